@@ -173,7 +173,7 @@ def policy_page(setting: Any, cls: Any) -> str:
         directive(setting.module.__name__, cls, hidden_members(cls)),
     ]
     if rows:
-        head = importlib.import_module("keyhole.benchmark.tables").HEAD
+        head = importlib.import_module("keyhole.benchmark.summary").HEAD
         parts += [
             "## Measured",
             f"On the problems for judging of {results}, where the columns are explained:",
@@ -206,7 +206,7 @@ def measured(setting: str) -> dict[str, list[list[str]]]:
     """Return the rows of the benchmark on the problems for judging, by the class of a policy."""
     read_results = importlib.import_module("keyhole.benchmark").read_results
     summarize = importlib.import_module("keyhole.benchmark.summary").summarize
-    situation_table = importlib.import_module("keyhole.benchmark.tables").situation_table
+    situation_table = importlib.import_module("keyhole.benchmark.summary").situation_table
     found = defaultdict(list)
     for summary in summarize(read_results(RESULTS)):
         if (summary.setting, summary.part) == (setting, "judging"):

@@ -69,7 +69,7 @@ def table(summaries) -> str:
 
 def row(summary) -> str:
     """Return the row of a situation."""
-    from keyhole.benchmark.tables import format_ratio
+    from keyhole.benchmark.summary import format_ratio
 
     best = summary.best
     cells = [
@@ -85,7 +85,7 @@ def row(summary) -> str:
 
 def next_best(summary) -> str:
     """Return the policy with the next larger ratio, and by how much it is larger."""
-    from keyhole.benchmark.tables import format_ratio
+    from keyhole.benchmark.summary import format_ratio
 
     best = summary.best
     others = [one for one in summary.ranked if one != best and one.ratio >= best.ratio]
@@ -96,7 +96,7 @@ def next_best(summary) -> str:
 
 def linear_runs(summary, best) -> str:
     """Return the share of linear runs, and the policy that has the fewest if it is another."""
-    from keyhole.benchmark.tables import format_share
+    from keyhole.benchmark.summary import format_share
 
     fewest = min(summary.ranked, key=lambda one: one.linear)
     own = format_share(best.linear_share)
@@ -107,7 +107,7 @@ def linear_runs(summary, best) -> str:
 
 def behind(summary, best) -> str:
     """Return the problems on which another policy is clearly better, the worst first."""
-    from keyhole.benchmark.tables import format_ratio
+    from keyhole.benchmark.summary import format_ratio
 
     found = [
         (ratio, problem.name)

@@ -29,8 +29,7 @@ def set_figure_style(gallery_conf: dict[str, Any], script: Any) -> None:
     """Make the letters of figures readable on a phone, and their colours for all readers."""
     from matplotlib import rcParams
 
-    from keyhole.pages.plot_legend import FIGURE_WIDTH
-    from keyhole.pages.policy_colours import COLOURS
+    from keyhole.pages.policy_colours import COLOURS, FIGURE_WIDTH
 
     rcParams["figure.figsize"] = FIGURE_WIDTH, _HEIGHT
     rcParams["figure.dpi"] = _PIXELS / FIGURE_WIDTH
@@ -54,7 +53,7 @@ def scrape_figures(block: Any, block_vars: dict[str, Any], gallery_conf: dict[st
 
 def wrap_labels(figures: list[Figure]) -> None:
     """Break labels of axes that would be cut off."""
-    from keyhole.pages.plot_legend import wrap_label
+    from keyhole.pages.policy_colours import wrap_label
 
     for axis in _each_axis(figures):
         axis.label.set_text(wrap_label(axis.label.get_text()))

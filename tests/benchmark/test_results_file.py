@@ -14,8 +14,7 @@ from keyhole.benchmark.results_file import (
     schema,
     write_results,
 )
-from keyhole.benchmark.summary import summarize
-from keyhole.benchmark.tables import problem_table, situation_table
+from keyhole.benchmark.summary import problem_table, situation_table, summarize
 from tests.html import parse
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "benchmark.schema.json"

@@ -200,10 +200,10 @@ def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tmp_path):
 def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
     keyhole, tiny, tmp_path, monkeypatch
 ):
-    from keyhole.papers import FILES, batch_reproduction
+    from keyhole.papers import FILES, reproduction
 
     few = {name: FILES[name] for name in ("tao2019-simple-regret", "bengs2022-examples")}
-    monkeypatch.setattr(batch_reproduction, "FILES", few)
+    monkeypatch.setattr(reproduction, "FILES", few)
     out = tmp_path / "out"
     words = ("reproduce", "--paper", "tao2019", "--out", out, "--threads", 1)
     code, printed, _ = keyhole(*words)

@@ -11,7 +11,7 @@ import pytest
 
 from keyhole.cli import main
 from keyhole.experiment import result_cache
-from keyhole.experiment.replication_block_files import write_block
+from keyhole.experiment.result_cache import write_block
 from tests.clusters.conftest import dask_cluster, ray_head, until
 from tests.processes import Forked
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.experiment import Spec
-from keyhole.experiment.planned_work import list_work
+from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
 
 TEXT = """

@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from keyhole.experiment.replication_block_files import merge_blocks, read_blocks, write_block
+from keyhole.experiment.result_cache import merge_blocks, read_blocks, write_block
 from keyhole.play.policy_simulation_job import ReplicationBlock
 
 JOB = SimpleNamespace(

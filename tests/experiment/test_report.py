@@ -8,16 +8,16 @@ import pytest
 import keyhole.pages
 from keyhole import Curves, Metric
 from keyhole.experiment import Spec, load_run, run
-from keyhole.experiment.best_policy_sentences import summarize_run
-from keyhole.experiment.plots import caption
 from keyhole.experiment.report import (
     spec_section,
     tail_tables,
     values_table,
     write_report,
 )
+from keyhole.experiment.run_summary import summarize_run
 from keyhole.pages.figure_files import blank_figure, figure_bytes
-from keyhole.pages.templating import keep_intervals_together
+from keyhole.pages.page import keep_intervals_together
+from keyhole.results.curve_chart import caption
 from tests.html import check_page
 from tests.processes import python
 

@@ -220,11 +220,11 @@ def test_blocks_of_another_policy_are_played_again(
     finished, text, tmp_path, small_blocks, monkeypatch
 ):
     """Exchanged blocks have the right form, and valid checksums; they were taken once."""
-    real = keyhole.experiment.runner.write_table
-    monkeypatch.setattr(keyhole.experiment.runner, "write_table", None)
+    real = keyhole.experiment.run_folder.write_table
+    monkeypatch.setattr(keyhole.experiment.run_folder, "write_table", None)
     with pytest.raises(TypeError):
         run(Spec.from_text(text), tmp_path / "run")
-    monkeypatch.setattr(keyhole.experiment.runner, "write_table", real)
+    monkeypatch.setattr(keyhole.experiment.run_folder, "write_table", real)
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())
     assert len(blocks) == 10
     shutil.copy(blocks[1], blocks[6])

@@ -17,17 +17,23 @@ from keyhole.experiment import (
     sweep_report,
     sweep_summary,
 )
-from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep, sweep_leaders
 from keyhole.experiment.report import spec_section, write_report
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
 from keyhole.experiment.sweep_charts import best_table, charts_by_parameter, charts_by_round
 from keyhole.experiment.sweep_points import point_values
 from keyhole.experiment.sweep_report import sweep_page
-from keyhole.experiment.sweep_summary import Summaries, format_point_title, short_names
+from keyhole.experiment.sweep_summary import (
+    Summaries,
+    explain_best,
+    format_point_title,
+    short_names,
+    summarize_sweep,
+    sweep_leaders,
+)
 from keyhole.metric import PER_ARM_LOGARITHM
 from keyhole.pages.best_policy_tiles import TileTable
 from keyhole.pages.chart_figure import chart_figure
-from keyhole.pages.templating import keep_intervals_together
+from keyhole.pages.page import keep_intervals_together
 from tests.conftest import draw_only_svg
 from tests.html import check_page
 

@@ -1,8 +1,8 @@
 import pytest
 
 from keyhole.pages.best_policy_tiles import Tile, TileTable
+from keyhole.pages.page import render
 from keyhole.pages.policy_colours import COLOURS, policy_colour
-from keyhole.pages.templating import render
 from tests.html import check_table, parse
 
 

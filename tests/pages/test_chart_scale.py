@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.pages.chart_scale import Scale, fit_scale, format_number, tick_texts
+from keyhole.pages.chart_plot import Scale, fit_scale, format_number, tick_texts
 
 FINITE = st.floats(-1e150, 1e150, allow_subnormal=False)
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine, Ring
-from keyhole.pages.page import Answer, Page, write_page
-from keyhole.pages.templating import render
+from keyhole.pages.page import Answer, Page, render, write_page
 from tests.html import check_page, parse
 
 NAN = float("nan")

@@ -1,5 +1,4 @@
-from keyhole.pages.page import Answer, Page, Section, Text, write_page
-from keyhole.pages.table import Table
+from keyhole.pages.page import Answer, Page, Section, Table, Text, write_page
 from tests.html import check_page
 
 

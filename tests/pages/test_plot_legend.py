@@ -4,7 +4,7 @@ import pytest
 from matplotlib import rc_context
 
 from keyhole.pages.figure_files import blank_figure, figure_bytes
-from keyhole.pages.plot_legend import FIGURE_WIDTH, add_legend, figure_size, wrap_label
+from keyhole.pages.policy_colours import FIGURE_WIDTH, add_legend, figure_size, wrap_label
 
 LONG = "AnytimeZoomingRCUCB(alpha=0.25, first=0.123456, second=0.654321, third=0.5)"
 

@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole import Curves, Metric
-from keyhole.pages.table import Table
-from keyhole.pages.templating import keep_intervals_together
+from keyhole.pages.page import Table, keep_intervals_together
 from keyhole.results.estimate import Estimate, compare, share_estimate
 from tests.html import check_table, parse
 

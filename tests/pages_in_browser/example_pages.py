@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import keyhole.papers.batch_reproduction
+import keyhole.papers.reproduction
 from keyhole import interpreted
 from keyhole.benchmark import bench
 from keyhole.benchmark.report import write_benchmark_page
@@ -75,7 +75,7 @@ def make_index(folder):
     """Return the index of few entries; their own pages are in `entries`."""
     with few_replications("quick", FEW) as patch:
         few = {name: FILES[name] for name in FEW}
-        patch.setattr(keyhole.papers.batch_reproduction, "FILES", few)
+        patch.setattr(keyhole.papers.reproduction, "FILES", few)
         return reproduce_all(out=folder, threads=1).index
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from keyhole.pages.page import Answer, Page, Section, write_page
-from keyhole.pages.table import Table
+from keyhole.pages.page import Answer, Page, Section, Table, write_page
 
 TABLE = Table(
     "Regret",

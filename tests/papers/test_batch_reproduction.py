@@ -4,16 +4,17 @@ import json
 import re
 from dataclasses import replace
 
+import keyhole.clusters.cluster_connection
+import keyhole.papers.batch_reproduction
 import pytest
 
 import keyhole.clusters.cluster
-import keyhole.papers.batch_reproduction
+import keyhole.papers.reproduction
 import keyhole.play.policy_simulation_job
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import spec
 from keyhole.papers import FILES, Entry, ReproducedEntries, reproduce, reproduce_all
-from keyhole.papers.batch_reproduction import _rewrite_pages
-from keyhole.papers.reproduction import report_again
+from keyhole.papers.reproduction import _rewrite_pages, report_again
 from tests.html import check_page
 from tests.papers.conftest import draw_nothing, make_once
 
@@ -66,7 +67,7 @@ def make_few(patch):
 
     patch.setattr(Entry, "load", small)
     patch.setattr(spec, "make_problem", make_once)
-    patch.setattr(keyhole.papers.batch_reproduction, "FILES", {name: FILES[name] for name in FEW})
+    patch.setattr(keyhole.papers.reproduction, "FILES", {name: FILES[name] for name in FEW})
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +199,7 @@ def test_a_folder_of_something_else_is_refused(made, tmp_path):
 
 def test_every_entry_belongs_to_its_paper_or_to_none():
     assert {Entry.load(name).paper for name in FILES} == {
-        *keyhole.papers.batch_reproduction.PAPERS,
+        *keyhole.papers.reproduction.PAPERS,
         "",
     }
 

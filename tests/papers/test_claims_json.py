@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from keyhole.papers.claims_json import write_claims
+from keyhole.papers.report.index_page import write_claims
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import Number
 

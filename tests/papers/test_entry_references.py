@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from keyhole.papers.claims import KINDS, Finding, find_claim_class
 from keyhole.papers.claims.claim import claim_class
+from keyhole.papers.entry import ParameterFigure
 from keyhole.papers.entry_references import (
     Checkpoint,
     PolicyName,
@@ -13,7 +14,6 @@ from keyhole.papers.entry_references import (
     check_names,
     names_in,
 )
-from keyhole.papers.figure_declarations import ParameterFigure
 from tests.papers.made_up import BY, COMMON, kind_fields, make_claim
 
 # Fields of words that stand for nothing that there must be in an entry, and of whole numbers.

@@ -9,7 +9,7 @@ import pytest
 from keyhole import Metric
 from keyhole.papers import Entry
 from keyhole.papers.claims import BOUNDS, KINDS
-from keyhole.papers.figure_declarations import ParameterFigure, PublishedValues
+from keyhole.papers.entry import ParameterFigure, PublishedValues
 from tests.papers.conftest import TINY
 from tests.papers.made_up import make_claim
 
@@ -108,7 +108,7 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             IN + r"ratio\): low must have one number for each round, 1",
         ),
         (
-            'kind = "computed"\nby = "keyhole.papers.claims.linear_fit:linear_fit"\n'
+            'kind = "computed"\nby = "keyhole.papers.claims.fits:linear_fit"\n'
             'policy = "LSA"\nr_squared = 0.9\n'
             "x = { easy = 1, hard = 2, soft = 3 }",
             r"claims\[2\] \(computed: linear_fit\)\.x must be one of easy, hard; got 'soft'",

@@ -8,8 +8,7 @@ from scipy.special import betaincinv, stdtrit
 
 from keyhole import Curves
 from keyhole.metric import Metric
-from keyhole.results.estimate import exact_interval, t_half_width
-from keyhole.results.interval_quantiles import beta_quantile, student_t_quantile
+from keyhole.results.estimate import beta_quantile, exact_interval, student_t_quantile, t_half_width
 
 CLOSE = {"rel": 1e-9, "abs": 0.0}
 

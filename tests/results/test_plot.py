@@ -4,8 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from keyhole import Curves, Metric
-from keyhole.pages.plot_legend import matplotlib_styles
-from keyhole.pages.policy_colours import policy_colour
+from keyhole.pages.policy_colours import matplotlib_styles, policy_colour
 from keyhole.results.curve_chart import count_nonpositive
 
 REGRET = Metric("regret", "cumulative regret", drawn="from 0")

@@ -19,7 +19,7 @@ import keyhole.study
 from keyhole.contract import compiled_class
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.kernels import compiler_fork_locks
-from keyhole.pages.table import Table
+from keyhole.pages.page import Table
 from keyhole.study import Study, backup, definition, group_commit, list_studies, log_export
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import (

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from keyhole.benchmark import results_file
 from keyhole.benchmark.problem_list import (
     Game,
     check_playable,
@@ -22,13 +23,10 @@ from keyhole.benchmark.results_file import (
     BenchmarkFile,
     ProblemRecord,
     ResultRecord,
-    add_results,
-    read_results,
-    write_results,
 )
 from keyhole.benchmark.rules import LINEAR_SHARE, SCALES, SEED, SITUATIONS, Scale
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.experiment.planned_work import list_work
+from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.files import folder_lock, has_content, write_atomically
@@ -91,7 +89,7 @@ def bench(
     check_choice("scale", scale, SCALES)
     check_policy_names(wanted, policies)
     listed = select_problems(wanted, problems)
-    others = [read_results(path) for path in add]
+    others = [results_file.read_results(path) for path in add]
     folder = Path(out)
     # The folder of simulations is made before any result, so a benchmark has it from the start.
     if has_content(folder) and not (folder / _BLOCKS).is_dir():
@@ -116,8 +114,8 @@ def bench(
             problems=[_problem_record(game, cache, times) for game in games],
         )
         times.write()
-        content = add_results(content, others)
-        write_results(folder / RESULTS_FILE, content)
+        content = results_file.add_results(content, others)
+        results_file.write_results(folder / RESULTS_FILE, content)
     return content
 
 

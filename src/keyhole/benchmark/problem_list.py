@@ -10,8 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
-from keyhole.benchmark.problem import PARTS, BenchmarkProblem, wrong_choice_loss
-from keyhole.benchmark.problem_notation import expand
+from keyhole.benchmark.problem import PARTS, BenchmarkProblem, expand, wrong_choice_loss
 from keyhole.benchmark.rules import ORDERS, SEED, VARIANTS, YARDSTICKS, Scale
 from keyhole.experiment import Spec, setting_registry
 from keyhole.experiment.spec_factories import (

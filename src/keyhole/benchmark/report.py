@@ -8,8 +8,13 @@ from typing import Final
 from keyhole.benchmark.problem import PARTS
 from keyhole.benchmark.results_file import BenchmarkFile
 from keyhole.benchmark.rules import FLOOR_SHARE, LINEAR_SHARE
-from keyhole.benchmark.summary import SituationSummary, summarize
-from keyhole.benchmark.tables import format_ratio, problem_table, situation_table
+from keyhole.benchmark.summary import (
+    SituationSummary,
+    format_ratio,
+    problem_table,
+    situation_table,
+    summarize,
+)
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page

@@ -41,8 +41,7 @@ def run_bench(
     require_extra("files,plots,scipy", "keyhole bench")
     from keyhole.benchmark import RESULTS_FILE, bench
     from keyhole.benchmark.report import write_benchmark_page
-    from keyhole.benchmark.summary import summarize
-    from keyhole.benchmark.tables import situation_table
+    from keyhole.benchmark.summary import situation_table, summarize
     from keyhole.pages.notebook_html import text_table
     from keyhole.play.progress import print_step
 

@@ -11,12 +11,17 @@ from keyhole.cli.output import one_line_text, print_json, print_result, try_to_w
 from keyhole.clusters.cluster import THREADS, check_address, cluster_connection
 from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run
-from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.report import write_run_report
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.stopping_summary import find_guarantees, stopping_lines
-from keyhole.experiment.sweep_summary import Summaries, Summary, format_point_title
+from keyhole.experiment.sweep_summary import (
+    Summaries,
+    Summary,
+    explain_best,
+    format_point_title,
+    summarize_sweep,
+)
 from keyhole.play.cluster_jobs import warm_up_workers
 from keyhole.play.progress import print_step
 from keyhole.results.curves import Curves

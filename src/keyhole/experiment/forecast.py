@@ -1,9 +1,12 @@
-"""Forecast of how large a simulation is and how long it takes, from a short timed sample."""
+"""The time of a simulation: from a short timed sample, or from known times of rounds."""
 
 import math
-from collections.abc import Callable, Sequence
+import os
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import resources
 from os import cpu_count
 from pathlib import Path
 from time import perf_counter
@@ -12,12 +15,14 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from keyhole.clusters import Cluster
+from keyhole.experiment.compile_jobs import find_file, plan_jobs
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache_files import cached_files
 from keyhole.play.cluster_jobs import measure_speed_on_cluster
 from keyhole.play.plan import Plan
 from keyhole.play.policy_simulation_job import SimulationJob
+from keyhole.play.progress import WorkItem
 from keyhole.play.thread_executor import make_simulators, measure_seconds_per_round
 
 _SPAN: Final = 1.0
@@ -205,3 +210,29 @@ def _estimate(
     rounds = np.array([unit.rounds for unit in units], float)
     # Beyond the sampled sizes `interp` repeats the speed of the nearest one.
     return float(rounds @ np.interp([unit.size for unit in units], sizes, speeds))
+
+
+_TIMES: Final = "round_times.toml"  # nanoseconds of a round, of each policy of Keyhole
+_UNKNOWN: Final = 70.0  # of a policy of a user's own
+# To compile a policy, on the machine on which the times of rounds were measured.
+_SECONDS_TO_COMPILE: Final = 2.7
+
+
+def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None) -> list[WorkItem]:
+    """Return the work of specs without a sweep, by the name of their place."""
+    times = tomllib.loads((resources.files("keyhole.experiment") / _TIMES).read_text("utf-8"))
+    share = 1e-9 / min(threads or math.inf, os.cpu_count() or 1)
+    counted: set[Path] = set()
+    work = []
+    for place, spec in specs.items():
+        for label, policy in spec.plan.policies.items():
+            setting = spec.plan.problem.setting.name
+            rounds = cache.rounds(spec.name, label)
+            nanoseconds = times.get(setting, {}).get(type(policy).__name__, _UNKNOWN)
+            seconds = rounds * share * nanoseconds
+            code = find_file(plan_jobs(spec.plan, label)[0])
+            if code is not None and code not in counted and not code.exists():
+                counted.add(code)
+                seconds += _SECONDS_TO_COMPILE
+            work.append(WorkItem(place, label, rounds, seconds))
+    return work

@@ -11,18 +11,16 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from keyhole.experiment.best_policy_sentences import summarize_run
-from keyhole.experiment.plots import caption, cell_note
 from keyhole.experiment.run_folder import RunFolder, open_run
+from keyhole.experiment.run_summary import summarize_run
 from keyhole.experiment.stopping_summary import STOPPING_TITLE, find_guarantees, stopping_table
 from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries
 from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.line_chart import LineChart
-from keyhole.pages.page import Answer, Page, Section, Text, write_page
-from keyhole.pages.table import Table
-from keyhole.results.curve_chart import arms_divisor, curve_chart
+from keyhole.pages.page import Answer, Page, Section, Table, Text, write_page
+from keyhole.results.curve_chart import arms_divisor, caption, cell_note, curve_chart
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, format_estimate
 from keyhole.text_formatting import capitalize, join_words

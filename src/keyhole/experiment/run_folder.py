@@ -115,7 +115,7 @@ class RunFolder:
 
         A run whose files have gone is shown by its name, and why.
         """
-        from keyhole.pages.table import Table
+        from keyhole.pages.page import Table
 
         try:
             if "sweep" not in self.spec:
@@ -307,11 +307,6 @@ def _metric(column: str, known: Mapping[str, Metric]) -> Metric:
     if name not in known:
         return Metric(column)
     return known[name].of(arm) if arm else known[name]
-
-
-def checksum(data: bytes) -> str:
-    """Return the SHA-256 of a file's content."""
-    return hashlib.sha256(data).hexdigest()
 
 
 def file_checksum(path: Path) -> str:

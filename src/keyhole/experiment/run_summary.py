@@ -1,4 +1,4 @@
-"""Summary of a run: who is best, its result in one line, and of a sweep a table of the best."""
+"""Summary of a run: who is best, in a line or sentence, and of a sweep a table of the best."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from keyhole.metric import Metric
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
+from keyhole.text_formatting import join_words
 
 _MOST_ROWS: Final = 40
 MOST_LEADERS: Final = 3
@@ -133,3 +134,30 @@ def _last_means(table: pa.Table, known: Mapping[str, Metric]) -> tuple[dict[str,
         for row in found
         if row["metric"] == name and row["round"] == end
     }, name
+
+
+def summarize_run(curves: Curves) -> str:
+    """Return a sentence on the best policy of a run by its first metric."""
+    metric = curves.metric(curves.metrics[0])
+    last = {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
+    leaders = find_leaders(last, metric, {})
+    # Policies that always decide alike have the same mean to the last bit: all of them are named.
+    equal = [label for label in last if last[label].value == leaders.mean.value]
+    whose = join_words(equal) if len(equal) <= MOST_LEADERS else f"{len(equal)} policies"
+    text = (
+        f"{whose} {'has' if len(equal) == 1 else 'share'} the {metric.best} {metric.title} after "
+        f"{curves.checkpoints[-1]:,} rounds: {leaders.mean}"
+    )
+    if not leaders.has_intervals:
+        return f"{text}."
+    return f"{text}.{describe_overlaps([x for x in leaders.labels if x not in equal])}"
+
+
+def describe_overlaps(others: Sequence[str]) -> str:
+    """Return the sentence on those whose interval overlaps that of the best; empty for none."""
+    if not others:
+        return ""
+    overlap = "overlaps" if len(others) == 1 else "overlap"
+    shown = others if len(others) <= MOST_LEADERS else [f"{len(others)} others"]
+    noun = "interval of" if len(others) == 1 else "intervals of"
+    return f" The {noun} {join_words(shown)} {overlap} with it."

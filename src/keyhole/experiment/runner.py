@@ -15,29 +15,16 @@ import pyarrow as pa
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.cluster import THREADS, check_address, cluster_connection
-from keyhole.experiment import setting_registry
-from keyhole.experiment.planned_work import list_work
+from keyhole.experiment import run_folder, setting_registry
+from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
-from keyhole.experiment.run_folder import (
-    FORMAT,
-    RESULTS,
-    SPEC,
-    VERSION,
-    RunFolder,
-    as_json,
-    checksum,
-    file_checksum,
-    open_run,
-    read_provenance,
-    values_table,
-    write_provenance,
-    write_table,
-)
+from keyhole.experiment.run_folder import FORMAT, RESULTS, SPEC, VERSION, RunFolder
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, values_schema
 from keyhole.experiment.sweep_points import Point
 from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.package_digest import math_library_digest
+from keyhole.play.plan_pickling import sha256
 from keyhole.play.policy_simulation_job import json_digest, plan_parts
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import Observe, Report, TotalProgress, print_step, progress_report
@@ -115,12 +102,12 @@ def run(
             # Results are written before `finished` into run.json, and blocks are removed last: a
             # run that is killed in between has all blocks, and writes the same tables again.
             provenance |= _finish(folder, spec, cache)
-            checksums = {name: file_checksum(folder / name) for name in RESULTS}
+            checksums = {name: run_folder.file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
-            write_provenance(folder, provenance | {"finished": _now()})
+            run_folder.write_provenance(folder, provenance | {"finished": _now()})
         # Also of a finished run: it may have been killed while its blocks were removed.
         shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
-        return open_run(folder)
+        return run_folder.open_run(folder)
 
 
 def _observer(
@@ -160,7 +147,7 @@ def _found(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
     """Return the provenance of the run in a folder, if any; refuse a run of another spec."""
     if not has_content(folder):
         return None
-    found = read_provenance(folder)
+    found = run_folder.read_provenance(folder)
     if found["digest"] != digest:
         raise ValueError(
             f"{folder} holds a run {_difference(folder, spec, found)}; choose another folder"
@@ -174,15 +161,15 @@ def _begin(
     """Write spec and provenance into the folder, or update those that it has; return provenance."""
     for place in (folder, folder / _BLOCKS):
         remove_drafts(place)
-    texts = {SPEC: as_json(spec.table()), "spec.toml": spec.to_toml()}
-    checksums = {SPEC: checksum(texts[SPEC].encode())}
+    texts = {SPEC: run_folder.as_json(spec.table()), "spec.toml": spec.to_toml()}
+    checksums = {SPEC: sha256(texts[SPEC].encode())}
     # run.json comes first: a run that is killed after this line can be resumed.
     if found is None:
         found = _provenance(spec, digest, command) | {"checksums": checksums}
-        write_provenance(folder, found)
+        run_folder.write_provenance(folder, found)
     elif found["checksums"].get(SPEC) != checksums[SPEC]:  # its title has changed
         found["checksums"] |= checksums
-        write_provenance(folder, found)
+        run_folder.write_provenance(folder, found)
     for name, text in texts.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
@@ -241,7 +228,7 @@ def _finish(folder: Path, spec: Spec, cache: ResultCache) -> dict[str, Any]:
     if spec.sweep is not None:
         return {"groups": _write_sweep_tables(folder, spec.sweep, spec.points, cache)}
     for name, table in zip(RESULTS, _tables(spec, cache), strict=True):
-        write_table(folder / name, table)
+        run_folder.write_table(folder / name, table)
     return {}
 
 
@@ -249,7 +236,7 @@ def _tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
     """Return the tables of the files `RESULTS` for a spec without a sweep."""
     plan, values = spec.plan, cache.values(spec)
     tables = [
-        values_table(label, plan.metrics, plan.checkpoints, array)
+        run_folder.values_table(label, plan.metrics, plan.checkpoints, array)
         for label, array in values.items()
     ]
     return pa.concat_tables(tables), plan.make_curves(values).to_arrow()

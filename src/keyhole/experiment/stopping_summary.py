@@ -13,7 +13,7 @@ from keyhole.contract.policy import Guarantee
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_summary import Summaries, Summary
-from keyhole.pages.table import Table
+from keyhole.pages.page import Table
 from keyhole.results.curves import Curves
 
 STOPPING_TITLE: Final = "Stopping: rounds used and errors"

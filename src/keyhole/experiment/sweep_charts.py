@@ -18,7 +18,7 @@ from keyhole.experiment.sweep_summary import (
 )
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
-from keyhole.pages.plot_legend import MOST_STYLES
+from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart
 
 _MOST_CHARTS: Final = 12  # on a page, which more would make too large; the files have more

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from keyhole.experiment.best_policy_sentences import explain_best, summarize_sweep, sweep_leaders
-from keyhole.experiment.plots import cell_note
+from keyhole.experiment import sweep_summary
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.stopping_summary import STOPPING_TITLE, sweep_stopping_table
 from keyhole.experiment.sweep_charts import (
@@ -19,14 +18,10 @@ from keyhole.experiment.sweep_points import count_points, value_to_toml
 from keyhole.experiment.sweep_summary import (
     MOST_PANELS,
     Summaries,
-    is_number,
-    legend_labels,
-    short_names,
 )
 from keyhole.pages.chart_figure import write_chart
-from keyhole.pages.page import Answer, Page, PageBlock, Section, Text
-from keyhole.pages.table import Table
-from keyhole.results.curve_chart import arms_divisor, count_nonpositive
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
+from keyhole.results.curve_chart import arms_divisor, cell_note, count_nonpositive
 from keyhole.text_formatting import capitalize, count_text
 
 _SHORT: Final = 60  # letters of a value that is shown beside its name
@@ -45,7 +40,7 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
     sections = [
         _metric_section(run, summaries, m, file) for m, file in zip(metrics, files, strict=True)
     ]
-    leaders = sweep_leaders(summaries)
+    leaders = sweep_summary.sweep_leaders(summaries)
     figures: list[PageBlock] = []
     if len(leaders) > 1 and len(summaries.labels) > 1:
         figures.append(best_table(summaries, leaders))
@@ -58,8 +53,8 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
         title=title,
         answer=[
             Answer(
-                capitalize(summarize_sweep(summaries)),
-                f"{explain_best(summaries)} {_count_points(summaries)}".strip(),
+                capitalize(sweep_summary.summarize_sweep(summaries)),
+                f"{sweep_summary.explain_best(summaries)} {_count_points(summaries)}".strip(),
             ),
             Text(run.spec.get("notes", "")),
         ],
@@ -93,7 +88,7 @@ def _count_points(summaries: Summaries) -> str:
 
 def _varied_section(run: RunFolder, summaries: Summaries) -> Section:
     """Return the section with the varied entries and their values."""
-    names = short_names(summaries.sweep)
+    names = sweep_summary.short_names(summaries.sweep)
     rows = []
     for name, values in summaries.sweep.items():
         shown = [_show_value(*pair) for pair in zip(names[name], values, strict=True)]
@@ -120,7 +115,7 @@ def _show_entry(name: str, spec: Mapping[str, Any]) -> str:
 
 def _legend(summaries: Summaries) -> list[Section]:
     """Return the section that lists the values of short names, if there are any."""
-    listed = legend_labels(summaries.sweep)
+    listed = sweep_summary.legend_labels(summaries.sweep)
     more = len(listed) - _MOST_ROWS
     note = f"; {more:,} more are in the spec" if more > 0 else ""
     short = [[name, text] for name, text in listed[:_MOST_ROWS]]
@@ -167,7 +162,7 @@ def _drawn_entries(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
         name
         for name, values in sweep.items()
         if len(values) >= _LEAST_VALUES
-        and (all(map(is_number, values)) or (many and len(values) > MOST_PANELS))
+        and (all(map(sweep_summary.is_number, values)) or (many and len(values) > MOST_PANELS))
     ]
 
 

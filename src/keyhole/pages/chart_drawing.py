@@ -1,18 +1,377 @@
 """The drawing of a line chart: paths in SVG, places of texts in per cent, and numbers as JSON."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from keyhole.pages.chart_json import chart_json
-from keyhole.pages.chart_lines import DrawnLine, draw_lines
+import numpy as np
+import numpy.typing as npt
+
+from keyhole.pages import chart_paths
 from keyhole.pages.chart_paths import UNITS
-from keyhole.pages.chart_plot import Plot
-from keyhole.pages.chart_scale import Tick
-from keyhole.pages.line_chart import LineChart
-from keyhole.pages.policy_colours import line_styles
-from keyhole.pages.reference_marks import DrawnReference, DrawnRing, draw_references, draw_rings
+from keyhole.pages.chart_plot import LABEL, Floats, Plot, Scale, Tick, format_number
+from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring
+from keyhole.pages.policy_colours import LineStyle, line_styles
+from keyhole.validate import escape_controls
+
+_EPSILON: Final = 1e-9
+
+
+def place_labels(
+    wanted: Sequence[float], *, size: float, length: float, farthest: float
+) -> list[float | None]:
+    """Return the centre of each label, as near as possible to the wanted one.
+
+    Labels are placed in their order, each at the nearest free place; one without a free place
+    within `farthest` gets None. Then the places are exchanged so that labels stand in the order of
+    the wanted centres, which brings none of them further away than the furthest was.
+
+    Parameters
+    ----------
+    wanted : sequence of float
+        The wanted centres, the most important label first.
+    size : float
+        The height of a label.
+    length : float
+        All labels lie within 0 and `length`.
+    farthest : float
+        The largest distance between the wanted centre and the label's.
+
+    Examples
+    --------
+    >>> place_labels([50, 50, 52], size=10, length=100, farthest=10)
+    [40.0, 50, 60.0]
+    """
+    placed: list[float] = []
+    found: list[float | None] = []
+    for centre in wanted:
+        # The nearest free place is the wanted one, an end, or next to a label.
+        candidates = [centre, size / 2, length - size / 2]
+        candidates += [other + side * size for other in placed for side in (-1.0, 1.0)]
+        free = [
+            place
+            for place in candidates
+            if size / 2 <= place <= length - size / 2
+            and abs(place - centre) <= farthest
+            and all(abs(place - other) >= size - _EPSILON for other in placed)
+        ]
+        nearest = min(free, key=lambda place: abs(place - centre), default=None)
+        found.append(nearest)
+        if nearest is not None:
+            placed.append(nearest)
+    # In the order of the wanted centres, lines from labels to their curves do not cross.
+    shown = [number for number, place in enumerate(found) if place is not None]
+    upwards = sorted(shown, key=lambda number: (wanted[number], number))
+    for number, place in zip(upwards, sorted(placed), strict=True):
+        found[number] = place
+    return found
+
+
+# With these, 11 curves of 1,000 points make less than 60 kB.
+_LINE_POINTS: Final = 240
+_BAND_POINTS: Final = 90
+_PANEL_LINE_POINTS: Final = 120
+_PANEL_BAND_POINTS: Final = 60
+
+_FARTHEST: Final = 2.5 * LABEL
+_MOST_CHARACTERS: Final = 22  # of a name; the whole name is in its tooltip
+_MOST_NAMED: Final = 12  # where the author says nothing
+_REACHES_EDGE: Final = 0.985
+
+# How many kinds of dashes the style sheet has: for lines of one colour, and for print.
+_DASHES: Final = 5
+_PRINT_DASHES: Final = 10
+
+
+class Name(NamedTuple):
+    """A name in a drawing: the text, the whole name, and its place in per cent from the top."""
+
+    text: str
+    whole: str
+    place: float
+
+
+@dataclass(frozen=True)
+class DrawnLine:
+    """A curve: its paths, its look, and its name where it has one."""
+
+    curve: Curve
+    style: LineStyle
+    path: str
+    dots: str
+    band: str = ""
+    whiskers: str = ""
+    name: Name | None = None
+    leader: str = ""  # from the end of the curve to the name, in a box of 10 x 100
+    extension: str = ""  # from the end of the curve to the edge
+    is_named: bool = False
+    rank: int = 0  # among those with a name: its dashes in print
+    is_overlaid: bool = False  # a line that is drawn later covers it
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it has a point."""
+        return bool(self.path or self.dots)
+
+    @property
+    def classes(self) -> str:
+        """The classes of its look in the style sheet."""
+        dashes = f"d{self.style.dashes % _DASHES} p{self.rank % _PRINT_DASHES}"
+        named, overlaid = " named" * self.is_named, " overlaid" * self.is_overlaid
+        return f"c{self.style.colour} {dashes}{named}{overlaid}"
+
+
+def draw_lines(
+    curves: Sequence[Curve], plot: Plot, styles: Mapping[str, LineStyle], named: Sequence[str]
+) -> list[DrawnLine]:
+    """Return the lines of curves; those of `named`, or the first, have colours and names.
+
+    In a panel, which has a legend instead, they have colours alone.
+    """
+    lines = [_draw_line(curve, plot, styles[curve.label]) for curve in curves]
+    drawn = [line.curve.label for line in lines if line.is_drawn]
+    order = [label for label in named if label in drawn] if named else drawn[:_MOST_NAMED]
+    # Panels are too small for names: the grid around them has one legend.
+    if plot.is_panel:
+        lines = [
+            replace(line, is_named=line.curve.label in order, rank=line.style.position)
+            for line in lines
+        ]
+    else:
+        lines = _name_lines(lines, plot, order)
+    return [_draw_band(line, plot) for line in _mark_overlaid(lines)]
+
+
+def shorten(label: str) -> str:
+    """Return a label with at most 22 characters.
+
+    Examples
+    --------
+    >>> shorten("a policy with a very long name")
+    'a policy with a very …'
+    """
+    return label if len(label) <= _MOST_CHARACTERS else f"{label[: _MOST_CHARACTERS - 1]}…"
+
+
+def _draw_line(curve: Curve, plot: Plot, style: LineStyle) -> DrawnLine:
+    across, up = plot.points(curve)
+    kept = chart_paths.thin_line(across, up, _PANEL_LINE_POINTS if plot.is_panel else _LINE_POINTS)
+    across, up = across[kept], up[kept]
+    path = chart_paths.line_path(across, up, plot.units, steps=curve.steps)
+    return DrawnLine(curve, style, path, chart_paths.dots_path(across, up, plot.units))
+
+
+def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) -> list[DrawnLine]:
+    """Return the lines, with names of those in `order` for which there is room."""
+    by_label = {line.curve.label: line for line in lines}
+    ends = [_end(by_label[label].curve, plot) for label in order]
+    # A curve that leaves the plot is named at the border where it leaves.
+    wanted = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
+    places = place_labels(wanted, size=LABEL, length=plot.height, farthest=_FARTHEST)
+    rank = 0
+    for label, (across, _), begin, place in zip(order, ends, wanted, places, strict=True):
+        if place is None:
+            continue
+        percent = plot.percent(place)
+        down = round(begin / plot.height * plot.units)
+        by_label[label] = replace(
+            by_label[label],
+            is_named=True,
+            rank=rank,
+            name=Name(shorten(label), label, percent),
+            leader=f"M0 {plot.percent(begin)}L10 {percent}",
+            extension="" if across > _REACHES_EDGE else f"M{round(across * UNITS)} {down}H{UNITS}",
+        )
+        rank += 1
+    return list(by_label.values())
+
+
+def _end(curve: Curve, plot: Plot) -> tuple[float, float]:
+    """Return the last point of a curve that is drawn, as fractions."""
+    across, up = plot.points(curve)
+    last = int(np.flatnonzero(~np.isnan(across + up))[-1])
+    return float(across[last]), float(up[last])
+
+
+def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
+    """Return the lines; of named ones with the same path, all but the last are marked.
+
+    These are drawn with gaps, through which the last is seen.
+    """
+    last = {line.path: line for line in lines if line.is_named and line.path}
+    return [
+        replace(line, is_overlaid=line.is_named and last.get(line.path, line) is not line)
+        for line in lines
+    ]
+
+
+def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
+    curve = line.curve
+    # The script draws the bands of grey curves on touch.
+    if curve.low is None or curve.high is None or not line.is_named:
+        return line
+    across, _ = plot.points(curve)
+    low, high = map(plot.y.fractions, plot.interval(curve))
+    most = _PANEL_BAND_POINTS if plot.is_panel else _BAND_POINTS
+    points = chart_paths.thin_band(across, low, high, most)
+    return replace(
+        line,
+        band=chart_paths.band_path(*points, plot.units, steps=curve.steps),
+        whiskers=chart_paths.whiskers_path(*points, plot.units),
+    )
+
+
+_RIGHT_HALF = 55.0  # per cent: from here on, a ring's name stands at its left
+
+
+class DrawnReference(NamedTuple):
+    """A horizontal line, in per cent from the top; only a name where it lies beyond the axis."""
+
+    place: float | None
+    name: Name
+
+
+class DrawnRing(NamedTuple):
+    """A circle with its interval; places in per cent from the left and from the top."""
+
+    ring: Ring
+    left: float
+    top: float
+    interval: tuple[float, float] | None  # from the top: begin and length
+    is_left: bool  # of its name
+
+
+def draw_references(
+    references: Sequence[ReferenceLine], plot: Plot, unit: str
+) -> list[DrawnReference]:
+    """Return the lines; those beyond the axis are names at its end, with value and arrow."""
+    # What has no logarithm lies below every logarithmic axis.
+    heights = np.nan_to_num(plot.y.fractions([line.value for line in references]), nan=-1.0)
+    texts = []
+    for line, up in zip(references, heights, strict=True):
+        arrow = "" if 0 <= up <= 1 else "↑" if up > 1 else "↓"
+        number = f"{format_number(line.value)} {unit}".strip()
+        texts.append(f"{line.label} ({number} {arrow})" if arrow else line.label)
+    # Names stand above their lines.
+    above = np.clip((1 - heights) * plot.height - LABEL / 2, LABEL / 2, plot.height - LABEL / 2)
+    places = place_labels(above.tolist(), size=LABEL, length=plot.height, farthest=plot.height)
+    return [
+        DrawnReference(
+            round((1 - float(up)) * 100, 2) if 0 <= up <= 1 else None,
+            Name(text, text, plot.percent(place)),
+        )
+        for text, up, place in zip(texts, heights, places, strict=True)
+        if place is not None
+    ]
+
+
+def draw_rings(rings: Sequence[Ring], plot: Plot) -> list[DrawnRing]:
+    """Return the rings that lie within the axes."""
+    found = []
+    for ring in rings:
+        left, up = plot.x.percent(ring.x), plot.y.percent(ring.y)
+        if 0 <= left <= 100 and 0 <= up <= 100:
+            is_left = left > _RIGHT_HALF
+            found.append(
+                DrawnRing(ring, left, round(100 - up, 2), _ring_interval(ring, plot), is_left)
+            )
+    return found
+
+
+def _ring_interval(ring: Ring, plot: Plot) -> tuple[float, float] | None:
+    if ring.low is None or ring.high is None:
+        return None
+    # As for bands: an end that has no logarithm is the end of the axis.
+    reaches_0 = plot.y.name == "log" and ring.low <= 0
+    low = 0.0 if reaches_0 else plot.y.percent(ring.low)
+    low, high = (min(max(end, 0.0), 100.0) for end in (low, plot.y.percent(ring.high)))
+    return None if math.isnan(low + high) else (round(100 - high, 2), round(high - low, 2))
+
+
+_POINTS: Final = 90  # more cannot be pointed at
+_PANEL_POINTS: Final = 60
+_DIGITS: Final = 6  # of a number without an interval
+_DIGITS_OF_INTERVAL: Final = 2
+_LARGEST_WHOLE: Final = 1e15
+
+
+def chart_json(chart: LineChart, plot: Plot) -> str:
+    """Return the numbers of the curves as JSON that may stand within HTML.
+
+    Places that several curves share are listed once.
+    """
+    places: list[list[float | None]] = []
+    curves = []
+    for curve in chart.curves:
+        kept = chart_paths.spread_points(
+            plot.points(curve)[0], _PANEL_POINTS if plot.is_panel else _POINTS
+        )
+        x = _rounded(np.asarray(curve.x, np.float64)[kept])
+        # Curves of a chart mostly have the same places, which are then written once.
+        if x not in places:
+            places.append(x)
+        label, note = map(escape_controls, (curve.label, curve.note))
+        shown: dict[str, Any] = {"label": label, "note": note, "x": places.index(x)}
+        if curve.steps:
+            shown["steps"] = True
+        if shift := plot.shifts.get(curve.label):
+            shown["shift"] = round(shift, 4)
+        curves.append(shown | _numbers(curve, kept, plot.y))
+    axes = {"x": _axis(chart.x, plot.x), "y": _axis(chart.y, plot.y)}
+    found = axes | {"places": places, "curves": curves}
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")  # no "</script>" within
+
+
+def _axis(axis: Axis, scale: Scale) -> dict[str, Any]:
+    return {
+        "title": axis.title,
+        "unit": axis.unit,
+        "log": scale.name == "log",
+        "low": scale.low,
+        "high": scale.high,
+    }
+
+
+def _numbers(
+    curve: Curve, kept: npt.NDArray[np.intp], scale: Scale
+) -> dict[str, list[float | None]]:
+    y = np.asarray(curve.y, np.float64)[kept]
+    # The script shows no number where the axis has no place for it, such as 0 on a logarithmic one.
+    y = np.where(np.isnan(scale.fractions(y)), np.nan, y)
+    if curve.low is None or curve.high is None:
+        return {"y": _rounded(y)}
+    low, high = (np.asarray(end, np.float64)[kept] for end in (curve.low, curve.high))
+    # Two digits of the interval's half: more are noise.
+    with np.errstate(invalid="ignore"):  # two infinite ends
+        # An interval that is open below is as precise as its upper half.
+        half = np.where(np.isneginf(low), high - y, (high - low) / 2)
+    half = np.where(np.isfinite(half) & (half > 0), half, np.nan)
+    decimals = _DIGITS_OF_INTERVAL - 1 - np.floor(np.log10(half))
+    shown = {"y": y, "low": low, "high": high}
+    return {name: _rounded(values, decimals) for name, values in shown.items()}
+
+
+def _rounded(values: Floats, decimals: Floats | None = None) -> list[float | None]:
+    """Return numbers rounded to these decimals, else to six digits; None if unknown."""
+    with np.errstate(divide="ignore"):
+        own = _DIGITS - 1 - np.floor(np.log10(np.abs(values)))
+    if decimals is not None:
+        own = np.where(np.isfinite(decimals), decimals, own)
+    return list(map(_round, values.tolist(), own.tolist()))
+
+
+def _round(value: float, decimals: float) -> float | None:
+    if not math.isfinite(value):
+        return None
+    is_whole = value == int(value)
+    found = value if is_whole or not math.isfinite(decimals) else round(value, int(decimals))
+    # JSON writes whole numbers without a point.
+    return int(found) if found == int(found) and abs(found) < _LARGEST_WHOLE else found
+
 
 _PHONE_CHARACTERS: Final = 25  # as wide as a plot on a phone
 

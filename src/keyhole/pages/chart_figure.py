@@ -15,11 +15,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, Formatter, Locator, NullFormatter
 
 from keyhole.pages import figure_files
-from keyhole.pages.chart_plot import Plot
-from keyhole.pages.chart_scale import Scale, ScaleName
+from keyhole.pages.chart_drawing import draw_references
+from keyhole.pages.chart_plot import Plot, Scale, ScaleName
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
-from keyhole.pages.plot_legend import add_legend, figure_size, matplotlib_styles, wrap_label
-from keyhole.pages.reference_marks import draw_references
+from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles, wrap_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from keyhole.pages.chart_scale import Floats
+from keyhole.pages.chart_plot import Floats
 
 UNITS: Final = 1800
 """Width of a drawing in its own units, half a pixel of a wide screen each."""

@@ -6,7 +6,7 @@ from typing import ClassVar, Final, Literal
 
 import numpy as np
 
-from keyhole.pages.templating import render
+from keyhole.pages.page import render
 from keyhole.validate import check_choice
 
 Status = Literal["holds", "undecided", "does not hold"]

@@ -10,9 +10,8 @@ import numpy as np
 from keyhole.validate import check_choice, check_distinct
 
 if TYPE_CHECKING:
-    from keyhole.pages.chart_drawing import Drawing
-    from keyhole.pages.chart_lines import DrawnLine
-    from keyhole.pages.chart_scale import ScaleName
+    from keyhole.pages.chart_drawing import Drawing, DrawnLine
+    from keyhole.pages.chart_plot import ScaleName
 
 _SCALES: Final = ("linear", "log")
 _SHORTEST: Final = 60  # pixels

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from keyhole.pages.table import Table
+from keyhole.pages.page import Table
 from keyhole.validate import escape_controls, escape_html
 
 if TYPE_CHECKING:

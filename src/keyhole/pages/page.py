@@ -1,12 +1,78 @@
-"""A self-contained HTML page: the answer and a picture first, details folded below."""
+"""A self-contained HTML page: the answer and a picture first, details folded below; its tables."""
 
+from __future__ import annotations
+
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from keyhole.files import write_atomically
-from keyhole.pages.templating import render
+from keyhole.validate import escape_controls
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first column names the rows.
+
+    On a page, a script sorts it by a column and copies it; it is complete without the script.
+    """
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    template: ClassVar[str] = "pages/templates/table.html.j2"
+
+    def html(self) -> str:
+        """Return the HTML of the table."""
+        return render(self.template, block=self)
+
+
+_SPACE: Final = "\N{NO-BREAK SPACE}"
+# A number or its logarithm with its interval or ± half of it; a p-value; a round.
+_UNBROKEN: Final = re.compile(
+    r"(?:\bln )?[-\d.,e+]+ (?:\[[^\]]*\]|± \S+)|\b[pT] [=<] \S+|\bln \S+|95 %"
+)
+
+
+def keep_intervals_together(text: str) -> str:
+    r"""Return a text with no-break spaces between numbers and their intervals.
+
+    Examples
+    --------
+    >>> keep_intervals_together("a minus b: 1.0 [0.5, 1.5], p = 0.01").split(" ")
+    ['a', 'minus', 'b:', '1.0\xa0[0.5,\xa01.5],', 'p\xa0=\xa00.01']
+    """
+    return _UNBROKEN.sub(lambda found: found[0].replace(" ", _SPACE), text)
+
+
+def _show(value: Any) -> Any:
+    """Return what a template prints of a value, before it is escaped as HTML."""
+    return value if hasattr(value, "__html__") else escape_controls(str(value), "\n\t")
+
+
+def render(template: str, **shown: Any) -> str:
+    """Render a template, given by its path in the package."""
+    return _templates().get_template(template).render(shown)
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # only reports need it
+
+    # With StrictUndefined a misspelt name in a template is an error, not an empty text.
+    found = Environment(
+        loader=PackageLoader("keyhole", ""), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, finalize=_show,
+    )  # fmt: skip
+    found.filters["together"] = keep_intervals_together
+    return found
+
 
 _PAGE: Final = "pages/templates/page.html.j2"
 
@@ -56,7 +122,7 @@ class Section:
     id: str  # the fragment of a link
     title: str
     blocks: Sequence[PageBlock] = ()
-    sections: "Sequence[Section]" = ()
+    sections: Sequence[Section] = ()
     note: str = ""
     is_open: bool = False  # at first
 

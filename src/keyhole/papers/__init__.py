@@ -5,19 +5,20 @@ and the *verdict* on a claim is: it holds, does not hold, or is undecided.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from keyhole.papers.entry_files import FILES
 
 if TYPE_CHECKING:
-    from keyhole.papers.batch_reproduction import ReproducedEntries, reproduce_all
     from keyhole.papers.entry import SCALES, Entry
     from keyhole.papers.reproduction import (
+        ReproducedEntries,
         Reproduction,
         demo,
         is_reproduction,
         report_again,
         reproduce,
+        reproduce_all,
     )
 
 __all__ = [
@@ -33,24 +34,13 @@ __all__ = [
     "reproduce_all",
 ]
 
+
 # Everything but the list of entries takes seconds to import: settings, data, compiled code.
-_HOMES: Final = {
-    "SCALES": "entry",
-    "Entry": "entry",
-    "ReproducedEntries": "batch_reproduction",
-    "Reproduction": "reproduction",
-    "demo": "reproduction",
-    "is_reproduction": "reproduction",
-    "report_again": "reproduction",
-    "reproduce": "reproduction",
-    "reproduce_all": "batch_reproduction",
-}
-
-
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"keyhole.papers.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'keyhole.papers' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'keyhole.papers' has no attribute {name!r}")
+    home = "entry" if name in ("SCALES", "Entry") else "reproduction"
+    return getattr(import_module(f"keyhole.papers.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,14 +1,14 @@
-"""Check that problems, policies, metrics and checkpoints in an experiment's file (entry) exist."""
+"""Names and short texts in an experiment's file (entry): their types, and whether they exist."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 
 from keyhole.play.plan import Plan
-from keyhole.validate import check_choice
+from keyhole.validate import check_choice, check_line, short_repr
 
 PlansOf = Callable[[str], Mapping[str, Plan]]
 """Returns the experiments on a problem, by scale, given its key."""
@@ -110,3 +110,34 @@ def _format_rounds(rounds: Sequence[int]) -> str:
     if len(rounds) <= _LISTED:
         return ", ".join(map(str, rounds))
     return f"{rounds[0]}, {rounds[1]}, ..., {rounds[-1]}"
+
+
+QUESTION_WORDS: Final = 14
+SHORT_WORDS: Final = 12
+
+
+def _few_words(most: int, ending: str = "") -> Any:
+    """Return a validator of texts: empty, or one line of at most `most` words with this ending."""
+
+    def check(text: str) -> str:
+        if not text:
+            return text
+        # Pydantic's path, which begins the message, ends where this name begins.
+        check_line("", text)
+        if text != text.strip():
+            raise ValueError(f" must not begin or end with a space, got {short_repr(text)}")
+        words = len(text.split())
+        if words > most:
+            raise ValueError(f" must have at most {most} words, got {words}: {short_repr(text)}")
+        if not text.endswith(ending):
+            raise ValueError(f" must end with a question mark, got {short_repr(text)}")
+        return text
+
+    return AfterValidator(check)
+
+
+Question = Annotated[str, _few_words(QUESTION_WORDS, "?")]
+"""A question that can be answered with yes or no, in at most 14 words; or empty."""
+
+ShortText = Annotated[str, _few_words(SHORT_WORDS)]
+"""A claim in at most 12 plain words that are understood alone; or empty."""

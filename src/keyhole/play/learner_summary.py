@@ -60,7 +60,7 @@ def learner_html(learner: "Learner", known: Sequence[str], waiting: Mapping[str,
         The decision that waits for its feedback; empty if there is none.
     """
     from keyhole.pages.notebook_html import notebook_html
-    from keyhole.pages.table import Table
+    from keyhole.pages.page import Table
 
     rows = [
         ["setting", learner.policy.setting.name],

@@ -13,7 +13,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.extras import require_extra
-from keyhole.pages.plot_legend import add_legend, figure_size, matplotlib_styles
+from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.learner import Learner

@@ -8,6 +8,7 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.metric import PER_ARM_LOGARITHM, Metric
 from keyhole.pages.line_chart import Axis, Curve, LineChart
+from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 from keyhole.validate import check_choice
 
@@ -144,3 +145,36 @@ def describe_curves(curves: CurveSet, metric: str) -> str:
         f"{curves.metric(metric).title} over the rounds {first:,} to {end:,}. At the end, from the "
         f"highest: {ends}."
     )
+
+
+def caption(curves: Curves, metric: str, y: Scale | None) -> str:
+    """Return the caption of a figure, with the points that a logarithmic axis leaves out.
+
+    Parameters
+    ----------
+    curves : Curves
+        The results.
+    metric : str
+        Which metric.
+    y : {"linear", "log"}, optional
+        The axis of means; by default as the metric is drawn.
+    """
+    text = f"Mean over {curves.replications:,} replications, with its 95 % interval."
+    if curves.replications == 1:
+        text = "One replication, which has no interval."
+    logarithm = y == "log" or arms_divisor(curves, metric, y) is not None
+    missing = count_nonpositive(curves, metric) if logarithm else {}
+    if missing:
+        listed = ", ".join(f"{label} ({count})" for label, count in missing.items())
+        text += (
+            " Left out, because a mean that is not above 0 has no logarithm (number of "
+            f"checkpoints): {listed}."
+        )
+    return text
+
+
+def cell_note(metric: Metric) -> str:
+    """Return the note that explains the cells in a table of a metric."""
+    if metric.drawn == "share":
+        return f"{metric.title}: share of replications [exact 95 % interval]"
+    return f"{metric.title}: mean ± half of the 95 % interval"

@@ -98,7 +98,7 @@ class Curves:
     def _repr_html_(self) -> str:
         """Return what notebooks show: a plot, and the means at the last checkpoint."""
         from keyhole.pages.notebook_html import notebook_html, picture_html
-        from keyhole.pages.table import Table
+        from keyhole.pages.page import Table
 
         tables = [Table(*self._last_means())]
         if len(self.checkpoints) < _LEAST_DRAWN or not has_extra("plots"):

@@ -12,8 +12,8 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
-from keyhole.pages.plot_legend import add_legend, figure_size, matplotlib_styles
-from keyhole.pages.table import Table
+from keyhole.pages.page import Table
+from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles
 from keyhole.study import arm_means
 from keyhole.study.arm_means import DecisionCounts, explain_intervals
 from keyhole.study.state import State

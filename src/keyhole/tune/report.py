@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Final
 from keyhole.durations import format_duration
 from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.line_chart import LineChart
-from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
-from keyhole.pages.table import Table
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, write_page
 from keyhole.text_formatting import capitalize
 from keyhole.tune import charts, summary
 from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune

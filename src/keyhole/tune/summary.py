@@ -14,7 +14,7 @@ import numpy as np
 from keyhole.durations import format_duration
 from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
-from keyhole.pages.table import Table
+from keyhole.pages.page import Table
 from keyhole.results.estimate import format_estimate
 from keyhole.tune.arms import TYPED
 from keyhole.tune.value_estimates import Interval

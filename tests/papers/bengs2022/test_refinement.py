@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from keyhole.papers.bengs2022 import refinement_schedule
-from keyhole.papers.bengs2022.grid_refinement_plot import draw_refinement
+from keyhole.papers.bengs2022 import problem_numbers
+from keyhole.papers.report.problem_figure_drawing import draw_refinement
 from keyhole.resource import three_models
 
 pytestmark = pytest.mark.interpreted
@@ -20,12 +20,12 @@ def test_figure_3_shows_the_start_one_extension_several_at_once_and_the_end():
     assert start == [1, 1, 1]
     assert sum(one) == 4
     assert max(new - old for new, old in zip(several, one, strict=True)) > 1
-    assert end == refinement_schedule.grid_sizes(problem).tolist()
+    assert end == problem_numbers.grid_sizes(problem).tolist()
     assert [axes.get_title() for axes in figure.axes][0::3] == ["at the start", "at the end"]
 
 
 def test_stages_count_what_each_round_extends():
-    first, *later = refinement_schedule.stages(three_models("strict"), rounds=200)
+    first, *later = problem_numbers.stages(three_models("strict"), rounds=200)
     assert (first.round, first.extended) == (0, 0)
     before = first
     for stage in later:

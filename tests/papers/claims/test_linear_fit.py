@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keyhole.papers.claims.linear_fit import fit
+from keyhole.papers.claims.fits import fit
 from tests.papers.made_up import WORDS, make_claim, result, results
 
 X = {"a": 0.0, "b": 10.0, "c": 20.0, "d": 40.0}
@@ -9,7 +9,7 @@ NEARLY_EQUAL = {"a": 1.0, "b": 1.01, "c": 0.99, "d": 1.01}
 
 
 def linear(**more):
-    by = "keyhole.papers.claims.linear_fit:linear_fit"
+    by = "keyhole.papers.claims.fits:linear_fit"
     table = {"kind": "computed", "by": by, "policy": "us", "x": X, "r_squared": 0.99}
     return make_claim(table | WORDS | more)
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.papers.claims.power_law import _excess
+from keyhole.papers.claims.fits import _excess
 from tests.papers.made_up import WORDS, judge, make_claim, result, results
 
 ROUNDS = (1_000, 4_000, 64_000)

@@ -8,7 +8,7 @@ import pytest
 from keyhole.papers import Entry, reproduce
 from keyhole.papers.bengs2022.problem_numbers import NUMBERS
 from keyhole.papers.claims import Result
-from keyhole.papers.figure_declarations import DRAWING_NAMES, ProblemFigure
+from keyhole.papers.entry import DRAWING_NAMES, ProblemFigure
 from keyhole.papers.report.problem_figure_drawing import DRAWINGS, draw_problem_figure
 from tests.html import check_page
 from tests.papers.conftest import make_once

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole.papers.claims import is_inside, ratio_of
-from keyhole.papers.claims.ratio_estimates import log_deviation_ratio
+from keyhole.papers.claims.base import log_deviation_ratio
 from keyhole.results.estimate import Estimate
 
 

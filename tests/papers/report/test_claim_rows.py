@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from keyhole.pages.templating import render
+from keyhole.pages.page import render
 from keyhole.papers.report.claim_rows import ClaimRows, claim_rows
 from keyhole.papers.report.judged_entry import (
     JudgedEntry,

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from keyhole.pages.templating import render
+from keyhole.pages.page import render
 from keyhole.papers.report.judged_entry import answer_mark, count_sentence, entry_answer
 from keyhole.papers.verdicts import Verdict
 from tests.html import parse

@@ -5,7 +5,7 @@ import pytest
 
 from keyhole.pages.chart_figure import plot_chart
 from keyhole.pages.figure_files import blank_figure
-from keyhole.papers.figure_declarations import ParameterFigure
+from keyhole.papers.entry import ParameterFigure
 from keyhole.papers.report import entry_charts
 from keyhole.papers.report.entry_charts import parameter_chart, problem_chart, ratio_chart
 from keyhole.papers.report.judged_entry import JudgedEntry

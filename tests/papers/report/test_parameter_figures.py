@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keyhole.papers.figure_declarations import ParameterFigure
+from keyhole.papers.entry import ParameterFigure
 from keyhole.papers.report.entry_charts import ratios
 from keyhole.results.estimate import mean_estimate
 from keyhole.threshold.bounds import adversarial_lower_bound

@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from keyhole.papers import FILES, Entry
-from keyhole.papers.figure_declarations import PublishedValues
+from keyhole.papers.entry import PublishedValues
 from tests.papers.conftest import entry_of
 from tests.papers.made_up import result
 

@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Finding, Result
-from keyhole.papers.claims.claimed_ranges import is_inside
-from keyhole.papers.claims.verdict_numbers import number_of
 from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
@@ -114,12 +113,12 @@ def potential_lemma(
         values = result.values(policy, "regret")
         regret, bound, excess = map(mean_estimate, (values, bounds, values - bounds))
         return Finding(
-            is_inside([(excess, -np.inf, 0.0)]),
+            base.is_inside([(excess, -np.inf, 0.0)]),
             f"regret {regret}, bound {bound}; difference {excess}",
             (
-                number_of("regret", regret),
-                number_of("bound", bound),
-                number_of("difference", excess, at_most=0.0),
+                base.number_of("regret", regret),
+                base.number_of("bound", bound),
+                base.number_of("difference", excess, at_most=0.0),
             ),
         )
     gaps = np.asarray(cast(Any, result.problem).gaps)
@@ -127,9 +126,9 @@ def potential_lemma(
     limit = regret_bound(measure, gaps[gaps > 0], horizon=horizon)
     mean = mean_estimate(potential(measure, pulls, horizon=horizon))
     return Finding(
-        is_inside([(mean, -np.inf, limit)]),
+        base.is_inside([(mean, -np.inf, limit)]),
         f"potential {mean}, bound {format_estimate(limit, limit / 100)}",
-        (number_of("potential", mean, at_most=limit),),
+        (base.number_of("potential", mean, at_most=limit),),
     )
 
 

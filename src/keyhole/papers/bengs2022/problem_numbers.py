@@ -1,32 +1,231 @@
-"""Judgements of claims about numbers that are computed from a problem, without a simulation."""
+"""Numbers computed from a problem without a simulation, and judgements of claims on them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from pydantic import AfterValidator, Field
 
-from keyhole.papers.bengs2022 import problem_statistics, refinement_schedule
-from keyhole.papers.claims.base import Finding, Result, decide
-from keyhole.papers.claims.claimed_ranges import check_ends, format_claimed, or_infinite
-from keyhole.papers.claims.verdict_numbers import attribute_numbers, known_number
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.distributions.distribution import Distribution
+from keyhole.papers.claims import base
+from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.entry_references import ProblemName
 from keyhole.papers.verdicts import Number
+from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.plan import Plan
+from keyhole.resource.cost_functions import Power
+from keyhole.resource.policies.zooming import ZoomingRCUCB
+from keyhole.resource.problem import Problem
 from keyhole.validate import check_choice
 
+_POLICY: Final = ZoomingRCUCB(alpha=0.02, delta=0.05, refine=2, lipschitz=2, gain_range=1)
+_ROUNDS: Final = 1000
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Grids after a round."""
+
+    round: int  # 0 before the first
+    extended: int  # number of points at which a grid was extended in that round
+    grids: tuple[FloatArray, ...]  # the points of each arm, increasing
+
+
+@lru_cache(maxsize=4)  # several claims and a figure use those of one problem
+def stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[Stage, ...]:
+    """Play z-RCUCB, with alpha = 0.02 and L = 2, and return the grids whenever they change.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), section 4.1, Algorithm 1, Figure 3.
+
+    Examples
+    --------
+    >>> from keyhole.resource import three_models
+    >>> found = stages(three_models("soft"), rounds=50)
+    >>> [grid.tolist() for grid in found[0].grids]
+    [[1.2], [1.2], [1.2]]
+    """
+    learner = _POLICY.learner(
+        arms=problem.arms,
+        limits=problem.limits,
+        cost=problem.cost,
+        penalty=problem.penalty,
+        continuous=problem.continuous,
+        horizon=rounds,
+    )
+    environment = InteractiveEnvironment(problem, seed=0, horizon=rounds)
+
+    def grids() -> tuple[FloatArray, ...]:
+        sizes, points = learner.state["sizes"], learner.state["points"]
+        return tuple(points[arm, :size].copy() for arm, size in enumerate(sizes))
+
+    found = [Stage(0, 0, tuple(problem.limits[-1:] for _ in range(problem.arms)))]
+    for t in range(1, rounds + 1):
+        environment.play_round(learner)
+        # Where a grid is extended, each point in question makes `refine` - 1 new ones.
+        new = sum(learner.state["sizes"].tolist()) - sum(map(len, found[-1].grids))
+        if new:
+            found.append(Stage(t, new // (_POLICY.refine - 1), grids()))
+    return tuple(found)
+
+
+def joint_extensions(problem: Problem) -> int:
+    """Return the number of rounds, of 1,000, that extend a grid at more than one point."""
+    return sum(stage.extended > 1 for stage in stages(problem))
+
+
+def grid_sizes(problem: Problem) -> FloatArray:
+    """Return the number of points of each arm's grid after 1,000 rounds."""
+    return np.array([len(grid) for grid in stages(problem)[-1].grids], dtype=np.float64)
+
+
+_STEPS: Final = 600  # equally spaced limits at which gains are compared
+_FAR: Final = 100.0  # multiple of the largest limit beyond which expectations are truncated
+
+
+def mean_rewards(problem: Problem) -> FloatArray:
+    """Return the mean reward of each arm's runs without a limit.
+
+    Examples
+    --------
+    >>> from keyhole.resource import three_models
+    >>> mean_rewards(three_models("soft")).round(2)
+    array([0.84, 0.55, 0.31])
+    """
+    far = _FAR * problem.limits[-1]
+    return np.array([_yields(distribution, far, far)[0] for distribution in problem.distributions])
+
+
+def mean_consumptions(problem: Problem) -> FloatArray:
+    """Return the mean consumption of each arm's runs without a limit.
+
+    Examples
+    --------
+    >>> from keyhole.resource import three_models
+    >>> mean_consumptions(three_models("soft")).round(2)
+    array([0.79, 0.45, 0.19])
+    """
+    far = _FAR * problem.limits[-1]
+    return np.array(
+        [_mean_consumption(distribution, far) for distribution in problem.distributions]
+    )
+
+
+def reward_rises(problem: Problem) -> FloatArray:
+    r"""Return the difference of each arm's mean rewards above and below its mean consumption.
+
+    .. math:: \mathrm E[R \mid C > m] - \mathrm E[R \mid C \le m], \qquad m = \mathrm E[C]
+
+    Examples
+    --------
+    >>> from keyhole.resource import three_models
+    >>> bool((reward_rises(three_models("soft")) > 0).all())
+    True
+    """
+    far = _FAR * problem.limits[-1]
+    rises = []
+    for distribution in problem.distributions:
+        low, share = _yields(distribution, _mean_consumption(distribution, far), far)
+        whole, _ = _yields(distribution, far, far)
+        rises.append((whole - low) / (1.0 - share) - low / share)
+    return np.array(rises)
+
+
+def best_arm_shares(problem: Problem) -> FloatArray:
+    """Return the share of the limits at which each arm has the largest gain.
+
+    Examples
+    --------
+    >>> from keyhole.resource import three_models
+    >>> best_arm_shares(three_models("strict")).round(2)
+    array([0.  , 0.03, 0.97])
+    """
+    return np.bincount(_leaders(problem), minlength=problem.arms) / _STEPS
+
+
+def first_leading_limits(problem: Problem) -> FloatArray:
+    """Return the smallest limit at which each arm has the largest gain, over the largest limit.
+
+    It is infinite for an arm that has it nowhere.
+
+    Examples
+    --------
+    >>> from keyhole.resource import three_models
+    >>> first_leading_limits(three_models("soft")).round(2)
+    array([0.74, 0.44, 0.  ])
+    """
+    leaders = _leaders(problem)
+    firsts = [np.flatnonzero(leaders == arm) for arm in range(problem.arms)]
+    return np.array([(1 + at[0]) / _STEPS if len(at) else np.inf for at in firsts])
+
+
+def largest_gains(problem: Problem) -> FloatArray:
+    """Return the gain of each arm at its best limit.
+
+    Examples
+    --------
+    >>> from keyhole.resource import three_models
+    >>> largest_gains(three_models("soft")).round(2)
+    array([0.76, 0.51, 0.3 ])
+    """
+    return np.asarray(_gains(problem).max(axis=1))
+
+
+def half_limit_exceedance(problem: Problem) -> FloatArray:
+    """Return the probability that a run of each arm exceeds half of the largest limit.
+
+    Examples
+    --------
+    >>> from keyhole.resource import three_models
+    >>> half_limit_exceedance(three_models("soft")).round(2)
+    array([0.9 , 0.16, 0.  ])
+    """
+    limits = problem.limits[-1] * np.array([0.5, 1.0])
+    return Problem(problem.distributions, limits, problem.cost, problem.penalty).censoring[:, 0]
+
+
+def _gains(problem: Problem) -> FloatArray:
+    """Return the gain of every arm at equal steps up to the largest limit."""
+    limits = problem.limits[-1] * np.arange(1, _STEPS + 1) / _STEPS
+    return Problem(problem.distributions, limits, problem.cost, problem.penalty).gains
+
+
+def _leaders(problem: Problem) -> NDArray[np.intp]:
+    """Return the arm with the largest gain at each step."""
+    return np.asarray(_gains(problem).argmax(axis=0))
+
+
+def _yields(distribution: Distribution, limit: float, far: float) -> tuple[float, float]:
+    """Return E[R 1{C <= limit}] and P(C <= limit)."""
+    # Without cost and penalty, the gain at a limit is the mean reward within it. Limits must
+    # differ, and `limit` may be `far` itself.
+    limits = np.unique([limit, far])
+    problem = Problem([distribution], limits, Power(), Power())
+    return float(problem.gains[0, 0]), 1.0 - float(problem.censoring[0, 0])
+
+
+def _mean_consumption(distribution: Distribution, far: float) -> float:
+    """Return E[C 1{C <= far}], the loss of gain under a cost of C / far, times far."""
+    costly = Problem([distribution], [far], Power(slope=1.0 / far), Power())
+    return far * (_yields(distribution, far, far)[0] - float(costly.gains[0, 0]))
+
+
 NUMBERS: Final[dict[str, Callable[[Any], ArrayLike]]] = {
-    "resource.mean_reward": problem_statistics.mean_rewards,
-    "resource.mean_consumption": problem_statistics.mean_consumptions,
-    "resource.reward_rise": problem_statistics.reward_rises,
-    "resource.lead_share": problem_statistics.best_arm_shares,
-    "resource.lead_start": problem_statistics.first_leading_limits,
-    "resource.largest_gain": problem_statistics.largest_gains,
-    "resource.half_exceeded": problem_statistics.half_limit_exceedance,
+    "resource.mean_reward": mean_rewards,
+    "resource.mean_consumption": mean_consumptions,
+    "resource.reward_rise": reward_rises,
+    "resource.lead_share": best_arm_shares,
+    "resource.lead_start": first_leading_limits,
+    "resource.largest_gain": largest_gains,
+    "resource.half_exceeded": half_limit_exceedance,
     # Of z-RCUCB in 1,000 rounds.
-    "resource.grid_size": refinement_schedule.grid_sizes,
-    "resource.joint_extensions": refinement_schedule.joint_extensions,
+    "resource.grid_size": grid_sizes,
+    "resource.joint_extensions": joint_extensions,
 }
 """Every number that claims may name, one of each arm or of the problem, by its setting and name."""
 
@@ -45,20 +244,22 @@ def numbers_in_range(
     do: it is the negative control. If they do there too, the claim is undecided. Where the range is
     open on one side, `unlike` is given, or `no_negative_control`, why there is none.
     """
-    ends = or_infinite(low, high)
+    ends = base.or_infinite(low, high)
     is_inside, detail, numbers = _compare(results[problem], number, arms, *ends)
-    detail += format_claimed(*ends)
+    detail += base.format_claimed(*ends)
     if no_negative_control:
         detail += f". No problem is shown to break it: {no_negative_control}"
     if unlike is None:
-        return Finding(decide(supported=is_inside, contradicted=not is_inside), detail, numbers)
+        return Finding(
+            base.decide(supported=is_inside, contradicted=not is_inside), detail, numbers
+        )
     kept, other, theirs = _compare(results[unlike], number, arms, *ends)
     ending = "which should break it, keeps it too" if kept else "breaks it"
     title = results[unlike].title
     return Finding(
-        decide(supported=is_inside and not kept, contradicted=not is_inside),
+        base.decide(supported=is_inside and not kept, contradicted=not is_inside),
         f"{detail}. {title} {ending}: {other}",
-        numbers + attribute_numbers(title, theirs),
+        numbers + base.attribute_numbers(title, theirs),
     )
 
 
@@ -70,13 +271,13 @@ def falling_numbers(
     _, detail, numbers = _compare(results[problem], number, arms)
     values = np.array([one.value for one in numbers])
     falls = bool((values[:-1] > values[1:]).all())
-    return Finding(decide(supported=falls, contradicted=not falls), detail, numbers)
+    return Finding(base.decide(supported=falls, contradicted=not falls), detail, numbers)
 
 
 def check_numbers_in_range(claim: Any, plan: Plan) -> None:
     """Refuse an impossible range, and one without what would break it."""
     check_falling_numbers(claim, plan)
-    check_ends("low", claim.low, "high", claim.high)
+    base.check_ends("low", claim.low, "high", claim.high)
     if claim.unlike == claim.problem:
         raise ValueError(f"unlike must be another problem than {claim.problem!r}")
     if claim.unlike is not None and claim.no_negative_control:
@@ -108,10 +309,12 @@ def _compare(
     """Return whether the numbers of all arms are in a range, their text, and the numbers."""
     values = np.atleast_1d(np.asarray(NUMBERS[number](result.problem), dtype=np.float64))
     if len(values) == 1:
-        texts, numbers = [f"{values[0]:.4g}"], [known_number(number, values[0], low, high)]
+        texts, numbers = [f"{values[0]:.4g}"], [base.known_number(number, values[0], low, high)]
     else:
         shown = arms or range(len(values))
         texts = [f"arm {arm}: {values[arm]:.4g}" for arm in shown]
-        numbers = [known_number(f"{number} of arm {arm}", values[arm], low, high) for arm in shown]
+        numbers = [
+            base.known_number(f"{number} of arm {arm}", values[arm], low, high) for arm in shown
+        ]
     are_inside = all(low <= one.value <= high for one in numbers)
     return are_inside, ", ".join(texts), tuple(numbers)

@@ -1,19 +1,20 @@
-"""Results that claims (statements of papers) are judged by, and the parts of judgements."""
+"""What judgements of claims share: results, paired comparisons, ratios, numbers and ranges."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Final, NamedTuple
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims.verdict_numbers import number_of
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number, Status
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import Estimate, mean_estimate
+from keyhole.results.estimate import Estimate, PairedDifference, format_estimate, mean_estimate
 
 Rounds = Annotated[list[Checkpoint], Field(min_length=1)]
 Policies = Annotated[list[PolicyName], Field(min_length=1)]
@@ -117,3 +118,287 @@ def format_means(
     text = ", ".join(f"{name} {m.plus_minus()}" for name, m in zip(names, means, strict=True))
     numbers = [number_of(f"mean of {name}", m) for name, m in zip(names, means, strict=True)]
     return means, text, tuple(numbers)
+
+
+LEVEL: Final = 0.05
+"""Family-wise error rate of the comparisons of one claim."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One policy against another at one checkpoint."""
+
+    policy: str
+    other: str
+    round: int
+    gap: PairedDifference  # mean of `policy` minus mean of `other`, over common random numbers
+    p_value: float  # two-sided, adjusted for the comparisons made together
+    highest: bool = False  # whether higher is better, as the metric says
+    same: bool = False  # whether both had the same value, other than 0, in every replication
+
+    @property
+    def lead(self) -> float:
+        """By how much `policy` is better; negative if it is worse."""
+        return self.gap.difference if self.highest else -self.gap.difference
+
+    @property
+    def better(self) -> bool:
+        """Whether `policy` is significantly better."""
+        return self.p_value < LEVEL and self.lead > 0
+
+    @property
+    def worse(self) -> bool:
+        """Whether `policy` is significantly worse."""
+        return self.p_value < LEVEL and self.lead < 0
+
+    @property
+    def lost(self) -> bool:
+        """Whether more replications cannot make it better: it is worse, or the same in all."""
+        return self.worse or self.same
+
+    def __str__(self) -> str:
+        """Return policies, round, and the difference with its own 95 % interval and p-value."""
+        return f"{self.named()}: {self.gap}"
+
+    def named(self, place: str = "") -> str:
+        """Return the name of the comparison: policies, place if given, and round."""
+        where = f" on {place}" if place else ""
+        return f"{self.policy} minus {self.other}{where} at T = {self.round:,}"
+
+
+def holm(p_values: Sequence[float]) -> FloatArray:
+    """Return p-values adjusted for multiple testing.
+
+    Rejecting those below 5 % has a family-wise error rate of at most 5 %, under any dependence:
+    Holm (1979), "A simple sequentially rejective multiple test procedure".
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(3)
+    array([0.03, 0.06, 0.06])
+    """
+    raw = np.asarray(p_values, dtype=float)
+    order = np.argsort(raw)
+    # The k-th smallest of m p-values is multiplied by m - k + 1 (Bonferroni for those that are
+    # left). The running maximum keeps the order: no p-value is rejected after one that is not.
+    scaled = raw[order] * np.arange(len(raw), 0, -1)
+    adjusted = np.empty(len(raw))
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return adjusted
+
+
+def comparisons(
+    curves: Curves,
+    metric: str,
+    pairs: Sequence[tuple[str, str, int]],
+    *,
+    adjust: bool = True,
+) -> list[Comparison]:
+    """Compare pairs of policies, and adjust the p-values for the number of pairs."""
+    highest, cells = curves.metric(metric).better == "higher", list[Comparison]()
+    for policy, other, round in pairs:
+        gap = curves.paired(policy, other, metric=metric, round=round)
+        same = gap.equal and _is_nonzero(curves, policy, metric, round)
+        cells.append(Comparison(policy, other, round, gap, gap.p_value, highest, same))
+    return adjust_together(cells) if adjust else cells
+
+
+def adjust_together(cells: Sequence[Comparison]) -> list[Comparison]:
+    """Return comparisons with their p-values adjusted for the number of all of them (Holm)."""
+    p_values = holm([cell.gap.p_value for cell in cells]).tolist()
+    return [replace(cell, p_value=p) for cell, p in zip(cells, p_values, strict=True)]
+
+
+def _is_nonzero(curves: Curves, policy: str, metric: str, round: int) -> bool:
+    """Return whether a metric is other than 0 in some replication; one that is 0 may still rise."""
+    values = curves.values(policy, metric)[curves.checkpoints.index(round)]
+    return bool(values.any())
+
+
+_FEWEST: Final = 3  # without one replication, two are needed for a variance
+_NOTHING: Final = 1e-24  # a share of the sum of squares that rounding alone explains
+
+
+def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
+    r"""Estimate the ratio of two means from paired replications, by the delta method.
+
+    .. math:: \hat r = \bar a / \bar b, \qquad
+        \widehat{\mathrm{se}}(\hat r) = \mathrm{sd}(a_i - \hat r\, b_i) / (\bar b \sqrt n)
+
+    None where the 95 % interval of the denominator contains zero: the ratio could be anything.
+
+    Examples
+    --------
+    >>> print(ratio_of(np.array([3.0, 4.0, 5.0]), np.array([1.9, 2.0, 2.1])))
+    2.00 [1.01, 2.99]
+    """
+    denominator = mean_estimate(below)
+    if denominator.low <= 0.0 <= denominator.high:
+        return None
+    ratio = mean_estimate(above).value / denominator.value
+    # Linearisation: the ratio varies as the mean of a - r b, divided by the mean of b.
+    off = above - ratio * below
+    # Equal ratios in every replication leave rounding alone.
+    off = np.where(np.abs(off) <= 1e-12 * np.abs(above), 0.0, off)
+    return Estimate(ratio, mean_estimate(off).error / abs(denominator.value), len(above))
+
+
+def log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
+    r"""Return numbers whose mean is ln of the quotient of two means, and that vary as it does.
+
+    .. math:: \ln(\bar a / \bar b) + (a_i - \bar a) / \bar a - (b_i - \bar b) / \bar b
+    """
+    a, b = float(above.mean()), float(below.mean())
+    return math.log(a / b) + (above - a) / a - (below - b) / b
+
+
+def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
+    r"""Estimate ln of the ratio of two standard deviations from paired replications.
+
+    .. math:: \hat\ell = \ln(s_a / s_b), \qquad
+        \widehat{\mathrm{se}}(\hat\ell)^2 = \frac{n-1}{n} \sum_i (\ell_{-i} - \bar\ell)^2
+
+    where :math:`\ell_{-i}` is the estimate without replication i. None where either does not vary,
+    with or without one of the replications.
+    """
+    n = len(a)
+    # The jackknife leaves out one pair at a time, so it keeps the correlation of the two samples.
+    # An F test would assume normality: of exponential samples its 95 % interval covers 75 %.
+    if n < _FEWEST:
+        return None
+    (whole_a, rest_a), (whole_b, rest_b) = _squares(a), _squares(b)
+    if not ((rest_a > _NOTHING * (a**2).sum()) & (rest_b > _NOTHING * (b**2).sum())).all():
+        return None
+    # On the scale of logarithms, where the distribution is closest to symmetric.
+    each = np.log(rest_a / rest_b) / 2
+    error = math.sqrt(float(((each - each.mean()) ** 2).sum()) * (n - 1) / n)
+    return Estimate(math.log(whole_a / whole_b) / 2, error, n)
+
+
+def _squares(values: FloatArray) -> tuple[float, FloatArray]:
+    """Return the sum of squared deviations, of all and without each replication."""
+    n = len(values)
+    deviations = (values - values.mean()) ** 2
+    whole = float(deviations.sum())
+    return whole, whole - deviations * n / (n - 1)
+
+
+_MOST: Final = 50
+_LARGEST: Final = 700.0  # whose exponential is finite
+
+
+def number_of(
+    name: str,
+    found: Estimate | PairedDifference,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+) -> Number:
+    """Return the number of an estimate and its claimed range, or of a difference."""
+    if isinstance(found, PairedDifference):
+        return Number(name, found.difference, found.low, found.high, found.p_value)
+    p_value = _p_value(found, at_least, at_most)
+    return Number(name, found.value, found.low, found.high, p_value, at_least, at_most)
+
+
+def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = math.inf) -> Number:
+    """Return the number of a quantity, such as a ratio, whose logarithm was estimated."""
+    ends = math.log(at_least) if at_least > 0 else -math.inf, math.log(at_most)
+    value, low, high = (_exp(x) for x in (log.value, log.low, log.high))
+    least = at_least if at_least > 0 else -math.inf
+    return Number(name, value, low, high, _p_value(log, *ends), least, at_most)
+
+
+def known_number(
+    name: str, value: float, at_least: float = -math.inf, at_most: float = math.inf
+) -> Number:
+    """Return a number that is known without error, such as a count."""
+    one = float(value)
+    return Number(name, one, one, one, None, at_least, at_most)
+
+
+def differences(cells: Sequence[Comparison], place: str = "") -> list[Number]:
+    """Return the numbers of comparisons, named by policies, problem and round."""
+    return [number_of(cell.named(place), cell.gap) for cell in cells]
+
+
+def format_compared(compared: Sequence[Number], shown: Sequence[Number]) -> tuple[Number, ...]:
+    """Return all numbers, or of more than 50 those that the text shows."""
+    return tuple(compared if len(compared) <= _MOST else shown)
+
+
+def attribute_numbers(whom: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
+    """Return the numbers, with a policy's or problem's name before theirs."""
+    return tuple(replace(number, name=f"{whom}: {number.name}") for number in numbers)
+
+
+def _p_value(found: Estimate, low: float, high: float) -> float | None:
+    ranged = math.isfinite(low) or math.isfinite(high)
+    return found.p_value(low, high) if ranged else None
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < _LARGEST else math.inf
+
+
+End = float | list[float] | None
+"""An end of a range: one for all rounds, one for each, or None where it is open."""
+Ranges = list[tuple[int | None, float, float]]
+"""Rounds, None for the last, with the ends of a range at each; an open end is infinite."""
+
+
+def check_ends(low_name: str, low: End, high_name: str, high: End, count: int = 1) -> None:
+    """Refuse ends that are not one for each of `count` rounds, and ranges that are empty."""
+    for name, end in ((low_name, low), (high_name, high)):
+        if isinstance(end, list) and len(end) != count:
+            raise ValueError(f"{name} must have one number for each round, {count}, got {end}")
+    if low is None and high is None:
+        raise ValueError(f"{low_name} or {high_name} must be given")
+    for _, least, most in each_range([None] * count, low, high):
+        if most < least:
+            raise ValueError(f"{high_name} must be at least {low_name}, {least:g}, got {most:g}")
+
+
+def each_range(rounds: Sequence[int | None] | None, low: End, high: End) -> Ranges:
+    """Return each of some rounds, by default the last, with its range."""
+    rounds = rounds or [None]
+    ends = [end if isinstance(end, list) else [end] * len(rounds) for end in (low, high)]
+    return [(t, *or_infinite(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
+
+
+def or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
+    """Return the ends of a range; one that is not given is infinite."""
+    return -math.inf if low is None else low, math.inf if high is None else high
+
+
+def log_range(low: float, high: float) -> tuple[float, float]:
+    """Return the logarithms of the ends of a range of factors."""
+    return math.log(low) if low > 0.0 else -math.inf, math.log(high)
+
+
+def format_claimed(low: float, high: float) -> str:
+    """Return a range as the text of a verdict states it."""
+    return f" (claimed: {format_range(low, high)})"
+
+
+def format_range(low: float, high: float) -> str:
+    """Return a claimed range in words."""
+    if math.isinf(high):
+        return f"at least {format_estimate(low)}"
+    if math.isinf(low):
+        return f"at most {format_estimate(high)}"
+    return f"{format_estimate(low)} to {format_estimate(high)}"
+
+
+def is_inside(found: Sequence[tuple[Estimate, float, float]]) -> Status:
+    """Decide whether estimates lie in their ranges, whose ends may be infinite.
+
+    They do if every 95 % interval lies in its range, and they do not if some estimate is
+    significantly outside (adjusted by Holm): of a single one, if its interval lies outside.
+    """
+    # An intersection-union test needs no adjustment to hold: every interval must be inside. One
+    # outside is enough to contradict it, so these are adjusted for the number of rounds.
+    p_values = [number.p_value(low, high) for number, low, high in found]
+    return decide(
+        supported=all(low <= number.low and number.high <= high for number, low, high in found),
+        contradicted=bool((holm(p_values) < LEVEL).any()),
+    )

@@ -9,9 +9,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from keyhole.papers.claims.base import Finding, Results, Rounds, decide
-from keyhole.papers.claims.paired_comparisons import Comparison, comparisons
-from keyhole.papers.claims.verdict_numbers import differences, format_compared, known_number
+from keyhole.papers.claims import base
+from keyhole.papers.claims.base import Comparison, Finding, Results, Rounds
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 
 _SHOWN: Final = 3
@@ -35,7 +34,9 @@ def ordering(
     """
     curves = results[problem].curves
     rounds = rounds or list(curves.checkpoints)
-    cells = comparisons(curves, metric, [(policy, other, t) for t in rounds for other in others])
+    cells = base.comparisons(
+        curves, metric, [(policy, other, t) for t in rounds for other in others]
+    )
     by_round = [[cell for cell in cells if cell.round == t] for t in rounds]
     cases = [[cell] for cell in cells] if over == "pairs" else by_round
     better = sum(all(cell.better for cell in case) for case in cases)
@@ -43,9 +44,9 @@ def ordering(
     # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one case more.
     needed = math.ceil(at_least * len(cases) - 1e-9)
     # Undecided cases may still be won: the claim fails only when too few are left to win.
-    status = decide(supported=better >= needed, contradicted=len(cases) - lost < needed)
+    status = base.decide(supported=better >= needed, contradicted=len(cases) - lost < needed)
     if len(cells) == 1:
-        return Finding(status, str(cells[0]), tuple(differences(cells)))
+        return Finding(status, str(cells[0]), tuple(base.differences(cells)))
     best = curves.metric(metric).best
     ahead = sum(all(cell.lead > 0 for cell in case) for case in by_round)
     text, shown = _least_favourable(cells)
@@ -55,10 +56,10 @@ def ordering(
         f"{best} mean of all at {ahead} of {len(rounds)} T. {text}"
     )
     numbers = (
-        known_number("significantly better in", better, at_least=needed),
-        known_number("worse or equal in", lost, at_most=len(cases) - needed),
-        known_number(f"{best} mean of all at", ahead),
-        *format_compared(differences(cells), differences(shown)),
+        base.known_number("significantly better in", better, at_least=needed),
+        base.known_number("worse or equal in", lost, at_most=len(cases) - needed),
+        base.known_number(f"{best} mean of all at", ahead),
+        *base.format_compared(base.differences(cells), base.differences(shown)),
     )
     return Finding(status, detail, numbers)
 
@@ -74,13 +75,13 @@ def not_better(
     """
     curves = results[problem].curves
     pairs = [(policy, other, t) for t in rounds for other in others]
-    cells = comparisons(curves, metric, pairs, adjust=False)
+    cells = base.comparisons(curves, metric, pairs, adjust=False)
     is_better, played = any(cell.better for cell in cells), curves.replications
     detail = f"{'; '.join(map(str, cells))}; {runs_text(played, runs, is_found=is_better)}"
     return Finding(
-        decide(supported=played >= runs and not is_better, contradicted=is_better),
+        base.decide(supported=played >= runs and not is_better, contradicted=is_better),
         detail,
-        (*differences(cells), known_number("runs", played, at_least=runs)),
+        (*base.differences(cells), base.known_number("runs", played, at_least=runs)),
     )
 
 
@@ -96,7 +97,7 @@ def not_worse(
     """
     curves = results[problem].curves
     pairs = [(other, policy, t) for t in rounds for other in others]
-    cells = comparisons(curves, metric, pairs)
+    cells = base.comparisons(curves, metric, pairs)
     better = sum(cell.better for cell in cells)
     ahead = sorted((cell for cell in cells if cell.lead > 0), key=lambda cell: cell.p_value)
     played, side = curves.replications, curves.metric(metric).better
@@ -108,12 +109,12 @@ def not_worse(
         detail += "; the clearest: " + "; ".join(map(str, ahead[:_SHOWN]))
     detail += f"; {runs_text(played, runs, is_found=better > 0)}"
     numbers = (
-        known_number("pairs in which another is significantly better", better, at_most=0),
-        known_number(f"pairs in which another has the {side} mean", len(ahead)),
-        known_number("runs", played, at_least=runs),
-        *format_compared(differences(cells), differences(ahead[:_SHOWN])),
+        base.known_number("pairs in which another is significantly better", better, at_most=0),
+        base.known_number(f"pairs in which another has the {side} mean", len(ahead)),
+        base.known_number("runs", played, at_least=runs),
+        *base.format_compared(base.differences(cells), base.differences(ahead[:_SHOWN])),
     )
-    status = decide(supported=played >= runs and not better, contradicted=better > 0)
+    status = base.decide(supported=played >= runs and not better, contradicted=better > 0)
     return Finding(status, detail, numbers)
 
 

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator
 
 from keyhole.delayed.bounds import regret_bound
-from keyhole.papers.claims.base import Finding, Result, Results, Rounds, format_round
+from keyhole.papers.claims import base
+from keyhole.papers.claims.base import Finding, Result, Results, Rounds
 from keyhole.papers.claims.claim import require_negative_control
-from keyhole.papers.claims.claimed_ranges import is_inside
-from keyhole.papers.claims.verdict_numbers import format_compared, number_of
 from keyhole.papers.entry_references import PolicyName, ProblemName
 from keyhole.play.plan import Plan
 from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound
@@ -92,9 +91,9 @@ def check_bound(name: str, policy: str, plan: Plan, rounds: Sequence[int]) -> No
         try:
             value = BOUNDS[name](plan.problem, plan.policies[policy], t, plan.horizon)
         except ValueError as error:
-            raise ValueError(f"bound {name!r} {format_round(t)}: {error}") from error
+            raise ValueError(f"bound {name!r} {base.format_round(t)}: {error}") from error
         if not math.isfinite(value):
-            raise ValueError(f"bound {name!r} must be finite {format_round(t)}, got {value}")
+            raise ValueError(f"bound {name!r} must be finite {base.format_round(t)}, got {value}")
 
 
 def bound_of(name: str, policy: str, result: Result, round: int) -> float:
@@ -151,16 +150,18 @@ def _stays_in(
 ) -> Finding:  # fmt: skip
     """Compare the mean with the bound, round by round."""
     compared = {t: (result.estimate(policy, metric, t), *ends) for t, ends in ranges.items()}
-    numbers = {t: number_of(f"mean {format_round(t)}", *args) for t, args in compared.items()}
+    numbers = {
+        t: base.number_of(f"mean {base.format_round(t)}", *args) for t, args in compared.items()
+    }
     t = min(compared, key=lambda t: _standard_errors_inside(*compared[t]))
     limit = format_estimate(values[t], abs(values[t]) / 100)
-    detail = f"{format_round(t)}: {compared[t][0]}, the bound is {limit}"
+    detail = f"{base.format_round(t)}: {compared[t][0]}, the bound is {limit}"
     if len(ranges) > 1:
         detail = (
             f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"
         )
-    shown = format_compared(list(numbers.values()), [numbers[t]])
-    return Finding(is_inside(list(compared.values())), detail, shown)
+    shown = base.format_compared(list(numbers.values()), [numbers[t]])
+    return Finding(base.is_inside(list(compared.values())), detail, shown)
 
 
 def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:

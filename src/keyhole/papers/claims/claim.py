@@ -13,11 +13,8 @@ from typing import Any, ClassVar, Final, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
 from keyhole.interrupts import replaced_errors
-from keyhole.papers.claims.base import Cell, Finding, Result
-from keyhole.papers.claims.claimed_ranges import check_ends
-from keyhole.papers.claims.verdict_numbers import attribute_numbers
-from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName, names_in
-from keyhole.papers.text_limits import ShortText
+from keyhole.papers.claims.base import Cell, Finding, Result, attribute_numbers, check_ends
+from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName, ShortText, names_in
 from keyhole.papers.verdicts import Number, Origin, Setup, Verdict
 from keyhole.play.plan import Plan
 

@@ -14,34 +14,10 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from pydantic import AfterValidator
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims.base import (
-    Cell,
-    Finding,
-    Results,
-    Rounds,
-    cell_names,
-    decide,
-    format_round,
-)
+from keyhole.papers.claims import base
+from keyhole.papers.claims.base import Cell, End, Finding, Ranges, Results, Rounds
 from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
 from keyhole.papers.claims.claim import require_negative_control
-from keyhole.papers.claims.claimed_ranges import (
-    End,
-    Ranges,
-    each_range,
-    format_claimed,
-    format_range,
-    is_inside,
-    log_range,
-    or_infinite,
-)
-from keyhole.papers.claims.ratio_estimates import log_deviation_ratio, log_quotient, ratio_of
-from keyhole.papers.claims.verdict_numbers import (
-    factor_of,
-    format_compared,
-    known_number,
-    number_of,
-)
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.plan import Plan
@@ -77,14 +53,14 @@ class _Compared(NamedTuple):
 
 
 def _finding(head: str, compared: Sequence[_Compared]) -> Finding:
-    status = is_inside([(one.estimate, one.low, one.high) for one in compared])
+    status = base.is_inside([(one.estimate, one.low, one.high) for one in compared])
     numbers = tuple(number for one in compared for number in one.numbers)
     return Finding(status, head + "; ".join(one.text for one in compared), numbers)
 
 
 def _compared(name: str, estimate: Estimate, low: float, high: float, text: str) -> _Compared:
-    text += format_claimed(low, high)
-    return _Compared(estimate, low, high, text, [number_of(name, estimate, low, high)])
+    text += base.format_claimed(low, high)
+    return _Compared(estimate, low, high, text, [base.number_of(name, estimate, low, high)])
 
 
 def mean(
@@ -93,8 +69,8 @@ def mean(
 ) -> Finding:  # fmt: skip
     """Judge the mean of the metric of a `policy` on a `problem`."""
     result, compared = results[problem], []
-    for t, floor, ceiling in each_range(rounds, low, high):
-        estimate, at = result.estimate(policy, metric, t), format_round(t)
+    for t, floor, ceiling in base.each_range(rounds, low, high):
+        estimate, at = result.estimate(policy, metric, t), base.format_round(t)
         compared.append(_compared(f"mean {at}", estimate, floor, ceiling, f"{at}: {estimate}"))
     return _finding(f"{result.curves.metric(metric).title} ", compared)
 
@@ -116,9 +92,9 @@ def proportion(
     with a true share as low as 0.025 to the power 1/n.
     """
     result, compared = results[problem], []
-    at_least, at_most = or_infinite(metric_low, metric_high)
-    for t, floor, ceiling in each_range(rounds, low, high):
-        values, at = result.values(policy, metric, t), format_round(t)
+    at_least, at_most = base.or_infinite(metric_low, metric_high)
+    for t, floor, ceiling in base.each_range(rounds, low, high):
+        values, at = result.values(policy, metric, t), base.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
         text = f"{share.count:,} of {share.replications:,} replications {at}: {share}"
         compared.append(_compared(f"share of replications {at}", share, floor, ceiling, text))
@@ -136,15 +112,17 @@ def growth(
     late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean, or its ratio to that of `ratio_to`, at `late` over the same at `early`."""
-    result, ((_, floor, ceiling),) = results[problem], each_range(None, low, high)
-    ats = [format_round(t) for t in (late, early)]
+    result, ((_, floor, ceiling),) = results[problem], base.each_range(None, low, high)
+    ats = [base.format_round(t) for t in (late, early)]
     if ratio_to is None:
         values = [result.values(policy, metric, t) for t in (late, early)]
-        quotient = ratio_of(*values)
+        quotient = base.ratio_of(*values)
         if quotient is None:
             return Finding("undecided", f"the mean may be 0 {ats[1]}")
         means = [mean_estimate(array) for array in values]
-        numbers = [number_of(f"mean {at}", value) for at, value in zip(ats, means, strict=True)]
+        numbers = [
+            base.number_of(f"mean {at}", value) for at, value in zip(ats, means, strict=True)
+        ]
         text = f"{means[0]} {ats[0]}, {means[1]} {ats[1]}; ratio {quotient}"
         compared = _compared("ratio of means", quotient, floor, ceiling, text)
         numbers += compared.numbers
@@ -158,16 +136,16 @@ def growth(
         # Logarithms of means need means that are clearly above 0.
         if any(mean_estimate(array).low <= 0.0 for array in both):
             return Finding("undecided", f"a mean may be 0 {at}")
-        logs.append(log_quotient(*both))
-        numbers.append(factor_of(f"{name} {at}", mean_estimate(logs[-1])))
+        logs.append(base.log_quotient(*both))
+        numbers.append(base.factor_of(f"{name} {at}", mean_estimate(logs[-1])))
     # On logarithms the quotient of two ratios is a difference, which replications pair.
     step = mean_estimate(logs[0] - logs[1])
-    factor = factor_of("from the early to the late, times", step, floor, ceiling)
+    factor = base.factor_of("from the early to the late, times", step, floor, ceiling)
     text = (
         f"{numbers[0]} {ats[0]}, {numbers[1]} {ats[1]}; "
-        f"from the early to the late times {factor}{format_claimed(floor, ceiling)}"
+        f"from the early to the late times {factor}{base.format_claimed(floor, ceiling)}"
     )
-    compared = _Compared(step, *log_range(floor, ceiling), text, [*numbers, factor])
+    compared = _Compared(step, *base.log_range(floor, ceiling), text, [*numbers, factor])
     return _finding(f"{name} ", [compared])
 
 
@@ -188,7 +166,7 @@ def gain(
     multiples of the gain of that bound. Per unit of ln T it is
     :math:`(R(b) - R(a)) / (\ln b - \ln a)`, to compare with the constant of a logarithmic bound.
     """
-    result, ((_, floor, ceiling),) = results[problem], each_range(None, low, high)
+    result, ((_, floor, ceiling),) = results[problem], base.each_range(None, low, high)
     units, name = {
         "": (1.0, "gain"),
         "round": (float(late - early), "gain a round"),
@@ -197,7 +175,7 @@ def gain(
     before, after = (result.values(policy, metric, t) for t in (early, late))
     # Paired: each replication has its own gain.
     estimate = mean_estimate((after - before) / units)
-    name, claimed = f"{name} from T = {early:,} to {late:,}", format_claimed(floor, ceiling)
+    name, claimed = f"{name} from T = {early:,} to {late:,}", base.format_claimed(floor, ceiling)
     numbers = list[Number]()
     if bound is not None:
         # The bound is the claim's own policy's, for a negative control too.
@@ -205,11 +183,11 @@ def gain(
         rise = (values[1] - values[0]) / units
         if not rise > 0.0:
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
-        multiples = format_range(floor, ceiling)
+        multiples = base.format_range(floor, ceiling)
         claimed = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
         floor, ceiling = floor * rise, ceiling * rise
-        numbers = [known_number("that of the bound", rise)]
-    numbers.insert(0, number_of(name, estimate, floor, ceiling))
+        numbers = [base.known_number("that of the bound", rise)]
+    numbers.insert(0, base.number_of(name, estimate, floor, ceiling))
     text = f"{name}: {estimate}{claimed}"
     return _finding("", [_Compared(estimate, floor, ceiling, text, numbers)])
 
@@ -237,7 +215,7 @@ def level(
         if scale != "mean":
             if estimate.value <= 0.0:
                 detail = f"the mean at {at} has no logarithm: {estimate}"
-                return Finding("undecided", detail, (number_of(f"mean at {at}", estimate),))
+                return Finding("undecided", detail, (base.number_of(f"mean at {at}", estimate),))
             log = math.log(estimate.value / results[problem].arms)
             # its error is that of the delta method
             estimate = Estimate(log, estimate.error / estimate.value, estimate.replications)
@@ -245,15 +223,15 @@ def level(
         noise = math.hypot(estimate.error, error)
         if noise == 0.0 or math.isinf(noise):
             detail = f"without a standard error at {at}: {estimate}"
-            return Finding("undecided", detail, (number_of(f"{scale} at {at}", estimate),))
+            return Finding("undecided", detail, (base.number_of(f"{scale} at {at}", estimate),))
         distance = abs(estimate.value - expected) / noise
         furthest = max(furthest, distance)
         texts.append(f"{at}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
         numbers += [
-            number_of(f"{scale} at {at}", estimate),
-            known_number(f"s.e. from {expected:.4g} at {at}", distance, at_most=std_errors),
+            base.number_of(f"{scale} at {at}", estimate),
+            base.known_number(f"s.e. from {expected:.4g} at {at}", distance, at_most=std_errors),
         ]
-    status = decide(supported=furthest <= std_errors, contradicted=furthest > std_errors)
+    status = base.decide(supported=furthest <= std_errors, contradicted=furthest > std_errors)
     return Finding(status, "; ".join(texts), tuple(numbers))
 
 
@@ -274,8 +252,8 @@ def ratio(
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean of one `cell` over that of the cell `over`."""
-    ranges = each_range(rounds, low, high)
-    return _compare_cells(results, metric, (cell, over), ranges, "/", ratio_of)
+    ranges = base.each_range(rounds, low, high)
+    return _compare_cells(results, metric, (cell, over), ranges, "/", base.ratio_of)
 
 
 def difference(
@@ -283,7 +261,7 @@ def difference(
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean of one `cell` less that of the cell `over`."""
-    ranges = each_range(rounds, low, high)
+    ranges = base.each_range(rounds, low, high)
     return _compare_cells(
         results, metric, (cell, over), ranges, "less", lambda a, b: mean_estimate(a - b)
     )
@@ -293,10 +271,13 @@ def _compare_cells(
     results: Results, metric: str, cells: tuple[Cell, Cell], ranges: Ranges, sign: str,
     estimate: Callable[[FloatArray, FloatArray], Estimate | None],
 ) -> Finding:  # fmt: skip
-    names, compared = cell_names(cells, results), []
+    names, compared = base.cell_names(cells, results), []
     name = f"{names[0]} {sign} {names[1]}"
     for t, floor, ceiling in ranges:
-        at, found = format_round(t), estimate(*(cell.values(results, metric, t) for cell in cells))
+        at, found = (
+            base.format_round(t),
+            estimate(*(cell.values(results, metric, t) for cell in cells)),
+        )
         if found is None:
             return Finding("undecided", f"the mean of {names[1]} may be 0 {at}")
         compared.append(_compared(f"{name} {at}", found, floor, ceiling, f"{at}: {found}"))
@@ -312,22 +293,22 @@ def deviation_ratio(
     Its interval is that of the jackknife of its logarithm (Miller 1968, "Jackknifing variances"),
     which needs no normal distribution.
     """
-    names, compared = cell_names((cell, over), results), []
+    names, compared = base.cell_names((cell, over), results), []
     name = f"deviation of {' / '.join(names)}"
-    for t, floor, ceiling in each_range(rounds, low, high):
-        values, at = [one.values(results, metric, t) for one in (cell, over)], format_round(t)
-        log = log_deviation_ratio(*values)
+    for t, floor, ceiling in base.each_range(rounds, low, high):
+        values, at = [one.values(results, metric, t) for one in (cell, over)], base.format_round(t)
+        log = base.log_deviation_ratio(*values)
         if log is None:
             return Finding("undecided", f"{' or '.join(names)} does not vary enough {at}")
-        quotient = factor_of(f"{name} {at}", log, floor, ceiling)
+        quotient = base.factor_of(f"{name} {at}", log, floor, ceiling)
         deviations = [float(array.std(ddof=1)) for array in values]
         text = " / ".join(format_estimate(one, one / 10) for one in deviations)
         numbers = [
             Number(f"deviation of {label} {at}", deviation)
             for label, deviation in zip(names, deviations, strict=True)
         ]
-        text = f"{at}: {text} = {quotient}{format_claimed(floor, ceiling)}"
-        compared.append(_Compared(log, *log_range(floor, ceiling), text, [*numbers, quotient]))
+        text = f"{at}: {text} = {quotient}{base.format_claimed(floor, ceiling)}"
+        compared.append(_Compared(log, *base.log_range(floor, ceiling), text, [*numbers, quotient]))
     return _finding(f"{name} ", compared)
 
 
@@ -336,13 +317,13 @@ def gain_ratio(
     early: Checkpoint, late: Checkpoint, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the gain of the `cell` from `early` to `late` over that of the cell `over`."""
-    names = cell_names((cell, over), results)
-    ((_, floor, ceiling),) = each_range(None, low, high)
+    names = base.cell_names((cell, over), results)
+    ((_, floor, ceiling),) = base.each_range(None, low, high)
     gains = [
         one.values(results, metric, late) - one.values(results, metric, early)
         for one in (cell, over)
     ]
-    quotient, when = ratio_of(*gains), f"from T = {early:,} to {late:,}"
+    quotient, when = base.ratio_of(*gains), f"from T = {early:,} to {late:,}"
     if quotient is None:
         return Finding("undecided", f"the mean gain of {names[1]} may be 0 {when}")
     name = f"gain of {names[0]} / gain of {names[1]} {when}"
@@ -354,7 +335,7 @@ def log_endpoint(
     policy: PolicyName | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the end of a curve in ln(mean / arms), of a `policy`, by default of the lowest."""
-    result, ((_, floor, ceiling),) = results[problem], each_range(None, low, high)
+    result, ((_, floor, ceiling),) = results[problem], base.each_range(None, low, high)
     ends = {label: mean_estimate(result.values(label, metric)) for label in result.curves.labels}
     lowest = min(ends, key=lambda label: ends[label].value)
     end = ends[policy or lowest]
@@ -362,7 +343,7 @@ def log_endpoint(
         math.log(number / result.arms) if number > 0.0 else -math.inf
         for number in (end.low, end.value, end.high)
     )
-    status = decide(
+    status = base.decide(
         supported=floor < low_end and high_end < ceiling,
         contradicted=high_end < floor or low_end > ceiling,
     )
@@ -379,9 +360,9 @@ def value(
     for label in [policy] if policy else curves.labels:
         differing = (curves.values(label, metric) != value).any(axis=0).sum()
         name = f"replications of {label} in which not so"
-        counts[label] = known_number(name, differing, at_most=0)
+        counts[label] = base.known_number(name, differing, at_most=0)
     wrong = [label for label, count in counts.items() if count.value]
-    numbers = format_compared(list(counts.values()), [counts[label] for label in wrong])
+    numbers = base.format_compared(list(counts.values()), [counts[label] for label in wrong])
     if wrong:
         return Finding("does not hold", f"not so for {', '.join(wrong)}", numbers)
     each = f" of each of {len(counts)} policies" if len(counts) > 1 else ""

@@ -8,27 +8,8 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims.base import (
-    Cells,
-    Finding,
-    Policies,
-    Results,
-    cell_names,
-    decide,
-    format_means,
-    format_round,
-    order_by_lead,
-)
-from keyhole.papers.claims.claimed_ranges import is_inside
-from keyhole.papers.claims.paired_comparisons import LEVEL, adjust_together, comparisons, holm
-from keyhole.papers.claims.ratio_estimates import log_quotient
-from keyhole.papers.claims.verdict_numbers import (
-    differences,
-    factor_of,
-    format_compared,
-    known_number,
-    number_of,
-)
+from keyhole.papers.claims import base
+from keyhole.papers.claims.base import Cells, Finding, Policies, Results
 from keyhole.papers.entry_references import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.plan import Plan
@@ -68,17 +49,17 @@ def trend(
     gaps = [
         compare(factor * a, b) for factor, (a, b) in zip(factors, pairwise(values), strict=True)
     ]
-    clear = holm([gap.p_value for gap in gaps]) < LEVEL
+    clear = base.holm([gap.p_value for gap in gaps]) < base.LEVEL
     rises = [bool(c) and gap.difference < 0 for c, gap in zip(clear, gaps, strict=True)]
     falls = [
         # Equal in every replication, and not 0: more replications would not separate them.
         (gap.equal and b.any()) or (bool(c) and gap.difference > 0)
         for c, gap, b in zip(clear, gaps, values[1:], strict=True)
     ]
-    names = cell_names(cells, results)
-    _, text, means = format_means(names, values)
+    names = base.cell_names(cells, results)
+    _, text, means = base.format_means(names, values)
     numbers = [
-        number_of(f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}", gap)
+        base.number_of(f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}", gap)
         for factor, gap, (before, after) in zip(factors, gaps, pairwise(names), strict=True)
     ]
     shown = [i for i in range(steps) if not rises[i]]
@@ -87,10 +68,10 @@ def trend(
         shown = [max(range(steps), key=lambda i: gaps[i].p_value)]
         ending = ", the least clear: "
     return Finding(
-        decide(supported=all(rises), contradicted=any(falls)),
-        f"{format_round(round)}: {text}; {sum(rises)} of {steps} steps significant{ending}"
+        base.decide(supported=all(rises), contradicted=any(falls)),
+        f"{base.format_round(round)}: {text}; {sum(rises)} of {steps} steps significant{ending}"
         + "; ".join(f"{numbers[i].name}: {gaps[i]}" for i in shown),
-        (*means, *format_compared(numbers, [numbers[i] for i in shown])),
+        (*means, *base.format_compared(numbers, [numbers[i] for i in shown])),
     )
 
 
@@ -116,9 +97,9 @@ def equivalence(
     not significant is no evidence of equality: few replications leave the claim undecided.
     """
     values = [cell.values(results, metric, round) for cell in cells]
-    names = cell_names(cells, results)
-    means, text, numbers = format_means(names, values)
-    detail = f"{format_round(round)}: {text}"
+    names = base.cell_names(cells, results)
+    means, text, numbers = base.format_means(names, values)
+    detail = f"{base.format_round(round)}: {text}"
     smallest = min(mean.value for mean in means)
     if smallest < 0:
         detail += "; relative tolerances need means that are not below 0"
@@ -129,20 +110,20 @@ def equivalence(
         numbers += (Number("largest / smallest", ratio),)
     excess = [compare(a, (1.0 + tolerance) * b) for a, b in permutations(values, 2)]
     compared = [
-        number_of(f"{a} minus {1.0 + tolerance:g} x {b}", gap)
+        base.number_of(f"{a} minus {1.0 + tolerance:g} x {b}", gap)
         for (a, b), gap in zip(permutations(names, 2), excess, strict=True)
     ]
-    clear = holm([gap.p_value for gap in excess]) < LEVEL
+    clear = base.holm([gap.p_value for gap in excess]) < base.LEVEL
     beyond = [bool(c) and gap.difference > 0 for c, gap in zip(clear, excess, strict=True)]
     # Two one-sided tests for each pair must all succeed to hold, which needs no adjustment; one
     # success contradicts the claim, which does (Holm).
-    status = decide(supported=all(map(_is_below, excess)), contradicted=any(beyond))
-    return Finding(status, detail, numbers + format_compared(compared, []))
+    status = base.decide(supported=all(map(_is_below, excess)), contradicted=any(beyond))
+    return Finding(status, detail, numbers + base.format_compared(compared, []))
 
 
 def _is_below(gap: PairedDifference) -> bool:
     """Return whether a difference is below zero, by a one-sided test at 5 %."""
-    return gap.high <= 0.0 or (gap.difference < 0.0 and gap.p_value / 2.0 < LEVEL)
+    return gap.high <= 0.0 or (gap.difference < 0.0 and gap.p_value / 2.0 < base.LEVEL)
 
 
 def identical_results(
@@ -154,7 +135,7 @@ def identical_results(
     The claim does not hold if there is one difference, in any replication at any checkpoint.
     `metrics` are those to compare; by default the claim's.
     """
-    (first, *others), counts = cell_names(cells, results), dict[str, Number]()
+    (first, *others), counts = base.cell_names(cells, results), dict[str, Number]()
     for name in metrics or [metric]:
         ours, *theirs = (results[cell.problem].curves.values(cell.policy, name) for cell in cells)
         for other, values in zip(others, theirs, strict=True):
@@ -162,11 +143,11 @@ def identical_results(
                 return Finding("undecided", f"{first} and {other} have other checkpoints")
             differing = int((ours != values).any(axis=0).sum())
             text = f"{name} of {other} differs from {first}'s"
-            counts[f"{text} in {differing:,} of {ours.shape[1]:,} replications"] = known_number(
-                f"replications in which {text}", differing, at_most=0
+            counts[f"{text} in {differing:,} of {ours.shape[1]:,} replications"] = (
+                base.known_number(f"replications in which {text}", differing, at_most=0)
             )
     unequal = {text: count for text, count in counts.items() if count.value}
-    numbers = format_compared([*counts.values()], [*unequal.values()][:_SHOWN])
+    numbers = base.format_compared([*counts.values()], [*unequal.values()][:_SHOWN])
     if unequal:
         return Finding("does not hold", "; ".join([*unequal][:_SHOWN]), numbers)
     replications = results[cells[0].problem].curves.replications
@@ -195,13 +176,13 @@ def policy_spread(
         spread = math.log(means[top] / means[bottom])
         spreads.append((spread, influence))
         name = f"largest mean / smallest mean among {', '.join(group)}"
-        factors.append(factor_of(name, replace(mean_estimate(influence), value=spread)))
+        factors.append(base.factor_of(name, replace(mean_estimate(influence), value=spread)))
     (wide_spread, widening), (narrow_spread, narrowing) = spreads
     gap = replace(mean_estimate(widening - narrowing), value=wide_spread - narrow_spread)
     widest, narrowest = factors
-    ratio = factor_of("ratio of the two", gap, at_least=1.0)
+    ratio = base.factor_of("ratio of the two", gap, at_least=1.0)
     return Finding(
-        decide(supported=gap.low > 0, contradicted=gap.high < 0),
+        base.decide(supported=gap.low > 0, contradicted=gap.high < 0),
         f"largest mean / smallest mean at the horizon: {narrowest} among {', '.join(narrow)}; "
         f"{widest} among {', '.join(wide)}; ratio of the two {ratio}",
         (narrowest, widest, ratio),
@@ -221,12 +202,12 @@ def different_best(
     compared = [
         cell
         for end in ends
-        for cell in comparisons(
+        for cell in base.comparisons(
             results[end.problem].curves, metric, [(*pair, end.round) for pair in pairs]
         )
     ]
     # Both places together: the claim is about all these comparisons at once.
-    cells = adjust_together(compared)
+    cells = base.adjust_together(compared)
     halves = cells[: len(pairs)], cells[len(pairs) :]
     both = list(zip(*halves, strict=True))
     turned = [(a, b) for a, b in both if (a.better and b.worse) or (a.worse and b.better)]
@@ -249,14 +230,14 @@ def different_best(
         detail += f", these two {'among them' if supported else 'not'}"
         detail += f": {shown[0]}, {shown[1]}" if is_one_problem else ""
     titles = ["" if is_one_problem else results[end.problem].title for end in ends]
-    gaps = [gap for end in zip(halves, titles, strict=True) for gap in differences(*end)]
+    gaps = [gap for end in zip(halves, titles, strict=True) for gap in base.differences(*end)]
     where = "early and late" if is_one_problem else "here and there"
     numbers = (
-        known_number("pairs that significantly change order", len(turned)),
-        known_number(f"of them the best {where}", supported, at_least=1),
-        *format_compared(gaps, differences(shown) if is_one_problem else []),
+        base.known_number("pairs that significantly change order", len(turned)),
+        base.known_number(f"of them the best {where}", supported, at_least=1),
+        *base.format_compared(gaps, base.differences(shown) if is_one_problem else []),
     )
-    return Finding(decide(supported=supported, contradicted=same), detail, numbers)
+    return Finding(base.decide(supported=supported, contradicted=same), detail, numbers)
 
 
 def wider_lead(
@@ -276,7 +257,7 @@ def wider_lead(
         distances = list[FloatArray]()
         for end in (here, there):
             result = results[end.problem]
-            pair = order_by_lead(result, metric, other, policy)
+            pair = base.order_by_lead(result, metric, other, policy)
             a, b = (result.values(label, metric, end.round) for label in pair)
             above, below = float(a.mean()), float(b.mean())
             if min(above, below) <= 0.0:
@@ -286,12 +267,12 @@ def wider_lead(
             distances.append(math.log(above / below) + (a / above - b / below))
         gaps.append(mean_estimate(distances[0] - distances[1]))
         numbers += [
-            factor_of(f"{other} in {end.format_name(results)}", mean_estimate(distance))
+            base.factor_of(f"{other} in {end.format_name(results)}", mean_estimate(distance))
             for end, distance in zip((here, there), distances, strict=True)
         ]
         texts.append(f"{other} {numbers[-2]} and {numbers[-1]}")
     p_values = [gap.p_value(0.0, 0.0) for gap in gaps]
-    clear = holm(p_values) < LEVEL
+    clear = base.holm(p_values) < base.LEVEL
     larger = sum(bool(c) and gap.value > 0 for c, gap in zip(clear, gaps, strict=True))
     smaller = sum(bool(c) and gap.value < 0 for c, gap in zip(clear, gaps, strict=True))
     # Rounding must not ask for one case more: 0.07 x 100 is 7.000000000000001.
@@ -304,12 +285,14 @@ def wider_lead(
         f"smaller for {smaller}"
     )
     for other, gap, p_value in zip(others, gaps, p_values, strict=True):
-        factor = factor_of(f"{other}, here over there", gap, at_least=1.0)
+        factor = base.factor_of(f"{other}, here over there", gap, at_least=1.0)
         numbers.append(replace(factor, p_value=p_value))
-    numbers.append(known_number("significantly larger for", larger, at_least=needed))
-    numbers.append(known_number("significantly smaller for", smaller, at_most=len(gaps) - needed))
+    numbers.append(base.known_number("significantly larger for", larger, at_least=needed))
+    numbers.append(
+        base.known_number("significantly smaller for", smaller, at_most=len(gaps) - needed)
+    )
     # Distances that are not clearly smaller may still turn out to be larger.
-    status = decide(supported=larger >= needed, contradicted=len(gaps) - smaller < needed)
+    status = base.decide(supported=larger >= needed, contradicted=len(gaps) - smaller < needed)
     return Finding(status, detail, tuple(numbers))
 
 
@@ -334,14 +317,14 @@ def growing_lead(
     for other in others:
         logs = list[FloatArray]()
         for key in x:
-            pair = order_by_lead(results[key], metric, other, policy)
+            pair = base.order_by_lead(results[key], metric, other, policy)
             values = [results[key].values(label, metric, round) for label in pair]
             if any(mean_estimate(array).low <= 0.0 for array in values):
                 return Finding("undecided", f"a mean on {results[key].title} may be 0")
-            logs.append(log_quotient(*values))
+            logs.append(base.log_quotient(*values))
         ratio = " / ".join(pair)
         levels = [
-            factor_of(f"{ratio} on {title}", mean_estimate(log))
+            base.factor_of(f"{ratio} on {title}", mean_estimate(log))
             for title, log in zip(titles, logs, strict=True)
         ]
         listed = [f"{level} on {title}" for level, title in zip(levels, titles, strict=True)]
@@ -351,10 +334,10 @@ def growing_lead(
             # The ratio of two ratios is a difference of logarithms, which replications pair.
             steps.append(mean_estimate(b - a))
             name = f"{ratio} from {early} to {late}, times"
-            factors.append(factor_of(name, steps[-1], at_least=1.0))
+            factors.append(base.factor_of(name, steps[-1], at_least=1.0))
     times = ", ".join(map(str, factors))
     return Finding(
-        is_inside([(step, 0.0, math.inf) for step in steps]),
-        f"{format_round(round)}: {'; '.join(texts)}; from one to the next times {times}",
+        base.is_inside([(step, 0.0, math.inf) for step in steps]),
+        f"{base.format_round(round)}: {'; '.join(texts)}; from one to the next times {times}",
         (*numbers, *factors),
     )

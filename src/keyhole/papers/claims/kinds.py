@@ -15,8 +15,8 @@ from keyhole.papers.claims.better_policy import not_better, ordering
 from keyhole.papers.claims.bounds import above_bound, below_bound
 from keyhole.papers.claims.claim import Claim, Judgement, claim_class
 from keyhole.papers.claims.estimates import QUANTITIES
+from keyhole.papers.claims.fits import power
 from keyhole.papers.claims.judgements import trend
-from keyhole.papers.claims.power_law import power
 from keyhole.papers.entry_files import FILES
 from keyhole.papers.entry_references import PlansOf, check_names
 from keyhole.spec_values import error_message
@@ -31,7 +31,7 @@ _COMPUTED: Final = {
     "equivalence": f"{_JUDGEMENTS}:equivalence",
     "identical": f"{_JUDGEMENTS}:identical_results",
     "interaction": f"{_JUDGEMENTS}:wider_lead",
-    "linear": "keyhole.papers.claims.linear_fit:linear_fit",
+    "linear": "keyhole.papers.claims.fits:linear_fit",
     "not-worse": "keyhole.papers.claims.better_policy:not_worse",
     "other-best": f"{_JUDGEMENTS}:different_best",
     "potential": "keyhole.papers.abernethy2016.ucb_potential:potential_lemma",

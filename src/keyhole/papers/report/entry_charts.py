@@ -1,17 +1,20 @@
-"""Charts of a reproduced experiment: metrics over the rounds, against a parameter, as ratios."""
+"""Charts of a reproduced experiment, and their files: over rounds or a parameter, ratios."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
-from keyhole.experiment.plots import caption
+from keyhole.pages import figure_files
+from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
-from keyhole.papers.claims import BOUNDS, Cell, Claim, ratio_of
-from keyhole.papers.figure_declarations import ParameterFigure
+from keyhole.papers.claims import BOUNDS, Claim, ratio_of
+from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report.judged_entry import JudgedEntry
-from keyhole.results.curve_chart import curve_chart
+from keyhole.papers.report.problem_figure_drawing import draw_problem_figure
+from keyhole.results.curve_chart import caption, curve_chart
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 
@@ -216,9 +219,46 @@ def _order_named(part: JudgedEntry, best: Sequence[str]) -> list[str]:
 
 def _subjects(claim: Claim) -> list[str]:
     """Return the policies that a claim is about, without those that it compares many with."""
-    values: list[Any] = [getattr(claim, name) for name in type(claim).model_fields]
-    cells = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    named = [cell.policy for cell in cells if isinstance(cell, Cell)]
+    named = [cell.policy for cell in claim.named_cells]
     others = [*getattr(claim, "others", []), *(getattr(claim, "policies", None) or [])]
     few = others if len(others) <= _COMPARED else []
     return [label for label in (claim.subject, *named, *few) if label]
+
+
+def write_entry_figures(
+    folder: Path, part: JudgedEntry, first_drawing: int, first_overview: int
+) -> None:
+    """Write the figures of each problem's metrics, of problems, and against parameters.
+
+    The numbers are those of the entry's first figures of the last two kinds in the folder.
+    """
+    for problem, run in part.runs.items():
+        for metric in part.metrics_of(problem):
+            title = f"{part.entry.problems[problem].title}: {run.curves.metric(metric).title}"
+            write_chart(
+                problem_chart(part, problem, metric), folder / f"{problem}-{metric}", title=title
+            )
+            if (to := part.entry.ratio_to) is not None:
+                chart = ratio_chart(part, problem, metric, to)
+                path = folder / f"{problem}-{metric}-ratio"
+                write_chart(chart, path, title=f"{title} relative to {to}")
+    for i, drawn in enumerate(part.entry.problem_figures, first_drawing):
+        _write_drawing(part, drawn, folder / f"drawing-{i}")
+    for i, declared in enumerate(part.entry.parameter_figures, first_overview):
+        chart = parameter_chart(part, declared, f"overview-{i}")
+        write_chart(chart, folder / f"overview-{i}", title=declared.title)
+
+
+def drawing_title(part: JudgedEntry, declared: ProblemFigure) -> str:
+    """Return the title of a figure of problems, with their titles."""
+    shown = ", ".join(part.entry.problems[key].title for key in declared.problems)
+    return f"{declared.title}: {shown}"
+
+
+def _write_drawing(part: JudgedEntry, declared: ProblemFigure, path: Path) -> None:
+    problems = {
+        part.entry.problems[key].title: part.entry.spec(key, part.scale).plan.problem
+        for key in declared.problems
+    }
+    figure, title = draw_problem_figure(declared, problems), drawing_title(part, declared)
+    figure_files.write_figure(figure, path, title=title, caption=declared.note)

@@ -1,15 +1,17 @@
-"""Index page of many reproductions: what papers claim, what was found, and all figures."""
+"""Index page of many reproductions: what papers claim, what was found, all figures; the JSON."""
 
+import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from keyhole.pages.page import Answer, Page, PageBlock, Section, write_page
-from keyhole.pages.table import Table
-from keyhole.papers.claims.claimed_ranges import format_range
-from keyhole.papers.claims_json import write_claims
+from keyhole.files import write_atomically
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, write_page
+from keyhole.papers.claims.base import format_range
 from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage
@@ -22,7 +24,15 @@ from keyhole.papers.report.judged_entry import (
     entry_answer,
     verdicts_by_id,
 )
-from keyhole.papers.verdicts import SETUPS, Setup, Status, Verdict, one_per_statement
+from keyhole.papers.verdicts import (
+    SETUPS,
+    Number,
+    Setup,
+    Status,
+    Verdict,
+    deciding_verdicts,
+    one_per_statement,
+)
 from keyhole.text_formatting import count_text
 
 STATUS_WORDS: Final[dict[Status, str]] = {
@@ -294,3 +304,58 @@ def _figures(part: JudgedEntry) -> list[tuple[str, str]]:
                 ratio = f"{title} relative to {entry.ratio_to}"
                 shown.append((f"{problem}-{metric}-ratio", ratio))
     return shown
+
+
+def write_claims(path: Path, parts: Sequence[JudgedEntry]) -> None:
+    """Write the claims of entries, all run at one scale, with their verdicts."""
+    # A file has one scale: verdicts at different scales are not to be compared.
+    scales = {part.scale for part in parts}
+    if len(scales) != 1:
+        raise ValueError(f"parts must be of one scale, got {sorted(scales)}")
+    deciding = deciding_verdicts([verdict for part in parts for verdict in part.verdicts])
+    content = {
+        "format": "keyhole-claims",
+        "version": 1,
+        "keyhole": version("keyhole"),
+        "scale": scales.pop(),
+        "claims": [
+            _claim_record(part, verdict, deciding[verdict.id].id)
+            for part in parts
+            for verdict in part.verdicts
+        ],
+    }
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, (text + "\n").encode())
+
+
+def _claim_record(part: JudgedEntry, verdict: Verdict, decided_by: str) -> dict[str, Any]:
+    run = next(iter(part.runs.values()))
+    return {
+        "id": verdict.id,
+        "entry": part.entry.name,
+        "paper": part.entry.paper or "ours",
+        "source": verdict.source,
+        "origin": verdict.origin,
+        "setup": verdict.setup,
+        "same_as": verdict.same_as,
+        "decided_by": decided_by,
+        "statement": verdict.text,
+        "reading": verdict.reading,
+        "about": verdict.about,
+        "kind": verdict.kind,
+        "metric": verdict.metric,
+        "verdict": verdict.status,
+        "found": verdict.detail,
+        "numbers": [_number_record(number) for number in verdict.numbers],
+        "replications": run.curves.replications,
+        "replications_needed": verdict.needed,
+        "seed": run.provenance["seed"],
+    }
+
+
+def _number_record(number: Number) -> dict[str, Any]:
+    """Return the fields of a number; infinite ones, and those that are not numbers, are null."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in asdict(number).items()
+    }

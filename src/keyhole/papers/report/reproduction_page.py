@@ -7,28 +7,18 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-from keyhole.experiment.plots import cell_note
 from keyhole.experiment.report import (
     metric_tables,
     provenance_section,
     spec_section,
 )
-from keyhole.pages.figure_files import FIGURE_KINDS
+from keyhole.pages.figure_files import FIGURE_KINDS, Picture
 from keyhole.pages.line_chart import ChartGrid
-from keyhole.pages.page import Page, PageBlock, Section, Text, write_page
-from keyhole.pages.picture import Picture
-from keyhole.pages.table import Table
+from keyhole.pages.page import Page, PageBlock, Section, Table, Text, write_page
 from keyhole.papers.claims import LEVEL, comparisons
-from keyhole.papers.figure_declarations import ParameterFigure, ProblemFigure
+from keyhole.papers.entry import ParameterFigure, ProblemFigure
+from keyhole.papers.report import entry_charts
 from keyhole.papers.report.claim_rows import MOST_ROWS, ClaimRows, claim_rows
-from keyhole.papers.report.entry_charts import (
-    entry_charts,
-    parameter_chart,
-    parameter_points,
-    problem_chart,
-    ratio_chart,
-)
-from keyhole.papers.report.entry_figures import drawing_title, write_entry_figures
 from keyhole.papers.report.judged_entry import (
     JudgedEntry,
     TemplateBlock,
@@ -38,6 +28,7 @@ from keyhole.papers.report.judged_entry import (
     verdicts_by_id,
 )
 from keyhole.papers.verdicts import Verdict
+from keyhole.results.curve_chart import cell_note
 from keyhole.results.curves import Curves
 
 RULES: Final = (
@@ -70,7 +61,7 @@ def write_reproduction(
     `known` are verdicts of pages beside this one, by id.
     """
     for part, numbers in zip(parts, _first_numbers(parts), strict=True):
-        write_entry_figures(folder, part, *numbers)
+        entry_charts.write_entry_figures(folder, part, *numbers)
     return write_reproduction_page(folder, parts, known)
 
 
@@ -137,10 +128,13 @@ class _EntryView:
 
     def figures(self) -> list[PageBlock]:
         """Return the charts of the first screen."""
-        charts = [parameter_chart(self.part, one, f"overview-{i}") for i, one in self.overviews]
+        charts = [
+            entry_charts.parameter_chart(self.part, one, f"overview-{i}")
+            for i, one in self.overviews
+        ]
         if len(charts) > 1:
             return [ChartGrid(charts)]
-        return [*charts] or [entry_charts(self.part, self.shown, "chart")]
+        return [*charts] or [entry_charts.entry_charts(self.part, self.shown, "chart")]
 
     def claims(self) -> list[PageBlock]:
         """Return the rows of the paper's claims; Keyhole's own checks where there are none."""
@@ -188,14 +182,14 @@ class _EntryView:
             sections.append(Section(f"{self.name}-drawings", title, sections=pictures))
         if self.left:
             title = f"Charts of {len(self.left)} more problems"
-            chart = entry_charts(part, self.left, "more")
+            chart = entry_charts.entry_charts(part, self.left, "more")
             sections.append(Section(f"{self.name}-more", title, [chart]))
         sections += [self._overview(one, f"overview-{i}") for i, one in self.overviews]
         problems = [self._problem(key) for key in part.runs]
         return [*sections, Section(f"{self.name}-tables", "Tables", sections=problems)]
 
     def _drawing(self, declared: ProblemFigure, name: str) -> Section:
-        title = drawing_title(self.part, declared)
+        title = entry_charts.drawing_title(self.part, declared)
         picture = Picture.read(self.folder / name, caption=declared.note, alt=title)
         return Section(name, declared.title, [picture])
 
@@ -203,7 +197,7 @@ class _EntryView:
         """Return the table of a figure against a number that differs between problems."""
         metric = declared.metric or self.part.common_metric()
         known = next(iter(self.part.curves.values())).metric(metric)
-        points = parameter_points(self.part, declared)
+        points = entry_charts.parameter_points(self.part, declared)
         rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
         first = next(iter(points.values()))
         head = ["policy", *(f"{declared.x_label} = {x:g}" for x, _ in first)]
@@ -220,13 +214,13 @@ class _EntryView:
         for i, metric in enumerate(metrics):
             blocks: list[PageBlock] = []
             if i or not has_chart:
-                blocks.append(problem_chart(part, problem, metric))
+                blocks.append(entry_charts.problem_chart(part, problem, metric))
             elif len(part.runs) > 1:
                 blocks.append(
                     TemplateBlock("figure_links", stem=f"{problem}-{metric}", kinds=FIGURE_KINDS)
                 )
             if entry.ratio_to is not None:
-                blocks.append(ratio_chart(part, problem, metric, entry.ratio_to))
+                blocks.append(entry_charts.ratio_chart(part, problem, metric, entry.ratio_to))
             blocks += metric_tables(run, metric)
             title = run.curves.metric(metric).title
             sections.append(Section(f"{problem}-{metric}", title[:1].upper() + title[1:], blocks))

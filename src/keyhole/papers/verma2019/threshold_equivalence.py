@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims.base import Finding, Result, decide, format_round
-from keyhole.papers.claims.claimed_ranges import format_claimed
-from keyhole.papers.claims.verdict_numbers import number_of
+from keyhole.papers.claims import base
+from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import share_estimate
@@ -120,12 +119,12 @@ def best_allocation(
     table = [result.values(policy, f"estimates[{arm}]", round) for arm in range(result.arms)]
     best = [_leads_to_best_allocation(result.problem, row) for row in np.transpose(table)]
     share = share_estimate(np.array(best, dtype=float))
-    where = format_round(round)
+    where = base.format_round(round)
     return Finding(
-        decide(supported=at_least <= share.low, contradicted=share.high < at_least),
+        base.decide(supported=at_least <= share.low, contradicted=share.high < at_least),
         f"in {share.count:,} of {share.replications:,} replications {where}: {share}"
-        f"{format_claimed(at_least, np.inf)}",
-        (number_of(f"share of replications {where}", share, at_least),),
+        f"{base.format_claimed(at_least, np.inf)}",
+        (base.number_of(f"share of replications {where}", share, at_least),),
     )
 
 
