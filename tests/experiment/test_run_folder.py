@@ -13,7 +13,6 @@ import pytest
 import keyhole
 from keyhole.experiment import Spec, load_run, open_run, run
 from keyhole.files import content_checksum
-from keyhole.play.plan_pickling import sha256
 
 
 def test_a_run_folder_holds_what_it_should(finished):
@@ -176,7 +175,7 @@ def test_an_edited_spec_is_refused_until_the_run_is_run_again(copied, text):
 def test_a_spec_that_is_none_is_refused_although_its_checksum_is_right(copied, spec):
     (copied / "spec.json").write_text(spec)
     sums = json.loads((copied / "run.json").read_text())["checksums"]
-    forged(copied, checksums=sums | {"spec.json": sha256(spec.encode())})
+    forged(copied, checksums=sums | {"spec.json": hashlib.sha256(spec.encode()).hexdigest()})
     with pytest.raises(ValueError, match=r"copied(/spec.json is not a spec| cannot be read)"):
         load_run(copied)
 
@@ -198,7 +197,7 @@ TABLES = {
 def test_a_table_of_another_form_is_refused_although_its_checksum_is_right(copied, table):
     pq.write_table(table, copied / "values.parquet")
     sums = json.loads((copied / "run.json").read_text())["checksums"]
-    found = sha256((copied / "values.parquet").read_bytes())
+    found = hashlib.sha256((copied / "values.parquet").read_bytes()).hexdigest()
     forged(copied, checksums=sums | {"values.parquet": found})
     with pytest.raises(ValueError, match="copied cannot be read"):
         load_run(copied)
@@ -274,7 +273,9 @@ def no_means(path):
 def test_forged_means_of_a_sweep_are_refused_by_their_file(swept, damage):
     damage(swept / "curves.parquet")
     checksums = json.loads((swept / "run.json").read_text())["checksums"]
-    checksums["curves.parquet"] = sha256((swept / "curves.parquet").read_bytes())
+    checksums["curves.parquet"] = hashlib.sha256(
+        (swept / "curves.parquet").read_bytes()
+    ).hexdigest()
     forged(swept, checksums=checksums)
     with pytest.raises(ValueError, match=r"curves.parquet cannot be read: .") as error:
         str(open_run(swept))

@@ -1,5 +1,6 @@
 """The function `run`, which simulates the experiment of a spec into a folder, and can resume it."""
 
+import hashlib
 import json
 import platform
 import shutil
@@ -24,7 +25,6 @@ from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, 
 from keyhole.experiment.sweep_points import Point
 from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.package_digest import math_library_digest
-from keyhole.play.plan_pickling import sha256
 from keyhole.play.policy_simulation_job import json_digest, plan_parts
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import Observe, Report, TotalProgress, print_step, progress_report
@@ -162,7 +162,7 @@ def _begin(
     for place in (folder, folder / _BLOCKS):
         remove_drafts(place)
     texts = {SPEC: run_folder.as_json(spec.table()), "spec.toml": spec.to_toml()}
-    checksums = {SPEC: sha256(texts[SPEC].encode())}
+    checksums = {SPEC: hashlib.sha256(texts[SPEC].encode()).hexdigest()}
     # run.json comes first: a run that is killed after this line can be resumed.
     if found is None:
         found = _provenance(spec, digest, command) | {"checksums": checksums}
