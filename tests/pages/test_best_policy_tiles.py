@@ -1,5 +1,3 @@
-import pytest
-
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.page import render
 from keyhole.pages.policy_colours import COLOURS, policy_colour
@@ -36,8 +34,3 @@ def test_a_legend_says_what_colours_mean_where_the_text_does_not():
     table = tiles({("10", "a"): Tile(text="61 %", label="LSA <1>")}, corner="")
     (legend,) = shown(table).all("ul")
     assert legend.words() == "LSA <1>"
-
-
-def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match=r"cells must be of the rows and columns, got \('30', 'a'"):
-        tiles({("30", "a"): Tile(text="LSA")})

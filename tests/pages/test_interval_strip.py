@@ -42,10 +42,3 @@ def test_a_strip_is_a_named_picture(status):
     assert span.attrs["aria-label"] == "5 < 6 & more"
     assert span.attrs["class"].split() == ["strip", status.replace(" ", "-")]
     assert len(span.all("svg")[0].all("path", "rect", "circle")) == 4
-
-
-def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="status must be one of holds, undecided, does not hold"):
-        strip(status="fails")
-    with pytest.raises(ValueError, match="low must be at most high, 1, got 2"):
-        strip(low=2, high=1)

@@ -269,25 +269,7 @@ def test_thousands_of_points_make_a_short_page_quickly():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="y of 'A' must have 2 numbers, as x has, got 1"):
-        Curve(label="A", x=[1, 2], y=[1])
-    with pytest.raises(ValueError, match="low and high of 'A' must both be given"):
-        Curve(label="A", x=[1], y=[1], low=[0])
-    with pytest.raises(ValueError, match="x of 'A' must ascend"):
-        Curve(label="A", x=[2, 1], y=[1, 1])
-    with pytest.raises(ValueError, match="value of 'bound' must be a finite number, got inf"):
-        ReferenceLine(value=float("inf"), label="bound")
     with pytest.raises(ValueError, match="labels of curves must differ, got 'LSA' twice"):
         chart(curve(), curve())
-    with pytest.raises(ValueError, match="named must be one of LSA; got 'LSB'"):
-        chart(curve(), named=["LSB"])
-    with pytest.raises(ValueError, match="height must be at least 60 pixels, got 10"):
-        chart(height=10)
     with pytest.raises(ValueError, match="scale must be one of linear, log; got 'ln'"):
         Axis(title="x", scale="ln")
-    with pytest.raises(ValueError, match="low of 'x' must be above 0 on a logarithmic axis, got 0"):
-        Axis(title="x", scale="log", low=0)
-    with pytest.raises(ValueError, match="low of 'x' must be below high, 1, got 2"):
-        Axis(title="x", low=2, high=1)
-    with pytest.raises(ValueError, match="high of 'x' must be a finite number, got nan"):
-        Axis(title="x", high=NAN)

@@ -43,14 +43,6 @@ class TileTable:
     corner: str = ""
     template: ClassVar[str] = "pages/templates/best_policy_tiles.html.j2"
 
-    def __post_init__(self) -> None:
-        """Refuse tiles that have no place."""
-        for row, column in self.cells:
-            if row not in self.rows or column not in self.columns:
-                raise ValueError(
-                    f"cells must be of the rows and columns, got ({row!r}, {column!r})"
-                )
-
     @cached_property
     def colours(self) -> dict[str, int]:
         """The numbers of the colours by label."""

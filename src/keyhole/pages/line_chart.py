@@ -5,8 +5,6 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
-import numpy as np
-
 from keyhole.validate import check_choice, check_distinct
 
 if TYPE_CHECKING:
@@ -14,7 +12,6 @@ if TYPE_CHECKING:
     from keyhole.pages.chart_plot import ScaleName
 
 _SCALES: Final = ("linear", "log")
-_SHORTEST: Final = 60  # pixels
 _PANEL_HEIGHT: Final = 170
 
 
@@ -32,19 +29,8 @@ class Axis:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse ends that no axis has."""
+        """Refuse an unknown scale."""
         check_choice("scale", self.scale, _SCALES)
-        for name, end in (("low", self.low), ("high", self.high)):
-            if end is not None and not np.isfinite(end):
-                raise ValueError(f"{name} of {self.title!r} must be a finite number, got {end}")
-            if end is not None and self.scale == "log" and end <= 0:
-                raise ValueError(
-                    f"{name} of {self.title!r} must be above 0 on a logarithmic axis, got {end}"
-                )
-        if self.low is not None and self.high is not None and self.low >= self.high:
-            raise ValueError(
-                f"low of {self.title!r} must be below high, {self.high}, got {self.low}"
-            )
 
     @property
     def heading(self) -> str:
@@ -69,20 +55,6 @@ class Curve:
     note: str = ""
     is_bound: bool = False
 
-    def __post_init__(self) -> None:
-        """Refuse numbers that make no curve."""
-        for name, values in (("y", self.y), ("low", self.low), ("high", self.high)):
-            if values is not None and len(values) != len(self.x):
-                raise ValueError(
-                    f"{name} of {self.label!r} must have {len(self.x)} numbers, as x has, "
-                    f"got {len(values)}"
-                )
-        if (self.low is None) != (self.high is None):
-            raise ValueError(f"low and high of {self.label!r} must both be given, or none of them")
-        places = np.asarray(self.x, np.float64)
-        if np.isnan(places).any() or (places[1:] < places[:-1]).any():
-            raise ValueError(f"x of {self.label!r} must ascend")
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceLine:
@@ -90,11 +62,6 @@ class ReferenceLine:
 
     value: float
     label: str
-
-    def __post_init__(self) -> None:
-        """Refuse a value that no line has."""
-        if not np.isfinite(self.value):
-            raise ValueError(f"value of {self.label!r} must be a finite number, got {self.value}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,13 +130,9 @@ class LineChart:
     template: ClassVar[str] = "pages/templates/line_chart.html.j2"
 
     def __post_init__(self) -> None:
-        """Refuse labels that are ambiguous or unknown."""
+        """Refuse labels that are ambiguous."""
         if self.curves:
-            check_distinct("labels of curves", [curve.label for curve in self.curves])
-        for label in self.named:
-            check_choice("named", label, [curve.label for curve in self.curves])
-        if self.height < _SHORTEST:
-            raise ValueError(f"height must be at least {_SHORTEST} pixels, got {self.height}")
+            check_distinct("labels of curves", self.labels)
 
     @property
     def labels(self) -> list[str]:

@@ -63,7 +63,7 @@ def test_the_number_of_runs_that_a_claim_asks_for_is_not_drawn():
 def test_a_drawing_has_the_claimed_range_and_says_it_in_words():
     number = Number("ratio", 1.5, 1.25, 1.75, 0.04, at_least=1.0)
     strip = draw_deciding_number(verdict("estimate"), number)
-    assert (strip.low, strip.high, strip.at_least, strip.at_most) == (1.25, 1.75, 1.0, None)
+    assert (strip.low, strip.high, strip.at_least, strip.at_most) == (1.25, 1.75, 1.0, math.inf)
     assert strip.alt == "ratio: 1.50 [1.25, 1.75] (claimed: at least 1; p = 0.04)"
     assert format_number(Number("level", 2.0, 2.0, 2.0, at_least=1.0, at_most=3.0)) == (
         "level: 2 (claimed: 1 to 3)"
