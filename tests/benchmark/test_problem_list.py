@@ -11,7 +11,7 @@ def test_every_problem_can_be_played_and_its_name_is_unique(setting):
     assert len({problem.name for problem in problems}) == len(problems)
     assert len({problem.digest for problem in problems}) == len(problems)
     assert {problem.situation for problem in problems} <= SITUATIONS[setting].keys()
-    games = list(make_games(problems, [], SCALES["quick"]))
+    games = make_games(problems, [], SCALES["quick"])
     assert len(games) == len(problems)
     assert all(game.loss > 0 for game in games)
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from keyhole.benchmark import results_file
 from keyhole.benchmark.problem_list import (
+    Entrant,
     Game,
-    check_playable,
     check_policy_names,
     make_games,
     select_problems,
@@ -94,8 +94,7 @@ def bench(
     # The folder of simulations is made before any result, so a benchmark has it from the start.
     if has_content(folder) and not (folder / _BLOCKS).is_dir():
         raise ValueError(f"{folder} holds something other than a benchmark")
-    games = list(make_games(listed, policies, SCALES[scale]))
-    check_playable(games, listed, policies, SCALES[scale])
+    games = make_games(listed, policies, SCALES[scale])
     try_policies((f"on the problem {game.problem.name!r}", game.spec.plan) for game in games)
     (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
     # A second process would simulate the same blocks, and overwrite the times measured here.
@@ -174,7 +173,6 @@ def _problem_record(game: Game, cache: ResultCache, times: _Times) -> ProblemRec
     problem, spec = game.problem, game.spec
     # The first metric of every setting is its regret; the last row is the horizon.
     regrets = {label: values[-1, 0] for label, values in cache.values(spec).items()}
-    ranked = [one.label for one in game.entrants if not one.is_yardstick]
     return ProblemRecord(
         setting=problem.setting,
         name=problem.name,
@@ -187,29 +185,23 @@ def _problem_record(game: Game, cache: ResultCache, times: _Times) -> ProblemRec
         seed=SEED,
         wrong_choice=_shorten(game.loss),
         results=[
-            _result_record(
-                game, one.label, one.is_yardstick, regrets, ranked,
-                times.nanoseconds(game, one.label),
-            )
-            for one in game.entrants
+            _result_record(game, entrant, regrets, times.nanoseconds(game, entrant.label))
+            for entrant in game.entrants
         ],
-    )  # fmt: skip
+    )
 
 
 def _result_record(
-    game: Game,
-    label: str,
-    yardstick: bool,
-    regrets: dict[str, FloatArray],
-    ranked: Sequence[str],
-    nanoseconds: float,
+    game: Game, entrant: Entrant, regrets: Mapping[str, FloatArray], nanoseconds: float
 ) -> ResultRecord:
-    values = regrets[label]
+    values = regrets[entrant.label]
     mean = mean_estimate(values)
+    ranked = [one.label for one in game.entrants if not (one is entrant or one.is_yardstick)]
+    entry = game.entry(entrant.label)
     return ResultRecord(
-        policy=label,
-        entry={name: value for name, value in game.entry(label).items() if name != "label"},
-        yardstick=yardstick,
+        policy=entrant.label,
+        entry={name: value for name, value in entry.items() if name != "label"},
+        yardstick=entrant.is_yardstick,
         mean=_shorten(mean.value),
         std_error=_shorten(mean.error),
         # "higher" returns the regret of a run; the default would interpolate between two.
@@ -218,11 +210,7 @@ def _result_record(
         linear=int((values > LINEAR_SHARE * game.loss).sum()),
         nanoseconds=nanoseconds,
         # All policies had the same random numbers, so `compare` takes differences run by run.
-        better=[
-            other
-            for other in ranked
-            if other != label and compare(values, regrets[other]).low > 0.0
-        ],
+        better=[label for label in ranked if compare(values, regrets[label]).low > 0.0],
     )
 
 

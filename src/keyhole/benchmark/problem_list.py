@@ -2,7 +2,7 @@
 
 import tomllib
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cache
@@ -127,8 +127,12 @@ class Game:
 
 def make_games(
     problems: Iterable[BenchmarkProblem], names: Sequence[str], scale: Scale
-) -> Iterator[Game]:
-    """Yield each problem with the policies that can play it; leave out problems with none."""
+) -> list[Game]:
+    """Return each problem with the policies that can play it; leave out problems with none.
+
+    A policy of `names` that can play none of them is refused, with the reason.
+    """
+    games, reasons = [], dict[str, str]()
     for problem in problems:
         table = {"setting": problem.setting, **problem.problem}
         made = make_problem(table, Path())
@@ -137,7 +141,8 @@ def make_games(
         for entrant in select_entrants(problem.setting, names):
             try:
                 entry = _playable_entry(entrant, problem, made, horizon)
-            except UnplayableError:
+            except UnplayableError as error:
+                reasons.setdefault(entrant.entry["name"], str(error))
                 continue
             entrants.append(entrant)
             entries.append({"label": entrant.label, **entry})
@@ -157,30 +162,13 @@ def make_games(
                 folder=Path(),
             )
         rounds = 1 if made.setting.budgeted else horizon
-        yield Game(problem, spec, tuple(entrants), wrong_choice_loss(made) * rounds)
-
-
-def check_playable(
-    games: Iterable[Game], problems: Iterable[BenchmarkProblem], names: Iterable[str], scale: Scale
-) -> None:
-    """Refuse a policy of `names` that none of the games has, and say why it cannot play."""
+        games.append(Game(problem, spec, tuple(entrants), wrong_choice_loss(made) * rounds))
     playing = {entrant.entry["name"] for game in games for entrant in game.entrants}
     for name in names:
         if name not in playing:
-            reasons = (_reason_against(name, problem, scale) for problem in problems)
-            reason = next(filter(None, reasons), "none is of its setting")
+            reason = reasons.get(name, "none is of its setting")
             raise ValueError(f"policies: {name!r} can play none of the problems: {reason}")
-
-
-def _reason_against(name: str, problem: BenchmarkProblem, scale: Scale) -> str:
-    """Return why a policy cannot play a problem; empty for a problem of another setting."""
-    made = make_problem({"setting": problem.setting, **problem.problem}, Path())
-    for entrant in select_entrants(problem.setting, [name]):
-        try:
-            _playable_entry(entrant, problem, made, scale.horizon(problem.horizon))
-        except UnplayableError as error:
-            return str(error)
-    return ""
+    return games
 
 
 class UnplayableError(ValueError):

@@ -79,11 +79,7 @@ class SituationSummary:
     @property
     def ranked(self) -> list[Standing]:
         """The standings of the policies that play all problems and are no yardsticks."""
-        return [one for one in self.standings if self.is_ranked(one)]
-
-    def is_ranked(self, one: Standing) -> bool:
-        """Return whether a policy plays all problems and is no yardstick."""
-        return not one.is_yardstick and len(one.ratios) == len(self.problems)
+        return [one for one in self.standings if _is_ranked(one, self.problems)]
 
     @property
     def best(self) -> Standing:
@@ -134,11 +130,17 @@ def _summarize_situation(
     for problem in problems:
         for one in problem.results:
             by_policy.setdefault(one.policy, []).append((problem, one))
-    standings = [_standing(policy, played) for policy, played in by_policy.items()]
-    summary = SituationSummary(setting, situation, part, tuple(problems), ())
     # Ratios over fewer problems cannot be compared, so those policies come last.
-    order = sorted(standings, key=lambda one: (not summary.is_ranked(one), one.ratio))
-    return SituationSummary(setting, situation, part, tuple(problems), tuple(order))
+    standings = sorted(
+        (_standing(policy, played) for policy, played in by_policy.items()),
+        key=lambda one: (not _is_ranked(one, problems), one.ratio),
+    )
+    return SituationSummary(setting, situation, part, tuple(problems), tuple(standings))
+
+
+def _is_ranked(one: Standing, problems: Sequence[ProblemRecord]) -> bool:
+    """Return whether a policy plays all problems and is no yardstick."""
+    return not one.is_yardstick and len(one.ratios) == len(problems)
 
 
 def _standing(policy: str, played: Sequence[tuple[ProblemRecord, ResultRecord]]) -> Standing:
