@@ -209,11 +209,12 @@ def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
     code, printed, _ = keyhole(*words)
     papers, replicas, size, page = printed.splitlines()
     assert size == "1 entry, 5 claims in all"
-    counts = r"\d hold, \d undecided, \d do not hold"
-    assert re.fullmatch(rf"2 claims of the papers: {counts}", papers)
-    assert re.fullmatch(rf"3 claims of the papers on set-ups of ours: {counts}", replicas)
+    counts = r"\d (holds?|is open|are open|does not hold|do not hold)"
+    assert re.fullmatch(rf"2 claims of the papers: {counts}(, {counts})*", papers)
+    ours = rf"3 claims of the papers on set-ups of ours: {counts}(, {counts})*"
+    assert re.fullmatch(ours, replicas)
     assert page == f"index: {out / 'index.html'}"
-    assert code == int(printed.count(" 0 do not hold") != 2)
+    assert code == int("not hold" in printed)
     assert keyhole(*words)[:2] == (code, printed)
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from keyhole.papers import Entry
-from keyhole.papers.background_compilation import background_compilation, compile_back_to_front
+from keyhole.papers.reproduction import background_compilation, compile_back_to_front
 
 
 def test_the_second_process_fills_the_cache(tmp_path, monkeypatch):

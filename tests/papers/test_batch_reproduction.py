@@ -4,8 +4,6 @@ import json
 import re
 from dataclasses import replace
 
-import keyhole.clusters.cluster_connection
-import keyhole.papers.batch_reproduction
 import pytest
 
 import keyhole.clusters.cluster

@@ -4,8 +4,9 @@ from typing import Annotated, get_args
 import pytest
 from pydantic import BaseModel, Field
 
-from keyhole.papers.claims import KINDS, Finding, find_claim_class
+from keyhole.papers.claims import KINDS, Finding
 from keyhole.papers.claims.claim import claim_class
+from keyhole.papers.claims.kinds import find_claim_class
 from keyhole.papers.entry import ParameterFigure
 from keyhole.papers.entry_references import (
     Checkpoint,

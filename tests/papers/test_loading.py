@@ -69,12 +69,12 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
         ),
         (
             'kind = "equivalence"\ncells = []',
-            r"claims\[2\]\.kind 'equivalence' is now written kind = \"computed\", "
+            r"claims\[2\]: 'equivalence' is now written kind = \"computed\", "
             r"by = \"keyhole\.papers\.claims\.judgements:equivalence\"$",
         ),
         (
             'kind = "reversal"\nproblem = "easy"',
-            r"'reversal' is now written kind = \"computed\", by = .*different_best\", with here",
+            r"'reversal' is now written kind = \"computed\", by = .*different_best\"$",
         ),
         ('kind = "worst-power"\nx = {}', r"'worst-power' is now written kind = \"power\"$"),
         (OF + '"slope"\nproblem = "easy"', r"'slope' is now written of = \"gain\", per = \"ln T\""),

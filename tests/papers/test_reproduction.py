@@ -9,6 +9,7 @@ import pytest
 import keyhole.clusters.cluster
 import keyhole.papers.reproduction
 import keyhole.play.policy_simulation_job
+import keyhole.play.progress
 from keyhole import load_run
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import spec
@@ -251,11 +252,12 @@ def test_a_demo_does_not_replace_anything_else(done, monkeypatch):
         demo(done.report.parent, threads=1)
 
 
-def test_progress_names_the_problem(load, plain_figures, tmp_path, capsys):
+def test_progress_names_the_problem(load, plain_figures, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(keyhole.play.progress, "_SECONDS_BETWEEN_TOTALS", 0.0)
     reproduce("tiny", out=tmp_path / "out", threads=1, progress=True)
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "Easy:\nLSA: 100 %" in captured.err
+    assert " % of all rounds; tiny/easy: LSA" in captured.err
 
 
 def test_later_policies_are_compiled_by_another_process(load, plain_figures, tmp_path, monkeypatch):

@@ -2,15 +2,18 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from keyhole.clusters.cluster import THREADS, check_address
 from keyhole.experiment import RunFolder, Spec, open_run, run
+from keyhole.experiment.compile_jobs import spec_jobs
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache, connect_if_missing, simulate_missing
 from keyhole.experiment.run_folder import read_provenance
@@ -24,7 +27,6 @@ from keyhole.files import (
 )
 from keyhole.pages.notebook_html import notebook_html
 from keyhole.pages.page import Table
-from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.entry_files import FILES, PAPERS
@@ -35,8 +37,8 @@ from keyhole.papers.report.reproduction_page import (
     write_reproduction,
     write_reproduction_page,
 )
-from keyhole.papers.verdicts import Verdict, counts_line, verdicts_by_origin
-from keyhole.play.progress import Report, TotalProgress, print_step, progress_report, track_total
+from keyhole.papers.verdicts import Verdict, counts, split_by_origin
+from keyhole.play.progress import print_step, track_total
 from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, check_distinct, check_line
 
@@ -46,10 +48,16 @@ MARKER: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
 _BATCH_FORMAT: Final = "keyhole-everything"
 _VERSION: Final = 1
-_Choice = tuple[Entry, str]
 
-ProgressOf = Callable[[Entry, str], Report]
-"""Returns the progress callback of an entry's problem, given its key."""
+
+@dataclass(frozen=True)
+class _Choice:
+    """An entry to run, at a scale, into a folder, and the user's command for it."""
+
+    entry: Entry
+    scale: str
+    folder: Path
+    command: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,7 +90,7 @@ class Reproduction:
         ours = [verdict for verdict in self.verdicts if verdict.origin == "ours"]
         groups = {"of the paper": theirs, "of ours": ours}
         words = [
-            f"{count_text(len(found), 'claim')} {whose}, {counts_line(found, every=False)}"
+            f"{count_text(len(found), 'claim')} {whose}, {counts(found)}"
             for whose, found in groups.items()
             if found
         ]
@@ -119,7 +127,8 @@ def reproduce(
     """
     entry = Entry.find(name)
     check_choice("scale", scale, SCALES)
-    return simulate_entries([(entry, scale)], Path(out), threads=threads, progress=progress, on=on)
+    choices = [_choose(entry, scale, Path(out))]
+    return _reproduce(choices, _title(entry, scale), threads=threads, progress=progress, on=on)
 
 
 def demo(out: str | Path, *, threads: int | None = None, progress: bool = False) -> Reproduction:
@@ -128,15 +137,10 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
     `out`, `threads` and `progress` are as for `reproduce`; a demo in `out` that an older version of
     Keyhole wrote is replaced.
     """
-    choices = [
-        (Entry.load("tao2019-setup1"), "paper"),
-        (Entry.load("crowd-labels").with_problems("bluebirds"), "paper"),
-    ]
+    entries = [Entry.load("tao2019-setup1"), Entry.load("crowd-labels").with_problems("bluebirds")]
+    choices = [_Choice(entry, "paper", Path(out), "keyhole demo") for entry in entries]
     title = "Keyhole: eleven policies, a paper's claims, and real labels"
-    return simulate_entries(
-        choices, Path(out), title=title, threads=threads, progress=progress,
-        command="keyhole demo", renew=True,
-    )  # fmt: skip
+    return _reproduce(choices, title, threads=threads, progress=progress, renew=True)
 
 
 def report_again(out: str | Path) -> Reproduction:
@@ -146,18 +150,21 @@ def report_again(out: str | Path) -> Reproduction:
     parts = []
     for table in marker["parts"]:
         entry = Entry.find(table["entry"]).with_problems(*table["problems"])
-        runs = {key: open_run(folder / key) for key in entry.problems}
-        parts.append(_judge(entry, table["scale"], runs))
+        parts.append(_open_entry(entry, table["scale"], folder))
     return Reproduction(marker["title"], _write_report(folder, parts), tuple(parts))
 
 
-def load_finished_entry(entry: Entry, scale: str, folder: Path) -> JudgedEntry | None:
+def _open_entry(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
+    """Return an entry whose runs are finished."""
+    return _judge(entry, scale, {key: open_run(folder / key) for key in entry.problems})
+
+
+def _find_finished(entry: Entry, scale: str, folder: Path) -> JudgedEntry | None:
     """Return the results of an entry in a folder, or None if they are not complete."""
     try:
-        runs = {key: open_run(folder / key) for key in entry.problems}
+        return _open_entry(entry, scale, folder)
     except (FileNotFoundError, ValueError):
         return None
-    return _judge(entry, scale, runs)
 
 
 def is_reproduction(folder: str | Path) -> bool:
@@ -165,86 +172,126 @@ def is_reproduction(folder: str | Path) -> bool:
     return (Path(folder) / MARKER).is_file()
 
 
-def simulate_entries(
-    choices: Sequence[_Choice],
-    folder: Path,
-    *,
-    title: str | None = None,
-    threads: int | None = None,
-    progress: bool | ProgressOf = False,
-    command: str | None = None,
-    renew: bool = False,
-    cache: ResultCache | None = None,
-    ahead: bool = True,
-    on: str | Executor = THREADS,
-) -> Reproduction:
-    """Run entries at their scales into one folder, judge their claims, and write one report.
+def _title(entry: Entry, scale: str) -> str:
+    return f"{entry.title} ({scale} scale)"
 
-    The title and the user's command are by default those of the first entry. `renew` replaces runs
-    that other code wrote into the folder; `cache` holds results that the runs share with others;
-    `ahead` compiles later policies in a second process, if there is more than one thread.
+
+def _choose(entry: Entry, scale: str, folder: Path) -> _Choice:
+    # Records contain no paths.
+    command = f"keyhole reproduce {Path(entry.identifier).name} --scale {scale}"
+    return _Choice(entry, scale, folder, command)
+
+
+def _reproduce(
+    choices: Sequence[_Choice],
+    title: str,
+    *,
+    threads: int | None,
+    progress: bool,
+    on: str | Executor = THREADS,
+    renew: bool = False,
+) -> Reproduction:
+    """Run entries into one folder, judge their claims, and write one report.
+
+    `renew` replaces runs that other code wrote into the folder.
     """
     check_address(on, threads)
-    entry, scale = choices[0]
-    title = title or f"{entry.title} ({scale} scale)"
-    # Records contain no paths.
-    command = command or f"keyhole reproduce {Path(entry.identifier).name} --scale {scale}"
-    marker = _make_marker(title, choices, command)
-    # Refuse a folder with other contents before connecting, and connect before writing: neither a
-    # wrong folder nor a cluster that does not answer leaves anything behind.
+    folder, marker = choices[0].folder, _make_marker(title, choices)
     _check_marker(folder, marker, renew=renew)
-    specs = {folder / key: e.spec(key, scale) for e, scale in choices for key in e.problems}
+    parts = tuple(
+        _run_entries(choices, {folder / MARKER: marker}, folder, threads, progress, on, renew=renew)
+    )
+    if progress:
+        print_step("drawing the report")
+    return Reproduction(title, _write_report(folder, parts), parts)
+
+
+def _run_entries(
+    choices: Sequence[_Choice],
+    markers: Mapping[Path, Mapping[str, Any]],
+    folder: Path,
+    threads: int | None,
+    progress: bool,
+    on: str | Executor,
+    *,
+    renew: bool = False,
+) -> Iterator[JudgedEntry]:
+    """Run entries and yield each with its verdicts; write the marker files first.
+
+    The folder holds results that runs share, until all entries are finished.
+    """
+    specs = {
+        choice.folder / key: choice.entry.spec(key, choice.scale)
+        for choice in choices
+        for key in choice.entry.problems
+    }
+    # Connected before anything is written: a cluster that does not answer leaves no folder behind.
     with connect_if_missing(specs, on, threads) as cluster:
-        write_marker(folder / MARKER, marker)
-        if renew:
-            for place, spec in specs.items():
-                _remove_stale_run(place, spec)
-        own = ResultCache(folder / SHARED_FOLDER, specs.values()) if cache is None else cache
-        simulate_missing(own, specs, cluster, threads, progress is True)
-    parts = []
-    ahead = ahead and on == THREADS and threads != 1
-    count = None
-    if progress is True and on == THREADS:
-        work = list_work({str(place): spec for place, spec in specs.items()}, own, threads)
-        count = TotalProgress(work)
-    with background_compilation([entry for entry, _ in choices], wanted=ahead):
-        for entry, scale in choices:
+        for file, marker in markers.items():
+            _write_marker(file, marker)
+        for run_folder, spec in specs.items() if renew else ():
+            _remove_stale_run(run_folder, spec)
+        # All specs at once: runs that differ only in their checkpoints share one simulation, at the
+        # checkpoints of all.
+        cache = ResultCache(folder / SHARED_FOLDER, specs.values())
+        simulate_missing(cache, specs, cluster, threads, progress)
+    is_local, by_name = on == THREADS, {spec.name: spec for spec in specs.values()}
+    work = list_work(by_name, cache, threads) if progress and is_local else []
+    entries = [choice.entry for choice in choices]
+    with (
+        background_compilation(entries, wanted=is_local and threads != 1),
+        track_total(progress and is_local, work) as total,
+    ):
+        for choice in choices:
             runs = {}
-            for key in entry.problems:
+            for key in choice.entry.problems:
+                spec = specs[choice.folder / key]
                 # `run` returns at once where a finished run is in the folder, which is how a second
                 # call resumes.
-                with _shown_progress(progress, count, entry, key, folder / key) as report:
-                    runs[key] = run(
-                        specs[folder / key], folder / key, threads=threads, command=command,
-                        progress=report or False, cache=own,
-                    )  # fmt: skip
-            parts.append(_judge(entry, scale, runs))
-    # The cache of a batch outlives its entries; one of our own is not needed any more.
-    if cache is None:
-        shutil.rmtree(own.folder, ignore_errors=True)
-    if progress is True:
-        print_step("drawing the report")
-    return Reproduction(title, _write_report(folder, parts), tuple(parts))
+                runs[key] = run(
+                    spec, choice.folder / key, threads=threads, command=choice.command, cache=cache,
+                    progress=False if total is None else total.of(spec.name),
+                )  # fmt: skip
+                if total is not None:
+                    total.finish(spec.name)
+            yield _judge(choice.entry, choice.scale, runs)
+    # By now each run folder has its own results.
+    shutil.rmtree(cache.folder, ignore_errors=True)
 
 
 @contextmanager
-def _shown_progress(
-    progress: bool | ProgressOf,
-    count: TotalProgress | None,
-    entry: Entry,
-    problem: str,
-    place: Path,
-) -> Iterator[Report | None]:
-    """Return a context manager with the progress callback of a problem, if progress is shown."""
-    if callable(progress):
-        yield progress(entry, problem)
-    elif count is None:
-        yield None
-    else:
-        print_step(f"{entry.problems[problem].title}:")
-        with progress_report(True, count.of(str(place))) as report:
-            yield report
-        count.finish(str(place))
+def background_compilation(entries: Sequence[Entry], *, wanted: bool = True) -> Iterator[None]:
+    """Return a context manager: a second process fills the compile cache while its block runs.
+
+    Compiling takes seconds for each policy and kind of problem, once per machine, on one core. If
+    the process fails, the main process compiles when it needs to.
+    """
+    words = [f"{entry.identifier}:{problem}" for entry in entries for problem in entry.problems]
+    quiet = subprocess.DEVNULL
+    child = None
+    if wanted:
+        command = [sys.executable, "-m", __name__, *words]
+        with suppress(OSError):
+            child = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+    try:
+        yield
+    finally:
+        if child is not None:
+            # A killed compiler leaves no broken file: the cache writes each file under a temporary
+            # name and then renames it.
+            child.kill()
+            child.wait()
+
+
+def compile_back_to_front(words: Sequence[str]) -> None:
+    """Compile the engines of problems, named ``entry:problem`` in the order of their runs."""
+    # Last first: the main process compiles in the order of the runs, so that the two meet in the
+    # middle and seldom compile the same engine.
+    for word in reversed(words):
+        name, _, problem = word.rpartition(":")
+        spec = Entry.find(name).spec(problem, "quick")
+        for _, compile_it in reversed(spec_jobs(spec, learners=False)):
+            compile_it()
 
 
 def _write_report(folder: Path, parts: Sequence[JudgedEntry]) -> Path:
@@ -256,7 +303,7 @@ def _write_report(folder: Path, parts: Sequence[JudgedEntry]) -> Path:
         same = {one for part in parts for verdict in part.verdicts for one in verdict.same_as}
         for name in sorted({one.partition("/")[0] for one in same} - names):
             entry = Entry.load(name)
-            found = load_finished_entry(entry, parts[0].scale, folder.parent / name)
+            found = _find_finished(entry, parts[0].scale, folder.parent / name)
             beside += [found] if found is not None else []
     return write_reproduction(folder, parts, verdicts_by_id(beside))
 
@@ -271,21 +318,16 @@ def _judge(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> JudgedEnt
     return JudgedEntry(entry, scale, dict(runs), verdicts)
 
 
-def _make_marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, Any]:
+def _make_marker(title: str, choices: Sequence[_Choice]) -> dict[str, Any]:
     parts = [
-        {"entry": entry.identifier, "scale": scale, "problems": list(entry.problems)}
-        for entry, scale in choices
+        {"entry": one.entry.identifier, "scale": one.scale, "problems": list(one.entry.problems)}
+        for one in choices
     ]
-    return {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "title": title,
-        "command": command,
-        "parts": parts,
-    }
+    head = {"format": _FORMAT, "version": _VERSION, "title": title}
+    return head | {"command": choices[0].command, "parts": parts}
 
 
-def _check_marker(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
+def _check_marker(folder: Path, marker: Mapping[str, Any], *, renew: bool = False) -> None:
     """Refuse a folder with other contents."""
     if has_content(folder):
         found = _read_marker(folder, marker["parts"])
@@ -294,7 +336,7 @@ def _check_marker(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> No
             raise ValueError(f"{folder} holds another reproduction; choose another folder")
 
 
-def write_marker(file: Path, marker: Mapping[str, Any]) -> None:
+def _write_marker(file: Path, marker: Mapping[str, Any]) -> None:
     """Create a folder with its marker file, and remove temporary files of interrupted writes."""
     if has_content(file.parent):
         remove_drafts(file.parent)
@@ -308,15 +350,9 @@ def _read_marker(folder: Path, parts: Sequence[Mapping[str, Any]] = ()) -> dict[
     """Return the marker of a folder, with the entries of `parts` for those of the same name."""
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
-    try:
-        found: dict[str, Any] = json.loads(read_saved_file(folder / MARKER))
-        form, version = found["format"], int(found["version"])
-    except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
-        # Any damage to the marker means that the folder is not ours to write into.
-        form, version = "", 0
-    if form != _FORMAT:
+    found = _load_marker(folder / MARKER, _FORMAT)
+    if found is None:
         raise ValueError(f"{folder} holds something other than a reproduction")
-    refuse_newer(folder, version, _VERSION)
     # An entry of the user's own may have been moved since; each run has a digest of what it is.
     moved = {Path(part["entry"]).name: part["entry"] for part in parts}
     try:
@@ -336,6 +372,19 @@ def _read_marker(folder: Path, parts: Sequence[Mapping[str, Any]] = ()) -> dict[
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / MARKER} is damaged: {error}") from error
     return found
+
+
+def _load_marker(file: Path, form: str) -> dict[str, Any] | None:
+    """Return the content of a marker file; None if it is missing, damaged or of another format."""
+    try:
+        content: dict[str, Any] = json.loads(read_saved_file(file))
+        is_ours, version = content["format"] == form, int(content["version"])
+    except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
+        return None
+    if not is_ours:
+        return None
+    refuse_newer(file.parent, version, _VERSION)
+    return content
 
 
 def _remove_stale_run(folder: Path, spec: Spec) -> None:
@@ -364,9 +413,17 @@ class ReproducedEntries:
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """How many claims hold, are undecided, and do not hold: one line per origin."""
+        """How many claims hold, are open, and do not hold: one line per origin."""
+        groups = zip(
+            ("claim", "claim", "check"),
+            ("of the papers", "of the papers on set-ups of ours", "of Keyhole's own"),
+            split_by_origin(self.verdicts),
+            strict=True,
+        )
         return tuple(
-            f"{whose}: {counts_line(found)}" for whose, found in verdicts_by_origin(self.verdicts)
+            f"{count_text(len(group), noun)} {whose}: {counts(group)}"
+            for noun, whose, group in groups
+            if group
         )
 
 
@@ -407,49 +464,30 @@ def reproduce_all(
         check_choice("paper", paper, PAPERS)
     check_address(on, threads)
     entries = [Entry.load(name) for name in FILES]
-    wanted = [entry for entry in entries if paper in (None, entry.paper)]
     folder = Path(out)
     places = {entry.name: folder / "entries" / entry.name for entry in entries}
     _check_folder(folder, scale)
-    specs = {(e.name, key): e.spec(key, scale) for e in wanted for key in e.problems}
-    at = {places[name] / key: spec for (name, key), spec in specs.items()}
-    # All specs at once: runs that differ only in their checkpoints share one simulation, at the
-    # checkpoints of all.
-    cache = ResultCache(folder / SHARED_FOLDER, specs.values())
-    # Connected before anything is written: a cluster that does not answer leaves no folder behind.
-    with connect_if_missing(at, on, threads) as cluster:
-        write_marker(folder / BATCH_MARKER, _batch_marker(scale))
-        simulate_missing(cache, at, cluster, threads, progress)
+    chosen = [entry for entry in entries if paper in (None, entry.paper)]
+    wanted = [_choose(entry, scale, places[entry.name]) for entry in chosen]
+    markers = {folder / BATCH_MARKER: _batch_marker(scale)}
+    for choice in wanted:
+        marker = _make_marker(_title(choice.entry, scale), [choice])
+        _check_marker(choice.folder, marker)
+        markers[choice.folder / MARKER] = marker
     # Entries of earlier calls into this folder remain in its index.
-    found = {
-        e.name: load_finished_entry(e, scale, places[e.name]) for e in entries if e not in wanted
+    parts = {
+        entry.name: part
+        for entry in entries
+        if entry not in chosen and (part := _find_finished(entry, scale, places[entry.name]))
     }
-    parts = {name: part for name, part in found.items() if part is not None}
-    shown, ahead = progress and on == THREADS, on == THREADS and threads != 1
-    work = (
-        list_work({"/".join(at): spec for at, spec in specs.items()}, cache, threads)
-        if shown
-        else []
-    )
-    with (
-        background_compilation(wanted, wanted=ahead),
-        track_total(shown, work) as count,
-    ):
-        for entry in wanted:
-            result = simulate_entries(
-                [(entry, scale)], places[entry.name], threads=threads,
-                progress=_entry_progress(count), cache=cache, ahead=False,
-            )  # fmt: skip
-            if count is not None:
-                count.finish(entry.name)
-            parts[entry.name] = result.parts[0]
-            _rewrite_pages(result.parts[0], parts, places)
-            done = tuple(parts[e.name] for e in entries if e.name in parts)
-            # After every entry, so that an interrupted call leaves a complete index of what is
-            # done.
-            index, claims = write_index(folder, scale, entries, done)
-    # By now each run folder has its own results.
-    shutil.rmtree(cache.folder, ignore_errors=True)
+    for part in _run_entries(wanted, markers, folder, threads, progress, on):
+        name = part.entry.name
+        parts[name] = part
+        write_reproduction(places[name], [part], verdicts_by_id(parts.values()))
+        _rewrite_pages(part, parts, places)
+        done = tuple(parts[entry.name] for entry in entries if entry.name in parts)
+        # After every entry, so that an interrupted call leaves a complete index of what is done.
+        index, claims = write_index(folder, scale, entries, done)
     return ReproducedEntries(index, claims, done)
 
 
@@ -463,26 +501,18 @@ def _rewrite_pages(
         write_reproduction_page(places[name], [parts[name]], known)
 
 
-def _entry_progress(count: TotalProgress | None) -> bool | ProgressOf:
-    if count is None:
-        return False
-    return lambda entry, problem: count.of(f"{entry.name}/{problem}")
-
-
 def _check_folder(folder: Path, scale: str) -> None:
     """Refuse a folder with other contents, or with reproductions at another scale."""
     if has_content(folder):
-        try:
-            found = json.loads(read_saved_file(folder / BATCH_MARKER))
-        except (OSError, ValueError, RecursionError):
-            found = None
-        if found != _batch_marker(scale):
-            same = isinstance(found, dict) and found.get("format") == _BATCH_FORMAT
-            if same:
-                refuse_newer(folder, found.get("version"), _VERSION)
-            what = f"reproductions at scale {found.get('scale')!r}" if same else "something else"
-            raise ValueError(f"{folder} holds {what}; choose another folder")
+        marker = _load_marker(folder / BATCH_MARKER, _BATCH_FORMAT)
+        if marker != _batch_marker(scale):
+            text = f"reproductions at scale {marker.get('scale')!r}" if marker else "something else"
+            raise ValueError(f"{folder} holds {text}; choose another folder")
 
 
 def _batch_marker(scale: str) -> dict[str, Any]:
     return {"format": _BATCH_FORMAT, "version": _VERSION, "scale": scale}
+
+
+if __name__ == "__main__":
+    compile_back_to_front(sys.argv[1:])

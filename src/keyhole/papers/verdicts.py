@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from keyhole.results.estimate import format_estimate
-from keyhole.text_formatting import count_text
 
 Status = Literal["holds", "does not hold", "undecided"]
 
@@ -100,39 +99,37 @@ class Verdict:
         return f"{cited} Read as: {self.reading}" if self.reading else cited
 
 
-WORDS: Final[dict[Status, str]] = {
-    "holds": "hold",
-    "undecided": "undecided",
-    "does not hold": "do not hold",
+VERBS: Final[dict[Status, tuple[str, str]]] = {
+    "holds": ("holds", "hold"),
+    "undecided": ("is open", "are open"),
+    "does not hold": ("does not hold", "do not hold"),
 }
-"""Words for several claims of a status."""
+"""Words for one claim of a status, and for several."""
 
 
-def counts_line(verdicts: Sequence[Verdict], *, every: bool = True) -> str:
-    """Return how many claims hold, are undecided, and do not hold; `every` keeps zeros."""
-    found = [verdict.status for verdict in verdicts]
-    counts = [(found.count(status), words) for status, words in WORDS.items()]
-    return ", ".join(f"{n} {words}" for n, words in counts if n or every)
+def counts(verdicts: Sequence[Verdict]) -> str:
+    """Return how many claims hold, are open, and do not hold: "4 hold, 1 is open"."""
+    statuses = [verdict.status for verdict in verdicts]
+    numbers = {status: statuses.count(status) for status in VERBS}
+    return ", ".join(f"{n} {VERBS[status][n != 1]}" for status, n in numbers.items() if n)
 
 
-def verdicts_by_origin(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verdict]]]:
+def split_by_setup(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
+    """Return the verdicts on the paper's set-up, or about any, and those on set-ups of ours."""
+    theirs = [verdict for verdict in verdicts if verdict.is_on_papers_setup]
+    return theirs, [verdict for verdict in verdicts if not verdict.is_on_papers_setup]
+
+
+def split_by_origin(
+    verdicts: Sequence[Verdict],
+) -> tuple[list[Verdict], list[Verdict], list[Verdict]]:
     """Return the papers' claims on their set-ups, those on set-ups of ours, and our own.
 
-    Each group has its size in words; each statement counts once (`one_per_statement`); empty groups
-    are left out.
+    Each statement counts once (`one_per_statement`).
     """
-    papers, elsewhere, ours = list[Verdict](), list[Verdict](), list[Verdict]()
-    for verdict in one_per_statement(verdicts):
-        if verdict.origin == "ours":
-            ours.append(verdict)
-        else:
-            (papers if verdict.is_on_papers_setup else elsewhere).append(verdict)
-    groups = (
-        (f"{count_text(len(papers), 'claim')} of the papers", papers),
-        (f"{count_text(len(elsewhere), 'claim')} of the papers on set-ups of ours", elsewhere),
-        (f"{count_text(len(ours), 'check')} of Keyhole's own", ours),
-    )
-    return [(words, found) for words, found in groups if found]
+    each = one_per_statement(verdicts)
+    theirs = split_by_setup([verdict for verdict in each if verdict.origin != "ours"])
+    return *theirs, [verdict for verdict in each if verdict.origin == "ours"]
 
 
 def deciding_verdict(verdict: Verdict, known: Mapping[str, Verdict]) -> Verdict:

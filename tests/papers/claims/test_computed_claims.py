@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.papers import Entry
-from keyhole.papers.claims import ControlledClaim
+from keyhole.papers.claims.claim import ControlledClaim
 from tests.papers.conftest import TINY
 from tests.papers.made_up import COMMON, make_claim, result
 

@@ -3,8 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.papers.claims import is_inside, ratio_of
-from keyhole.papers.claims.base import log_deviation_ratio
+from keyhole.papers.claims.base import is_inside, log_deviation_ratio, ratio_of
 from keyhole.results.estimate import Estimate
 
 

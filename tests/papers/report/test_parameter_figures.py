@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keyhole.papers.entry import ParameterFigure
-from keyhole.papers.report.entry_charts import ratios
+from keyhole.papers.report.entry_charts import ratio_chart
 from keyhole.results.estimate import mean_estimate
 from keyhole.threshold.bounds import adversarial_lower_bound
 from tests.papers.conftest import entry_of
@@ -64,8 +64,8 @@ def test_a_bound_of_another_setting_is_refused(tiny):
 
 def test_ratios_are_those_of_the_means_where_there_are_any():
     found = result({"u": [3, 4], "v": [1, 2], "w": [0, 1]}).curves
-    by_policy = ratios(found, METRIC, "v")
-    assert list(by_policy) == ["u", "w"]
-    assert [(t, round(r.value, 6)) for t, r in by_policy["u"]] == [(10, 3.0), (20, 2.0)]
+    first, other = ratio_chart(found, "p", METRIC, "v").curves
+    assert (first.label, other.label) == ("u", "w")
+    assert (list(first.x), np.round(first.y, 6).tolist()) == ([10.0, 20.0], [3.0, 2.0])
     # The mean of w is 0 at round 10: nothing is said of a ratio to it.
-    assert [t for t, _ in ratios(found, METRIC, "w")["u"]] == [20]
+    assert np.isnan(ratio_chart(found, "p", METRIC, "w").curves[0].y).tolist() == [True, False]

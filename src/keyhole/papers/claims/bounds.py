@@ -113,8 +113,9 @@ def below_bound(
     by Holm over the rounds). The negative control is held to the bound of the policy.
     """
     values = _bounds(results[problem], bound, claimed_policy, rounds)
-    ranges = {t: (-math.inf, value) for t, value in values.items()}
-    return _stays_in(results[problem], metric, policy, values, ranges)
+    return _stays_in(
+        results[problem], metric, policy, {t: (-math.inf, value) for t, value in values.items()}
+    )
 
 
 def above_bound(
@@ -126,8 +127,9 @@ def above_bound(
     It is judged as `below_bound`.
     """
     values = _bounds(results[problem], bound, claimed_policy, rounds)
-    ranges = {t: (value, math.inf) for t, value in values.items()}
-    return _stays_in(results[problem], metric, policy, values, ranges)
+    return _stays_in(
+        results[problem], metric, policy, {t: (value, math.inf) for t, value in values.items()}
+    )
 
 
 def check_below_bound(claim: Any, plan: Plan) -> None:
@@ -145,16 +147,16 @@ def _bounds(result: Result, bound: str, policy: str, rounds: Rounds | None) -> d
 
 
 def _stays_in(
-    result: Result, metric: str, policy: str, values: Mapping[int, float],
-    ranges: Mapping[int, tuple[float, float]],
-) -> Finding:  # fmt: skip
-    """Compare the mean with the bound, round by round."""
+    result: Result, metric: str, policy: str, ranges: Mapping[int, tuple[float, float]]
+) -> Finding:
+    """Compare the mean with the bound, the finite end of its range, round by round."""
     compared = {t: (result.estimate(policy, metric, t), *ends) for t, ends in ranges.items()}
     numbers = {
         t: base.number_of(f"mean {base.format_round(t)}", *args) for t, args in compared.items()
     }
     t = min(compared, key=lambda t: _standard_errors_inside(*compared[t]))
-    limit = format_estimate(values[t], abs(values[t]) / 100)
+    bound = min(ranges[t], key=abs)
+    limit = format_estimate(bound, abs(bound) / 100)
     detail = f"{base.format_round(t)}: {compared[t][0]}, the bound is {limit}"
     if len(ranges) > 1:
         detail = (

@@ -1,7 +1,7 @@
 """Kinds of claims (statements of a paper), and the parser of the claims in an entry's file."""
 
 import inspect
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -38,26 +38,11 @@ _COMPUTED: Final = {
     "reversal": f"{_JUDGEMENTS}:different_best",
     "spread": f"{_JUDGEMENTS}:policy_spread",
 }
-_NOW: Final = {
+_FORMER: Final = {
     **{kind: f'kind = "computed", by = "{by}"' for kind, by in _COMPUTED.items()},
     "worst-power": 'kind = "power"',
     "slope": 'of = "gain", per = "ln T"',
 }
-_PLACES: Final = ", with here and there = { problem, round } for problem, early and late"
-
-
-def refuse_former_kind(where: str, table: Mapping[str, Any]) -> None:
-    """Raise a ValueError that says how a claim of a former kind is written now."""
-    field = "of" if table.get("kind") == "estimate" else "kind"
-    kind = table.get(field)
-    if kind == "computed" and "by" not in table and "number" in table:
-        raise ValueError(
-            f"{where}.by must be given; {kind!r} of a number is now written by = "
-            '"keyhole.papers.bengs2022.problem_numbers:numbers_in_range"'
-        )
-    if isinstance(kind, str) and kind in _NOW:
-        more = _PLACES if kind == "reversal" else ""
-        raise ValueError(f"{where}.{field} {kind!r} is now written {_NOW[kind]}{more}")
 
 
 _FUNCTIONS: Final[dict[str, Judgement]] = {
@@ -121,7 +106,9 @@ def read_claims(
         where = f"claims[{i}]"
         if not isinstance(table, dict):
             raise ValueError(f"{where} must be a table, got {table!r}")
-        refuse_former_kind(where, table)
+        former = str(table.get("of" if table.get("kind") == "estimate" else "kind"))
+        if former in _FORMER:
+            raise ValueError(f"{where}: {former!r} is now written {_FORMER[former]}")
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
         # Ids count claims after this expansion: each problem's claim has an id of its own.

@@ -14,11 +14,10 @@ from keyhole.papers.report.judged_entry import (
     JudgedEntry,
     RunsToDecide,
     SharedVerdict,
-    counts,
     runs_to_decide,
     shared_verdicts,
 )
-from keyhole.papers.verdicts import Number, Status, Verdict
+from keyhole.papers.verdicts import Number, Status, Verdict, counts
 
 # The sign that is claimed of paired differences, which have no range of their own: relative to the
 # better side of the metric (first policy minus second), or whatever the metric is.
@@ -60,8 +59,8 @@ def draw_deciding_number(verdict: Verdict, number: Number) -> IntervalStrip:
         value=number.value,
         low=number.low,
         high=number.high,
-        at_least=number.at_least if math.isfinite(number.at_least) else None,
-        at_most=number.at_most if math.isfinite(number.at_most) else None,
+        at_least=number.at_least,
+        at_most=number.at_most,
         status=verdict.status,
         alt=format_number(number),
     )

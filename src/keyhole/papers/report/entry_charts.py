@@ -1,8 +1,9 @@
 """Charts of a reproduced experiment, and their files: over rounds or a parameter, ratios."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +11,8 @@ from keyhole.pages import figure_files
 from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
-from keyhole.papers.claims import BOUNDS, Claim, ratio_of
+from keyhole.papers.claims import BOUNDS, Claim
+from keyhole.papers.claims.base import ratio_of
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.problem_figure_drawing import draw_problem_figure
@@ -23,9 +25,6 @@ _NAMED: Final = 5
 _SHORT_CAPTION: Final = "Mean and 95 % interval."
 _COMPARED: Final = 2  # a claim that compares a policy with more is about that policy
 _FAR: Final = 4.0  # times the highest mean; drawn, such a bound would flatten all curves
-
-Points = Mapping[str, Sequence[tuple[float, Estimate]]]
-"""By policy: x, and the estimate there."""
 
 
 def entry_charts(part: JudgedEntry, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
@@ -85,11 +84,6 @@ def parameter_chart(part: JudgedEntry, declared: ParameterFigure, stem: str) -> 
     )
 
 
-def parameter_points(part: JudgedEntry, declared: ParameterFigure) -> Points:
-    """Return the points of a figure against a number that differs between problems."""
-    return declared.estimates(part.curves, declared.metric or part.common_metric())
-
-
 def _parameter_bounds(part: JudgedEntry, declared: ParameterFigure) -> list[Curve]:
     """Return the bound of such a figure, if it names one."""
     if declared.bound is None:
@@ -100,56 +94,34 @@ def _parameter_bounds(part: JudgedEntry, declared: ParameterFigure) -> list[Curv
     return [Curve(label=f"bound: {name}", x=xs, y=values, note="bound", is_bound=True)]
 
 
-def ratio_chart(part: JudgedEntry, problem: str, metric: str, to: str) -> LineChart:
-    """Return the chart of a metric of other policies relative to that of one."""
-    curves = part.runs[problem].curves
-    found = ratios(curves, metric, to)
+def ratio_chart(curves: Curves, problem: str, metric: str, to: str) -> LineChart:
+    """Return the chart of a metric of other policies relative to that of one, on a problem.
+
+    A line is broken where the denominator may be 0: nothing is claimed of what lies between.
+    """
+    title, below = curves.metric(metric).title, curves.values(to, metric)
     lines = []
-    for label, line in found.items():
-        # A line is broken where a point is left out: nothing is claimed of what lies between.
-        known: dict[float, Estimate | None] = dict.fromkeys(map(float, curves.checkpoints))
-        lines.append(_curve(label, list((known | dict(line)).items())))
-    title = curves.metric(metric).title
+    for label in curves.labels:
+        if label != to:
+            ratios = map(ratio_of, curves.values(label, metric), below)
+            lines.append(_curve(label, zip(curves.checkpoints, ratios, strict=True)))
     return LineChart(
         id=f"chart-{problem}-{metric}-ratio",
         x=Axis(title="round"),
         y=Axis(title=f"{title} / that of {to}"),
         curves=lines,
         alt=f"{title} relative to {to}, over the rounds",
-        caption=ratio_caption(curves.replications),
+        caption=f"Ratio of the means over {curves.replications:,} replications, with its 95 % "
+        "interval (delta method, paired); left out where the mean in the denominator may be 0.",
         references=[ReferenceLine(value=1.0, label=f"as {to}")],
         files=[f"{problem}-{metric}-ratio.{kind}" for kind in FIGURE_KINDS],
         among=curves.labels,
     )
 
 
-def ratios(curves: Curves, metric: str, to: str) -> dict[str, list[tuple[float, Estimate]]]:
-    """Return the mean of every other policy relative to one policy's, by checkpoint.
-
-    Round and ratio, by the delta method on paired replications, without the checkpoints at which
-    the denominator may be 0.
-    """
-    rounds, below = curves.checkpoints, curves.values(to, metric)
-    found: dict[str, list[tuple[float, Estimate]]] = {}
-    for label in curves.labels:
-        if label != to:
-            above = curves.values(label, metric)
-            each = [(t, ratio_of(a, b)) for t, a, b in zip(rounds, above, below, strict=True)]
-            found[label] = [(t, ratio) for t, ratio in each if ratio is not None]
-    return found
-
-
 def interval_caption(replications: int) -> str:
     """Return the caption of a chart or figure of means."""
     return f"Mean over {replications:,} replications, with its 95 % interval."
-
-
-def ratio_caption(replications: int) -> str:
-    """Return the caption of a chart or figure of ratios."""
-    return (
-        f"Ratio of the means over {replications:,} replications, with its 95 % interval "
-        "(delta method, paired); left out where the mean in the denominator may be 0."
-    )
 
 
 def bounds_of(
@@ -192,15 +164,15 @@ def _bounds(
 
 
 def _curve(label: str, line: Iterable[tuple[float, Estimate | None]]) -> Curve:
-    rows = list[tuple[float, float, float, float]]()
-    for x, found in line:
-        if found is None:
-            rows.append((x, math.nan, math.nan, math.nan))
-        else:
-            # One replication alone has an infinite interval: nothing to draw.
-            ends = (found.low, found.high) if math.isfinite(found.reach) else (math.nan, math.nan)
-            rows.append((x, found.value, *ends))
-    xs, ys, lows, highs = map(list, zip(*rows, strict=True))
+    nothing = Estimate(math.nan, math.nan, 0)
+    points = [(float(x), nothing if estimate is None else estimate) for x, estimate in line]
+    # One replication alone has an infinite interval: nothing to draw.
+    ends = [
+        (one.low, one.high) if math.isfinite(one.reach) else (math.nan, math.nan)
+        for _, one in points
+    ]
+    lows, highs = map(list, zip(*ends, strict=True))
+    xs, ys = [x for x, _ in points], [one.value for _, one in points]
     return Curve(label=label, x=xs, y=ys, low=lows, high=highs)
 
 
@@ -225,28 +197,37 @@ def _subjects(claim: Claim) -> list[str]:
     return [label for label in (claim.subject, *named, *few) if label]
 
 
+def entry_figures(
+    part: JudgedEntry, first_drawing: int = 1, first_overview: int = 1
+) -> Iterator[tuple[str, str, Callable[[], LineChart] | ProblemFigure]]:
+    """Yield the stem of each figure's files, its title, and how it is drawn.
+
+    They are those against parameters, of problems, and of each problem's metrics. The numbers are
+    those of the entry's first figures of the first two kinds in its folder.
+    """
+    for i, declared in enumerate(part.entry.parameter_figures, first_overview):
+        stem = f"overview-{i}"
+        yield stem, declared.title, partial(parameter_chart, part, declared, stem)
+    for i, drawn in enumerate(part.entry.problem_figures, first_drawing):
+        yield f"drawing-{i}", drawn.title, drawn
+    for problem, curves in part.curves.items():
+        for metric in part.metrics_of(problem):
+            title = f"{part.entry.problems[problem].title}: {curves.metric(metric).title}"
+            yield f"{problem}-{metric}", title, partial(problem_chart, part, problem, metric)
+            if (to := part.entry.ratio_to) is not None:
+                draw = partial(ratio_chart, curves, problem, metric, to)
+                yield f"{problem}-{metric}-ratio", f"{title} relative to {to}", draw
+
+
 def write_entry_figures(
     folder: Path, part: JudgedEntry, first_drawing: int, first_overview: int
 ) -> None:
-    """Write the figures of each problem's metrics, of problems, and against parameters.
-
-    The numbers are those of the entry's first figures of the last two kinds in the folder.
-    """
-    for problem, run in part.runs.items():
-        for metric in part.metrics_of(problem):
-            title = f"{part.entry.problems[problem].title}: {run.curves.metric(metric).title}"
-            write_chart(
-                problem_chart(part, problem, metric), folder / f"{problem}-{metric}", title=title
-            )
-            if (to := part.entry.ratio_to) is not None:
-                chart = ratio_chart(part, problem, metric, to)
-                path = folder / f"{problem}-{metric}-ratio"
-                write_chart(chart, path, title=f"{title} relative to {to}")
-    for i, drawn in enumerate(part.entry.problem_figures, first_drawing):
-        _write_drawing(part, drawn, folder / f"drawing-{i}")
-    for i, declared in enumerate(part.entry.parameter_figures, first_overview):
-        chart = parameter_chart(part, declared, f"overview-{i}")
-        write_chart(chart, folder / f"overview-{i}", title=declared.title)
+    """Write the figures of an entry: see `entry_figures`."""
+    for stem, title, draw in entry_figures(part, first_drawing, first_overview):
+        if isinstance(draw, ProblemFigure):
+            _write_drawing(part, draw, folder / stem)
+        else:
+            write_chart(draw(), folder / stem, title=title)
 
 
 def drawing_title(part: JudgedEntry, declared: ProblemFigure) -> str:

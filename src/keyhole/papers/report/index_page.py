@@ -16,11 +16,11 @@ from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage
 from keyhole.papers.report.claim_rows import ClaimRow, claim_rows
+from keyhole.papers.report.entry_charts import entry_figures
 from keyhole.papers.report.judged_entry import (
     JudgedEntry,
     TemplateBlock,
     count_sentence,
-    counts,
     entry_answer,
     verdicts_by_id,
 )
@@ -30,8 +30,9 @@ from keyhole.papers.verdicts import (
     Setup,
     Status,
     Verdict,
+    counts,
     deciding_verdicts,
-    one_per_statement,
+    split_by_origin,
 )
 from keyhole.text_formatting import count_text
 
@@ -121,11 +122,7 @@ class _Index:
         self.papers = {key: Coverage.load(key) for key in PAPERS if key in shown}
         self.citations = {key: paper.short_citation for key, paper in self.papers.items()}
         self.known = verdicts_by_id(parts)
-        verdicts = one_per_statement([v for part in parts for v in part.verdicts])
-        self.checks = [verdict for verdict in verdicts if verdict.origin == "ours"]
-        claimed = [verdict for verdict in verdicts if verdict.origin != "ours"]
-        self.judged = [verdict for verdict in claimed if verdict.is_on_papers_setup]
-        self.replicas = [verdict for verdict in claimed if not verdict.is_on_papers_setup]
+        self.judged, self.replicas, self.checks = split_by_origin([*self.known.values()])
 
     def page(self) -> Page:
         """Return the page."""
@@ -279,31 +276,17 @@ def gallery(parts: Sequence[JudgedEntry], known: Mapping[str, Verdict]) -> Templ
     for part in parts:
         answer = next(block for block in entry_answer(part, known, "") if isinstance(block, Answer))
         folder = f"entries/{part.entry.name}"
+        figures = entry_figures(part)
         tiles.append(
             {
                 "part": part,
                 "status": answer.status,
                 "words": answer.mark or answer.status or "Checks alone.",
                 "page": f"{folder}/report.html",
-                "thumbnails": [(f"{folder}/{name}.png", title) for name, title in _figures(part)],
+                "thumbnails": [(f"{folder}/{stem}.png", title) for stem, title, _ in figures],
             }
         )
     return TemplateBlock("figure_gallery", tiles=tiles)
-
-
-def _figures(part: JudgedEntry) -> list[tuple[str, str]]:
-    """Return all figures of an entry: against parameters, of problems, and of metrics."""
-    entry = part.entry
-    shown = [(f"overview-{i}", one.title) for i, one in enumerate(entry.parameter_figures, 1)]
-    shown += [(f"drawing-{i}", one.title) for i, one in enumerate(entry.problem_figures, 1)]
-    for problem, curves in part.curves.items():
-        for metric in part.metrics_of(problem):
-            title = f"{entry.problems[problem].title}: {curves.metric(metric).title}"
-            shown.append((f"{problem}-{metric}", title))
-            if entry.ratio_to is not None:
-                ratio = f"{title} relative to {entry.ratio_to}"
-                shown.append((f"{problem}-{metric}-ratio", ratio))
-    return shown
 
 
 def write_claims(path: Path, parts: Sequence[JudgedEntry]) -> None:

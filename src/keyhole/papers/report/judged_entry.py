@@ -11,7 +11,14 @@ from keyhole.experiment import RunFolder
 from keyhole.pages.page import Answer
 from keyhole.papers.claims import Claim
 from keyhole.papers.entry import Entry
-from keyhole.papers.verdicts import Status, Verdict, deciding_verdict
+from keyhole.papers.verdicts import (
+    VERBS,
+    Status,
+    Verdict,
+    counts,
+    deciding_verdict,
+    split_by_setup,
+)
 from keyhole.results.curves import Curves
 
 
@@ -183,12 +190,6 @@ def seconds_of_run(part: JudgedEntry) -> float | None:
     return total or None
 
 
-_VERBS: Final[dict[Status, tuple[str, str]]] = {
-    "holds": ("holds", "hold"),
-    "undecided": ("is open", "are open"),
-    "does not hold": ("does not hold", "do not hold"),
-}
-
 _Mark = tuple[Status, str]
 _NO: Final[_Mark] = ("does not hold", "No.")
 _NOT_DECIDED: Final[_Mark] = ("undecided", "Not decided.")
@@ -221,8 +222,7 @@ def entry_answer(
         checks = count_sentence(own, "Keyhole's own", "check")
         text = f"No paper claims this. {checks}" if own else "Figures alone: nothing is claimed."
         return [Answer(text), _entry_line(part, "", 0, front)]
-    judged = [one for one in decided if one.is_on_papers_setup]
-    replicas = [one for one in decided if not one.is_on_papers_setup]
+    judged, replicas = split_by_setup(decided)
     where = "" if judged else f", on {setup_words(replicas)},"
     text = count_sentence(decided, "the paper's", "claim", where)
     if judged and replicas:
@@ -294,7 +294,7 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: st
     statuses = {verdict.status for verdict in verdicts}
     if len(verdicts) == 1:
         (status,) = statuses
-        text = f"{whose} only {noun}{where} {_VERBS[status][0]}."
+        text = f"{whose} only {noun}{where} {VERBS[status][0]}."
     elif len(statuses) == 1:
         (status,) = statuses
         many = f"{whose} {len(verdicts)} {noun}s{where}"
@@ -303,14 +303,6 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: st
     else:
         text = f"of {whose} {len(verdicts)} {noun}s{where} {counts(verdicts)}."
     return text[:1].upper() + text[1:]
-
-
-def counts(verdicts: Sequence[Verdict]) -> str:
-    """Return how many claims hold, are open, and do not hold: "4 hold, 1 is open"."""
-    found = [verdict.status for verdict in verdicts]
-    return ", ".join(
-        f"{n} {verbs[n != 1]}" for status, verbs in _VERBS.items() if (n := found.count(status))
-    )
 
 
 def setup_words(verdicts: Sequence[Verdict]) -> str:

@@ -15,19 +15,18 @@ from keyhole.experiment.report import (
 from keyhole.pages.figure_files import FIGURE_KINDS, Picture
 from keyhole.pages.line_chart import ChartGrid
 from keyhole.pages.page import Page, PageBlock, Section, Table, Text, write_page
-from keyhole.papers.claims import LEVEL, comparisons
+from keyhole.papers.claims.base import LEVEL, comparisons
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report import entry_charts
 from keyhole.papers.report.claim_rows import MOST_ROWS, ClaimRows, claim_rows
 from keyhole.papers.report.judged_entry import (
     JudgedEntry,
     TemplateBlock,
-    counts,
     entry_answer,
     setup_words,
     verdicts_by_id,
 )
-from keyhole.papers.verdicts import Verdict
+from keyhole.papers.verdicts import Verdict, counts, split_by_setup
 from keyhole.results.curve_chart import cell_note
 from keyhole.results.curves import Curves
 
@@ -138,8 +137,7 @@ class _EntryView:
 
     def claims(self) -> list[PageBlock]:
         """Return the rows of the paper's claims; Keyhole's own checks where there are none."""
-        judged = [v for v in self.part.papers_verdicts if v.is_on_papers_setup]
-        replicas = [v for v in self.part.papers_verdicts if not v.is_on_papers_setup]
+        judged, replicas = split_by_setup(self.part.papers_verdicts)
         blocks, left = list[PageBlock](), MOST_ROWS
         for heading, verdicts in (
             ("The paper says", judged),
@@ -197,7 +195,7 @@ class _EntryView:
         """Return the table of a figure against a number that differs between problems."""
         metric = declared.metric or self.part.common_metric()
         known = next(iter(self.part.curves.values())).metric(metric)
-        points = entry_charts.parameter_points(self.part, declared)
+        points = declared.estimates(self.part.curves, metric)
         rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
         first = next(iter(points.values()))
         head = ["policy", *(f"{declared.x_label} = {x:g}" for x, _ in first)]
@@ -220,7 +218,7 @@ class _EntryView:
                     TemplateBlock("figure_links", stem=f"{problem}-{metric}", kinds=FIGURE_KINDS)
                 )
             if entry.ratio_to is not None:
-                blocks.append(entry_charts.ratio_chart(part, problem, metric, entry.ratio_to))
+                blocks.append(entry_charts.ratio_chart(run.curves, problem, metric, entry.ratio_to))
             blocks += metric_tables(run, metric)
             title = run.curves.metric(metric).title
             sections.append(Section(f"{problem}-{metric}", title[:1].upper() + title[1:], blocks))
