@@ -196,7 +196,7 @@ def metric_rows(metrics: Any) -> list[dict[str, str]]:
 def claim_rows() -> list[dict[str, str]]:
     """Return what the table says of each kind of claim, and of each function, by column."""
     kinds = importlib.import_module("keyhole.papers.claims.kinds")
-    controlled = importlib.import_module("keyhole.papers.claims").ControlledClaim
+    controlled = importlib.import_module("keyhole.papers.claims.claim").ControlledClaim
     common = {"kind", "of", "by", *controlled.model_fields}
     entries = importlib.import_module("keyhole.papers").Entry
     functions = {

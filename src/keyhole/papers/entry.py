@@ -63,7 +63,6 @@ class ParameterFigure(BaseModel):
     # labels; by default all
     policies: Annotated[list[PolicyName], Field(min_length=1)] | None = None
     metric: MetricName | None = None  # by default the entry's first
-    round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
     x_scale: Scale = "linear"
     y_scale: Scale = "linear"  # linear, too, where a mean has no logarithm
     bound: BoundName | None = None  # of the first policy, drawn beside the curves
@@ -81,7 +80,7 @@ class ParameterFigure(BaseModel):
         points = sorted((x, key) for key, x in self.x.items())
         labels = self.policies or curves[points[0][1]].labels
         return {
-            label: [(x, self._mean(curves[key], label, metric)) for x, key in points]
+            label: [(x, curves[key].estimates(label, metric)[-1]) for x, key in points]
             for label in labels
         }
 
@@ -93,12 +92,12 @@ class ParameterFigure(BaseModel):
     def check_bound(self, plan: Plan) -> None:
         """Refuse a bound of another setting, or one that is not finite where it is drawn."""
         if self.bound is not None:
-            check_bound(self.bound, self._bounded(plan), plan, [self._round(plan)])
+            check_bound(self.bound, self._bounded(plan), plan, [plan.horizon])
 
     def bound_values(self, plans: Mapping[str, Plan]) -> list[tuple[float, float]]:
         """Return the points of the bound: each x, in rising order, and the value there."""
         return [
-            (x, BOUNDS[self.bound or ""](plan.problem, policy, self._round(plan), plan.horizon))
+            (x, BOUNDS[self.bound or ""](plan.problem, policy, plan.horizon, plan.horizon))
             for x, key in sorted((x, key) for key, x in self.x.items())
             for plan in [plans[key]]
             for policy in [plan.policies[self._bounded(plan)]]
@@ -106,13 +105,6 @@ class ParameterFigure(BaseModel):
 
     def _bounded(self, plan: Plan) -> str:
         return self.policies[0] if self.policies else next(iter(plan.policies))
-
-    def _round(self, plan: Plan) -> int:
-        return plan.checkpoints[-1] if self.round is None else self.round
-
-    def _mean(self, curves: Curves, label: str, metric: str) -> Estimate:
-        c = -1 if self.round is None else curves.checkpoints.index(self.round)
-        return curves.estimates(label, metric)[c]
 
 
 DRAWING_NAMES: Final = ("resource.runs", "resource.gains", "resource.refinement")

@@ -35,12 +35,6 @@ def test_an_ordering_may_fail_in_some_pairs(at_least, status):
     assert judge(ordering(at_least=at_least), found)[0] == status
 
 
-def test_an_ordering_over_rounds_needs_all_others_at_once():
-    found = result({"us": [1, 1], "a": [2, 0.5], "b": [0.5, 3]})
-    assert judge(ordering(at_least=0.5), found)[0] == "holds"
-    assert judge(ordering(at_least=0.5, over="rounds"), found)[0] == "does not hold"
-
-
 def test_an_ordering_looks_only_at_its_rounds():
     found = result({"us": [1, 1], "a": [2, 0.5], "b": [3, 3]})
     assert judge(ordering(rounds=[10]), found)[0] == "holds"

@@ -68,10 +68,10 @@ CASES = {
         "gain of u / gain of v from T = 10 to 20: 1.00",
     ),
     "log-endpoint": (
-        {},
+        US,
         {"us": [1, 1], "a": [2, 2]},
         (-3.0, math.log(0.1), -2.0),
-        "the lowest, us, ends at -2.30",
+        "us ends at -2.30",
     ),
 }
 RANGES = [
@@ -287,11 +287,13 @@ def test_a_level_is_met_within_its_standard_errors(off, status):
 
 def test_the_error_of_a_level_counts_too():
     found = result({"us": [1, 2]})
-    error = found.estimate("us", "aggregate_regret", 20).error
-    table = {"scale": "mean", "levels": [2 + 5 * error]}
+    first, last = (found.estimate("us", "aggregate_regret", t) for t in (10, 20))
+    levels = [math.log(end.value / found.arms) for end in (first, last)]
+    error = last.error / last.value
+    table = {"levels": [levels[1] + 5 * error]}
     assert judge(level(**table), found)[0] == "does not hold"
     assert judge(level(**table, level_errors=error), found)[0] == "holds"
-    two = {"scale": "mean", "rounds": [10, 20], "levels": [1, 2 + 5 * error]}
+    two = {"rounds": [10, 20], "levels": [levels[0], levels[1] + 5 * error]}
     assert judge(level(**two, level_errors=[0.0, error]), found)[0] == "holds"
     assert judge(level(**two, level_errors=[error, 0.0]), found)[0] == "does not hold"
 
@@ -300,12 +302,6 @@ def test_a_level_of_nothing_is_undecided():
     found = result({"us": [1, 0]}, runs=1)
     values_of(found)[:] = 0.0
     assert judge(level(levels=[-3]), found)[0] == "undecided"
-
-
-def test_the_endpoint_may_be_that_of_a_policy():
-    found = result({"us": [1, 1], "a": [2, 2]})
-    status, detail, _ = judge(estimate("log-endpoint", policy="a", low=-2, high=-1), found)
-    assert (status, detail[:14]) == ("holds", "a ends at -1.6")
 
 
 def test_a_value_allows_no_exception():

@@ -105,10 +105,10 @@ CLAIMS = {
         ["share of replications at the end"],
     ),
     "estimate: level": (
-        ONE | {"rounds": [10], "levels": [1.0], "std_errors": 4.0, "scale": "mean"},
-        ["mean at T = 10", "s.e. from 1 at T = 10"],
+        ONE | {"rounds": [10], "levels": [1.0], "std_errors": 4.0},
+        ["ln(mean / arms) at T = 10", "s.e. from 1 at T = 10"],
     ),
-    "estimate: log-endpoint": ({"problem": "a", "low": -1.0, "high": 1.0}, ["end of us"]),
+    "estimate: log-endpoint": (ONE | {"low": -1.0, "high": 1.0}, ["end of us"]),
     "computed: policy_spread": (
         {"problem": "a", "narrow": ["us", "x"], "wide": ["x", "y"]},
         [

@@ -80,9 +80,9 @@ def test_one_replication_has_no_interval_in_a_chart(tiny):
     assert np.isfinite(curve.y).all()
 
 
-def test_a_chart_of_ratios_has_a_line_at_one_and_is_broken_where_there_is_none(tiny):
+def test_a_chart_of_ratios_has_a_line_at_one_and_is_broken_where_there_is_none():
     found = result({"u": [1, 2, 3], "v": [1, 0.0, 1]}, checkpoints=(10, 20, 30))
-    chart = ratio_chart(made_part(tiny, easy=found), "easy", METRIC, "v")
+    chart = ratio_chart(found.curves, "easy", METRIC, "v")
     assert [one.value for one in chart.references] == [1.0]
     (curve,) = chart.curves
     assert np.isnan(curve.y).tolist() == [False, True, False]
@@ -101,7 +101,10 @@ def test_a_policy_looks_the_same_in_all_figures_of_an_entry(tiny):
     declared = ParameterFigure(
         title="O", x_label="x", x={"easy": 1.0, "hard": 2.0}, policies=["LSA(2)", "LSA(1)"]
     )
-    charts = [problem_chart(part, "easy", METRIC), ratio_chart(part, "easy", METRIC, "B")]
+    charts = [
+        problem_chart(part, "easy", METRIC),
+        ratio_chart(found["easy"].curves, "easy", METRIC, "B"),
+    ]
     charts.append(parameter_chart(part, declared, "overview-1"))
     looks = []
     for chart in charts:

@@ -25,14 +25,12 @@ def test_a_parameter_figure_has_the_problems_from_left_to_right(curves):
     assert points[0][1].error == pytest.approx(curves["a"].std_error("us", METRIC)[-1])
 
 
-def test_a_parameter_figure_has_its_policies_and_its_round():
+def test_a_parameter_figure_has_its_policies():
     found = result({"u": [1, 2], "v": [3, 4], "w": [5, 6]}).curves
-    declared = ParameterFigure(
-        title="O", x_label="x", x={"p": 0.0, "q": 1.0}, policies=["w", "u"], round=10
-    )
+    declared = ParameterFigure(title="O", x_label="x", x={"p": 0.0, "q": 1.0}, policies=["w", "u"])
     points = declared.estimates({"p": found, "q": found}, METRIC)
     assert list(points) == ["w", "u"]
-    assert points["w"][0][1].value == pytest.approx(5.0)
+    assert points["w"][0][1].value == pytest.approx(6.0)
 
 
 def test_a_parameter_figure_has_logarithmic_axes_where_there_are_logarithms(curves):

@@ -5,7 +5,7 @@ A policy is a rule that chooses among options; which one is better, simulations 
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -15,49 +15,44 @@ from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 
 _SHOWN: Final = 3
 
-_CASES: Final = {"pairs": "pairs of method and T", "rounds": "T, against all others at once"}
-
 
 def ordering(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName,
     others: list[PolicyName], rounds: list[Checkpoint] | None = None,
-    over: Literal["pairs", "rounds"] = "pairs",
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0,
 ) -> Finding:  # fmt: skip
     """Judge whether a policy is significantly better than others, in at least a share of the cases.
 
-    It is compared in every pair of another policy and a checkpoint, or at every checkpoint with all
-    others at once. The claim holds if it is significantly better in at least the share `at_least`
-    of these cases, and does not hold if so many are lost that the undecided ones cannot make up
-    that share. A case is lost if the policy is significantly worse, or equal in every replication
-    and not 0. All comparisons are adjusted together (Holm).
+    It is compared in every pair of another policy and a checkpoint. The claim holds if it is
+    significantly better in at least the share `at_least` of these cases, and does not hold if so
+    many are lost that the undecided ones cannot make up that share. A case is lost if the policy is
+    significantly worse, or equal in every replication and not 0. All comparisons are adjusted
+    together (Holm).
     """
     curves = results[problem].curves
     rounds = rounds or list(curves.checkpoints)
     cells = base.comparisons(
         curves, metric, [(policy, other, t) for t in rounds for other in others]
     )
-    by_round = [[cell for cell in cells if cell.round == t] for t in rounds]
-    cases = [[cell] for cell in cells] if over == "pairs" else by_round
-    better = sum(all(cell.better for cell in case) for case in cases)
-    lost = sum(any(cell.lost for cell in case) for case in cases)
+    better, lost = sum(cell.better for cell in cells), sum(cell.lost for cell in cells)
     # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one case more.
-    needed = math.ceil(at_least * len(cases) - 1e-9)
+    needed = math.ceil(at_least * len(cells) - 1e-9)
     # Undecided cases may still be won: the claim fails only when too few are left to win.
-    status = base.decide(supported=better >= needed, contradicted=len(cases) - lost < needed)
+    status = base.decide(supported=better >= needed, contradicted=len(cells) - lost < needed)
     if len(cells) == 1:
         return Finding(status, str(cells[0]), tuple(base.differences(cells)))
     best = curves.metric(metric).best
-    ahead = sum(all(cell.lead > 0 for cell in case) for case in by_round)
+    behind = {cell.round for cell in cells if not cell.lead > 0}
+    ahead = sum(t not in behind for t in rounds)
     text, shown = _least_favourable(cells)
     detail = (
-        f"significantly better in {better} of {len(cases)} {_CASES[over]} "
-        f"({needed} needed), worse or equal in {lost}, open in {len(cases) - better - lost}; "
+        f"significantly better in {better} of {len(cells)} pairs of method and T "
+        f"({needed} needed), worse or equal in {lost}, open in {len(cells) - better - lost}; "
         f"{best} mean of all at {ahead} of {len(rounds)} T. {text}"
     )
     numbers = (
         base.known_number("significantly better in", better, at_least=needed),
-        base.known_number("worse or equal in", lost, at_most=len(cases) - needed),
+        base.known_number("worse or equal in", lost, at_most=len(cells) - needed),
         base.known_number(f"{best} mean of all at", ahead),
         *base.format_compared(base.differences(cells), base.differences(shown)),
     )

@@ -201,9 +201,8 @@ def check_gain(claim: Any, plan: Plan) -> None:
 def level(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, rounds: Rounds,
     levels: list[float], std_errors: float, level_errors: float | list[float] = 0.0,
-    scale: Literal["ln(mean / arms)", "mean"] = "ln(mean / arms)",
 ) -> Finding:  # fmt: skip
-    """Judge the level of ln(mean / arms), or of the mean, against `levels` at `rounds`.
+    """Judge the level of ln(mean / arms) against `levels` at `rounds`.
 
     It is within `std_errors` standard errors of the levels: those of the difference, of what was
     measured and of the levels, `level_errors`, one of all or one of each.
@@ -212,23 +211,23 @@ def level(
     texts, numbers, furthest = list[str](), list[Number](), 0.0
     for t, expected, error in zip(rounds, levels, errors, strict=True):
         estimate, at = mean_estimate(results[problem].values(policy, metric, t)), f"T = {t:,}"
-        if scale != "mean":
-            if estimate.value <= 0.0:
-                detail = f"the mean at {at} has no logarithm: {estimate}"
-                return Finding("undecided", detail, (base.number_of(f"mean at {at}", estimate),))
-            log = math.log(estimate.value / results[problem].arms)
-            # its error is that of the delta method
-            estimate = Estimate(log, estimate.error / estimate.value, estimate.replications)
+        name = f"ln(mean / arms) at {at}"
+        if estimate.value <= 0.0:
+            detail = f"the mean at {at} has no logarithm: {estimate}"
+            return Finding("undecided", detail, (base.number_of(f"mean at {at}", estimate),))
+        log = math.log(estimate.value / results[problem].arms)
+        # its error is that of the delta method
+        estimate = Estimate(log, estimate.error / estimate.value, estimate.replications)
         # Levels that are read from a figure, or simulated by another program, have errors too.
         noise = math.hypot(estimate.error, error)
         if noise == 0.0 or math.isinf(noise):
             detail = f"without a standard error at {at}: {estimate}"
-            return Finding("undecided", detail, (base.number_of(f"{scale} at {at}", estimate),))
+            return Finding("undecided", detail, (base.number_of(name, estimate),))
         distance = abs(estimate.value - expected) / noise
         furthest = max(furthest, distance)
         texts.append(f"{at}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
         numbers += [
-            base.number_of(f"{scale} at {at}", estimate),
+            base.number_of(name, estimate),
             base.known_number(f"s.e. from {expected:.4g} at {at}", distance, at_most=std_errors),
         ]
     status = base.decide(supported=furthest <= std_errors, contradicted=furthest > std_errors)
@@ -331,14 +330,12 @@ def gain_ratio(
 
 
 def log_endpoint(
-    results: Results, metric: str, problem: ProblemName,
-    policy: PolicyName | None = None, low: End = None, high: End = None,
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName,
+    low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
-    """Judge the end of a curve in ln(mean / arms), of a `policy`, by default of the lowest."""
+    """Judge the end of the curve of a `policy` in ln(mean / arms)."""
     result, ((_, floor, ceiling),) = results[problem], base.each_range(None, low, high)
-    ends = {label: mean_estimate(result.values(label, metric)) for label in result.curves.labels}
-    lowest = min(ends, key=lambda label: ends[label].value)
-    end = ends[policy or lowest]
+    end = result.estimate(policy, metric)
     low_end, middle, high_end = (
         math.log(number / result.arms) if number > 0.0 else -math.inf
         for number in (end.low, end.value, end.high)
@@ -347,8 +344,8 @@ def log_endpoint(
         supported=floor < low_end and high_end < ceiling,
         contradicted=high_end < floor or low_end > ceiling,
     )
-    number = Number(f"end of {policy or lowest}", middle, low_end, high_end, None, floor, ceiling)
-    return Finding(status, f"{policy or f'the lowest, {lowest},'} ends at {number}", (number,))
+    number = Number(f"end of {policy}", middle, low_end, high_end, None, floor, ceiling)
+    return Finding(status, f"{policy} ends at {number}", (number,))
 
 
 def value(

@@ -6,7 +6,7 @@ The line is a function of a parameter of problems, the power one of the rounds o
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -41,35 +41,30 @@ def _check_three_numbers(x: dict[str, float]) -> dict[str, float]:
 def linear_fit(
     results: Mapping[str, Result], metric: str, policy: PolicyName,
     x: Annotated[dict[ProblemName, float], AfterValidator(_check_three_numbers)],
-    r_squared: Annotated[float, Field(gt=0, lt=1)] | None = None,
-    slope: Literal["rising", "falling"] = "rising", round: Checkpoint | None = None,
+    r_squared: Annotated[float, Field(gt=0, lt=1)] | None = None, round: Checkpoint | None = None,
 ) -> Finding:  # fmt: skip
-    """Judge whether over several problems the mean of a metric is a straight line in a number x.
+    """Judge whether over several problems the mean of a metric is a rising line in a number x.
 
     The line is the weighted least-squares fit to the means (weights 1 / standard error squared;
     equal where some standard error is 0). The intervals of slope and R squared follow from the
     replications, which are paired over the problems: that of the slope with the weights taken as
-    given, that of R squared by the jackknife. The claim holds if the slope has the claimed sign
-    and R squared is at least `r_squared`, by their 95 % intervals; by default the slope alone
-    counts, for a metric that varies too much to show a shape. It does not hold if the slope
-    significantly has the other sign, or if R squared is significantly below and the noise does
-    not explain why: some mean lies significantly off the line (adjusted by Holm).
+    given, that of R squared by the jackknife. The claim holds if the slope is above 0 and R squared
+    at least `r_squared`, by their 95 % intervals; by default the slope alone counts, for a metric
+    that varies too much to show a shape. It does not hold if the slope is significantly below 0, or
+    if R squared is significantly below and the noise does not explain why: some mean lies
+    significantly off the line (adjusted by Holm).
     """
     values = np.array([results[key].values(policy, metric, round) for key in x])
     line = fit(np.array(list(x.values())), values)
     detail = f"{base.format_round(round)}: slope {line.slope}, intercept {line.intercept}"
-    side = {"at_least": 0.0} if slope == "rising" else {"at_most": 0.0}
     numbers = (
-        base.number_of("slope", line.slope, **side),
+        base.number_of("slope", line.slope, at_least=0.0),
         base.number_of("intercept", line.intercept),
     )
     if line.r_squared is None:
         status = base.decide(supported=False, contradicted=line.slope.error == 0.0)
         return Finding(status, f"{detail}; the mean is the same everywhere", numbers)
-    sign = 1.0 if slope == "rising" else -1.0
-    rises = sign * line.slope.value - line.slope.reach > 0
-    turned = sign * line.slope.value + line.slope.reach < 0
-    straight, bent, claimed = True, False, f"a {slope} slope alone"
+    straight, bent, claimed = True, False, "a rising slope alone"
     if r_squared is not None:
         straight = line.r_squared.low >= r_squared
         bent = line.r_squared.high < r_squared and min(line.off_line) < base.LEVEL
@@ -82,7 +77,9 @@ def linear_fit(
         for title, gap in zip(titles, line.gaps, strict=True)
     ]
     return Finding(
-        base.decide(supported=rises and straight, contradicted=turned or bent),
+        base.decide(
+            supported=line.slope.low > 0 and straight, contradicted=line.slope.high < 0 or bent
+        ),
         f"{detail}; R squared {_share(share)} (claimed: {claimed}); {_off(titles[furthest], line)}",
         (*numbers, share, *base.format_compared(off, [off[furthest]])),
     )
