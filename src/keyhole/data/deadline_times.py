@@ -4,6 +4,7 @@ An arm is a way to do the job, such as a carrier; a deadline is a threshold for 
 are the flights out of New York City in 2013, and a restaurant's deliveries.
 """
 
+import csv
 import math
 from dataclasses import dataclass
 from importlib import resources
@@ -133,8 +134,8 @@ def check_decreasing(name: str, minutes: ArrayLike) -> FloatArray:
     return grid
 
 
-def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str], list[str]]:
-    """Return the notes above a table in the package, by name, and its rows.
+def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str], list[list[str]]]:
+    """Return the notes above a table in the package, by name, and the fields of its rows.
 
     The path is relative to the folder of `keyhole.data`; with `header` the first row has the names
     of the columns.
@@ -142,7 +143,7 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
     text = resources.files("keyhole.data").joinpath(*path).read_text(encoding="utf-8")
     lines = text.splitlines()
     notes = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
-    rows = [line for line in lines if not line.startswith("# ")]
+    rows = list(csv.reader(line for line in lines if not line.startswith("# ")))
     return notes, rows if header else rows[1:]
 
 
@@ -247,8 +248,7 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
            [0.864, 0.636, 0.368, 0.044],
            [0.873, 0.659, 0.427, 0.064]])
     """
-    notes, rows = read_bundled_table("nycflights13", "arrival_delays.csv")
-    table = [row.split(",") for row in rows]
+    notes, table = read_bundled_table("nycflights13", "arrival_delays.csv")
     check_choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
     if origin is not None:
         check_choice("origin", origin, ORIGINS)
@@ -342,7 +342,7 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
     """
     check_choice("arms", arms, ("day", *BANDS))
     notes, rows = read_bundled_table("deliveries", "orders.csv")
-    columns = dict(zip(_COLUMNS, zip(*(row.split(",") for row in rows), strict=True), strict=True))
+    columns = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
     minutes = np.array(columns["minutes"], np.float64)
     if arms != "day":
         values = np.array(columns[arms], np.float64)

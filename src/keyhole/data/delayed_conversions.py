@@ -206,7 +206,7 @@ def load_cdnow() -> Conversions:
     """
     notes, rows = read_bundled_table("delays", "cdnow.csv")
     found: dict[str, list[FloatArray]] = {}
-    for items, delay, customers in (row.split(",") for row in rows):
+    for items, delay, customers in rows:
         days = float(delay) if delay else math.inf
         found.setdefault(items, []).append(np.full(int(customers), days))
     delays = tuple(np.concatenate(parts) for parts in found.values())
@@ -332,7 +332,6 @@ def reporting_delay(cases: str) -> Empirical:
     """
     check_choice("cases", cases, REPORTS)
     _, rows = read_bundled_table("delays", "reporting.csv")
-    table = [row.split(",") for row in rows]
-    counts = [(int(delay), int(count)) for name, delay, count in table if name == cases]
+    counts = [(int(delay), int(count)) for name, delay, count in rows if name == cases]
     delays, times = zip(*counts, strict=True)
     return Empirical(np.repeat(delays, times).astype(np.float64))

@@ -134,7 +134,12 @@ class Definition:
                 "keyhole.policy.StudyVocabulary as vocabulary_class in the base of its policies"
             )
         names = _check_arm_names(arms)
-        checked, scale = _facts(policy, facts, len(names))
+        policy_class, caller = type(policy), f"a study of {policy}"
+        known = {**facts, "arms": len(names)}
+        in_units, scale = resolve_facts(policy.setting, policy_class, known, caller=caller)
+        checked = policy.check_facts(policy.setting.to_unit(in_units, scale))
+        if text := policy.caution(checked, None):
+            warnings.warn(text, stacklevel=3)
         wanted = given.pop("pending", None)
         pending = pending_mode(policy, wanted)
         if wanted is None and pending == "wait" and (text := policy.explain_waiting()):
@@ -379,16 +384,6 @@ def _check_policy(policy: object) -> None:
     if type(policy).abstract:
         name = type(policy).__name__
         raise TypeError(f"policy must be one that decides, got {name}(), a base class of others")
-
-
-def _facts(policy: Policy, given: Mapping[str, Any], arms: int) -> tuple[dict[str, Any], Scale]:
-    """Return the policy's facts, checked, and the units of rewards."""
-    caller, given = f"a study of {policy}", {**given, "arms": arms}
-    checked, scale = resolve_facts(policy.setting, type(policy), given, caller=caller)
-    facts = policy.check_facts(policy.setting.to_unit(checked, scale))
-    if text := policy.caution(facts, None):
-        warnings.warn(text, stacklevel=5)
-    return facts, scale
 
 
 def _check_arm_names(arms: Iterable[str]) -> tuple[str, ...]:

@@ -128,15 +128,6 @@ class Sqlite(store.Store):
                 "whole, and saves it"
             )
 
-    def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
-        made = self._begin_write().execute(self._sql[schema.CREATE_STUDY], study)
-        if not made.rowcount:
-            self._undo()
-            return False
-        assert made.lastrowid is not None
-        self._add(made.lastrowid, rows, len(rows))
-        return True
-
     def _lock(self, study: int, after: int) -> QueryResult:
         # `_begin_write` has just checked the version: do not read it again.
         return self._select_events(self._begin_write(), study, after, len(schema.STEPS))
@@ -164,10 +155,6 @@ class Sqlite(store.Store):
             found = self._query(self._sql[schema.EVENTS_RANGE], (study, last[0], 1))
             if not found or found[0][-1] != last[-1]:
                 self._refuse_replaced(study, last[0])
-
-    def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
-        self._connected().execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
-        self._commit()
 
     def _copy(self, path: Path) -> None:
         with (
