@@ -256,7 +256,10 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
     found: dict[str, list[FloatArray]] = {}
     for dest, start, carrier, delays in table:
         if dest == route and origin in (None, start):
-            found.setdefault(carrier, []).append(_minutes(delays))
+            # Pairs of delay and count.
+            texts, counts = zip(*(pair.split(":") for pair in delays.split(" ")), strict=True)
+            minutes = [math.inf if text == "never" else float(text) for text in texts]
+            found.setdefault(carrier, []).append(np.repeat(minutes, np.array(counts, int)))
     carriers = {carrier: np.concatenate(parts) for carrier, parts in sorted(found.items())}
     kept = {carrier: minutes for carrier, minutes in carriers.items() if len(minutes) >= least}
     name = f"flights to {route}" if origin is None else f"flights from {origin} to {route}"
@@ -267,13 +270,6 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
             f"{sizes or 'none'}"
         )
     return Times(name, tuple(kept), tuple(kept.values()), notes["source"], notes["licence"])
-
-
-def _minutes(delays: str) -> FloatArray:
-    """Return the delay of every flight, from pairs of delay and count."""
-    pairs = [pair.split(":") for pair in delays.split(" ")]
-    values = [math.inf if delay == "never" else float(delay) for delay, _ in pairs]
-    return np.repeat(values, [int(count) for _, count in pairs])
 
 
 DAYS: Final[tuple[str, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

@@ -262,8 +262,11 @@ def read_conversions_csv(
     >>> log.delays, log.followed
     ((array([3.]), array([inf])), (array([4.]), array([4.])))
     """
-    length, parse_time = _length(unit), DateParser(date_format).seconds
-    if not isinstance(unit, str):
+    parse_time = DateParser(date_format).seconds
+    if isinstance(unit, str):
+        length: float = UNITS[check_choice("unit", unit, UNITS)]
+    else:
+        length = check_number("unit", unit, Range(gt=0))
         parse_time = partial(parse_number, reason=", since unit is one")
     arms: list[str] = []
     times: list[tuple[float, float]] = []
@@ -290,13 +293,6 @@ def read_conversions_csv(
         shown.setdefault(arms[row], []).append(row)
     by_arm, followed = (tuple(column[rows] for rows in shown.values()) for column in columns)
     return Conversions(Path(path).stem, tuple(shown), by_arm, source=str(path), followed=followed)
-
-
-def _length(unit: float | str) -> float:
-    """Return the length of a round, in seconds for dates."""
-    if isinstance(unit, str):
-        return UNITS[check_choice("unit", unit, UNITS)]
-    return check_number("unit", unit, Range(gt=0))
 
 
 def _delays(name: str, values: Any) -> FloatArray:

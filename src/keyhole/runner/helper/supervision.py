@@ -286,7 +286,8 @@ def supervise(
         "reason": main.problem or ("" if all_killed else _NOT_KILLED),
         "slept": _seconds_asleep() - asleep_before > _MIN_SLEEP,
     }
-    _send(helper, encode_frame(answer, output.kept_bytes()))
+    with suppress(BrokenPipeError), os.fdopen(helper, "wb") as file:  # the helper may have ended
+        file.write(encode_frame(answer, output.kept_bytes()))
 
 
 def _wait_for_end(
@@ -377,8 +378,3 @@ def _seconds_asleep() -> float:
         after = time.clock_gettime(time.CLOCK_MONOTONIC)
         if after - before < _MAX_READ_TIME:  # otherwise this process was preempted in between
             return all_time - before
-
-
-def _send(to: int, data: bytes) -> None:
-    with suppress(BrokenPipeError), os.fdopen(to, "wb") as file:  # the helper may have ended
-        file.write(data)

@@ -343,7 +343,9 @@ class Sqlite(store.Store):
             if not (has_queue_lock or self._try_lock_queue()):
                 return True  # a writer is at work; the next call compares again
             try:
-                self._check_mixture(file)
+                if why := file.explain_mixture():
+                    sqlite_connection.refuse_file(self.path, why, is_as_before=False)
+                    self._refuse(f"{self.path}: {why}")
             finally:
                 if not has_queue_lock:
                     self._unlock_queue()
@@ -351,12 +353,6 @@ class Sqlite(store.Store):
                 self._rewrite(file, self._queue_descriptor())
                 return False
         return file.accept(self._queue if has_queue_lock else None)
-
-    def _check_mixture(self, file: OpenFile) -> None:
-        """Refuse a file whose log belongs to another; the caller holds the writers' lock."""
-        if why := file.explain_mixture():
-            sqlite_connection.refuse_file(self.path, why, is_as_before=False)
-            self._refuse(f"{self.path}: {why}")
 
     def _rewrite(self, file: OpenFile, queue: int) -> None:
         """Rewrite an intact file that was changed by others; the caller holds the writers' lock."""
@@ -424,9 +420,10 @@ class Sqlite(store.Store):
             raise
         self._db, self._immutable_stamp = db, None
         try:
-            # Where there is a queue, checkpoints are ours: see `_is_file_unchanged`.
-            checkpoints = not has_queues()
-            sqlite_connection.configure_connection(db, flush=self._flush, checkpoints=checkpoints)
+            db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
+            db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
+            if has_queues():  # checkpoints are then ours: see `_is_file_unchanged`
+                db.execute("PRAGMA wal_autocheckpoint = 0")
         except BaseException:
             self._disconnect()
             raise
