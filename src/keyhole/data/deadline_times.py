@@ -14,19 +14,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import check_column, check_columns
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
-from keyhole.validate import (
-    ANY,
-    Range,
-    check_choice,
-    check_each,
-    check_integer,
-    check_names,
-    check_vector,
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +58,7 @@ class Times:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
-        object.__setattr__(self, "arms", check_names("arms", self.arms))
+        object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
         minutes = check_columns("minutes", self.minutes, self.arms, _times)
         object.__setattr__(self, "minutes", minutes)
 
@@ -124,7 +116,7 @@ def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
 
 def check_decreasing(name: str, minutes: ArrayLike) -> FloatArray:
     """Return checked deadlines; refuse one that is not shorter than the one before."""
-    grid = check_vector(name, minutes, ANY)
+    grid = validate.check_vector(name, minutes, validate.ANY)
     for i in range(1, len(grid)):
         if grid[i] >= grid[i - 1]:
             raise ValueError(
@@ -159,7 +151,7 @@ def _times(name: str, values: Any) -> FloatArray:
     column = check_column(name, values)
     # Infinity is allowed: a flight that never arrives meets no deadline.
     is_time = ~np.isnan(column) & (column != -math.inf)
-    check_each(name, column, is_time, "be a number of minutes or inf")
+    validate.check_each(name, column, is_time, "be a number of minutes or inf")
     return column
 
 
@@ -249,10 +241,10 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
            [0.873, 0.659, 0.427, 0.064]])
     """
     notes, table = read_bundled_table("nycflights13", "arrival_delays.csv")
-    check_choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
+    validate.check_choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
     if origin is not None:
-        check_choice("origin", origin, ORIGINS)
-    least = check_integer("min_flights", min_flights, Range(ge=1))
+        validate.check_choice("origin", origin, ORIGINS)
+    least = validate.check_integer("min_flights", min_flights, validate.Range(ge=1))
     found: dict[str, list[FloatArray]] = {}
     for dest, start, carrier, delays in table:
         if dest == route and origin in (None, start):
@@ -336,7 +328,7 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
            [0.992, 0.728, 0.199],
            [0.817, 0.416, 0.104]])
     """
-    check_choice("arms", arms, ("day", *BANDS))
+    validate.check_choice("arms", arms, ("day", *BANDS))
     notes, rows = read_bundled_table("deliveries", "orders.csv")
     columns = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
     minutes = np.array(columns["minutes"], np.float64)
@@ -353,7 +345,7 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
 
 def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     """Return the names of the bands, and the band of each value."""
-    cuts = check_vector("bands", bands)
+    cuts = validate.check_vector("bands", bands)
     for i in range(1, len(cuts)):
         if cuts[i] <= cuts[i - 1]:
             raise ValueError(f"bands must be increasing, got {cuts[i]:g} after {cuts[i - 1]:g}")

@@ -17,15 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.data.csv_rows import (
-    DateParser,
-    check_column,
-    check_columns,
-    identify_moment,
-    parse_delay,
-    parse_number,
-    read_rows,
-)
+from keyhole.data import csv_rows
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
@@ -84,10 +76,10 @@ class Conversions:
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", check_names("arms", self.arms))
-        delays = check_columns("delays", self.delays, self.arms, _delays)
+        delays = csv_rows.check_columns("delays", self.delays, self.arms, _delays)
         object.__setattr__(self, "delays", delays)
         if self.followed is not None:
-            ends = check_columns("followed", self.followed, self.arms, _delays)
+            ends = csv_rows.check_columns("followed", self.followed, self.arms, _delays)
             if [len(column) for column in ends] != [len(column) for column in self.delays]:
                 raise ValueError("followed must have an entry for each of the delays of each arm")
             object.__setattr__(self, "followed", ends)
@@ -262,20 +254,22 @@ def read_conversions_csv(
     >>> log.delays, log.followed
     ((array([3.]), array([inf])), (array([4.]), array([4.])))
     """
-    parse_time = DateParser(date_format).seconds
+    parse_time = csv_rows.DateParser(date_format).seconds
     if isinstance(unit, str):
         length: float = UNITS[check_choice("unit", unit, UNITS)]
     else:
         length = check_number("unit", unit, Range(gt=0))
-        parse_time = partial(parse_number, reason=", since unit is one")
+        parse_time = partial(csv_rows.parse_number, reason=", since unit is one")
     arms: list[str] = []
     times: list[tuple[float, float]] = []
 
     def add(shown: str, converted: str, arm: str) -> None:
-        times.append(parse_delay(parse_time, _COLUMNS, shown, converted))
+        times.append(csv_rows.parse_delay(parse_time, _COLUMNS, shown, converted))
         arms.append(arm)
 
-    read_rows(path, _COLUMNS, add, delimiter=delimiter, identify=identify_moment, filled=("arm",))
+    csv_rows.read_rows(
+        path, _COLUMNS, add, delimiter=delimiter, identify=csv_rows.identify_moment, filled=("arm",)
+    )
     starts, gaps = np.array(times).T
     ends = starts + gaps
     last = max(starts.max(), ends[np.isfinite(ends)].max(initial=-math.inf))
@@ -297,7 +291,7 @@ def read_conversions_csv(
 
 def _delays(name: str, values: Any) -> FloatArray:
     """Return a read-only copy of delays: whole numbers of rounds, or infinite."""
-    column = check_column(name, values)
+    column = csv_rows.check_column(name, values)
     is_whole = (column >= 0) & (column == np.floor(column))
     check_each(name, column, is_whole, "be a whole number of rounds, or infinite")
     return column

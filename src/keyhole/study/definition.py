@@ -28,17 +28,10 @@ from keyhole.play.study_vocabulary import (
     example_decisions,
 )
 from keyhole.study.events import EventError, SettingCodeError, convert_vocabulary_errors
-from keyhole.validate import (
-    Range,
-    check_choice,
-    check_line,
-    check_number,
-    short_repr,
-)
 
 # Raise with every change of meaning: older versions refuse a definition by its number, in one line.
 _FORMAT: Final = 2
-_SECONDS: Final = Range(gt=0, le=2**33)  # 272 years: what dates can bear
+_SECONDS: Final = validate.Range(gt=0, le=2**33)  # 272 years: what dates can bear
 _NO_REWARD: Final = "no_reward"
 _AFTER: Final = ("forget", "ask_again", _NO_REWARD)
 
@@ -72,10 +65,12 @@ class TimeoutRule:
     def __post_init__(self) -> None:
         """Check the fields."""
         if self.timeout is not None:
-            check_number("timeout", self.timeout, _SECONDS)
+            validate.check_number("timeout", self.timeout, _SECONDS)
         if self.timeout_decisions is not None:
-            validate.check_integer("timeout_decisions", self.timeout_decisions, Range(ge=1))
-        check_choice("on_timeout", self.on_timeout, _AFTER)
+            validate.check_integer(
+                "timeout_decisions", self.timeout_decisions, validate.Range(ge=1)
+            )
+        validate.check_choice("on_timeout", self.on_timeout, _AFTER)
 
     @property
     def assumes_no_reward(self) -> bool:
@@ -154,7 +149,7 @@ class Definition:
             raise ValueError(f"arms must be {self.facts['arms']} names, got {len(self.arms)}")
         pending_mode(self.policy, self.pending)
         validate.check_seed(self.seed)
-        check_number("time_unit", self.time_unit, Range(ge=0))
+        validate.check_number("time_unit", self.time_unit, validate.Range(ge=0))
 
     def with_policy(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
         """Return the definition with another policy and the facts that it needs in addition.
@@ -162,7 +157,7 @@ class Definition:
         A pending mode that was chosen stays; otherwise it is the new policy's default.
         """
         for name in facts:
-            check_choice(
+            validate.check_choice(
                 "a fact", name, [name for name in self.policy.setting.facts if name != "arms"]
             )
         self.check_change(policy, facts)
@@ -182,7 +177,9 @@ class Definition:
             before = self.facts.get(name)
             # The log was written with these facts: decisions in it may be invalid with others.
             if not (before is None or np.array_equal(before, value)):  # the log is written so
-                raise ValueError(f"{name} must be {before} as before, got {short_repr(value)}")
+                raise ValueError(
+                    f"{name} must be {before} as before, got {validate.short_repr(value)}"
+                )
 
     def check_successor(self, later: "Definition") -> None:
         """Refuse a definition that differs in more than `with_policy` changes."""
@@ -241,8 +238,8 @@ class Definition:
         for name in ("name", "version"):
             if written[name] != here[name]:
                 raise ValueError(
-                    f"the study is of the setting {short_repr(written['name'])}, version "
-                    f"{short_repr(written['version'])}, and here is {of}, version "
+                    f"the study is of the setting {validate.short_repr(written['name'])}, version "
+                    f"{validate.short_repr(written['version'])}, and here is {of}, version "
                     f"{here['version']}: use the package that wrote it"
                 )
         for group, fields in here["fields"].items():
@@ -373,14 +370,14 @@ def pending_mode(policy: Policy, pending: str | None) -> str:
     bears = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:
         return bears[0]
-    check_choice("pending", pending, PENDING_MODES)
+    validate.check_choice("pending", pending, PENDING_MODES)
     check_allowed(policy, pending, bears)
     return pending
 
 
 def _check_policy(policy: object) -> None:
     if not isinstance(policy, Policy):
-        raise TypeError(f"policy must be a policy such as LSA(), got {short_repr(policy)}")
+        raise TypeError(f"policy must be a policy such as LSA(), got {validate.short_repr(policy)}")
     if type(policy).abstract:
         name = type(policy).__name__
         raise TypeError(f"policy must be one that decides, got {name}(), a base class of others")
@@ -388,5 +385,5 @@ def _check_policy(policy: object) -> None:
 
 def _check_arm_names(arms: Iterable[str]) -> tuple[str, ...]:
     names = validate.check_sequence("arms", arms)
-    lines = [check_line(f"arms[{i}]", name) for i, name in enumerate(names)]
+    lines = [validate.check_line(f"arms[{i}]", name) for i, name in enumerate(names)]
     return validate.check_distinct("arms", lines)
