@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, asdict, fields
 from typing import Any, cast
 
 import typer
@@ -46,10 +46,7 @@ def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[st
         "problems": {
             source: {
                 "doc": how.doc,
-                "entries": {
-                    entry: {"kind": what.kind, "required": what.required, "doc": what.doc}
-                    for entry, what in how.entries.items()
-                },
+                "entries": {entry: asdict(what) for entry, what in how.entries.items()},
             }
             for source, how in registered.problem_factories.items()
         },

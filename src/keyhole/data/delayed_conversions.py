@@ -16,19 +16,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.data import csv_rows
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
-from keyhole.validate import (
-    Range,
-    check_choice,
-    check_each,
-    check_integer,
-    check_names,
-    check_number,
-)
 
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 """Names of a round's length, in seconds."""
@@ -75,7 +68,7 @@ class Conversions:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
-        object.__setattr__(self, "arms", check_names("arms", self.arms))
+        object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
         delays = csv_rows.check_columns("delays", self.delays, self.arms, _delays)
         object.__setattr__(self, "delays", delays)
         if self.followed is not None:
@@ -136,7 +129,7 @@ class Conversions:
             finite = [delays[np.isfinite(delays)] for delays in self.delays]
             limit = max((float(delays.max()) for delays in finite if len(delays)), default=0.0)
         else:
-            limit = check_integer("within", within, Range(ge=0, le=2**40))
+            limit = validate.check_integer("within", within, validate.Range(ge=0, le=2**40))
         if self.followed is None:
             return limit, self.delays
         ends_by_arm = zip(self.arms, self.followed, strict=True)
@@ -180,7 +173,7 @@ def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
     >>> cdnow().means.round(4)
     array([0.24  , 0.3152, 0.3572, 0.384 ])
     """
-    days = check_integer("within", within, Range(ge=0, le=_FOLLOWED))
+    days = validate.check_integer("within", within, validate.Range(ge=0, le=_FOLLOWED))
     return load_cdnow().problem(days, feedback=feedback)
 
 
@@ -256,9 +249,9 @@ def read_conversions_csv(
     """
     parse_time = csv_rows.DateParser(date_format).seconds
     if isinstance(unit, str):
-        length: float = UNITS[check_choice("unit", unit, UNITS)]
+        length: float = UNITS[validate.check_choice("unit", unit, UNITS)]
     else:
-        length = check_number("unit", unit, Range(gt=0))
+        length = validate.check_number("unit", unit, validate.Range(gt=0))
         parse_time = partial(csv_rows.parse_number, reason=", since unit is one")
     arms: list[str] = []
     times: list[tuple[float, float]] = []
@@ -293,7 +286,7 @@ def _delays(name: str, values: Any) -> FloatArray:
     """Return a read-only copy of delays: whole numbers of rounds, or infinite."""
     column = csv_rows.check_column(name, values)
     is_whole = (column >= 0) & (column == np.floor(column))
-    check_each(name, column, is_whole, "be a whole number of rounds, or infinite")
+    validate.check_each(name, column, is_whole, "be a whole number of rounds, or infinite")
     return column
 
 
@@ -320,7 +313,7 @@ def reporting_delay(cases: str) -> Empirical:
     >>> distribution.bound
     26.0
     """
-    check_choice("cases", cases, REPORTS)
+    validate.check_choice("cases", cases, REPORTS)
     _, rows = read_bundled_table("delays", "reporting.csv")
     counts = [(int(delay), int(count)) for name, delay, count in rows if name == cases]
     delays, times = zip(*counts, strict=True)
