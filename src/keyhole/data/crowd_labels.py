@@ -273,7 +273,8 @@ def read_labels_csv(
         identity="the item and the worker",
         identify=lambda item, label, gold, *workers: any(workers) and (item, *workers),
     )
-    return Labels(Path(path).stem, tuple(tally), *np.array([*tally.values()]).T, source=str(path))
+    ones, counts, gold_labels = np.array([*tally.values()]).T
+    return Labels(Path(path).stem, tuple(tally), ones, counts, gold_labels, source=str(path))
 
 
 def _parse_bit(name: str, text: str, allowed: str) -> int:
