@@ -65,7 +65,8 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
 
     # Elsewhere than in the main thread, and without a handler in Python, no Ctrl-C raises an error:
     # a KeyboardInterrupt is one that the code itself raises.
-    if is_noted := callable(handler) and _is_main_thread():
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_noted := callable(handler) and is_main:
         signal.signal(signal.SIGINT, note)
     try:
         yield
@@ -78,7 +79,3 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
         # The code may have set a handler of its own, which stays.
         if is_noted and signal.getsignal(signal.SIGINT) is note:
             signal.signal(signal.SIGINT, handler)
-
-
-def _is_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()

@@ -52,8 +52,9 @@ SAN_FRANCISCO = {
 
 def table():
     """Return the rows of the shipped file, its delays as a list of pairs."""
-    for row in read_bundled_table("nycflights13", "arrival_delays.csv")[1]:
-        dest, origin, carrier, delays = row.split(",")
+    for dest, origin, carrier, delays in read_bundled_table("nycflights13", "arrival_delays.csv")[
+        1
+    ]:
         yield dest, origin, carrier, [pair.split(":") for pair in delays.split(" ")]
 
 

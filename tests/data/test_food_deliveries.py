@@ -32,8 +32,7 @@ WITHIN = {
 
 def orders():
     """Return day, hour, distance and minutes of every order."""
-    for row in read_bundled_table("deliveries", "orders.csv")[1]:
-        day, *numbers = row.split(",")
+    for day, *numbers in read_bundled_table("deliveries", "orders.csv")[1]:
         yield (day, *map(float, numbers))
 
 

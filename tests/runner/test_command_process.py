@@ -7,7 +7,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("needs POSIX", allow_module_level=True)
 
-from keyhole.runner.helper import command_process
+from keyhole.runner.helper import supervision
 
 
 def test_any_error_before_exec_is_reported(monkeypatch):
@@ -16,10 +16,10 @@ def test_any_error_before_exec_is_reported(monkeypatch):
     def refuse(_):
         raise OverflowError("too large")
 
-    monkeypatch.setattr(command_process, "_set_limits", refuse)
+    monkeypatch.setattr(supervision, "_set_limits", refuse)
     request = {"command": ["true"], "folder": None, "cores": None, "cpu": 1, "passed": []}
     with warnings.catch_warnings(action="ignore"):  # of threads, which this child leaves alone
-        main = command_process.start_command(request, 2)
+        main = supervision.start_command(request, 2)
     os.waitpid(main.pid, 0)
     assert main.problem == "too large: true"
 
@@ -49,7 +49,7 @@ def test_a_command_cannot_write_into_the_report_of_its_start(monkeypatch):
         os.write(write_end, b"1.5")
         os._exit(0)
 
-    monkeypatch.setattr(command_process, "_exec_command", execute)
-    found = command_process.start_command({}, 0)
+    monkeypatch.setattr(supervision, "_exec_command", execute)
+    found = supervision.start_command({}, 0)
     os.waitpid(found.pid, 0)
     assert (found.began, found.problem) == (1.5, "")

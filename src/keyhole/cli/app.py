@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from keyhole.cli import bench, init, new, reproductions, study_views, tune
-from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, show_examples
+from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, add_command
 from keyhole.cli.output import print_result
 from keyhole.clusters.cluster import check_address
 from keyhole.extras import require_extra
@@ -48,12 +48,7 @@ def keyhole(
         typer.echo(context.get_help())
 
 
-@app.command(
-    epilog=show_examples(
-        "keyhole catalog thresholding",
-        "keyhole catalog --json",
-    )
-)
+@add_command(app, "keyhole catalog thresholding", "keyhole catalog --json")
 def catalog(
     setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
     as_json: AsJson = False,
@@ -65,12 +60,11 @@ def catalog(
     print_catalog(setting, as_json)
 
 
-@app.command(
-    epilog=show_examples(
-        "keyhole run spec.toml --out results",
-        "keyhole run spec.toml --dry-run",
-        "keyhole run spec.toml --out results --quiet --json",
-    )
+@add_command(
+    app,
+    "keyhole run spec.toml --out results",
+    "keyhole run spec.toml --dry-run",
+    "keyhole run spec.toml --out results --quiet --json",
 )
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
@@ -106,11 +100,7 @@ def run(
         run_spec(spec, out, threads, on, as_json=as_json, quiet=quiet)
 
 
-@app.command(
-    epilog=show_examples(
-        "keyhole report results",
-    )
-)
+@add_command(app, "keyhole report results")
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run.")],
     as_json: AsJson = False,
@@ -132,12 +122,11 @@ def report(
     print_result({"report": written}, f"report: {written}", as_json=as_json)
 
 
-@app.command(
-    epilog=show_examples(
-        "keyhole reproduce --list",
-        "keyhole reproduce tao2019-setup1 --out results",
-        "keyhole reproduce --all --scale paper --out results",
-    )
+@add_command(
+    app,
+    "keyhole reproduce --list",
+    "keyhole reproduce tao2019-setup1 --out results",
+    "keyhole reproduce --all --scale paper --out results",
 )
 def reproduce(
     name: Annotated[
@@ -181,10 +170,7 @@ def reproduce(
     reproductions.conclude_all(several, as_json=as_json)
 
 
-@app.command(
-    name="compile",
-    epilog=show_examples("keyhole compile thresholding", "keyhole compile spec.toml"),
-)
+@add_command(app, "keyhole compile thresholding", "keyhole compile spec.toml", name="compile")
 def compile_(
     what: Annotated[
         str | None, typer.Argument(metavar="[SETTING|SPEC.toml]", help="By default all settings.")
@@ -198,13 +184,7 @@ def compile_(
     compile_ahead(what, as_json=as_json, quiet=quiet)
 
 
-@app.command(
-    epilog=show_examples(
-        "keyhole cache info",
-        "keyhole cache clear",
-        "keyhole cache why mine.py:Mine",
-    )
-)
+@add_command(app, "keyhole cache info", "keyhole cache clear", "keyhole cache why mine.py:Mine")
 def cache(
     action: Annotated[
         str, typer.Argument(metavar="info|clear|why", help="Show, remove, or explain.")
@@ -228,12 +208,7 @@ def cache(
         {"info": show_cache, "clear": empty_cache}[action](as_json=as_json)
 
 
-@app.command(
-    epilog=show_examples(
-        "keyhole doctor",
-        "keyhole doctor --json",
-    )
-)
+@add_command(app, "keyhole doctor", "keyhole doctor --json")
 def doctor(as_json: AsJson = False) -> None:
     """Show versions and folders, and what is slow here and why."""
     from keyhole.cli.doctor import show_doctor
@@ -241,12 +216,7 @@ def doctor(as_json: AsJson = False) -> None:
     show_doctor(as_json=as_json)
 
 
-@app.command(
-    epilog=show_examples(
-        "keyhole demo",
-        "keyhole demo --out results --threads 2",
-    )
-)
+@add_command(app, "keyhole demo", "keyhole demo --out results --threads 2")
 def demo(
     out: Out = _DEMO,
     threads: Threads = None,

@@ -11,9 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-import typer
-
-from keyhole.cli.output import one_line_text, print_json
+from keyhole.cli.output import one_line_text, print_result
 from keyhole.extras import EXTRAS
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, is_usable
 from keyhole.kernels.interpreted_mode import is_interpreted
@@ -41,13 +39,10 @@ def show_doctor(*, as_json: bool = False) -> None:
         "C++ compiler": next(filter(None, map(shutil.which, _COMPILERS)), "none"),
     } | {f"keyhole[{name}]": _describe_package(extra.package) for name, extra in EXTRAS.items()}
     slow = [*_slow_compilation(), *_slow_processors()]
-    if as_json:
-        print_json(rows | {"slow": slow})
-        return
     width = max(map(len, rows))
     lines = [*rows.items(), *(("slow", text) for text in slow or ["nothing found"])]
-    for name, value in lines:
-        typer.echo(f"{name:{width}}  {one_line_text(value)}")
+    texts = (f"{name:{width}}  {one_line_text(value)}" for name, value in lines)
+    print_result(rows | {"slow": slow}, *texts, as_json=as_json)
 
 
 def _processors() -> tuple[int, int]:

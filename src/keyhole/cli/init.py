@@ -13,17 +13,10 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
+from keyhole import validate
 from keyhole.cli.new import check_absent, fill_template, write_files
 from keyhole.cli.options import AsJson, show_examples
 from keyhole.durations import parse_duration
-from keyhole.validate import (
-    Range,
-    check_choice,
-    check_distinct,
-    check_line,
-    check_number,
-    short_repr,
-)
 
 EXAMPLES: Final = show_examples(
     "keyhole init",
@@ -74,7 +67,7 @@ _HORIZONS: Final = {"thresholding": 1000, "threshold": 2000, "delayed": 10_000, 
 _MOST_ROUNDS: Final = 2**53
 _LEAST_SHARE: Final = 100  # of the largest limit of a tune
 # Seconds: the least of five limits is a hundredth of the largest; the largest is 31 years.
-_LIMITS: Final = Range(ge=0.1, le=10**9)
+_LIMITS: Final = validate.Range(ge=0.1, le=10**9)
 _PACKAGE: Final = Path(__file__).parents[1]
 
 
@@ -121,9 +114,8 @@ def init(
     options |= {"limit": limit, "instances": instances}
     for option, value in options.items():
         if value and option not in GOALS[goal].options:
-            raise ValueError(
-                f"--{option} must be left out with the goal {goal!r}, got {short_repr(value)}"
-            )
+            got = validate.short_repr(value)
+            raise ValueError(f"--{option} must be left out with the goal {goal!r}, got {got}")
     path = _check_path(out or Path(GOALS[goal].file), goal)
     # Before the questions too, so that nobody answers them in vain.
     check_absent(path, advice="choose another --out, or overwrite it with --force", force=force)
@@ -140,7 +132,7 @@ def init(
 
 def _check_path(path: Path, goal: str) -> Path:
     suffix = Path(GOALS[goal].file).suffix
-    check_line("--out", str(path))
+    validate.check_line("--out", str(path))
     if path.name == suffix:
         raise ValueError(f"--out must have a name before {suffix}, got {str(path)!r}")
     if path.suffix != suffix:
@@ -188,8 +180,8 @@ def _setting_text(
 
 
 def _names(text: str) -> list[str]:
-    names = [check_line("each name of --arms", name.strip()) for name in text.split(",")]
-    return list(check_distinct("--arms", names))
+    names = [validate.check_line("each name of --arms", name.strip()) for name in text.split(",")]
+    return list(validate.check_distinct("--arms", names))
 
 
 def _simulation_text(template: Path, typed: str, path: Path) -> str:
@@ -201,7 +193,7 @@ def _simulation_text(template: Path, typed: str, path: Path) -> str:
     horizon = int(re.sub("[,_]", "", number[0])) if number else 0
     if not 1 <= horizon <= _MOST_ROUNDS:
         raise ValueError(
-            f"--horizon must be a whole number from 1 to 2**53, got {short_repr(typed)}"
+            f"--horizon must be a whole number from 1 to 2**53, got {validate.short_repr(typed)}"
         )
     text = _fill(template, path, horizon=str(horizon))
     try:
@@ -231,7 +223,7 @@ def _tune_text(
         "--limit",
         limit,
         "3. When do you give up on it today? Such as 30s or 10m",
-        lambda text: check_number("--limit", parse_duration("--limit", text), _LIMITS),
+        lambda text: validate.check_number("--limit", parse_duration("--limit", text), _LIMITS),
     )
     if pattern is None and not any("{instance}" in command for command in commands):
         return _tune_spec(commands, seconds, "", path)
@@ -246,7 +238,7 @@ def _tune_text(
 
 def _check_command(text: str, folder: Path) -> str:
     """Return a command that can be split into words, and whose program is found from a folder."""
-    check_line("--command", text)
+    validate.check_line("--command", text)
     # Here, since only this command needs them.
     from keyhole.tune.arms import RUN_FIELDS, Arm, explain_shell_syntax, split_command
 
@@ -312,7 +304,7 @@ def _choose(option: str, typed: str | None, question: str, choices: Mapping[str,
     def parse(text: str) -> str:
         if text.isdecimal() and 1 <= int(text) <= len(words):
             return words[int(text) - 1]
-        return check_choice(option, text, words)
+        return validate.check_choice(option, text, words)
 
     question = f"{question} A number or a word"
     chosen: str = _answer(option, typed, question, parse, note="\n".join(lines))

@@ -1,7 +1,8 @@
 """Options that several commands have, and examples for their help."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -34,3 +35,8 @@ def show_examples(*lines: str) -> str:
     """Return the end of a help text: examples of a command, a line each."""
     # Without the \b the help would join the lines into a paragraph.
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
+def add_command(app: typer.Typer, *examples: str, name: str | None = None) -> Callable[..., Any]:
+    """Return a decorator that makes a function a command, with examples at the end of its help."""
+    return app.command(name, epilog=show_examples(*examples))

@@ -5,13 +5,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from keyhole.cli.output import (
-    CLAIM_FAILED,
-    print_heading,
-    print_json,
-    print_paragraph,
-    print_result,
-)
+from keyhole.cli import output
 from keyhole.papers.entry_files import FILES, entry_folder, read_tables
 from keyhole.text_formatting import count_text
 
@@ -25,18 +19,18 @@ def show_entries(*, as_json: bool = False) -> None:
     # Unchecked tables suffice: a check of an entry creates its problems, which takes seconds.
     tables = {name: read_tables(*entry_folder(name)) for name in FILES}
     if as_json:
-        print_json([_entry_as_json(name, table) for name, table in tables.items()])
+        output.print_json([_entry_as_json(name, table) for name, table in tables.items()])
         return
     for name, table in tables.items():
-        print_heading(name, 0)
-        print_paragraph(table["title"], 2)
+        output.print_heading(name, 0)
+        output.print_paragraph(table["title"], 2)
         runs = ", ".join(
             f"{scale} {size['replications']:,} replications"
             for scale, size in table["scales"].items()
         )
         problems = ", ".join(table["problems"])
-        print_paragraph(f"problems: {problems}; claims: {_count_claims(table)}; {runs}", 2)
-        print_paragraph(table["source"], 2)
+        output.print_paragraph(f"problems: {problems}; claims: {_count_claims(table)}; {runs}", 2)
+        output.print_paragraph(table["source"], 2)
 
 
 def _count_claims(table: dict[str, Any]) -> int:
@@ -58,11 +52,11 @@ def _entry_as_json(name: str, table: dict[str, Any]) -> dict[str, Any]:
 def print_verdicts(result: "Reproduction", *, as_json: bool) -> None:
     """Print the verdict on each claim, and the path of the report."""
     if as_json:
-        print_json(_verdicts_as_json(result.verdicts) | {"report": result.report})
+        output.print_json(_verdicts_as_json(result.verdicts) | {"report": result.report})
         return
     for verdict in result.verdicts:
-        print_heading(f"{verdict.status}: {verdict.claim}")
-        print_paragraph(verdict.detail, 4)
+        output.print_heading(f"{verdict.status}: {verdict.claim}")
+        output.print_paragraph(verdict.detail, 4)
     typer.echo(f"report: {result.report}")
 
 
@@ -74,7 +68,7 @@ def conclude(result: "Reproduction", *, as_json: bool) -> None:
 
 def conclude_all(result: "ReproducedEntries", *, as_json: bool) -> None:
     """Print how many claims hold, by their origin, and end with 1 if one does not."""
-    print_result(
+    output.print_result(
         _verdicts_as_json(result.verdicts) | {"index": result.index},
         *result.counts,
         f"{count_text(len(result.parts), 'entry')}, {len(result.verdicts)} claims in all",
@@ -102,4 +96,4 @@ def _verdicts_as_json(verdicts: "Iterable[Verdict]") -> dict[str, Any]:
 
 def _exit_by_status(verdicts: "Iterable[Verdict]") -> NoReturn:
     failed = any(verdict.status == "does not hold" for verdict in verdicts)
-    raise typer.Exit(CLAIM_FAILED if failed else 0)
+    raise typer.Exit(output.CLAIM_FAILED if failed else 0)

@@ -2,8 +2,7 @@
 
 import inspect
 import json
-import re
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, asdict, fields
 from typing import Any, cast
 
 import typer
@@ -12,6 +11,7 @@ from keyhole.cli.output import print_heading, print_paragraph
 from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
 from keyhole.metric import Metric
+from keyhole.spec_values.problem_factory import find_docstring_section
 
 
 def print_catalog(name: str | None, as_json: bool) -> None:
@@ -46,10 +46,7 @@ def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[st
         "problems": {
             source: {
                 "doc": how.doc,
-                "entries": {
-                    entry: {"kind": what.kind, "required": what.required, "doc": what.doc}
-                    for entry, what in how.entries.items()
-                },
+                "entries": {entry: asdict(what) for entry, what in how.entries.items()},
             }
             for source, how in registered.problem_factories.items()
         },
@@ -80,7 +77,7 @@ def _describe_policy(policy: type[Policy]) -> dict[str, Any]:
             for item in fields(cast(Any, policy))
         },
         "traits": policy.traits(),
-        "source": _section(policy, "References"),
+        "source": " ".join(find_docstring_section(policy, "References").split()) or "none",
     }
 
 
@@ -140,11 +137,3 @@ def _short(value: Any) -> str:
 def _sentence(thing: Any) -> str:
     """Return the first paragraph of a docstring on one line."""
     return (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")
-
-
-def _section(thing: Any, name: str) -> str:
-    """Return the first paragraph of a docstring's section on one line."""
-    doc = inspect.getdoc(thing) or ""
-    # A section of a docstring in NumPy's style: its title, a line of dashes, its text.
-    found = re.search(rf"^{name}\n-+\n(.*?)(\n\n|\Z)", doc, re.DOTALL | re.MULTILINE)
-    return " ".join(found.group(1).split()) if found else "none"

@@ -2,14 +2,16 @@
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, Final, cast
 
 import typer
 
-from keyhole.cli.options import AsJson, show_examples
+from keyhole.cli.options import AsJson, add_command, show_examples
 from keyhole.cli.output import print_result
 from keyhole.files import read_toml
 from keyhole.text_formatting import count_text
@@ -68,6 +70,7 @@ Own = Annotated[
 ]
 
 Other = Annotated[str, typer.Argument(metavar="POLICY", help="A policy of the same setting.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the decision.")]
 
 _RESERVED: Final = ("id", "key", "self", "policy")  # arguments of the commands themselves
 _ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "timeout",
@@ -82,7 +85,7 @@ def show_help(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@app.command(epilog=show_examples("keyhole study create items.db study.toml"))
+@add_command(app, "keyhole study create items.db study.toml")
 def create(
     storage: Storage,
     spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="A description of it.")],
@@ -129,113 +132,111 @@ def _check_table(name: str, value: object) -> dict[str, Any]:
     return dict(value)
 
 
-@app.command(
-    epilog=show_examples(
-        "keyhole study ask items.db labels",
-        "keyhole study ask items.db labels --json --key first-of-today",
-    )
+def open_study(storage: str, name: str, own: list[str] | None) -> Any:
+    """Open a study, with the policies of `--policy` among which its own may be."""
+    from keyhole.study import Study
+
+    return Study.open(storage, name, policies=load_user_policies(own))
+
+
+def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
+    """Return a decorator that makes a function a command about a study, which it gets open.
+
+    The command takes the study's storage and name before the arguments of the function, and behind
+    them `--policy`.
+    """
+
+    def decorate(work: Callable[..., None]) -> Any:
+        @wraps(work)
+        def run(storage: str, name: str, own: list[str] | None, **options: Any) -> None:
+            with open_study(storage, name, own) as study:
+                work(study, **options)
+
+        _, *options = signature(work).parameters.values()
+        keyword = partial(Parameter, kind=Parameter.KEYWORD_ONLY)
+        run.__signature__ = Signature(  # type: ignore[attr-defined]
+            [
+                keyword("storage", annotation=Storage),
+                keyword("name", annotation=Name),
+                *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in options),
+                keyword("own", annotation=Own, default=None),
+            ]
+        )
+        return add_command(app, *examples, name=name)(run)
+
+    return decorate
+
+
+@study_command(
+    "keyhole study ask items.db labels",
+    "keyhole study ask items.db labels --json --key first-of-today",
 )
 def ask(
-    storage: Storage,
-    name: Name,
+    study: Any,
     words: Context = None,
     key: Annotated[str | None, typer.Option("--key", help="An idempotency key.")] = None,
     as_json: AsJson = False,
-    own: Own = None,
 ) -> None:
     """Print a decision: its id and its fields."""
-    with open_study(storage, name, own) as study:
-        decision = study.ask(key=key, **parse_key_values(words))
+    decision = study.ask(key=key, **parse_key_values(words))
     text = f"{decision.id} {format_key_values(decision.words)}"
     print_result(decision.as_json(), text, as_json=as_json)
 
 
-@app.command(
-    epilog=show_examples(
-        "keyhole study tell items.db labels ID reward=1",
-        'keyhole study tell items.db patrols ID \'losses=["north", "south"]\'',
-        "keyhole study tell shop.db buttons --by-key VISITOR reward=1",
-    )
+@study_command(
+    "keyhole study tell items.db labels ID reward=1",
+    'keyhole study tell items.db patrols ID \'losses=["north", "south"]\'',
+    "keyhole study tell shop.db buttons --by-key VISITOR reward=1",
 )
 def tell(
-    storage: Storage,
-    name: Name,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The id of the decision.")],
+    study: Any,
+    id: Id,
     words: Feedback = None,
     by_key: Annotated[
         bool, typer.Option("--by-key", help="ID is an idempotency key, of ask or of import.")
     ] = False,
-    own: Own = None,
 ) -> None:
     """Record the feedback of a decision."""
-    with open_study(storage, name, own) as study:
-        study.tell(study.find_decision(id) if by_key else id, **parse_key_values(words))
+    study.tell(study.find_decision(id) if by_key else id, **parse_key_values(words))
 
 
-@app.command(
-    "tell-sum", epilog=show_examples("keyhole study tell-sum items.db sales 17 --rounds 40")
-)
+@study_command("keyhole study tell-sum items.db sales 17 --rounds 40", name="tell-sum")
 def tell_sum(
-    storage: Storage,
-    name: Name,
+    study: Any,
     total: Annotated[float, typer.Argument(help="The sum of the rewards.")],
     rounds: Annotated[int, typer.Option("--rounds", help="The number of rounds in the sum.")] = 1,
-    own: Own = None,
 ) -> None:
     """Record the sum of the rewards that arrived, where feedback is anonymous."""
-    with open_study(storage, name, own) as study:
-        study.tell_sum(total, rounds=rounds)
+    study.tell_sum(total, rounds=rounds)
 
 
-@app.command("expire", epilog=show_examples("keyhole study expire items.db labels ID"))
-def expire(
-    storage: Storage,
-    name: Name,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The id of the decision.")],
-    own: Own = None,
-) -> None:
+@study_command("keyhole study expire items.db labels ID", name="expire")
+def expire(study: Any, id: Id) -> None:
     """Expire a pending decision."""
-    with open_study(storage, name, own) as study:
-        study.expire(id)
+    study.expire(id)
 
 
-@app.command(epilog=show_examples("keyhole study add-arm items.db labels emu gnu"))
+@study_command("keyhole study add-arm items.db labels emu gnu")
 def add_arm(
-    storage: Storage,
-    name: Name,
-    arms: Annotated[list[str], typer.Argument(metavar="ARM...", help="Their names.")],
-    own: Own = None,
+    study: Any, arms: Annotated[list[str], typer.Argument(metavar="ARM...", help="Their names.")]
 ) -> None:
     """Add arms, all or none."""
-    with open_study(storage, name, own) as study:
-        study.add_arms(arms)
+    study.add_arms(arms)
 
 
-@app.command(epilog=show_examples("keyhole study retire items.db labels owl"))
-def retire(
-    storage: Storage,
-    name: Name,
-    arm: Annotated[str, typer.Argument(help="Its name.")],
-    own: Own = None,
-) -> None:
+@study_command("keyhole study retire items.db labels owl")
+def retire(study: Any, arm: Annotated[str, typer.Argument(help="Its name.")]) -> None:
     """Retire an arm, for good."""
-    with open_study(storage, name, own) as study:
-        study.retire(arm)
+    study.retire(arm)
 
 
-@app.command(epilog=show_examples("keyhole study export items.db labels labels.jsonl"))
-def export(
-    storage: Storage,
-    name: Name,
-    path: Annotated[Path, typer.Argument(metavar="FILE")],
-    own: Own = None,
-) -> None:
+@study_command("keyhole study export items.db labels labels.jsonl")
+def export(study: Any, path: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
     """Write the whole study to a file, a line of JSON for each event."""
-    with open_study(storage, name, own) as study:
-        study.export(path)
+    study.export(path)
 
 
-@app.command(epilog=show_examples("keyhole study restore elsewhere.db labels.jsonl"))
+@add_command(app, "keyhole study restore elsewhere.db labels.jsonl")
 def restore(
     storage: Storage,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A file that export wrote.")],
@@ -248,7 +249,7 @@ def restore(
     Study.restore(storage, path, name=name, policies=load_user_policies(own)).close()
 
 
-@app.command(epilog=show_examples("keyhole study backup items.db monday.db"))
+@add_command(app, "keyhole study backup items.db monday.db")
 def backup(
     storage: Storage,
     path: Annotated[Path, typer.Argument(metavar="TO", help="A new file.")],
@@ -262,18 +263,15 @@ def backup(
     print_result({"backup": path, "studies": names}, text, as_json=as_json)
 
 
-@app.command(
-    "import",
-    epilog=show_examples(
-        "keyhole study import items.db labels past.csv",
-        "keyhole study import items.db labels past.csv --arm item --reward label",
-        "keyhole study import shop.db buttons past.csv --shown-at shown --converted-at bought "
-        "--key visitor --delimiter ';' --date-format '%d.%m.%Y %H:%M'",
-    ),
+@study_command(
+    "keyhole study import items.db labels past.csv",
+    "keyhole study import items.db labels past.csv --arm item --reward label",
+    "keyhole study import shop.db buttons past.csv --shown-at shown --converted-at bought "
+    "--key visitor --delimiter ';' --date-format '%d.%m.%Y %H:%M'",
+    name="import",
 )
 def import_results(
-    storage: Storage,
-    name: Name,
+    study: Any,
     path: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A row for each decision.")],
     arm: Annotated[str, typer.Option("--arm", help="The column of the arm's name.")] = "arm",
     reward: Annotated[str, typer.Option("--reward", help="The column of its reward.")] = "reward",
@@ -295,7 +293,6 @@ def import_results(
     ] = None,
     decimal: Annotated[str, typer.Option("--decimal", help="The decimal sign.")] = ".",
     as_json: AsJson = False,
-    own: Own = None,
 ) -> None:
     """Begin a new study, just created, from past decisions and their rewards.
 
@@ -309,35 +306,24 @@ def import_results(
     """
     columns = {"arm": arm, "reward": reward, "converted_at": converted_at, "shown_at": shown_at}
     form = {"key": key, "delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-    options: dict[str, Any] = {**columns, **form, "within": within}
-    with open_study(storage, name, own) as study:
-        imported = study.import_csv(path, **options)
-        pending = len(study.pending) if imported else 0
+    imported = study.import_csv(path, within=within, **columns, **form)
+    pending = len(study.pending) if imported else 0
     text = "imported before, nothing is changed"
     if imported:
         waiting = f", {pending:,} of them pending" if pending else ""
         text = f"{count_text(imported, 'decision')} imported{waiting}"
-    print_result({"imported": imported, "pending": pending}, f"{name}: {text}", as_json=as_json)
+    content = {"imported": imported, "pending": pending}
+    print_result(content, f"{study.name}: {text}", as_json=as_json)
 
 
-@app.command(epilog=show_examples("keyhole study change items.db labels APT epsilon=0.05"))
-def change(
-    storage: Storage, name: Name, policy: Other, words: Parameters = None, own: Own = None
-) -> None:
+@study_command("keyhole study change items.db labels APT epsilon=0.05")
+def change(study: Any, policy: Other, words: Parameters = None) -> None:
     """Replace the policy; the new one learns the whole log.
 
     Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    with open_study(storage, name, own) as study:
-        other, facts = make_other_policy(study, policy, words)
-        study.change_policy(other, **facts)
-
-
-def open_study(storage: str, name: str, own: list[str] | None) -> Any:
-    """Open a study, with the policies of `--policy` among which its own may be."""
-    from keyhole.study import Study
-
-    return Study.open(storage, name, policies=load_user_policies(own))
+    other, facts = make_other_policy(study, policy, words)
+    study.change_policy(other, **facts)
 
 
 def make_other_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:

@@ -9,10 +9,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from keyhole.cli.options import AsJson, Quiet, show_examples
+from keyhole.cli.options import AsJson, Quiet, add_command
 from keyhole.cli.output import DAMAGED, print_json, print_result
 from keyhole.cli.study import (
-    Name,
     Other,
     Own,
     Parameters,
@@ -23,6 +22,7 @@ from keyhole.cli.study import (
     load_user_policies,
     make_other_policy,
     open_study,
+    study_command,
 )
 from keyhole.contract.reward_units import UNIT
 from keyhole.text_formatting import count_text
@@ -38,7 +38,7 @@ Means = Annotated[
 ]
 
 
-@app.command(name="list", epilog=show_examples("keyhole study list items.db"))
+@add_command(app, "keyhole study list items.db", name="list")
 def list_(storage: Storage, as_json: AsJson = False) -> None:
     """Print the studies in a database."""
     from keyhole.study import list_studies
@@ -47,36 +47,30 @@ def list_(storage: Storage, as_json: AsJson = False) -> None:
     print_result(names, "\n".join(names), as_json=as_json)
 
 
-@app.command(epilog=show_examples("keyhole study history items.db labels"))
-def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
+@study_command("keyhole study history items.db labels")
+def history(study: Any, as_json: AsJson = False) -> None:
     """Print all events, one a line."""
     from keyhole.study.log_export import EventFormatter
 
-    with open_study(storage, name, own) as study:
-        formatter = EventFormatter(study.definition)
-        for row in study.log():
-            event = formatter.words(row)
-            if as_json:
-                print_json(event)
-            else:
-                when = datetime.fromtimestamp(event.pop("at"), UTC)
-                first = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
-                # Left out: the position of the random stream and the whole definition. They are
-                # long, and of use to programs only, which have --json.
-                rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
-                if "head" in event:
-                    rest["policy"] = event["head"]["policy"]
-                words = (first, event.get("decision", ""), format_key_values(rest))
-                typer.echo(" ".join(filter(None, words)))
+    formatter = EventFormatter(study.definition)
+    for row in study.log():
+        event = formatter.words(row)
+        if as_json:
+            print_json(event)
+        else:
+            when = datetime.fromtimestamp(event.pop("at"), UTC)
+            first = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
+            # Left out: the position of the random stream and the whole definition. They are
+            # long, and of use to programs only, which have --json.
+            rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
+            if "head" in event:
+                rest["policy"] = event["head"]["policy"]
+            words = (first, event.get("decision", ""), format_key_values(rest))
+            typer.echo(" ".join(filter(None, words)))
 
 
-@app.command(
-    epilog=show_examples(
-        "keyhole study show items.db labels",
-        "keyhole study show items.db labels --json",
-    )
-)
-def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
+@study_command("keyhole study show items.db labels", "keyhole study show items.db labels --json")
+def show(study: Any, as_json: AsJson = False) -> None:
     """Print the recommendation, the means by arm, and the pending decisions.
 
     Of more than 10 pending decisions the first and the last 5 are printed (JSON: all).
@@ -92,11 +86,10 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     from keyhole.study.arm_means import chances_text, mean_lines
     from keyhole.study.study_summary import MOST_EVENTS
 
-    with open_study(storage, name, own) as study:
-        policy, pending, expired = study.policy, study.pending, study.to_ask_again
-        rule = study.definition.rule
-        means = study.means(most_events=MOST_EVENTS)
-        content = {"name": name} | _content(study, means, MOST_EVENTS)
+    policy, pending, expired = study.policy, study.pending, study.to_ask_again
+    rule = study.definition.rule
+    means = study.means(most_events=MOST_EVENTS)
+    content = {"name": study.name} | _content(study, means, MOST_EVENTS)
     if as_json:
         waiting = {"pending": [decision.as_json() for decision in pending], "to_ask_again": expired}
         print_json(content | waiting)
@@ -176,29 +169,26 @@ def _print_state(policy: Any, content: Mapping[str, Any], pending: int, to_ask_a
             typer.echo(f"settled {verdict}: {', '.join(its)}")
 
 
-@app.command(epilog=show_examples("keyhole study replay items.db labels APT epsilon=0.05"))
+@study_command("keyhole study replay items.db labels APT epsilon=0.05")
 def replay(
-    storage: Storage,
-    name: Name,
+    study: Any,
     policy: Other,
     words: Parameters = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    own: Own = None,
 ) -> None:
     """Print how often another policy would have taken the same decisions.
 
     Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    with open_study(storage, name, own) as study:
-        other, facts = make_other_policy(study, policy, words)
-        found = study.replay(other, **facts)
+    other, facts = make_other_policy(study, policy, words)
+    found = study.replay(other, **facts)
     counts = {"asked": found.asked, "agreed": found.agreed}
     content = {"policy": repr(found.policy), **counts, "decisions": found.decisions.to_pylist()}
     print_result(content, repr(found), as_json=as_json)
 
 
-@app.command(epilog=show_examples("keyhole study check items.db"))
+@add_command(app, "keyhole study check items.db")
 def check(
     storage: Storage,
     name: Annotated[
@@ -244,12 +234,11 @@ def check(
     raise typer.Exit(0 if result.is_whole else DAMAGED)
 
 
-@app.command(
-    epilog=show_examples(
-        "keyhole study plan --means .04,.05,.07",
-        "keyhole study plan items.db buttons --means .04,.07 --delta .1",
-        "keyhole study plan --means .2,.4,.7 --threshold .5 --rule FamilywiseStopping",
-    )
+@add_command(
+    app,
+    "keyhole study plan --means .04,.05,.07",
+    "keyhole study plan items.db buttons --means .04,.07 --delta .1",
+    "keyhole study plan --means .2,.4,.7 --threshold .5 --rule FamilywiseStopping",
 )
 def plan(
     storage: Annotated[str | None, typer.Argument(help="The file of a study.")] = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from keyhole.cli.options import AsJson, On, Out, Quiet, show_examples
+from keyhole.cli.options import AsJson, On, Out, Quiet, add_command, show_examples
 from keyhole.cli.output import print_json, print_result, try_to_write
 from keyhole.clusters.cluster import check_address
 from keyhole.durations import parse_duration
@@ -71,13 +71,12 @@ app = typer.Typer(
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A tune folder.")]
 
 
-@app.command(
+@add_command(
+    app,
+    "keyhole tune run spec.toml --dry-run",
+    "keyhole tune run spec.toml --out results --runs 200 --workers 2",
+    "keyhole tune run spec.toml --out results --budget 2h --quiet --json",
     name=_RUN,
-    epilog=show_examples(
-        "keyhole tune run spec.toml --dry-run",
-        "keyhole tune run spec.toml --out results --runs 200 --workers 2",
-        "keyhole tune run spec.toml --out results --budget 2h --quiet --json",
-    ),
 )
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Commands, limits, instances.")],
@@ -137,7 +136,7 @@ def run(
         typer.echo(str(missing_extra("plots", "the report")))
 
 
-@app.command(epilog=show_examples("keyhole tune show results"))
+@add_command(app, "keyhole tune show results")
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Print progress and results of a tune."""
     from keyhole.tune import SavedTune
@@ -150,7 +149,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
         _print(tune)
 
 
-@app.command(epilog=show_examples("keyhole tune best results --json"))
+@add_command(app, "keyhole tune best results --json")
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
     from keyhole.tune import SavedTune, summary
@@ -167,7 +166,7 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
     print_result(summary.best_as_json(tune), command, *sentences, as_json=as_json)
 
 
-@app.command(epilog=show_examples("keyhole tune report results"))
+@add_command(app, "keyhole tune report results")
 def report(folder: Folder, as_json: AsJson = False) -> None:
     """Write the report again; a tuner may be at work."""
     require_extra("plots", "keyhole tune report")
@@ -178,7 +177,7 @@ def report(folder: Folder, as_json: AsJson = False) -> None:
     print_result({"report": page}, f"report: {page}", as_json=as_json)
 
 
-@app.command(epilog=show_examples("keyhole tune export results --aslib scenario"))
+@add_command(app, "keyhole tune export results --aslib scenario")
 def export(
     folder: Folder,
     aslib: Annotated[Path, typer.Option("--aslib", help="Folder for an ASlib scenario.")],

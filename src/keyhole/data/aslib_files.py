@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -59,17 +59,9 @@ def read_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
     return name, cutoff, _arff(folder / RUNS, cutoff, _measures(entries))
 
 
-class _Entries(dict[str, list[str]]):
-    """Entries of a description by name; an empty list for missing ones."""
-
-    def __missing__(self, name: str) -> list[str]:
-        """Return an empty list."""
-        return []
-
-
-def _read_description(path: Path) -> _Entries:
+def _read_description(path: Path) -> defaultdict[str, list[str]]:
     """Return the entries of a description: words after a name, or in a list below it."""
-    entries, current = _Entries(), ""
+    entries, current = defaultdict[str, list[str]](list), ""
     # A list has one of two forms: behind the name, or below it with a dash before each entry.
     for text in read_text(path).splitlines():
         line = _YAML.findall(text)[0]
@@ -78,7 +70,7 @@ def _read_description(path: Path) -> _Entries:
             words = one.group(2).strip().strip("[]").split(",")
             entries[current] = [word for word in map(_bare, words) if word]
         elif current and (one := re.match(r"\s*-\s+(.*)$", line)):
-            entries.setdefault(current, []).append(_bare(one.group(1)))
+            entries[current].append(_bare(one.group(1)))
         elif line.strip():
             current = ""
     return entries
@@ -88,7 +80,7 @@ def _bare(word: str) -> str:
     return word.strip().strip("'\"")
 
 
-def _measures(entries: _Entries) -> list[_Measure]:
+def _measures(entries: Mapping[str, list[str]]) -> list[_Measure]:
     columns = (entries[name] for name in ("performance_measures", "performance_type", "maximize"))
     return [
         _Measure(name.lower(), kind.lower(), more.lower() == "true")
@@ -97,13 +89,17 @@ def _measures(entries: _Entries) -> list[_Measure]:
 
 
 def _seconds(path: Path, name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
+    if not 0 < (value := _to_float(text)) < math.inf:
         raise ValueError(f"{path}: {name} must be a number of seconds above 0, got {text!r}")
     return value
+
+
+def _to_float(text: str) -> float:
+    """Return a number; NaN for a text that is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[ScenarioRun]:
@@ -168,11 +164,7 @@ def _parse_runtime(where: str, text: str, status: str, cutoff: float) -> float:
     # A question mark is ARFF's sign for a missing value.
     if text == "?" and not done:
         return math.inf
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
+    if not 0 <= (value := _to_float(text)) < math.inf:
         raise ValueError(f"{where}: runtime must be seconds, at least 0, got {text!r}")
     return value if done and value < cutoff else math.inf
 

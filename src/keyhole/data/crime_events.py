@@ -158,10 +158,8 @@ def load_crimes(places: str = "tracts") -> Events:
     >>> load_crimes("tracts")
     Events(tracts: 20 places, 1461 days, 0.07 events a day and place)
     """
-    notes, rows = read_bundled_table(
-        "crime", f"{check_choice('places', places, PLACES)}.csv", header=True
-    )
-    header, *table = [row.split(",") for row in rows]
+    file = f"{check_choice('places', places, PLACES)}.csv"
+    notes, (header, *table) = read_bundled_table("crime", file, header=True)
     return Events(
         notes["name"],
         tuple(header[1:]),

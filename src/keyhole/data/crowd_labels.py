@@ -3,7 +3,6 @@
 An item is an option (arm); to try it is to ask one more worker.
 """
 
-import csv
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -188,16 +187,17 @@ def load_labels(name: str) -> Labels:
     ('11573', np.float64(0.692), np.int8(1))
     """
     check_choice("name", name, NAMES)
-    notes, lines = read_bundled_table("crowd", f"{name}.csv")
-    rows = list(csv.reader(lines))
+    notes, rows = read_bundled_table("crowd", f"{name}.csv")
+    items, *columns = zip(*rows, strict=True)
+    ones, counts, gold = ([int(text or _UNKNOWN) for text in column] for column in columns)
     return Labels(
         name,
-        items=tuple(item for item, _, _, _ in rows),
-        ones=np.array([int(ones) for _, ones, _, _ in rows]),
-        counts=np.array([int(labels) for _, _, labels, _ in rows]),
-        gold=np.array([int(gold or _UNKNOWN) for _, _, _, gold in rows]),
-        source=notes["source"],
-        licence=notes["licence"],
+        items,
+        np.array(ones),
+        np.array(counts),
+        np.array(gold),
+        notes["source"],
+        notes["licence"],
     )
 
 
@@ -245,11 +245,27 @@ def read_labels_csv(
     """
     names = check_column_names(item=item, label=label, gold=gold)
     required = 2 if names[-1] == _GOLD else 3
-    tally = _Tally(*names)
+    tally: dict[str, list[int]] = {}  # by item: labels 1, labels, gold label
+
+    def add(item: str, label: str, gold: str, *_: str) -> None:
+        bit = _parse_bit(names[1], label, "0 or 1")
+        counts = tally.setdefault(item, [0, 0, _UNKNOWN])
+        counts[0] += bit
+        counts[1] += 1
+        if not gold:
+            return
+        gold_bit = _parse_bit(names[2], gold, "0, 1 or empty")
+        # Rows that contradict each other: to keep the first or the last would hide the mistake.
+        if counts[2] not in (_UNKNOWN, gold_bit):
+            raise ValueError(
+                f"{names[2]} of {names[0]} {item!r} must be {counts[2]} as before, got {gold!r}"
+            )
+        counts[2] = gold_bit
+
     read_rows(
         path,
         names[:required],
-        lambda item, label, gold, *_: tally.add(item, label, gold),
+        add,
         (*names[required:], *(name for name in _WORKER_IDS if name not in names)),
         delimiter=delimiter,
         hint=_OTHER_NAMES,
@@ -257,59 +273,12 @@ def read_labels_csv(
         identity="the item and the worker",
         identify=lambda item, label, gold, *workers: any(workers) and (item, *workers),
     )
-    return Labels(
-        Path(path).stem,
-        items=tuple(tally.places),
-        ones=np.array(tally.ones),
-        counts=np.array(tally.counts),
-        gold=np.array(tally.gold),
-        source=str(path),
-    )
+    ones, counts, gold_labels = np.array([*tally.values()]).T
+    return Labels(Path(path).stem, tuple(tally), ones, counts, gold_labels, source=str(path))
 
 
-class _Tally:
-    """Counts of labels, one entry per item in the order of first appearance.
-
-    Errors call the values by the names of their columns.
-    """
-
-    def __init__(self, item: str, label: str, gold: str) -> None:
-        self._item, self._label, self._gold = item, label, gold
-        self.places: dict[str, int] = {}
-        self.ones: list[int] = []
-        self.counts: list[int] = []
-        self.gold: list[int] = []
-
-    def add(self, item: str, label: str, gold: str) -> None:
-        """Count a row."""
-        bit = _BITS.get(label.lower())
-        if bit is None:
-            raise ValueError(f"{self._label} must be 0 or 1, got {label!r}")
-        place = self._place(item)
-        self.ones[place] += bit
-        self.counts[place] += 1
-        if gold:
-            self._set_gold(place, item, gold)
-
-    def _place(self, item: str) -> int:
-        place = self.places.get(item)
-        if place is None:
-            place = self.places[item] = len(self.places)
-            self.ones.append(0)
-            self.counts.append(0)
-            self.gold.append(_UNKNOWN)
-        return place
-
-    def _set_gold(self, place: int, item: str, text: str) -> None:
-        gold = _BITS.get(text.lower())
-        if gold is None:
-            raise ValueError(f"{self._gold} must be 0, 1 or empty, got {text!r}")
-        before = self.gold[place]
-        if gold == before:
-            return
-        # Rows that contradict each other: to keep the first or the last would hide the mistake.
-        if before != _UNKNOWN:
-            raise ValueError(
-                f"{self._gold} of {self._item} {item!r} must be {before} as before, got {text!r}"
-            )
-        self.gold[place] = gold
+def _parse_bit(name: str, text: str, allowed: str) -> int:
+    """Return a label; errors call it by the name of its column."""
+    if text.lower() not in _BITS:
+        raise ValueError(f"{name} must be {allowed}, got {text!r}")
+    return _BITS[text.lower()]

@@ -14,19 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.files import decode_text, read_file
 from keyhole.text_formatting import join_words
-from keyhole.validate import (
-    ANY,
-    Range,
-    check_choice,
-    check_distinct,
-    check_line,
-    check_names,
-    check_number,
-    warn_user,
-)
 
 _LONGEST: Final = 500  # characters of a message
 _START: Final = 100  # characters that remain of a message, if there are several; and its end:
@@ -68,8 +59,10 @@ def check_column_names(**names: str) -> tuple[str, ...]:
     >>> check_column_names(arm="Button ", reward="clicked")
     ('button', 'clicked')
     """
-    texts = [check_line(parameter, name) for parameter, name in names.items()]
-    return check_distinct(join_words(list(names)), [text.strip().lower() for text in texts])
+    texts = [validate.check_line(parameter, name) for parameter, name in names.items()]
+    return validate.check_distinct(
+        join_words(list(names)), [text.strip().lower() for text in texts]
+    )
 
 
 def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) -> str:
@@ -127,7 +120,7 @@ def parse_number(
     (0.5, 0.5)
     """
     # Python reads 1_0 as 10; and 1.234 beside decimal commas may mean a thousand.
-    misread = "_" if check_choice("decimal", decimal, (".", ",")) == "." else "_."
+    misread = "_" if validate.check_choice("decimal", decimal, (".", ",")) == "." else "_."
     try:
         value = math.nan if set(misread) & set(text) else float(text.replace(decimal, "."))
     except ValueError:
@@ -405,7 +398,7 @@ def read_rows(
 
     add_rows(path, rows, len(header), add_row)
     if repeats:
-        warn_user(
+        validate.warn_user(
             f"{path}: rows with {identity} of an earlier one: {len(repeats):,}, the first in line "
             f"{repeats[0]}; each counts, so remove what was recorded or joined twice"
         )
@@ -468,19 +461,19 @@ def read_rewards_csv(
     >>> Problem.replay(rewards).means
     array([0.5, 0.5])
     """
-    return read_rewards(path, ANY, delimiter=delimiter, decimal=decimal)
+    return read_rewards(path, validate.ANY, delimiter=delimiter, decimal=decimal)
 
 
 def read_rewards(
-    path: str | PathLike[str], allowed: Range, *, delimiter: str = ",", decimal: str = "."
+    path: str | PathLike[str], allowed: validate.Range, *, delimiter: str = ",", decimal: str = "."
 ) -> dict[str, list[float]]:
     """Return recorded rewards in a range; errors name the file and the line."""
     arms: dict[str, list[float]] = {}
 
     def add(arm: str, reward: str) -> None:
         value = parse_number("reward", reward, decimal)
-        arms.setdefault(arm, []).append(check_number("reward", value, allowed))
+        arms.setdefault(arm, []).append(validate.check_number("reward", value, allowed))
 
     read_rows(path, ("arm", "reward"), add, delimiter=delimiter, filled=("arm",))
-    check_names("arms", arms)
+    validate.check_names("arms", arms)
     return arms

@@ -4,6 +4,7 @@ An arm is a way to do the job, such as a carrier; a deadline is a threshold for 
 are the flights out of New York City in 2013, and a restaurant's deliveries.
 """
 
+import csv
 import math
 from dataclasses import dataclass
 from importlib import resources
@@ -13,19 +14,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import check_column, check_columns
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
-from keyhole.validate import (
-    ANY,
-    Range,
-    check_choice,
-    check_each,
-    check_integer,
-    check_names,
-    check_vector,
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +58,7 @@ class Times:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
-        object.__setattr__(self, "arms", check_names("arms", self.arms))
+        object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
         minutes = check_columns("minutes", self.minutes, self.arms, _times)
         object.__setattr__(self, "minutes", minutes)
 
@@ -123,7 +116,7 @@ def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
 
 def check_decreasing(name: str, minutes: ArrayLike) -> FloatArray:
     """Return checked deadlines; refuse one that is not shorter than the one before."""
-    grid = check_vector(name, minutes, ANY)
+    grid = validate.check_vector(name, minutes, validate.ANY)
     for i in range(1, len(grid)):
         if grid[i] >= grid[i - 1]:
             raise ValueError(
@@ -133,8 +126,8 @@ def check_decreasing(name: str, minutes: ArrayLike) -> FloatArray:
     return grid
 
 
-def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str], list[str]]:
-    """Return the notes above a table in the package, by name, and its rows.
+def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str], list[list[str]]]:
+    """Return the notes above a table in the package, by name, and the fields of its rows.
 
     The path is relative to the folder of `keyhole.data`; with `header` the first row has the names
     of the columns.
@@ -142,7 +135,7 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
     text = resources.files("keyhole.data").joinpath(*path).read_text(encoding="utf-8")
     lines = text.splitlines()
     notes = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
-    rows = [line for line in lines if not line.startswith("# ")]
+    rows = list(csv.reader(line for line in lines if not line.startswith("# ")))
     return notes, rows if header else rows[1:]
 
 
@@ -158,7 +151,7 @@ def _times(name: str, values: Any) -> FloatArray:
     column = check_column(name, values)
     # Infinity is allowed: a flight that never arrives meets no deadline.
     is_time = ~np.isnan(column) & (column != -math.inf)
-    check_each(name, column, is_time, "be a number of minutes or inf")
+    validate.check_each(name, column, is_time, "be a number of minutes or inf")
     return column
 
 
@@ -247,16 +240,18 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
            [0.864, 0.636, 0.368, 0.044],
            [0.873, 0.659, 0.427, 0.064]])
     """
-    notes, rows = read_bundled_table("nycflights13", "arrival_delays.csv")
-    table = [row.split(",") for row in rows]
-    check_choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
+    notes, table = read_bundled_table("nycflights13", "arrival_delays.csv")
+    validate.check_choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
     if origin is not None:
-        check_choice("origin", origin, ORIGINS)
-    least = check_integer("min_flights", min_flights, Range(ge=1))
+        validate.check_choice("origin", origin, ORIGINS)
+    least = validate.check_integer("min_flights", min_flights, validate.Range(ge=1))
     found: dict[str, list[FloatArray]] = {}
     for dest, start, carrier, delays in table:
         if dest == route and origin in (None, start):
-            found.setdefault(carrier, []).append(_minutes(delays))
+            # Pairs of delay and count.
+            texts, counts = zip(*(pair.split(":") for pair in delays.split(" ")), strict=True)
+            minutes = [math.inf if text == "never" else float(text) for text in texts]
+            found.setdefault(carrier, []).append(np.repeat(minutes, np.array(counts, int)))
     carriers = {carrier: np.concatenate(parts) for carrier, parts in sorted(found.items())}
     kept = {carrier: minutes for carrier, minutes in carriers.items() if len(minutes) >= least}
     name = f"flights to {route}" if origin is None else f"flights from {origin} to {route}"
@@ -267,13 +262,6 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
             f"{sizes or 'none'}"
         )
     return Times(name, tuple(kept), tuple(kept.values()), notes["source"], notes["licence"])
-
-
-def _minutes(delays: str) -> FloatArray:
-    """Return the delay of every flight, from pairs of delay and count."""
-    pairs = [pair.split(":") for pair in delays.split(" ")]
-    values = [math.inf if delay == "never" else float(delay) for delay, _ in pairs]
-    return np.repeat(values, [int(count) for _, count in pairs])
 
 
 DAYS: Final[tuple[str, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -340,9 +328,9 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
            [0.992, 0.728, 0.199],
            [0.817, 0.416, 0.104]])
     """
-    check_choice("arms", arms, ("day", *BANDS))
+    validate.check_choice("arms", arms, ("day", *BANDS))
     notes, rows = read_bundled_table("deliveries", "orders.csv")
-    columns = dict(zip(_COLUMNS, zip(*(row.split(",") for row in rows), strict=True), strict=True))
+    columns = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
     minutes = np.array(columns["minutes"], np.float64)
     if arms != "day":
         values = np.array(columns[arms], np.float64)
@@ -357,7 +345,7 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
 
 def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     """Return the names of the bands, and the band of each value."""
-    cuts = check_vector("bands", bands)
+    cuts = validate.check_vector("bands", bands)
     for i in range(1, len(cuts)):
         if cuts[i] <= cuts[i - 1]:
             raise ValueError(f"bands must be increasing, got {cuts[i]:g} after {cuts[i - 1]:g}")

@@ -16,27 +16,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.data.csv_rows import (
-    DateParser,
-    check_column,
-    check_columns,
-    identify_moment,
-    parse_delay,
-    parse_number,
-    read_rows,
-)
+from keyhole.data import csv_rows
 from keyhole.data.deadline_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
-from keyhole.validate import (
-    Range,
-    check_choice,
-    check_each,
-    check_integer,
-    check_names,
-    check_number,
-)
 
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 """Names of a round's length, in seconds."""
@@ -83,11 +68,11 @@ class Conversions:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
-        object.__setattr__(self, "arms", check_names("arms", self.arms))
-        delays = check_columns("delays", self.delays, self.arms, _delays)
+        object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
+        delays = csv_rows.check_columns("delays", self.delays, self.arms, _delays)
         object.__setattr__(self, "delays", delays)
         if self.followed is not None:
-            ends = check_columns("followed", self.followed, self.arms, _delays)
+            ends = csv_rows.check_columns("followed", self.followed, self.arms, _delays)
             if [len(column) for column in ends] != [len(column) for column in self.delays]:
                 raise ValueError("followed must have an entry for each of the delays of each arm")
             object.__setattr__(self, "followed", ends)
@@ -144,7 +129,7 @@ class Conversions:
             finite = [delays[np.isfinite(delays)] for delays in self.delays]
             limit = max((float(delays.max()) for delays in finite if len(delays)), default=0.0)
         else:
-            limit = check_integer("within", within, Range(ge=0, le=2**40))
+            limit = validate.check_integer("within", within, validate.Range(ge=0, le=2**40))
         if self.followed is None:
             return limit, self.delays
         ends_by_arm = zip(self.arms, self.followed, strict=True)
@@ -188,7 +173,7 @@ def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
     >>> cdnow().means.round(4)
     array([0.24  , 0.3152, 0.3572, 0.384 ])
     """
-    days = check_integer("within", within, Range(ge=0, le=_FOLLOWED))
+    days = validate.check_integer("within", within, validate.Range(ge=0, le=_FOLLOWED))
     return load_cdnow().problem(days, feedback=feedback)
 
 
@@ -206,7 +191,7 @@ def load_cdnow() -> Conversions:
     """
     notes, rows = read_bundled_table("delays", "cdnow.csv")
     found: dict[str, list[FloatArray]] = {}
-    for items, delay, customers in (row.split(",") for row in rows):
+    for items, delay, customers in rows:
         days = float(delay) if delay else math.inf
         found.setdefault(items, []).append(np.full(int(customers), days))
     delays = tuple(np.concatenate(parts) for parts in found.values())
@@ -262,17 +247,22 @@ def read_conversions_csv(
     >>> log.delays, log.followed
     ((array([3.]), array([inf])), (array([4.]), array([4.])))
     """
-    length, parse_time = _length(unit), DateParser(date_format).seconds
-    if not isinstance(unit, str):
-        parse_time = partial(parse_number, reason=", since unit is one")
+    parse_time = csv_rows.DateParser(date_format).seconds
+    if isinstance(unit, str):
+        length: float = UNITS[validate.check_choice("unit", unit, UNITS)]
+    else:
+        length = validate.check_number("unit", unit, validate.Range(gt=0))
+        parse_time = partial(csv_rows.parse_number, reason=", since unit is one")
     arms: list[str] = []
     times: list[tuple[float, float]] = []
 
     def add(shown: str, converted: str, arm: str) -> None:
-        times.append(parse_delay(parse_time, _COLUMNS, shown, converted))
+        times.append(csv_rows.parse_delay(parse_time, _COLUMNS, shown, converted))
         arms.append(arm)
 
-    read_rows(path, _COLUMNS, add, delimiter=delimiter, identify=identify_moment, filled=("arm",))
+    csv_rows.read_rows(
+        path, _COLUMNS, add, delimiter=delimiter, identify=csv_rows.identify_moment, filled=("arm",)
+    )
     starts, gaps = np.array(times).T
     ends = starts + gaps
     last = max(starts.max(), ends[np.isfinite(ends)].max(initial=-math.inf))
@@ -292,18 +282,11 @@ def read_conversions_csv(
     return Conversions(Path(path).stem, tuple(shown), by_arm, source=str(path), followed=followed)
 
 
-def _length(unit: float | str) -> float:
-    """Return the length of a round, in seconds for dates."""
-    if isinstance(unit, str):
-        return UNITS[check_choice("unit", unit, UNITS)]
-    return check_number("unit", unit, Range(gt=0))
-
-
 def _delays(name: str, values: Any) -> FloatArray:
     """Return a read-only copy of delays: whole numbers of rounds, or infinite."""
-    column = check_column(name, values)
+    column = csv_rows.check_column(name, values)
     is_whole = (column >= 0) & (column == np.floor(column))
-    check_each(name, column, is_whole, "be a whole number of rounds, or infinite")
+    validate.check_each(name, column, is_whole, "be a whole number of rounds, or infinite")
     return column
 
 
@@ -330,9 +313,8 @@ def reporting_delay(cases: str) -> Empirical:
     >>> distribution.bound
     26.0
     """
-    check_choice("cases", cases, REPORTS)
+    validate.check_choice("cases", cases, REPORTS)
     _, rows = read_bundled_table("delays", "reporting.csv")
-    table = [row.split(",") for row in rows]
-    counts = [(int(delay), int(count)) for name, delay, count in table if name == cases]
+    counts = [(int(delay), int(count)) for name, delay, count in rows if name == cases]
     delays, times = zip(*counts, strict=True)
     return Empirical(np.repeat(delays, times).astype(np.float64))

@@ -5,7 +5,6 @@ Each has a reward and a consumption, such as seconds; a run that would exceed it
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -274,26 +273,15 @@ def read_measured_csv(
         found.setdefault(arm, []).append((earned, used, allowed))
 
     read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter, filled=("arm",))
-    _warn_of_runs_at_limits(path, found)
     runs = [np.array(values).T for values in found.values()]
-    rewards, consumptions, limits = (tuple(run[k] for run in runs) for k in range(3))
-    return MeasuredRuns(Path(path).stem, tuple(found), rewards, consumptions, limits)
-
-
-def _warn_of_runs_at_limits(
-    path: str | PathLike[str], runs: Mapping[str, Sequence[tuple[float, float, float]]]
-) -> None:
-    """Warn of runs that seem to have been ended, and are written as if they had not."""
-    count = sum(
-        reward == 0 and consumption == limit
-        for runs_of_arm in runs.values()
-        for reward, consumption, limit in runs_of_arm
-    )
-    if count:
+    # They seem to have been ended, and are written as if they had not.
+    if count := sum(int(((run[0] == 0) & (run[1] == run[2])).sum()) for run in runs):
         warn_user(
             f"{path}: runs with a reward of 0 that consumed exactly their limit: {count:,}; they "
             "count as ended by themselves: if the limit ended them, leave both fields empty"
         )
+    rewards, consumptions, limits = (tuple(run[k] for run in runs) for k in range(3))
+    return MeasuredRuns(Path(path).stem, tuple(found), rewards, consumptions, limits)
 
 
 def _number(name: str, text: str, decimal: str) -> float:

@@ -133,12 +133,9 @@ class FunctionProcess:
         child.send(self._functions)
         answer = child.read_answer(self._prepare_limit)
         reason = answer.failure if isinstance(answer, Answer) else answer
-        if reason:
-            raise RuntimeError(f"the job's process could not be prepared: {reason}")
-        if answer is None:
-            raise RuntimeError(
-                f"the job's process could not be prepared within {self._prepare_limit:g} s"
-            )
+        if answer is None or reason:
+            why = f" within {self._prepare_limit:g} s" if answer is None else f": {reason}"
+            raise RuntimeError(f"the job's process could not be prepared{why}")
         return child
 
     def close(self) -> None:

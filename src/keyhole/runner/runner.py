@@ -159,6 +159,11 @@ class Runner:
     mechanism : str, optional
         How processes are killed, one of `MECHANISMS`; by default the best that works here.
 
+    Attributes
+    ----------
+    closed : bool
+        Whether `close` was called; a closed runner runs nothing.
+
     Notes
     -----
     Needs Linux or macOS; `description` says which mechanism is used and what it guarantees. Each
@@ -176,7 +181,7 @@ class Runner:
     def __init__(self, mechanism: str | None = None) -> None:
         if os.name != "posix":
             raise OSError("a runner needs Linux or macOS")
-        self._lock, self._closed = threading.Lock(), False
+        self._lock, self.closed = threading.Lock(), False
         names = (
             MECHANISMS if mechanism is None else [check_choice("mechanism", mechanism, MECHANISMS)]
         )
@@ -251,7 +256,7 @@ class Runner:
             "grace": check_number("grace", grace, Range(ge=0)),
         }
         with self._lock:
-            if self._closed:
+            if self.closed:
                 raise ValueError("the runner must be open, got one that is closed")
             began = time.monotonic()
             answer, printed = self._request(request, files)
@@ -269,28 +274,23 @@ class Runner:
             return {"lost": f"no helper: {error.strerror}"}, b""
         answer = None
         try:
-            if not self._closed:  # `close` could not stop a helper that was still being started
+            if not self.closed:  # `close` could not stop a helper that was still being started
                 helper.send_request(request, passed)
                 answer = helper.read_answer(request["limit"] + request["grace"])
         finally:
             # A late answer would be read as the answer to the next request: a helper that owes one
             # is stopped, also after an exception such as KeyboardInterrupt.
-            if answer is None or self._closed:
+            if answer is None or self.closed:
                 self._helper = None
                 helper.stop()
         if answer is None:
-            reason = "the runner was closed" if self._closed else "the runner's helper was ended"
+            reason = "the runner was closed" if self.closed else "the runner's helper was ended"
             answer = {"lost": reason}, b""
         return answer
 
-    @property
-    def closed(self) -> bool:
-        """Whether `close` was called; a closed runner runs nothing."""
-        return self._closed
-
     def close(self) -> None:
         """Kill the current run and stop the helper; may be called from any thread."""
-        self._closed = True
+        self.closed = True
         helper = self._helper
         if helper is not None:
             helper.stop()

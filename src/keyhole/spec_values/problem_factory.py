@@ -97,14 +97,20 @@ class ProblemFactory:
 
 def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
     """Return the types and descriptions of a docstring's parameters, by name."""
-    text = inspect.getdoc(function) or ""
-    found = re.search(r"^Parameters\n-+\n(.*?)(\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
     result = {}
-    for first, *rest in _paragraphs(found.group(1).split("\n") if found else []):
+    for first, *rest in _paragraphs(find_docstring_section(function, "Parameters").splitlines()):
         names, _, kind = first.partition(" : ")
         for name in names.split(", "):
             result[name] = (kind, " ".join(rest))
     return result
+
+
+def find_docstring_section(thing: Any, title: str) -> str:
+    """Return the first paragraph of a docstring's section; "" if there is none."""
+    text = inspect.getdoc(thing) or ""
+    # A section of a docstring in NumPy's style: its title, a line of dashes, its text.
+    section = re.search(rf"^{title}\n-+\n(.*?)(\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    return section[1] if section else ""
 
 
 def _read(read: ValueReader | None, path: str, value: Any, folder: Path) -> Any:

@@ -28,17 +28,10 @@ from keyhole.play.study_vocabulary import (
     example_decisions,
 )
 from keyhole.study.events import EventError, SettingCodeError, convert_vocabulary_errors
-from keyhole.validate import (
-    Range,
-    check_choice,
-    check_line,
-    check_number,
-    short_repr,
-)
 
 # Raise with every change of meaning: older versions refuse a definition by its number, in one line.
 _FORMAT: Final = 2
-_SECONDS: Final = Range(gt=0, le=2**33)  # 272 years: what dates can bear
+_SECONDS: Final = validate.Range(gt=0, le=2**33)  # 272 years: what dates can bear
 _NO_REWARD: Final = "no_reward"
 _AFTER: Final = ("forget", "ask_again", _NO_REWARD)
 
@@ -72,10 +65,12 @@ class TimeoutRule:
     def __post_init__(self) -> None:
         """Check the fields."""
         if self.timeout is not None:
-            check_number("timeout", self.timeout, _SECONDS)
+            validate.check_number("timeout", self.timeout, _SECONDS)
         if self.timeout_decisions is not None:
-            validate.check_integer("timeout_decisions", self.timeout_decisions, Range(ge=1))
-        check_choice("on_timeout", self.on_timeout, _AFTER)
+            validate.check_integer(
+                "timeout_decisions", self.timeout_decisions, validate.Range(ge=1)
+            )
+        validate.check_choice("on_timeout", self.on_timeout, _AFTER)
 
     @property
     def assumes_no_reward(self) -> bool:
@@ -134,7 +129,12 @@ class Definition:
                 "keyhole.policy.StudyVocabulary as vocabulary_class in the base of its policies"
             )
         names = _check_arm_names(arms)
-        checked, scale = _facts(policy, facts, len(names))
+        policy_class, caller = type(policy), f"a study of {policy}"
+        known = {**facts, "arms": len(names)}
+        in_units, scale = resolve_facts(policy.setting, policy_class, known, caller=caller)
+        checked = policy.check_facts(policy.setting.to_unit(in_units, scale))
+        if text := policy.caution(checked, None):
+            warnings.warn(text, stacklevel=3)
         wanted = given.pop("pending", None)
         pending = pending_mode(policy, wanted)
         if wanted is None and pending == "wait" and (text := policy.explain_waiting()):
@@ -149,7 +149,7 @@ class Definition:
             raise ValueError(f"arms must be {self.facts['arms']} names, got {len(self.arms)}")
         pending_mode(self.policy, self.pending)
         validate.check_seed(self.seed)
-        check_number("time_unit", self.time_unit, Range(ge=0))
+        validate.check_number("time_unit", self.time_unit, validate.Range(ge=0))
 
     def with_policy(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
         """Return the definition with another policy and the facts that it needs in addition.
@@ -157,7 +157,7 @@ class Definition:
         A pending mode that was chosen stays; otherwise it is the new policy's default.
         """
         for name in facts:
-            check_choice(
+            validate.check_choice(
                 "a fact", name, [name for name in self.policy.setting.facts if name != "arms"]
             )
         self.check_change(policy, facts)
@@ -177,7 +177,9 @@ class Definition:
             before = self.facts.get(name)
             # The log was written with these facts: decisions in it may be invalid with others.
             if not (before is None or np.array_equal(before, value)):  # the log is written so
-                raise ValueError(f"{name} must be {before} as before, got {short_repr(value)}")
+                raise ValueError(
+                    f"{name} must be {before} as before, got {validate.short_repr(value)}"
+                )
 
     def check_successor(self, later: "Definition") -> None:
         """Refuse a definition that differs in more than `with_policy` changes."""
@@ -236,8 +238,8 @@ class Definition:
         for name in ("name", "version"):
             if written[name] != here[name]:
                 raise ValueError(
-                    f"the study is of the setting {short_repr(written['name'])}, version "
-                    f"{short_repr(written['version'])}, and here is {of}, version "
+                    f"the study is of the setting {validate.short_repr(written['name'])}, version "
+                    f"{validate.short_repr(written['version'])}, and here is {of}, version "
                     f"{here['version']}: use the package that wrote it"
                 )
         for group, fields in here["fields"].items():
@@ -368,30 +370,20 @@ def pending_mode(policy: Policy, pending: str | None) -> str:
     bears = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:
         return bears[0]
-    check_choice("pending", pending, PENDING_MODES)
+    validate.check_choice("pending", pending, PENDING_MODES)
     check_allowed(policy, pending, bears)
     return pending
 
 
 def _check_policy(policy: object) -> None:
     if not isinstance(policy, Policy):
-        raise TypeError(f"policy must be a policy such as LSA(), got {short_repr(policy)}")
+        raise TypeError(f"policy must be a policy such as LSA(), got {validate.short_repr(policy)}")
     if type(policy).abstract:
         name = type(policy).__name__
         raise TypeError(f"policy must be one that decides, got {name}(), a base class of others")
 
 
-def _facts(policy: Policy, given: Mapping[str, Any], arms: int) -> tuple[dict[str, Any], Scale]:
-    """Return the policy's facts, checked, and the units of rewards."""
-    caller, given = f"a study of {policy}", {**given, "arms": arms}
-    checked, scale = resolve_facts(policy.setting, type(policy), given, caller=caller)
-    facts = policy.check_facts(policy.setting.to_unit(checked, scale))
-    if text := policy.caution(facts, None):
-        warnings.warn(text, stacklevel=5)
-    return facts, scale
-
-
 def _check_arm_names(arms: Iterable[str]) -> tuple[str, ...]:
     names = validate.check_sequence("arms", arms)
-    lines = [check_line(f"arms[{i}]", name) for i, name in enumerate(names)]
+    lines = [validate.check_line(f"arms[{i}]", name) for i, name in enumerate(names)]
     return validate.check_distinct("arms", lines)

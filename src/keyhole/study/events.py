@@ -450,17 +450,15 @@ class ValueChecker:
         self._state = state
         # In unit scale: in other units a value may differ in its last bit when parsed again.
         self._vocabulary = replace(state.definition, scale=UNIT).vocabulary(state.arms.names)
+        self.forget()
+
+    def forget(self) -> None:
+        """Check everything anew, since other arms are in use."""
         # A log has the same few decisions and rewards again and again: the checks are cached by
-        # their bytes, until the arms change (`forget`).
+        # their bytes, until the arms change.
         self.check_words = lru_cache(_CACHED)(self._check_words)
         self.check_decision = lru_cache(_CACHED)(self._check_decision)
         self.check_feedback = lru_cache(_CACHED)(self._check_feedback)
-
-    def forget(self) -> None:
-        """Clear the caches, since other arms are in use."""
-        self.check_words.cache_clear()
-        self.check_decision.cache_clear()
-        self.check_feedback.cache_clear()
 
     def _check_words(self, cells: bytes) -> None:
         """Refuse a decision that cannot be formatted, such as one of an arm that never existed."""

@@ -56,14 +56,11 @@ def import_csv(
     path: str | PathLike[str],
     columns: Mapping[str, str | None],
     within: float | str | timedelta | None,
-    *,
-    date_format: str | None,
-    delimiter: str,
-    decimal: str,
+    **form: Any,
 ) -> int:
     """Import a file of past decisions; return how many: see `Study.import_csv`."""
     has_times = columns["shown_at"] is not None
-    needs_times = (within, columns["key"], date_format) != (None, None, None)
+    needs_times = (within, columns["key"], form["date_format"]) != (None, None, None)
     if (has_times and columns["converted_at"] is None) or (needs_times and not has_times):
         raise ValueError(
             "within, key and date_format need shown_at, and shown_at needs converted_at"
@@ -71,14 +68,8 @@ def import_csv(
     # Checked here too, where lines are known, without a lock while the file is read.
     target = replica.read(_Target)
     target.check_policy()
-    rows = read_past_decisions(
-        path,
-        {name: column for name, column in columns.items() if column is not None},
-        target.check_result,
-        delimiter=delimiter,
-        date_format=date_format,
-        decimal=decimal,
-    )
+    named = {name: column for name, column in columns.items() if column is not None}
+    rows = read_past_decisions(path, named, target.check_result, **form)
     past = [decision for decision, _ in rows]
     if has_times:
         window = target.find_window(within, columns["key"])

@@ -362,17 +362,10 @@ class Study:
         """
         from keyhole.study.past_results import import_csv
 
-        columns = {
-            "arm": arm,
-            "reward": reward if converted_at is None else None,
-            "converted_at": converted_at,
-            "shown_at": shown_at,
-            "key": key,
-        }
-        form = {"delimiter": delimiter, "decimal": decimal}
-        return import_csv(
-            self._replica, self._writer, path, columns, within, date_format=date_format, **form
-        )
+        columns = {"arm": arm, "reward": reward if converted_at is None else None}
+        columns |= {"converted_at": converted_at, "shown_at": shown_at, "key": key}
+        form = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
+        return import_csv(self._replica, self._writer, path, columns, within, **form)
 
     # What may change.
 

@@ -46,7 +46,7 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
     `learnt` has what only the policy knows, such as its recommendation, by the name of the row;
     None where the policy has not learnt the log in this process.
     """
-    vocabulary = counts.policy.vocabulary_class
+    vocabulary, last = counts.policy.vocabulary_class, datetime.fromtimestamp(counts.at, UTC)
     chances = arm_means.best_chances(counts) if counts.feedback_count else {}
     chances_text = arm_means.chances_text(chances, len(counts.pending))
     if learnt is None and vocabulary and vocabulary.has_recommendation():
@@ -59,7 +59,7 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
         ["told", f"{counts.feedback_count:,}"],
         ["pending decisions", f"{len(counts.pending):,}"],
         ["expired", f"{counts.expired:,}"],
-        ["last event", _format_time(counts.at)],
+        ["last event", f"{last:%Y-%m-%d %H:%M:%S} UTC" if counts.at else "none yet"],
         *([name, text] for name, text in (learnt or {}).items()),
         *([["chance to be best", chances_text]] if chances else []),
     ]
@@ -82,10 +82,6 @@ def progress_text(policy: Any, settled: Mapping[str, str], arms: int) -> str:
     done = "; done" if len(settled) == arms else ""
     some = f"{len(settled)} of {count_text(arms, 'arm')}"
     return f"{some}{done} ({policy.guarantee().text})"
-
-
-def _format_time(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC" if at else "none yet"
 
 
 def summary_text(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:

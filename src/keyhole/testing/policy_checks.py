@@ -147,16 +147,12 @@ def saving_changes_nothing(subject: CheckContext) -> None:
         if t in after_tell:
             learner = _saved_and_loaded(learner)
     why = subject.policy.explain_waiting()
-    has_scratch = _has_scratch(subject.policy)
+    has_scratch = any(not field.kept for field in declared_state(type(subject.policy)).values())
     assert again == straight, (
         f"{subject.policy}: saving and loading changed its decisions"
         f"{': arrays of `scratch_array` are not saved' if has_scratch else ''}"
         f"{f'; {why}' if why else ''}"
     )
-
-
-def _has_scratch(policy: Policy) -> bool:
-    return any(not field.kept for field in declared_state(type(policy)).values())
 
 
 def copies_go_on_alone(subject: CheckContext) -> None:

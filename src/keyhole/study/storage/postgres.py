@@ -128,15 +128,10 @@ class Postgres(Store):
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         return self._begin(lambda db: db.cursor(binary=True).execute(sql, values).fetchall())
 
-    def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
+    def _begin_write(self) -> "psycopg.Connection":
         db = self._begin(lambda db: db.execute(f"{_BEGIN}; {_WRITE}")).connection
         self._check_version(self._version(db))
-        made = db.execute(self._sql[schema.CREATE_STUDY] + " RETURNING id", study).fetchone()
-        if made is None:
-            self._undo()
-            return False
-        self._add(made[0], rows, len(rows))
-        return True
+        return db
 
     def _lock(self, study: int, after: int) -> QueryResult:
         # The server queues waiters of an advisory lock. It does not for row locks: whoever has just
@@ -160,10 +155,8 @@ class Postgres(Store):
         version, digest = about[0] if about else (0, None)
         return QueryResult(version, digest, rows)
 
-    def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
-        db = self._connected()
-        db.execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
-        db.execute("COMMIT")
+    def _commit(self) -> None:
+        self._connected().execute("COMMIT")
 
     def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMNS

@@ -28,7 +28,8 @@ _LONG: Final = 2000 * 4120  # bytes, of two thousand pages: writing it takes thr
 _COMMITS: Final = 500  # in which as many are written, or so
 _FORMAT: Final = Struct("<8sQqqQq")
 _MAGIC: Final = b"keyhole2"
-_LOG_FORMAT: Final = Struct("<QQ")  # behind it
+# Behind it: commits of all since the last checkpoint, and the bytes of the log at that time.
+_LOG_FORMAT: Final = Struct("<QQ")
 
 WHY_MIXED: Final = (
     "the file and the -wal beside it do not belong together, since one of the two was replaced: "
@@ -70,23 +71,6 @@ class FileRecord(NamedTuple):
     def has_same_file(self, other: Self) -> bool:
         """Return whether the main file is the same and unchanged."""
         return self[:3] == other[:3]
-
-
-class LogRecord(NamedTuple):
-    """Commits of all processes since the last checkpoint; kept in the `-queue`."""
-
-    commits: int = 0
-    size: int = 0  # of the log at that checkpoint, in bytes
-
-    @classmethod
-    def read(cls, queue: int) -> Self:
-        """Read the record; the caller holds the writers' lock."""
-        found = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
-        return cls(*_LOG_FORMAT.unpack(found)) if len(found) == _LOG_FORMAT.size else cls()
-
-    def write(self, queue: int) -> None:
-        """Write the record; the caller holds the writers' lock."""
-        os.pwrite(queue, _LOG_FORMAT.pack(*self), _FORMAT.size)
 
 
 class OpenFile:
@@ -176,10 +160,12 @@ class OpenFile:
             return False
         # SQLite overwrites the log from its beginning after a checkpoint and never truncates it, so
         # its size is the longest it has been: what counts is growth, or else the number of commits.
-        commits, size = LogRecord.read(queue)
+        data = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
+        commits, size = _LOG_FORMAT.unpack(data) if len(data) == _LOG_FORMAT.size else (0, 0)
         has_grown = log > (size if size <= log else 0) + _LONG // 8  # a shorter log is a new one
         is_long = has_grown or commits + 1 >= _COMMITS
-        LogRecord(*((0, log) if is_long else (commits + 1, size))).write(queue)
+        record = (0, log) if is_long else (commits + 1, size)
+        os.pwrite(queue, _LOG_FORMAT.pack(*record), _FORMAT.size)
         return is_long
 
     def is_replaced(self) -> bool:

@@ -128,15 +128,6 @@ class Sqlite(store.Store):
                 "whole, and saves it"
             )
 
-    def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
-        made = self._begin_write().execute(self._sql[schema.CREATE_STUDY], study)
-        if not made.rowcount:
-            self._undo()
-            return False
-        assert made.lastrowid is not None
-        self._add(made.lastrowid, rows, len(rows))
-        return True
-
     def _lock(self, study: int, after: int) -> QueryResult:
         # `_begin_write` has just checked the version: do not read it again.
         return self._select_events(self._begin_write(), study, after, len(schema.STEPS))
@@ -164,10 +155,6 @@ class Sqlite(store.Store):
             found = self._query(self._sql[schema.EVENTS_RANGE], (study, last[0], 1))
             if not found or found[0][-1] != last[-1]:
                 self._refuse_replaced(study, last[0])
-
-    def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
-        self._connected().execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
-        self._commit()
 
     def _copy(self, path: Path) -> None:
         with (
@@ -356,7 +343,9 @@ class Sqlite(store.Store):
             if not (has_queue_lock or self._try_lock_queue()):
                 return True  # a writer is at work; the next call compares again
             try:
-                self._check_mixture(file)
+                if why := file.explain_mixture():
+                    sqlite_connection.refuse_file(self.path, why, is_as_before=False)
+                    self._refuse(f"{self.path}: {why}")
             finally:
                 if not has_queue_lock:
                     self._unlock_queue()
@@ -364,12 +353,6 @@ class Sqlite(store.Store):
                 self._rewrite(file, self._queue_descriptor())
                 return False
         return file.accept(self._queue if has_queue_lock else None)
-
-    def _check_mixture(self, file: OpenFile) -> None:
-        """Refuse a file whose log belongs to another; the caller holds the writers' lock."""
-        if why := file.explain_mixture():
-            sqlite_connection.refuse_file(self.path, why, is_as_before=False)
-            self._refuse(f"{self.path}: {why}")
 
     def _rewrite(self, file: OpenFile, queue: int) -> None:
         """Rewrite an intact file that was changed by others; the caller holds the writers' lock."""
@@ -437,9 +420,10 @@ class Sqlite(store.Store):
             raise
         self._db, self._immutable_stamp = db, None
         try:
-            # Where there is a queue, checkpoints are ours: see `_is_file_unchanged`.
-            checkpoints = not has_queues()
-            sqlite_connection.configure_connection(db, flush=self._flush, checkpoints=checkpoints)
+            db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
+            db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
+            if has_queues():  # checkpoints are then ours: see `_is_file_unchanged`
+                db.execute("PRAGMA wal_autocheckpoint = 0")
         except BaseException:
             self._disconnect()
             raise

@@ -233,14 +233,6 @@ def _find_status(path: Path | str) -> os.stat_result | None:
         return None
 
 
-def configure_connection(db: Connection, *, flush: bool, checkpoints: bool) -> None:
-    """Choose whether commits are flushed, and whether SQLite makes checkpoints by itself."""
-    db.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
-    db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
-    if not checkpoints:
-        db.execute("PRAGMA wal_autocheckpoint = 0")
-
-
 def _is_emptied(path: Path) -> bool:
     """Return whether the file is empty and its log is not: a copy is just being put there."""
     log = _find_status(f"{path}-wal")

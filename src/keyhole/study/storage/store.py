@@ -441,9 +441,32 @@ class Store(ABC):
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         """Return the rows of a query, without the lock."""
 
-    @abstractmethod
     def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
         """Add a study and its rows in one transaction; return whether the name was new."""
+        db = self._begin_write()
+        if not db.execute(self._sql[schema.CREATE_STUDY], study).rowcount:
+            self._undo()
+            return False
+        number, *_ = db.execute(self._sql[schema.FIND_STUDY], study[:1]).fetchone()
+        self._add(number, rows, len(rows))
+        return True
+
+    def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
+        """Replace the snapshot and commit."""
+        self._connected().execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
+        self._commit()
+
+    @abstractmethod
+    def _connected(self) -> Any:
+        """Return the connection; after a failure, a new one."""
+
+    @abstractmethod
+    def _begin_write(self) -> Any:
+        """Begin a transaction that writes, without the lock of a study; return the connection."""
+
+    @abstractmethod
+    def _commit(self) -> object:
+        """Commit, and release the lock."""
 
     @abstractmethod
     def _lock(self, study: int, after: int) -> QueryResult:
@@ -452,10 +475,6 @@ class Store(ABC):
     @abstractmethod
     def _events_after(self, study: int, after: int) -> QueryResult:
         """Return the rows of a study from `after` on, without the lock."""
-
-    @abstractmethod
-    def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
-        """Replace the snapshot and commit."""
 
     @abstractmethod
     def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
