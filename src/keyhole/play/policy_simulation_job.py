@@ -205,14 +205,14 @@ class SimulationJob:
         The label of the policy.
     replications : int
         The number of all replications.
-    remaining : list of range
-        The replications that are neither simulated nor begun.
+    remaining : list of range, optional
+        The replications that are neither simulated nor begun; by default none.
     """
 
     plan: Plan
     label: str
     replications: int
-    remaining: list[range]
+    remaining: list[range] = field(default_factory=list)
     _seconds: float = field(default=0.0, init=False)
     _measured: int = field(default=0, init=False)
 
@@ -221,15 +221,15 @@ class SimulationJob:
         """The rounds of one replication."""
         return self.plan.rounds(self.plan.policies[self.label])
 
+    @property
+    def rounds_in_all(self) -> int:
+        """The rounds of all replications."""
+        return self.rounds * self.replications
+
     @cached_property
     def digest(self) -> str:
         """The digest of the plan."""
         return plan_digest(self.plan)
-
-    @cached_property
-    def values(self) -> int:
-        """The number of values of one replication."""
-        return len(self.plan.checkpoints) * len(self.plan.metrics)
 
     @property
     def rounds_left(self) -> int:
@@ -258,7 +258,7 @@ class SimulationJob:
             count = int(seconds * self._measured / max(self._seconds, 1e-9))
         else:
             count = FIRST_ROUNDS // self.rounds
-        count = min(count, _MOST_VALUES // self.values)
+        count = min(count, _MOST_VALUES // (len(self.plan.checkpoints) * len(self.plan.metrics)))
         # Whole groups of lanes on every thread, unless a group would take too long.
         group = LANES * at_once
         count = max(count - count % group if count >= group else count, at_once)
@@ -283,7 +283,7 @@ def run_locally(
     """Simulate the remaining replications of a job on threads of this process, block by block."""
     threads = os.cpu_count() or 1 if threads is None else threads
     seconds = _BLOCK_SECONDS if block_seconds is None else block_seconds
-    total = job.rounds * job.replications
+    total = job.rounds_in_all
 
     def report_block(before: int, label: str, played: int, _: int) -> None:
         if report is not None:

@@ -19,7 +19,7 @@ from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.plan import COUNT, Duration, Plan, SimulatedWorkers
-from keyhole.play.policy_simulation_job import ReplicationBlock, SimulationJob, run_locally
+from keyhole.play.policy_simulation_job import SimulationJob, run_locally
 from keyhole.play.progress import Report, progress_report
 from keyhole.results.curves import Curves
 from keyhole.validate import check_integer, explain_memory_errors
@@ -137,12 +137,9 @@ def simulate(
     def store(job: SimulationJob, part: range, values: FloatArray) -> None:
         found[job.label][:, :, part.start : part.stop] = values
 
-    def read(job: SimulationJob, block: ReplicationBlock, data: bytes) -> None:
-        store(job, range(block.first, block.stop), block.read(data))
-
     with progress_report(progress) as report, cluster_connection(on, threads) as cluster:
         if cluster is not None:
-            run_on_cluster(cluster, jobs, read, report)
+            run_on_cluster(cluster, jobs, store, report)
         else:
             for job in jobs:
                 run_locally(job, store, threads, report, block_seconds=_BLOCK_SECONDS)
