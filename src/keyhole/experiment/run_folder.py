@@ -127,21 +127,15 @@ class RunFolder:
 
     def _best_by_point(self) -> tuple[list[str], list[list[str]]]:
         """Return head and rows of a table of the best policy at each point of a sweep."""
-        from keyhole.experiment.sweep_summary import short_names
+        from keyhole.experiment.sweep_summary import point_names
 
-        sweep, known = self.spec["sweep"], dict(SIMULATION_METRICS)
-        names = short_names(sweep)
-        places = {name: [*map(repr, values)] for name, values in sweep.items()}
-        points = [
-            {name: names[name][places[name].index(repr(value))] for name, value in p.values.items()}
-            for p in self.points
-        ]
+        known = dict(SIMULATION_METRICS)
         for point in self.points:
             setting = problem_at(self.spec, point.values)["setting"]
             known |= setting_registry.find_setting(setting).metrics
         path = self.folder / RESULTS[1]
         with reading_errors(path):
-            return sweep_table(path, points, known)
+            return sweep_table(path, list(point_names(self.spec["sweep"])), known)
 
 
 def as_json(content: Mapping[str, Any]) -> str:
@@ -187,14 +181,6 @@ def is_finished(folder: Path) -> bool:
         return isinstance(read_provenance(folder).get("finished"), str)
     except (FileNotFoundError, ValueError):
         return False
-
-
-def write_table(path: Path, table: pa.Table) -> None:
-    """Write a Parquet file atomically."""
-    # First into memory: `write_atomically` takes the bytes of a whole file.
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    write_atomically(path, sink.getvalue().to_pybytes())
 
 
 def values_table(
