@@ -12,7 +12,7 @@ import numpy as np
 from keyhole.contract.policy import Guarantee
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.sweep_summary import Summaries, Summary
+from keyhole.experiment.sweep_summary import Summaries
 from keyhole.pages.page import Table
 from keyhole.results.curves import Curves
 
@@ -71,7 +71,7 @@ def sweep_stopping_table(run: RunFolder, summaries: Summaries) -> Table | None:
         [
             *point.names.values(),
             label,
-            *(_last_mean(point, label, m) for m in ("rounds_used", "unfinished", guarantee.metric)),
+            *(point.last_text(label, m) for m in ("rounds_used", "unfinished", guarantee.metric)),
             guarantee.text,
         ]
         for point, guarantees in zip(summaries.points, _guarantees_by_point(run), strict=False)
@@ -80,11 +80,6 @@ def sweep_stopping_table(run: RunFolder, summaries: Summaries) -> Table | None:
     head = [*summaries.sweep, "policy", "rounds used", "runs not done", "error", "guarantee"]
     note = "Rounds until every arm was settled, share of runs that were not done, and errors."
     return Table(note, head, rows) if rows else None
-
-
-def _last_mean(point: Summary, label: str, metric: str) -> str:
-    mean = point.last(label, metric)
-    return "" if mean is None else mean.plus_minus()
 
 
 def stopping_lines(curves: Curves, guarantees: Mapping[str, Guarantee]) -> list[str]:

@@ -38,16 +38,16 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     # The entry that varies fastest has a column for each value, if these are few.
     values = {one.names[entries[-1]] for one in leaders}
     across = entries[-1] if len(values) <= _MOST_COLUMNS else ""
-    columns = list(dict.fromkeys(_column_name(one, across, summaries) for one in leaders))
-    every = list(dict.fromkeys(_row_name(one, across, summaries) for one in leaders))
+    tiles: dict[str, dict[str, Tile]] = {}
+    for one in leaders:
+        beside = {name: text for name, text in one.names.items() if name != across}
+        column = {across: one.names[across]} if across else {}
+        row = tiles.setdefault(format_point_title(beside, summaries.sweep), {})
+        tile = Tile(text=one.text, label=one.best or "", note=_describe_means(one))
+        row[format_point_title(column, summaries.sweep) or "best"] = tile
+    every, columns = [*tiles], list(dict.fromkeys(name for row in tiles.values() for name in row))
     rows = spread_evenly(every, _MOST_TILES // len(columns))
-    cells = {
-        (row, _column_name(one, across, summaries)): Tile(
-            text=one.text, label=one.best or "", note=_describe_means(one)
-        )
-        for one in leaders
-        if (row := _row_name(one, across, summaries)) in set(rows)
-    }
+    cells = {(name, column): tile for name in rows for column, tile in tiles[name].items()}
     caption = f"Best policy and its {metric.title} in the end, with 95 % intervals."
     if len(rows) < len(every):
         caption += f" {len(rows):,} of {len(every):,} rows, evenly spread over all."
@@ -60,17 +60,6 @@ def _describe_means(leaders: Leaders) -> str:
         return f"{leaders.mean}"
     label, mean = leaders.rival
     return f"{leaders.mean}; next {label} {mean}"
-
-
-def _row_name(leaders: Leaders, across: str, summaries: Summaries) -> str:
-    others = {name: text for name, text in leaders.names.items() if name != across}
-    return format_point_title(others, summaries.sweep)
-
-
-def _column_name(leaders: Leaders, across: str, summaries: Summaries) -> str:
-    if not across:
-        return "best"
-    return format_point_title({across: leaders.names[across]}, summaries.sweep)
 
 
 def charts_by_parameter(

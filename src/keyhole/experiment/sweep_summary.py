@@ -9,7 +9,6 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.run_summary import Leaders, describe_overlaps, find_leaders
 from keyhole.experiment.sweep_points import point_values, value_to_toml
@@ -56,14 +55,15 @@ class Summary:
         """Return the mean with its interval by checkpoint."""
         return self.found[policy][metric]
 
-    def mean(self, policy: str, metric: str) -> FloatArray:
-        """Return the mean by checkpoint."""
-        return np.array([number.value for number in self.estimates(policy, metric)])
-
     def last(self, policy: str, metric: str) -> Estimate | None:
         """Return the mean at the last checkpoint, if the point has the policy and metric."""
         found = self.found.get(policy, {}).get(metric)
         return found[-1] if found else None
+
+    def last_text(self, policy: str, metric: str) -> str:
+        """Return the same for a table; empty if the point lacks the policy or metric."""
+        mean = self.last(policy, metric)
+        return "" if mean is None else mean.plus_minus()
 
 
 @dataclass(frozen=True)
