@@ -139,7 +139,7 @@ def _kinds(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
     kinds: dict[tuple[Any, ...], list[SimulationJob]] = {}
     for job in jobs:
         plan, policy = job.plan, job.plan.policies[job.label]
-        kind = [type(policy).__name__, plan.problem.environment.__qualname__]
+        kind: list[Any] = [type(policy).__name__, plan.problem.environment.__qualname__]
         if workers := plan.workers.get(job.label):
             kind += [workers.number, workers.pending_mode(policy), repr(workers.duration)]
         for _, checkpoints in plan.runs(policy):

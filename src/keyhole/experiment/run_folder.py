@@ -203,12 +203,6 @@ def values_table(
     return pa.table(columns)
 
 
-def table_to_array(table: pa.Table, metrics: tuple[str, ...], checkpoints: int) -> FloatArray:
-    """Return a table of `values_table` as an array (checkpoints, metrics, replications)."""
-    columns = [table.column(metric).to_numpy().reshape(checkpoints, -1) for metric in metrics]
-    return np.stack(columns, axis=1)
-
-
 def open_run(path: str | Path) -> RunFolder:
     """Read a finished run from its folder.
 
@@ -260,31 +254,28 @@ def _points(
     return tuple(found)
 
 
-def _read(folder: Path, table: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
-    """Return the curves of a table that `table` reads."""
-    with reading_errors(folder):
-        # No setting declares them: simulations add them to any setting's metrics.
-        known = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
-        return _curves(table(), known, arms or None)
-
-
-def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> Curves:
-    """Return the curves of a table of `values_table`.
+def _read(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
+    """Return the curves of a table of `values_table`, which `read` reads.
 
     Titles and units of metrics come from the setting as it is now; a metric that the setting no
     longer has is shown by its name.
     """
-    metrics = tuple(table.column_names[3:])
-    names = table.column("policy")
-    checkpoints = np.unique(table.column("round").to_numpy())
-    values = {
-        label: table_to_array(table.filter(pc.equal(names, label)), metrics, len(checkpoints))
-        for label in names.unique().to_pylist()
-    }
-    # No simulation writes such a value: the file was altered.
-    if not all(np.isfinite(array).all() for array in values.values()):
-        raise ValueError("a metric is not a finite number")
-    return Curves(checkpoints.tolist(), [_metric(m, known) for m in metrics], values, arms=arms)
+    with reading_errors(folder):
+        # No setting declares them: simulations add them to any setting's metrics.
+        known = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
+        table = read()
+        metrics, names = table.column_names[3:], table.column("policy")
+        checkpoints = np.unique(table.column("round").to_numpy())
+        values = {}
+        for label in names.unique().to_pylist():
+            own, shape = table.filter(pc.equal(names, label)), (len(checkpoints), -1)
+            columns = [own.column(metric).to_numpy().reshape(shape) for metric in metrics]
+            values[label] = np.stack(columns, axis=1)
+            # No simulation writes such a value: the file was altered.
+            if not np.isfinite(values[label]).all():
+                raise ValueError("a metric is not a finite number")
+        measured = [_metric(metric, known) for metric in metrics]
+        return Curves(checkpoints.tolist(), measured, values, arms=arms or None)
 
 
 def _metric(column: str, known: Mapping[str, Metric]) -> Metric:

@@ -1,6 +1,5 @@
 """The report of a sweep (an experiment that varies spec entries): plots, and tables of metrics."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -14,7 +13,7 @@ from keyhole.experiment.sweep_charts import (
     charts_by_round,
     fit_page,
 )
-from keyhole.experiment.sweep_points import count_points, value_to_toml
+from keyhole.experiment.sweep_points import count_points, parse_path, value_to_toml
 from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
 from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
@@ -24,7 +23,6 @@ from keyhole.text_formatting import capitalize, count_text
 _SHORT: Final = 60  # letters of a value that is shown beside its name
 _MOST_ROWS: Final = 200
 _LEAST_VALUES: Final = 3  # of an entry that metrics are drawn against
-_WHOLE_POLICY: Final = re.compile(r"policy\[\d+\]")
 
 
 def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
@@ -103,11 +101,11 @@ def _show_value(short: str, value: Any) -> str:
 
 def _show_entry(name: str, spec: Mapping[str, Any]) -> str:
     """Return the name of a varied entry, with the policy of ``policy[0].alpha``."""
-    place, dot, _ = name.partition(".")
-    if not (dot and _WHOLE_POLICY.fullmatch(place)):
-        return name
-    policy = spec["policy"][int(place[len("policy[") : -1])]
-    return f"{name} ({policy.get('label') or policy['name']})"
+    match parse_path(name):
+        case "policy", int(number), _, *_:
+            policy = spec["policy"][number]
+            return f"{name} ({policy.get('label') or policy['name']})"
+    return name
 
 
 def _legend(summaries: Summaries) -> list[Section]:
@@ -166,7 +164,7 @@ def _drawn_entries(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
         name
         for name, values in sweep.items()
         if len(values) >= _LEAST_VALUES
-        and (all(map(sweep_summary.is_number, values)) or (many and len(values) > MOST_PANELS))
+        and (sweep_summary.are_numbers(values) or (many and len(values) > MOST_PANELS))
     ]
 
 

@@ -166,9 +166,9 @@ def spread_evenly(things: Sequence[T], most: int) -> list[T]:
     return [things[place] for place in places]
 
 
-def is_number(value: Any) -> bool:
-    """Return whether a value of a sweep can stand on a numeric axis."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def are_numbers(values: Sequence[Any]) -> bool:
+    """Return whether the values of a varied entry can stand on a numeric axis."""
+    return {type(value) for value in values} <= {int, float}
 
 
 def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
@@ -356,7 +356,7 @@ def _describe_points(
             # The short name of the entry: it is made only together with a value, here an empty one.
             short = format_point_title({name: ""}, summaries.sweep).removesuffix(" = ")
             values = [one.names[name] for one in found]
-            if all(is_number(value) for value in summaries.sweep[name]):
+            if are_numbers(summaries.sweep[name]):
                 return f"for {short} = {join_words(values)}"
             return f"for {join_words(values)}"
         return f"for {'; '.join(format_point_title(one.names, summaries.sweep) for one in found)}"

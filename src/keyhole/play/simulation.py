@@ -123,7 +123,9 @@ def simulate(
         checked=checked,
         interpreted=interpreted,
         interpret_uncompiled=on == THREADS,
-        workers=_make_workers(workers, duration, pending),
+        workers=SimulatedWorkers(
+            workers, pending=pending, **({} if duration is None else {"duration": duration})
+        ),
     )
     replications = check_integer("replications", replications, COUNT)
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
@@ -144,15 +146,6 @@ def simulate(
             for job in jobs:
                 run_locally(job, store, threads, report, block_seconds=_BLOCK_SECONDS)
     return plan.make_curves(found)
-
-
-def _make_workers(
-    count: int, duration: Duration | None, pending: str | None
-) -> SimulatedWorkers | None:
-    """Return the simulated workers of all policies, checked; None where none is needed."""
-    given = {} if duration is None else {"duration": duration}
-    workers = SimulatedWorkers(count, pending=pending, **given)
-    return None if count == 1 and duration is None else workers
 
 
 _NORMAL_QUANTILE: Final = 1.96  # of the 95 % interval of a rank
