@@ -110,14 +110,10 @@ class _Dispatcher:
         # Each job begins with one small block, which measures its speed. Further blocks of a job
         # wait for that.
         while (self._new or self._measured) and len(self._submitted) < _TASKS_PER_SLOT * capacity:
-            if not self._measured:
-                job = self._new.popleft()
-                part = job.next_block(_BLOCK_SECONDS)
-            else:
-                job = self._measured[0]
-                part = job.next_block(self._block_seconds(capacity))
-                if not job.remaining:
-                    self._measured.popleft()
+            job = self._measured.popleft() if self._measured else self._new.popleft()
+            part = job.next_block(self._block_seconds(capacity))
+            if job.measured and job.remaining:
+                self._measured.appendleft(job)
             self._rounds_left -= job.rounds * len(part)
             checks = self._share(job), self._versions, job.digest
             task = self._cluster.submit(run_task, *checks, job.label, part)
