@@ -63,10 +63,10 @@ import keyhole.kernels.compile_cache as cache
 from keyhole.play import cluster_jobs
 
 def record(compile_one):
-    def recorded(owner, path, *rest):
+    def recorded(owner, code, *rest):
         with open("compiled", "a") as file:
-            file.write(f"{path.name}\\n")
-        return compile_one(owner, path, *rest)
+            file.write(f"{code.path.name}\\n")
+        return compile_one(owner, code, *rest)
 
     return recorded
 

@@ -206,7 +206,7 @@ def test_other_code_is_said_to_be_other_code(finished, text, monkeypatch):
 
 
 def test_a_folder_in_the_place_of_a_block_is_named(text, tmp_path, small_blocks, monkeypatch):
-    monkeypatch.setattr(keyhole.experiment.runner, "_finish", None)
+    monkeypatch.setattr(keyhole.experiment.runner, "_write_tables", None)
     with pytest.raises(TypeError):
         run(Spec.from_text(text), tmp_path / "run")
     path = min((tmp_path / "run" / "blocks").iterdir())
@@ -220,11 +220,10 @@ def test_blocks_of_another_policy_are_played_again(
     finished, text, tmp_path, small_blocks, monkeypatch
 ):
     """Exchanged blocks have the right form, and valid checksums; they were taken once."""
-    real = keyhole.experiment.run_folder.write_table
-    monkeypatch.setattr(keyhole.experiment.run_folder, "write_table", None)
-    with pytest.raises(TypeError):
-        run(Spec.from_text(text), tmp_path / "run")
-    monkeypatch.setattr(keyhole.experiment.run_folder, "write_table", real)
+    with monkeypatch.context() as patch:
+        patch.setattr(keyhole.experiment.runner, "points_file", None)
+        with pytest.raises(TypeError):
+            run(Spec.from_text(text), tmp_path / "run")
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())
     assert len(blocks) == 10
     shutil.copy(blocks[1], blocks[6])
@@ -349,7 +348,8 @@ def test_a_full_disk_leaves_nothing_half_written(finished, text, tmp_path):
     done = python("-c", FULL_DISK, "spec.toml", "run", cwd=tmp_path)
     assert done.returncode == 3, done.stderr
     assert "File too large" in done.stdout
-    left = [p for p in (tmp_path / "run").rglob("*") if p.is_file()]
+    # Whole blocks remain.
+    left = [p for p in (tmp_path / "run").rglob("*") if p.is_file() and p.suffix != ".block"]
     assert {p.name for p in left} <= {"run.json", "spec.json", "spec.toml"}
     run(Spec.from_text(text), tmp_path / "run")  # once there is room again
     assert content(tmp_path / "run") == content(finished)

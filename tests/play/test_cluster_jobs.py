@@ -190,7 +190,7 @@ def test_a_module_that_workers_lack_is_named():
 def test_what_was_played_before_is_not_handed_out():
     job = SimulationJob(plan(), "Uniform()", 40, [range(8, 16), range(30, 31)])
     cluster, kept = Inline(), []
-    run_on_cluster(cluster, [job], lambda job, block, data: kept.append((block.first, block.stop)))
+    run_on_cluster(cluster, [job], lambda job, part, _: kept.append((part.start, part.stop)))
     assert kept == [(8, 16), (30, 31)]
 
 

@@ -39,7 +39,7 @@ def test_no_byte_of_a_block_can_change_unseen():
     data = it.to_bytes(np.array([[[0.5], [3.0]]]))
     for place, old in enumerate(data):
         changed = bytearray(data)
-        # Each bit, and small numbers: types and lengths of Arrow.
+        # Each bit, and small numbers.
         for new in {*range(32), *(old ^ 1 << bit for bit in range(8))} - {old}:
             changed[place] = new
             assert it.from_bytes(bytes(changed)) is None

@@ -31,7 +31,9 @@ def policy_jobs(kind: type[Policy], registered: RegisteredSetting) -> list[Compi
     """Return the kernels of a policy: as a learner and in each environment of its setting."""
     # Base classes of environments lack kernels, which their subclasses define.
     environments = [one for one in registered.environments if _is_complete(one)]
-    return _jobs(_with_base(kind), environments)
+    # A wrapper policy is compiled for its default base.
+    kind = with_default_base(kind) if issubclass(kind, WrapperPolicy) else kind
+    return _jobs(kind, environments)
 
 
 def spec_jobs(spec: Spec, *, learners: bool = True) -> list[CompileJob]:
@@ -60,15 +62,14 @@ def plan_jobs(plan: Plan, label: str) -> list[CompileJob]:
 
 
 def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[CompileJob]:
-    kinds = dict.fromkeys(type(policy) for policy in plan.policies.values())
-    environment = plan.problem.environment
-    # Simulated workers have a loop of their own, into which their durations are compiled.
-    if plan.workers:
-        return [
-            _job_with_workers(type(policy), environment, plan.workers[label])
-            for label, policy in plan.policies.items()
-        ]
-    return [job for kind in kinds for job in _jobs(kind, [environment], learners=learners)]
+    environment, jobs = plan.problem.environment, list[CompileJob]()
+    for label, policy in plan.policies.items():
+        # Simulated workers have a loop of their own, into which their durations are compiled.
+        if plan.workers:
+            jobs.append(_job_with_workers(type(policy), environment, plan.workers[label]))
+        else:
+            jobs += _jobs(type(policy), [environment], learners=learners)
+    return jobs
 
 
 def _jobs(
@@ -107,11 +108,6 @@ def _job_with_workers(
         f"{kind.__name__} with workers in {environment.__name__}",
         lambda: compiled_asynchronous_loop(kind.setting, side, other, workers.duration.draw),
     )
-
-
-def _with_base(kind: type[Policy]) -> type[Policy]:
-    """Return the class to compile: of a wrapper policy, the one for its default base."""
-    return with_default_base(kind) if issubclass(kind, WrapperPolicy) else kind
 
 
 def _is_complete(environment: type[Environment]) -> bool:

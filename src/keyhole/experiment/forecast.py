@@ -10,7 +10,7 @@ from importlib import resources
 from os import cpu_count
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache_files import cached_files
 from keyhole.play.cluster_jobs import measure_speed_on_cluster
-from keyhole.play.plan import Plan
 from keyhole.play.policy_simulation_job import SimulationJob
 from keyhole.play.progress import WorkItem
 from keyhole.play.thread_executor import make_simulators, measure_seconds_per_round
@@ -31,13 +30,8 @@ _SAMPLES: Final = 12
 _MOST_OF_A_KIND: Final = 4
 
 
-class Measure(Protocol):
-    """A function that returns seconds per round: see `keyhole.play.thread_executor`."""
-
-    def __call__(
-        self, plan: Plan, label: str, seconds: float, *, replications: int, threads: int
-    ) -> float:
-        """Simulate for so many seconds."""
+Measure = Callable[..., float]
+"""A function such as `keyhole.play.thread_executor.measure_seconds_per_round`."""
 
 
 @dataclass(frozen=True)
@@ -75,44 +69,6 @@ class Forecast:
     endless: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Unit:
-    """One run of a policy: to the horizon, or to one of several budgets."""
-
-    plan: Plan
-    label: str
-    replications: int
-    length: int
-    checkpoints: tuple[int, ...]
-
-    @property
-    def rounds(self) -> int:
-        """The rounds of all replications."""
-        return self.length * self.replications
-
-    @property
-    def size(self) -> float:
-        """The logarithm of length times arms, on which the speed within a kind may depend."""
-        setting = self.plan.problem.setting
-        arms = self.plan.problem.fact("arms") if "arms" in setting.facts else 1
-        return math.log(self.length) + math.log(arms)
-
-    @property
-    def kind(self) -> tuple[Any, ...]:
-        """The key of runs that share compiled code and have about the same speed."""
-        policy, workers = self.plan.policies[self.label], self.plan.workers.get(self.label)
-        how = (
-            (workers.number, workers.pending_mode(policy), repr(workers.duration))
-            if workers
-            else ()
-        )
-        return type(policy).__name__, self.plan.problem.environment.__qualname__, *how
-
-    def make_plan(self) -> Plan:
-        """Return a plan with this run only."""
-        return replace(self.plan, checkpoints=self.checkpoints)
-
-
 def forecast(
     spec: Spec,
     *,
@@ -137,32 +93,34 @@ def forecast(
     began, before = clock(), {path for path, _ in cached_files()}
     kinds = _kinds(jobs)
     # Workers of a cluster compile for themselves, before their clocks start.
-    for units in kinds if cluster is None else ():
+    for runs in kinds if cluster is None else ():
         # One run compiles the code that all runs of its kind share.
-        make_simulators(units[0].make_plan(), units[0].label)
+        make_simulators(runs[0].plan, runs[0].label)
     # Counted by new files: code that the cache had before costs the run nothing.
     compiled = len({path for path, _ in cached_files()} - before)
     compiling = clock() - began
-    chosen = [_choose_samples(units, _SAMPLES // len(kinds)) for units in kinds]
+    chosen = [_choose_samples(runs, _SAMPLES // len(kinds)) for runs in kinds]
     samples = sum(map(len, chosen))
     share = max(_LEAST_SPAN, span / samples)
     endless: dict[str, None] = {}
 
-    def speed(unit: _Unit) -> float:
-        policy = repr(unit.plan.policies[unit.label])
+    def speed(run: SimulationJob) -> float:
+        policy, count = repr(run.plan.policies[run.label]), run.replications
         # Each attempt to measure an endless round takes half a minute, so there is only one.
-        found = math.inf if policy in endless else _measure(unit, share, threads, measure)
-        if not math.isfinite(found):
+        if policy in endless:
+            return math.inf
+        seconds = measure(run.plan, run.label, share, replications=count, threads=threads)
+        if not math.isfinite(seconds):
             endless[policy] = None
-        return found
+        return seconds
 
-    seconds = sum(_estimate(units, some, speed) for units, some in zip(kinds, chosen, strict=True))
+    seconds = sum(_estimate(runs, some, speed) for runs, some in zip(kinds, chosen, strict=True))
     return Forecast(
         points=len(specs),
         runs=sum(len(spec.policy) for spec in specs),
         distinct=len(jobs),
         replications=sum(job.replications for job in jobs),
-        rounds=sum(job.rounds * job.replications for job in jobs),
+        rounds=sum(job.rounds_in_all for job in jobs),
         compiled=compiled,
         compiling=compiling if compiled else 0.0,
         threads=threads,
@@ -172,44 +130,56 @@ def forecast(
     )
 
 
-def _kinds(jobs: Sequence[SimulationJob]) -> list[list[_Unit]]:
-    """Return all runs grouped by kind, each group sorted by size."""
-    kinds: dict[tuple[Any, ...], list[_Unit]] = {}
+def _kinds(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
+    """Return all runs grouped by kind, each group sorted by size.
+
+    A run is to the horizon, or to one of several budgets. Those of a kind share compiled code, and
+    have about the same speed.
+    """
+    kinds: dict[tuple[Any, ...], list[SimulationJob]] = {}
     for job in jobs:
-        for _, checkpoints in job.plan.runs(job.plan.policies[job.label]):
-            unit = _Unit(job.plan, job.label, job.replications, checkpoints[-1], checkpoints)
-            kinds.setdefault(unit.kind, []).append(unit)
-    return [sorted(units, key=lambda unit: unit.size) for units in kinds.values()]
+        plan, policy = job.plan, job.plan.policies[job.label]
+        kind: list[Any] = [type(policy).__name__, plan.problem.environment.__qualname__]
+        if workers := plan.workers.get(job.label):
+            kind += [workers.number, workers.pending_mode(policy), repr(workers.duration)]
+        for _, checkpoints in plan.runs(policy):
+            run = SimulationJob(replace(plan, checkpoints=checkpoints), job.label, job.replications)
+            kinds.setdefault(tuple(kind), []).append(run)
+    return [sorted(runs, key=_size) for runs in kinds.values()]
 
 
-def _choose_samples(units: Sequence[_Unit], count: int) -> list[_Unit]:
+def _size(run: SimulationJob) -> float:
+    """Return the logarithm of rounds times arms, on which the speed within a kind may depend."""
+    problem = run.plan.problem
+    arms = problem.fact("arms") if "arms" in problem.setting.facts else 1
+    return math.log(run.rounds) + math.log(arms)
+
+
+def _choose_samples(runs: Sequence[SimulationJob], count: int) -> list[SimulationJob]:
     """Return evenly spaced runs with the largest, and with the smallest if there are several."""
     # The largest comes first, so that a single sample is of the run that takes longest.
-    count = min(max(1, count), _MOST_OF_A_KIND, len(units))
-    places = np.linspace(len(units) - 1, 0, count).round().astype(int)
-    return [units[place] for place in places]
-
-
-def _measure(unit: _Unit, share: float, threads: int, measure: Measure) -> float:
-    plan, replications = unit.make_plan(), unit.replications
-    return measure(plan, unit.label, share, replications=replications, threads=threads)
+    count = min(max(1, count), _MOST_OF_A_KIND, len(runs))
+    places = np.linspace(len(runs) - 1, 0, count).round().astype(int)
+    return [runs[place] for place in places]
 
 
 def _estimate(
-    units: Sequence[_Unit], chosen: Sequence[_Unit], speed: Callable[[_Unit], float]
+    runs: Sequence[SimulationJob],
+    chosen: Sequence[SimulationJob],
+    speed: Callable[[SimulationJob], float],
 ) -> float:
     """Return the seconds of all runs of a kind, given the seconds per round of chosen ones.
 
     Speeds are averaged over runs of the same size, and interpolated between sizes.
     """
-    found: dict[float, list[float]] = {}
-    for unit in chosen:
-        found.setdefault(unit.size, []).append(speed(unit))
-    sizes = sorted(found)
-    speeds = [sum(found[size]) / len(found[size]) for size in sizes]
-    rounds = np.array([unit.rounds for unit in units], float)
+    measured: dict[float, list[float]] = {}
+    for run in chosen:
+        measured.setdefault(_size(run), []).append(speed(run))
+    sizes = sorted(measured)
+    speeds = [sum(measured[size]) / len(measured[size]) for size in sizes]
+    rounds = np.array([run.rounds_in_all for run in runs], float)
     # Beyond the sampled sizes `interp` repeats the speed of the nearest one.
-    return float(rounds @ np.interp([unit.size for unit in units], sizes, speeds))
+    return float(rounds @ np.interp([*map(_size, runs)], sizes, speeds))
 
 
 _TIMES: Final = "round_times.toml"  # nanoseconds of a round, of each policy of Keyhole

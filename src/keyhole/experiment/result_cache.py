@@ -6,7 +6,7 @@ metrics of all of them.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,6 +32,7 @@ from keyhole.play.policy_simulation_job import (
     run_locally,
 )
 from keyhole.play.progress import Report, progress_report
+from keyhole.text_formatting import count_text
 
 _LABEL = "policy"  # in cached plans: experiments may give a policy different labels
 _KEY_CHARACTERS = 32
@@ -43,33 +44,31 @@ class ResultCache:
     def __init__(self, folder: Path, specs: Iterable[Spec]) -> None:
         self.folder = folder
         self._plans: dict[str, Plan] = {}  # by key, with the checkpoints of all experiments
-        self._rounds: dict[tuple[str, str], int] = {}  # of the first spec and label of each key
         self._replications: dict[str, int] = {}
+        # A policy that several specs share counts for the first of them: progress adds up to the
+        # rounds that are simulated.
+        self._first_users: dict[tuple[str, str], str] = {}
         self._filled: set[str] = set()
         self._spec_keys: dict[int, tuple[Spec, dict[str, str]]] = {}  # digests take a while
-        users: dict[str, tuple[str, str, int]] = {}
         for spec in specs:
             for label, key in self._keys(spec).items():
+                if key not in self._plans:
+                    self._first_users[spec.name, label] = key
                 plan = _plan_of(spec.plan, label)
                 self._plans[key] = _merge_plans(self._plans.get(key, plan), plan)
                 self._replications[key] = spec.replications
-                users.setdefault(key, (spec.name, label, spec.replications))
-        # A policy that several specs share counts for the first of them: progress adds up to the
-        # rounds that are simulated.
-        for key, (name, label, replications) in users.items():
-            plan = self._plans[key]
-            self._rounds[name, label] = plan.rounds(plan.policies[_LABEL]) * replications
 
     def all_jobs(self) -> list[SimulationJob]:
-        """Return the distinct jobs of all experiments, with all their replications remaining."""
-        return [
-            SimulationJob(self._plans[key], _LABEL, count, [range(count)])
-            for key, count in self._replications.items()
-        ]
+        """Return the distinct jobs of all experiments, none of whose replications remain."""
+        return [self._job(key) for key in self._plans]
+
+    def _job(self, key: str) -> SimulationJob:
+        return SimulationJob(self._plans[key], _LABEL, self._replications[key])
 
     def rounds(self, name: str, label: str) -> int:
         """Return the rounds of a policy in a spec, by name: 0 if an earlier spec simulates it."""
-        return self._rounds.get((name, label), 0)
+        key = self._first_users.get((name, label))
+        return 0 if key is None else self._job(key).rounds_in_all
 
     def fill(
         self,
@@ -86,25 +85,31 @@ class ResultCache:
             for label, key in self._keys(spec).items():
                 # Experiments that share a policy share its job; what was filled is not read again.
                 if key not in self._filled and key not in jobs:
-                    jobs[key] = label, self._missing_job(key, spec.replications)
+                    job = self._job(key)
+                    stored = [part for part, _ in read_blocks(self.folder, key, job)]
+                    job.remaining = missing_replications(stored, spec.replications)
+                    jobs[key] = label, job
         names = {job: key for key, (_, job) in jobs.items()}
+        total = sum(job.rounds_in_all for job in names)
 
         # Blocks are stored one by one: a run that is killed loses only those in progress.
-        def store(job: SimulationJob, block: ReplicationBlock, data: bytes) -> None:
-            write_block(self.folder, names[job], block, data)
-
-        def encode(job: SimulationJob, part: range, values: FloatArray) -> None:
+        def store(job: SimulationJob, part: range, values: FloatArray) -> None:
             block = job.block(part)
-            store(job, block, block.to_bytes(values))
+            write_block(self.folder, names[job], block, block.to_bytes(values))
+
+        # One experiment shows the progress of each policy; several show only their total.
+        def show(label: str, job: SimulationJob, _: str, played: int, rounds: int) -> None:
+            if report is not None and len(specs) == 1:
+                report(label, played, rounds)
+            elif report is not None:
+                later = sum(other.rounds_left for other in names if other is not job)
+                report(count_text(len(names), "run"), total - later - rounds + played, total)
 
         if cluster is not None:
             run_on_cluster(cluster, list(names), store, report)
         else:
-            # One experiment shows the progress of each policy; several show only their total.
-            total = report and len(specs) > 1 and _TotalProgress(report, names)
             for label, job in jobs.values():
-                own = partial(total, job) if total else report and partial(_relabel, report, label)
-                run_locally(job, encode, threads, own or None)
+                run_locally(job, store, threads, partial(show, label, job))
         self._filled |= jobs.keys()
 
     def values(self, spec: Spec) -> dict[str, FloatArray]:
@@ -115,28 +120,16 @@ class ResultCache:
         """Return the cache keys of an experiment's policies, by label."""
         # Specs are not hashable, so their ids are the keys. Each spec is stored beside its result:
         # while it lives, no other object gets its id.
-        known, keys = self._spec_keys.get(id(spec), (None, {}))
-        if known is not spec:
-            keys = {
-                label: _key(_plan_of(spec.plan, label), spec.replications)
-                for label in spec.plan.policies
-            }
+        if id(spec) not in self._spec_keys:
+            keys = {n: _key(_plan_of(spec.plan, n), spec.replications) for n in spec.plan.policies}
             self._spec_keys[id(spec)] = spec, keys
-        return keys
-
-    def _missing_job(self, key: str, replications: int) -> SimulationJob:
-        """Return the job of the replications of a policy that are not in the cache."""
-        job = SimulationJob(self._plans[key], _LABEL, replications, [])
-        job.remaining = missing_replications(
-            [part for part, _ in read_blocks(self.folder, key, job)], replications
-        )
-        return job
+        return self._spec_keys[id(spec)][1]
 
     def _read_values(self, spec: Spec, key: str) -> FloatArray:
         """Return a policy's values at the checkpoints and of the metrics of an experiment."""
         shared, plan = self._plans[key], spec.plan
-        job = SimulationJob(shared, _LABEL, spec.replications, [])
-        values = merge_blocks(read_blocks(self.folder, key, job), spec.replications)
+        stored = read_blocks(self.folder, key, self._job(key))
+        values = merge_blocks(stored, spec.replications)
         # Other experiments may have added checkpoints and metrics to the simulation.
         rows = [shared.checkpoints.index(t) for t in plan.checkpoints]
         # A policy that cannot stop was simulated without the metrics of those that can.
@@ -148,26 +141,6 @@ class ResultCache:
             else:
                 found[:, i] = values[rows, shared.metrics.index(name)]
         return found
-
-
-class _TotalProgress:
-    """Reports the progress of several jobs as that of one."""
-
-    def __init__(self, report: Report, jobs: Collection[SimulationJob]) -> None:
-        self._report = report
-        self._name = f"{len(jobs)} run{'s' if len(jobs) > 1 else ''}"
-        self._total = sum(job.rounds * job.replications for job in jobs)
-        self._done = {job: job.rounds * job.replications - job.rounds_left for job in jobs}
-
-    def __call__(self, job: SimulationJob, _label: str, played: int, _total: int) -> None:
-        """Report the rounds of all jobs, given those of one."""
-        self._done[job] = played
-        self._report(self._name, sum(self._done.values()), self._total)
-
-
-def _relabel(report: Report, label: str, _: str, played: int, total: int) -> None:
-    """Report the progress of a policy under the label that its experiment gives it."""
-    report(label, played, total)
 
 
 def _plan_of(plan: Plan, label: str) -> Plan:

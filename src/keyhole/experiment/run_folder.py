@@ -127,21 +127,15 @@ class RunFolder:
 
     def _best_by_point(self) -> tuple[list[str], list[list[str]]]:
         """Return head and rows of a table of the best policy at each point of a sweep."""
-        from keyhole.experiment.sweep_summary import short_names
+        from keyhole.experiment.sweep_summary import point_names
 
-        sweep, known = self.spec["sweep"], dict(SIMULATION_METRICS)
-        names = short_names(sweep)
-        places = {name: [*map(repr, values)] for name, values in sweep.items()}
-        points = [
-            {name: names[name][places[name].index(repr(value))] for name, value in p.values.items()}
-            for p in self.points
-        ]
+        known = dict(SIMULATION_METRICS)
         for point in self.points:
             setting = problem_at(self.spec, point.values)["setting"]
             known |= setting_registry.find_setting(setting).metrics
         path = self.folder / RESULTS[1]
         with reading_errors(path):
-            return sweep_table(path, points, known)
+            return sweep_table(path, list(point_names(self.spec["sweep"])), known)
 
 
 def as_json(content: Mapping[str, Any]) -> str:
@@ -189,14 +183,6 @@ def is_finished(folder: Path) -> bool:
         return False
 
 
-def write_table(path: Path, table: pa.Table) -> None:
-    """Write a Parquet file atomically."""
-    # First into memory: `write_atomically` takes the bytes of a whole file.
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    write_atomically(path, sink.getvalue().to_pybytes())
-
-
 def values_table(
     label: str, metrics: tuple[str, ...], checkpoints: tuple[int, ...], values: FloatArray
 ) -> pa.Table:
@@ -215,12 +201,6 @@ def values_table(
     for m, metric in enumerate(metrics):
         columns[metric] = np.ascontiguousarray(values[:, m, :]).ravel()
     return pa.table(columns)
-
-
-def table_to_array(table: pa.Table, metrics: tuple[str, ...], checkpoints: int) -> FloatArray:
-    """Return a table of `values_table` as an array (checkpoints, metrics, replications)."""
-    columns = [table.column(metric).to_numpy().reshape(checkpoints, -1) for metric in metrics]
-    return np.stack(columns, axis=1)
 
 
 def open_run(path: str | Path) -> RunFolder:
@@ -274,31 +254,28 @@ def _points(
     return tuple(found)
 
 
-def _read(folder: Path, table: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
-    """Return the curves of a table that `table` reads."""
-    with reading_errors(folder):
-        # No setting declares them: simulations add them to any setting's metrics.
-        known = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
-        return _curves(table(), known, arms or None)
-
-
-def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> Curves:
-    """Return the curves of a table of `values_table`.
+def _read(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
+    """Return the curves of a table of `values_table`, which `read` reads.
 
     Titles and units of metrics come from the setting as it is now; a metric that the setting no
     longer has is shown by its name.
     """
-    metrics = tuple(table.column_names[3:])
-    names = table.column("policy")
-    checkpoints = np.unique(table.column("round").to_numpy())
-    values = {
-        label: table_to_array(table.filter(pc.equal(names, label)), metrics, len(checkpoints))
-        for label in names.unique().to_pylist()
-    }
-    # No simulation writes such a value: the file was altered.
-    if not all(np.isfinite(array).all() for array in values.values()):
-        raise ValueError("a metric is not a finite number")
-    return Curves(checkpoints.tolist(), [_metric(m, known) for m in metrics], values, arms=arms)
+    with reading_errors(folder):
+        # No setting declares them: simulations add them to any setting's metrics.
+        known = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
+        table = read()
+        metrics, names = table.column_names[3:], table.column("policy")
+        checkpoints = np.unique(table.column("round").to_numpy())
+        values = {}
+        for label in names.unique().to_pylist():
+            own, shape = table.filter(pc.equal(names, label)), (len(checkpoints), -1)
+            columns = [own.column(metric).to_numpy().reshape(shape) for metric in metrics]
+            values[label] = np.stack(columns, axis=1)
+            # No simulation writes such a value: the file was altered.
+            if not np.isfinite(values[label]).all():
+                raise ValueError("a metric is not a finite number")
+        measured = [_metric(metric, known) for metric in metrics]
+        return Curves(checkpoints.tolist(), measured, values, arms=arms or None)
 
 
 def _metric(column: str, known: Mapping[str, Metric]) -> Metric:

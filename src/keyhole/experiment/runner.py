@@ -4,7 +4,7 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -21,8 +21,7 @@ from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import FORMAT, RESULTS, SPEC, VERSION, RunFolder
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, Sweep, points_file, values_schema
-from keyhole.experiment.sweep_points import Point
+from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, points_file, values_schema
 from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.policy_simulation_job import json_digest, plan_parts
@@ -101,7 +100,8 @@ def run(
                 print_step("writing tables")
             # Results are written before `finished` into run.json, and blocks are removed last: a
             # run that is killed in between has all blocks, and writes the same tables again.
-            provenance |= _finish(folder, spec, cache)
+            groups = _write_tables(folder, spec, cache)
+            provenance |= {"groups": groups} if spec.sweep else {}
             checksums = {name: run_folder.file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
             run_folder.write_provenance(folder, provenance | {"finished": _now()})
@@ -223,17 +223,8 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
     }
 
 
-def _finish(folder: Path, spec: Spec, cache: ResultCache) -> dict[str, Any]:
-    """Write the results; return the entries that a sweep adds to the provenance."""
-    if spec.sweep is not None:
-        return {"groups": _write_sweep_tables(folder, spec.sweep, spec.points, cache)}
-    for name, table in zip(RESULTS, _tables(spec, cache), strict=True):
-        run_folder.write_table(folder / name, table)
-    return {}
-
-
 def _tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
-    """Return the tables of the files `RESULTS` for a spec without a sweep."""
+    """Return the tables of a point for the files `RESULTS`."""
     plan, values = spec.plan, cache.values(spec)
     tables = [
         run_folder.values_table(label, plan.metrics, plan.checkpoints, array)
@@ -242,18 +233,16 @@ def _tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
     return pa.concat_tables(tables), plan.make_curves(values).to_arrow()
 
 
-def _write_sweep_tables(
-    folder: Path, sweep: Sweep, points: Sequence[Point], cache: ResultCache
-) -> list[int]:
-    """Write the tables of a sweep, point by point; return the number of row groups of each."""
-    metrics = dict.fromkeys(name for point in points for name in point.spec.plan.metrics)
-    counts = []
+def _write_tables(folder: Path, spec: Spec, cache: ResultCache) -> list[int]:
+    """Write the results of each point; return the number of row groups of each."""
+    metrics = dict.fromkeys(name for point in spec.points for name in point.spec.plan.metrics)
+    sweep, counts = spec.sweep or {}, list[int]()
     with (
         points_file(folder / RESULTS[0], sweep, values_schema(metrics)) as write_values,
         points_file(folder / RESULTS[1], sweep, CURVES_SCHEMA) as write_curves,
     ):
         # Point by point, since the values of a whole sweep may not fit into memory.
-        for point in points:
+        for point in spec.points:
             values, curves = _tables(point.spec, cache)
             counts.append(write_values(point.values, values))
             write_curves(point.values, curves)

@@ -250,27 +250,19 @@ class Spec(BaseModel):
             workers=self._workers(policies),
         )
 
-    def _workers(self, labels: Iterable[str]) -> dict[str, SimulatedWorkers] | None:
-        """Return the simulated workers of each policy; None if no decision takes time."""
-        common = {name: getattr(self, name) for name in WORKER_ENTRIES}
-        own = [
-            {name: entry.get(name, common[name]) for name in WORKER_ENTRIES}
-            for entry in self.policy
-        ]
-        found = {}
-        for i, (label, work) in enumerate(zip(labels, own, strict=True)):
+    def _workers(self, labels: Iterable[str]) -> dict[str, SimulatedWorkers]:
+        """Return the simulated workers of each policy."""
+        workers = {}
+        for i, (label, entry) in enumerate(zip(labels, self.policy, strict=True)):
+            own = {name: entry[name] for name in WORKER_ENTRIES if name in entry}
             try:
-                found[label] = make_workers(work)
+                workers[label] = make_workers(
+                    {name: own.get(name, getattr(self, name)) for name in WORKER_ENTRIES}
+                )
             except (TypeError, ValueError) as error:
                 # An error in an entry that all policies share must not be blamed on one of them.
-                where = (
-                    f"policy[{i}]."
-                    if any(name in self.policy[i] for name in WORKER_ENTRIES)
-                    else ""
-                )
-                raise ValueError(f"{where}{error}") from error
-        idle = all(work["workers"] == 1 and work["duration"] is None for work in own)
-        return None if idle else found
+                raise ValueError(f"{f'policy[{i}].' if own else ''}{error}") from error
+        return workers
 
     def _make_problem_and_policies(self) -> tuple[Problem, dict[str, Policy]]:
         errors: list[Exception] = []

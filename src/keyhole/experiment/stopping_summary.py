@@ -12,7 +12,7 @@ import numpy as np
 from keyhole.contract.policy import Guarantee
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.sweep_summary import Summaries, Summary
+from keyhole.experiment.sweep_summary import Summaries
 from keyhole.pages.page import Table
 from keyhole.results.curves import Curves
 
@@ -45,17 +45,8 @@ def stopping_table(curves: Curves, guarantees: Mapping[str, Guarantee]) -> Table
     head = ["policy", "rounds used", *_SHARES, "runs not done", "error", "guarantee"]
     rows = []
     for label, guarantee in guarantees.items():
-        unfinished, quantiles = _unfinished(curves, label), _quantiles(curves, label)
-        rows.append(
-            [
-                label,
-                curves.estimates(label, "rounds_used")[-1].plus_minus(),
-                *(f"{value:,.0f}" for value in quantiles.values()),
-                f"{unfinished:,} of {curves.replications:,}",
-                curves.estimates(label, guarantee.metric)[-1].plus_minus(),
-                guarantee.text,
-            ]
-        )
+        used, quantiles, left, error = _cells(curves, label, guarantee)
+        rows.append([label, used, *quantiles.values(), left, error, guarantee.text])
     rounds = curves.checkpoints[-1]
     note = f"Rounds until every arm was settled, at most {rounds:,}; the error that is guaranteed."
     return Table(note, head, rows)
@@ -71,7 +62,7 @@ def sweep_stopping_table(run: RunFolder, summaries: Summaries) -> Table | None:
         [
             *point.names.values(),
             label,
-            *(_last_mean(point, label, m) for m in ("rounds_used", "unfinished", guarantee.metric)),
+            *(point.last_text(label, m) for m in ("rounds_used", "unfinished", guarantee.metric)),
             guarantee.text,
         ]
         for point, guarantees in zip(summaries.points, _guarantees_by_point(run), strict=False)
@@ -82,30 +73,27 @@ def sweep_stopping_table(run: RunFolder, summaries: Summaries) -> Table | None:
     return Table(note, head, rows) if rows else None
 
 
-def _last_mean(point: Summary, label: str, metric: str) -> str:
-    mean = point.last(label, metric)
-    return "" if mean is None else mean.plus_minus()
-
-
 def stopping_lines(curves: Curves, guarantees: Mapping[str, Guarantee]) -> list[str]:
     """Return the same as lines of text for a terminal."""
     lines = []
     for label, guarantee in guarantees.items():
-        used = curves.estimates(label, "rounds_used")[-1].plus_minus()
-        listed = ", ".join(f"{name} {n:,.0f}" for name, n in _quantiles(curves, label).items())
-        error = curves.estimates(label, guarantee.metric)[-1].plus_minus()
-        left = f"{_unfinished(curves, label):,} of {curves.replications:,} runs not done"
+        used, quantiles, left, error = _cells(curves, label, guarantee)
+        listed = ", ".join(f"{name} {rounds}" for name, rounds in quantiles.items())
         lines += [
-            f"{label} used {used} rounds ({listed}), {left}",
+            f"{label} used {used} rounds ({listed}), {left} runs not done",
             f"  {guarantee.text}; found {error}",
         ]
     return lines
 
 
-def _quantiles(curves: Curves, label: str) -> dict[str, float]:
-    used = curves.values(label, "rounds_used")[-1]
-    return {name: float(np.quantile(used, share)) for name, share in _SHARES.items()}
-
-
-def _unfinished(curves: Curves, label: str) -> int:
-    return int(curves.values(label, "unfinished")[-1].sum())
+def _cells(
+    curves: Curves, label: str, guarantee: Guarantee
+) -> tuple[str, dict[str, str], str, str]:
+    """Return the mean and quantiles of the rounds used, how many runs are not done, the error."""
+    used, left = (curves.values(label, name)[-1] for name in ("rounds_used", "unfinished"))
+    return (
+        curves.estimates(label, "rounds_used")[-1].plus_minus(),
+        {name: f"{np.quantile(used, share):,.0f}" for name, share in _SHARES.items()},
+        f"{int(left.sum()):,} of {curves.replications:,}",
+        curves.estimates(label, guarantee.metric)[-1].plus_minus(),
+    )

@@ -1,17 +1,19 @@
 """Charts of a sweep (an experiment that varies entries): the best policies, and metrics."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
+
+import numpy as np
 
 from keyhole.experiment.run_summary import Leaders
 from keyhole.experiment.sweep_summary import (
     MOST_PANELS,
     Summaries,
     Summary,
+    are_numbers,
     format_point_title,
-    is_number,
     points_to_compare,
     short_names,
     spread_evenly,
@@ -38,16 +40,16 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     # The entry that varies fastest has a column for each value, if these are few.
     values = {one.names[entries[-1]] for one in leaders}
     across = entries[-1] if len(values) <= _MOST_COLUMNS else ""
-    columns = list(dict.fromkeys(_column_name(one, across, summaries) for one in leaders))
-    every = list(dict.fromkeys(_row_name(one, across, summaries) for one in leaders))
+    tiles: dict[str, dict[str, Tile]] = {}
+    for one in leaders:
+        beside = {name: text for name, text in one.names.items() if name != across}
+        column = {across: one.names[across]} if across else {}
+        row = tiles.setdefault(format_point_title(beside, summaries.sweep), {})
+        tile = Tile(text=one.text, label=one.best or "", note=_describe_means(one))
+        row[format_point_title(column, summaries.sweep) or "best"] = tile
+    every, columns = [*tiles], list(dict.fromkeys(name for row in tiles.values() for name in row))
     rows = spread_evenly(every, _MOST_TILES // len(columns))
-    cells = {
-        (row, _column_name(one, across, summaries)): Tile(
-            text=one.text, label=one.best or "", note=_describe_means(one)
-        )
-        for one in leaders
-        if (row := _row_name(one, across, summaries)) in set(rows)
-    }
+    cells = {(name, column): tile for name in rows for column, tile in tiles[name].items()}
     caption = f"Best policy and its {metric.title} in the end, with 95 % intervals."
     if len(rows) < len(every):
         caption += f" {len(rows):,} of {len(every):,} rows, evenly spread over all."
@@ -60,17 +62,6 @@ def _describe_means(leaders: Leaders) -> str:
         return f"{leaders.mean}"
     label, mean = leaders.rival
     return f"{leaders.mean}; next {label} {mean}"
-
-
-def _row_name(leaders: Leaders, across: str, summaries: Summaries) -> str:
-    others = {name: text for name, text in leaders.names.items() if name != across}
-    return format_point_title(others, summaries.sweep)
-
-
-def _column_name(leaders: Leaders, across: str, summaries: Summaries) -> str:
-    if not across:
-        return "best"
-    return format_point_title({across: leaders.names[across]}, summaries.sweep)
 
 
 def charts_by_parameter(
@@ -89,9 +80,9 @@ def charts_by_parameter(
         line = lines.setdefault(format_point_title(others, summaries.sweep), [])
         line += [(places[id(point)], point) for point in points]
     known = summaries.metrics[metric]
-    axis = Axis(
-        title=_entry_title(summaries.sweep, entry), scale=_parameter_scale(summaries.sweep[entry])
-    )
+    values = summaries.sweep[entry]
+    title = entry if are_numbers(values) else f"{entry}, by its position"
+    axis = Axis(title=title, scale=_parameter_scale(values))
     charts = [
         LineChart(
             id=f"{anchor}-{number}",
@@ -115,17 +106,13 @@ def _point_places(summaries: Summaries, name: str) -> list[float]:
     values = summaries.sweep[name]
     names = short_names(summaries.sweep)[name]
     places = [names.index(point.names[name]) for point in summaries.points]
-    return [values[p] if all(map(is_number, values)) else p + 1 for p in places]
-
-
-def _entry_title(sweep: Mapping[str, Sequence[Any]], entry: str) -> str:
-    return entry if all(map(is_number, sweep[entry])) else f"{entry}, by its position"
+    return [values[p] if are_numbers(values) else p + 1 for p in places]
 
 
 def _curves_by_parameter(
     summaries: Summaries, line: Sequence[tuple[float, Summary]], metric: str, entry: str
 ) -> list[Curve]:
-    is_numeric = all(map(is_number, summaries.sweep[entry]))
+    is_numeric = are_numbers(summaries.sweep[entry])
     curves = []
     for label in summaries.labels:
         # Points at the same x differ in other policies only, and have the same mean of this one.
@@ -147,8 +134,8 @@ def _curves_by_parameter(
 
 def _parameter_scale(values: Sequence[Any]) -> Scale:
     """Return the scale of the axis of a varied entry."""
-    numbers = all(map(is_number, values))
-    return "log" if numbers and 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
+    is_wide = are_numbers(values) and 0 < min(values) * _LOG_RATIO <= max(values)
+    return "log" if is_wide else "linear"
 
 
 def _has_positive_mean(line: Sequence[tuple[float, Summary]], metric: str) -> bool:
@@ -214,25 +201,21 @@ def _arrange(
         caption += f" {len(charts)} of {count:,} panels, evenly spread over all."
     # Those whose means have no logarithm differ from the others in the meaning of their axis.
     axes = [(chart.y.title, chart.y.scale) for chart in charts]
-    usual = [axis == max(axes, key=axes.count) for axis in axes]
-    if shares_low:  # what reaches below the axis ends at the same place in all panels
-        pairs = zip(charts, usual, strict=True)
-        lows = [chart.y.low for chart, is_usual in pairs if is_usual and chart.y.low is not None]
-        charts = [
-            replace(chart, y=replace(chart.y, low=min(lows, default=None))) if is_usual else chart
-            for chart, is_usual in zip(charts, usual, strict=True)
-        ]
+    usual = [i for i, axis in enumerate(axes) if axis == max(axes, key=axes.count)]
     ranges = [_range(chart, begins_at_zero=begins_at_zero) for chart in charts]
     if len(charts) == 1:
         only = replace(charts[0].y, low=ranges[0][0]) if begins_at_zero else charts[0].y
         return replace(charts[0], y=only, caption=caption, height=_LARGE)
-    compared = [ends for ends, is_usual in zip(ranges, usual, strict=True) if is_usual]
-    shared = min(low for low, _ in compared), max(high for _, high in compared)
-    heights = [high - low for low, high in compared if high > low]
-    if shared[1] - shared[0] <= _SHARED_RATIO * min(heights, default=0.0):
-        ranges = [
-            shared if is_usual else ends for ends, is_usual in zip(ranges, usual, strict=True)
-        ]
+    lows = [low for i in usual if (low := charts[i].y.low) is not None]
+    if shares_low and lows:  # what reaches below the axis ends at the same place in all panels
+        for i in usual:
+            ranges[i] = min(lows), ranges[i][1]
+    ends = np.array([ranges[i] for i in usual])
+    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    heights = [height for height in ends[:, 1] - ends[:, 0] if height > 0]
+    if high - low <= _SHARED_RATIO * min(heights, default=0.0):
+        for i in usual:
+            ranges[i] = low, high
     if len(set(ranges)) > 1:
         caption += " Panels differ in their vertical axes."
     drawn = [

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import product
@@ -207,7 +208,7 @@ def point_error_context(values: Table) -> Iterator[None]:
 
 def _apply(table: Table, values: Table, folder: Path) -> Table:
     """Return a spec table with the values of a point; general names are set before special ones."""
-    result = cast(Table, _copy(table))
+    result = deepcopy(table)
     written: dict[EntryPath, str] = {}
     # Policies come after the problem: which parameters a policy has depends on its setting.
     for name in sorted(values, key=_order):
@@ -297,7 +298,7 @@ def _set(table: Any, steps: EntryPath, value: Any) -> None:
             path += f".{step}" if path else step
         if place == len(steps) - 1:
             # Copied: another name may set an entry of it, which other points must not see.
-            table[step] = _copy(value)
+            table[step] = deepcopy(value)
         # A missing table is not made, since it would lack its other entries.
         elif isinstance(step, str) and step not in table:
             raise ValueError(f"{path} must be given if an entry of it is varied")
@@ -340,12 +341,6 @@ def _policy(spec: Table, place: int, *, folder: Path) -> Policy | None:
 def _words(policy: Policy) -> list[str]:
     items = [(item.name, getattr(policy, item.name)) for item in fields(cast(Any, policy))]
     return [f"{name}={repr(value).removesuffix('.0')}" for name, value in items]
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _copy(entry) for name, entry in value.items()}
-    return [_copy(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _key(value: Any) -> Any:

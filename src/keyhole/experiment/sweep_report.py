@@ -1,7 +1,6 @@
 """The report of a sweep (an experiment that varies spec entries): plots, and tables of metrics."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,11 +13,8 @@ from keyhole.experiment.sweep_charts import (
     charts_by_round,
     fit_page,
 )
-from keyhole.experiment.sweep_points import count_points, value_to_toml
-from keyhole.experiment.sweep_summary import (
-    MOST_PANELS,
-    Summaries,
-)
+from keyhole.experiment.sweep_points import count_points, parse_path, value_to_toml
+from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
 from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
 from keyhole.results.curve_chart import arms_divisor, cell_note, count_nonpositive
@@ -27,7 +23,6 @@ from keyhole.text_formatting import capitalize, count_text
 _SHORT: Final = 60  # letters of a value that is shown beside its name
 _MOST_ROWS: Final = 200
 _LEAST_VALUES: Final = 3  # of an entry that metrics are drawn against
-_WHOLE_POLICY: Final = re.compile(r"policy\[\d+\]")
 
 
 def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
@@ -106,11 +101,11 @@ def _show_value(short: str, value: Any) -> str:
 
 def _show_entry(name: str, spec: Mapping[str, Any]) -> str:
     """Return the name of a varied entry, with the policy of ``policy[0].alpha``."""
-    place, dot, _ = name.partition(".")
-    if not (dot and _WHOLE_POLICY.fullmatch(place)):
-        return name
-    policy = spec["policy"][int(place[len("policy[") : -1])]
-    return f"{name} ({policy.get('label') or policy['name']})"
+    match parse_path(name):
+        case "policy", int(number), _, *_:
+            policy = spec["policy"][number]
+            return f"{name} ({policy.get('label') or policy['name']})"
+    return name
 
 
 def _legend(summaries: Summaries) -> list[Section]:
@@ -129,9 +124,9 @@ def _few(words: Sequence[str]) -> list[str]:
 
 
 def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str) -> Section:
-    metric_title = summaries.metrics[metric].title
+    known = summaries.metrics[metric]
     axes: dict[str, Any] = run.spec.get("figure", {})
-    title = f"{run.spec.get('title') or run.spec['name']}: {metric_title}"
+    title = f"{run.spec.get('title') or run.spec['name']}: {known.title}"
     blocks: list[PageBlock] = []
     for number, name in enumerate(_drawn_entries(summaries.sweep), 1):
         path = run.folder / f"{file}-against-{number}"
@@ -149,10 +144,17 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
             caption += " Means that are not above 0 are left out: they have no logarithm."
         chart = charts_by_round(summaries, metric, anchor=f"chart-{file}", **axes, caption=caption)
         blocks.append(fit_page(write_chart(chart, run.folder / file, title=title)))
-    blocks.append(_table(summaries, metric))
-    if summaries.metrics[metric].drawn != "share":  # of which the worst run says nothing
-        blocks.append(_tail_table(summaries, metric))
-    return Section(file, capitalize(metric_title), blocks)
+    note = f"{cell_note(known)}, at the last checkpoint"
+    blocks.append(_table(summaries, note, "curves.parquet", lambda p, n: p.last_text(n, metric)))
+    if known.drawn != "share":  # of which the worst run says nothing
+        note = f"{known.title}: 90 % quantile and worst run, at the last checkpoint"
+        blocks.append(
+            _table(
+                summaries, note, "values.parquet",
+                lambda point, label: str(point.tails.get(label, {}).get(metric, "")),
+            )
+        )  # fmt: skip
+    return Section(file, capitalize(known.title), blocks)
 
 
 def _drawn_entries(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
@@ -162,34 +164,18 @@ def _drawn_entries(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
         name
         for name, values in sweep.items()
         if len(values) >= _LEAST_VALUES
-        and (all(map(sweep_summary.is_number, values)) or (many and len(values) > MOST_PANELS))
+        and (sweep_summary.are_numbers(values) or (many and len(values) > MOST_PANELS))
     ]
 
 
-def _table(summaries: Summaries, metric: str) -> Table:
-    rows = []
-    for point in summaries.points[:_MOST_ROWS]:
-        found = [point.last(label, metric) for label in summaries.labels]
-        cells = ["" if mean is None else mean.plus_minus() for mean in found]
-        rows.append([*point.names.values(), *cells])
-    note = f"{cell_note(summaries.metrics[metric])}, at the last checkpoint"
-    note += _count_rows_left_out(summaries, "curves.parquet")
+def _table(
+    summaries: Summaries, note: str, file: str, cell: Callable[[Summary, str], str]
+) -> Table:
+    """Return a table with a row for each point, as far as it shows them; the file has all."""
+    rows = [
+        [*point.names.values(), *(cell(point, label) for label in summaries.labels)]
+        for point in summaries.points[:_MOST_ROWS]
+    ]
+    if len(summaries.points) > _MOST_ROWS:
+        note += f"; the first {_MOST_ROWS} of {len(summaries.points):,} points, {file} has all"
     return Table(f"{note}.", [*summaries.sweep, *summaries.labels], rows)
-
-
-def _tail_table(summaries: Summaries, metric: str) -> Table:
-    """Return the table of the bad runs at each point."""
-    rows = []
-    for point in summaries.points[:_MOST_ROWS]:
-        found = [point.tails.get(label, {}).get(metric) for label in summaries.labels]
-        rows.append([*point.names.values(), *("" if one is None else str(one) for one in found)])
-    note = f"{summaries.metrics[metric].title}: 90 % quantile and worst run, at the last checkpoint"
-    note += _count_rows_left_out(summaries, "values.parquet")
-    return Table(f"{note}.", [*summaries.sweep, *summaries.labels], rows)
-
-
-def _count_rows_left_out(summaries: Summaries, file: str) -> str:
-    """Return how many points a table shows, and the file that has all of them."""
-    if len(summaries.points) <= _MOST_ROWS:
-        return ""
-    return f"; the first {_MOST_ROWS} of {len(summaries.points):,} points, {file} has all"

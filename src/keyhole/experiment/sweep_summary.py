@@ -2,17 +2,16 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from keyhole.contract.state_arrays import FloatArray
-from keyhole.experiment.run_folder import LoadedResult, RunFolder
+from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.run_summary import Leaders, describe_overlaps, find_leaders
-from keyhole.experiment.sweep_points import value_to_toml
+from keyhole.experiment.sweep_points import point_values, value_to_toml
 from keyhole.metric import Metric
 from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curves import Curves
@@ -56,14 +55,15 @@ class Summary:
         """Return the mean with its interval by checkpoint."""
         return self.found[policy][metric]
 
-    def mean(self, policy: str, metric: str) -> FloatArray:
-        """Return the mean by checkpoint."""
-        return np.array([number.value for number in self.estimates(policy, metric)])
-
     def last(self, policy: str, metric: str) -> Estimate | None:
         """Return the mean at the last checkpoint, if the point has the policy and metric."""
         found = self.found.get(policy, {}).get(metric)
         return found[-1] if found else None
+
+    def last_text(self, policy: str, metric: str) -> str:
+        """Return the same for a table; empty if the point lacks the policy or metric."""
+        mean = self.last(policy, metric)
+        return "" if mean is None else mean.plus_minus()
 
 
 @dataclass(frozen=True)
@@ -84,27 +84,22 @@ class Summaries:
     def of(cls, run: RunFolder) -> "Summaries":
         """Summarise a run point by point, since all results may not fit into memory."""
         sweep = run.spec["sweep"]
-        names = short_names(sweep)
-        places = {name: [*map(repr, values)] for name, values in sweep.items()}
-
-        def summarise(point: LoadedResult, *, whole: bool) -> Summary:
-            own = {
-                name: names[name][places[name].index(repr(value))]
-                for name, value in point.values.items()
-            }
-            return _summary(own, point.curves, whole=whole)
-
-        points = [summarise(point, whole=False) for point in run.points]
+        names = list(point_names(sweep))
+        points = [
+            _summary(own, point.curves, whole=False)
+            for own, point in zip(names, run.points, strict=True)
+        ]
         labels = dict.fromkeys(label for point in points for label in point.labels)
         metrics = {name: metric for point in points for name, metric in point.known.items()}
         # Panels need the curves of some points, which are read again: those of all may not fit into
         # memory.
         loaded = {id(point): one for point, one in zip(points, run.points, strict=True)}
+
+        def load_again(point: Summary) -> Summary:
+            return _summary(point.names, loaded[id(point)].curves, whole=True)
+
         panels = [
-            _join(
-                [summarise(loaded[id(point)], whole=True) for point in _first_of_labels(part)],
-                beside,
-            )
+            _join([*map(load_again, _first_of_labels(part))], beside)
             for beside, part in spread_evenly(points_to_compare(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
@@ -171,9 +166,9 @@ def spread_evenly(things: Sequence[T], most: int) -> list[T]:
     return [things[place] for place in places]
 
 
-def is_number(value: Any) -> bool:
-    """Return whether a value of a sweep can stand on a numeric axis."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def are_numbers(values: Sequence[Any]) -> bool:
+    """Return whether the values of a varied entry can stand on a numeric axis."""
+    return {type(value) for value in values} <= {int, float}
 
 
 def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
@@ -187,6 +182,11 @@ def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
     {'policy[0]': ['LSA', 'APT(epsilon=0.1)']}
     """
     return {name: _names(name.rpartition(".")[2], values) for name, values in sweep.items()}
+
+
+def point_names(sweep: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, str]]:
+    """Yield the short names of the values of each point, in the order of the points."""
+    return point_values(short_names(sweep))
 
 
 def format_point_title(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
@@ -356,7 +356,7 @@ def _describe_points(
             # The short name of the entry: it is made only together with a value, here an empty one.
             short = format_point_title({name: ""}, summaries.sweep).removesuffix(" = ")
             values = [one.names[name] for one in found]
-            if all(is_number(value) for value in summaries.sweep[name]):
+            if are_numbers(summaries.sweep[name]):
                 return f"for {short} = {join_words(values)}"
             return f"for {join_words(values)}"
         return f"for {'; '.join(format_point_title(one.names, summaries.sweep) for one in found)}"

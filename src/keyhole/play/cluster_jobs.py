@@ -8,7 +8,7 @@ import socket
 import sys
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cache, lru_cache
 from importlib.metadata import version
@@ -22,13 +22,14 @@ from keyhole.clusters.cluster import check_versions, make_wanted_check
 from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
-from keyhole.play.policy_simulation_job import ReplicationBlock, SimulationJob, plan_digest
+from keyhole.play.policy_simulation_job import SimulationJob, StoreValues, plan_digest
 from keyhole.play.progress import Report
 from keyhole.play.thread_executor import (
     make_simulators,
     measure_seconds_per_round,
     simulate_replications,
 )
+from keyhole.text_formatting import count_text
 
 # A block is what a killed worker loses; a task costs the scheduler some milliseconds (measured:
 # docs/clusters.md). Ten seconds keep a scheduler of Dask busy from some 2,000 workers on.
@@ -39,9 +40,6 @@ _TASKS_PER_SLOT: Final = 2  # submitted for each task that can run at once
 _POLL_SECONDS: Final = 0.5
 _TIMEOUT: Final = 10.0
 _SHOWN_CHARACTERS: Final = 12  # of a digest that users compare by eye
-
-StoreBytes = Callable[[SimulationJob, ReplicationBlock, bytes], None]
-"""Called with each block that has been simulated and its content."""
 
 _plans_lock: Final = Lock()
 
@@ -58,7 +56,10 @@ def package_versions() -> Mapping[str, str]:
 
 
 def run_on_cluster(
-    cluster: Cluster, jobs: Sequence[SimulationJob], store: StoreBytes, report: Report | None = None
+    cluster: Cluster,
+    jobs: Sequence[SimulationJob],
+    store: StoreValues,
+    report: Report | None = None,
 ) -> None:
     """Simulate the remaining replications of all jobs on a cluster, in the order of the jobs.
 
@@ -69,15 +70,15 @@ def run_on_cluster(
     ValueError, RuntimeError and others
         The error of a worker, with the message of a run on this machine.
     """
-    label = f"{len(jobs)} {'run' if len(jobs) == 1 else 'runs'} on {cluster.name}"
-    total = sum(job.rounds * job.replications for job in jobs)
+    label = f"{count_text(len(jobs), 'run')} on {cluster.name}"
+    total = sum(job.rounds_in_all for job in jobs)
     done = total - sum(job.rounds_left for job in jobs)
     dispatcher = _Dispatcher(cluster, jobs)
     try:
         while dispatcher.submit_tasks():
             for job, part, data in dispatcher.collect_results():
                 done += job.rounds * len(part)
-                store(job, job.block(part), data)
+                store(job, part, job.block(part).read(data))
                 if report is not None:
                     report(label, done, total)
     finally:
@@ -109,14 +110,10 @@ class _Dispatcher:
         # Each job begins with one small block, which measures its speed. Further blocks of a job
         # wait for that.
         while (self._new or self._measured) and len(self._submitted) < _TASKS_PER_SLOT * capacity:
-            if not self._measured:
-                job = self._new.popleft()
-                part = job.next_block(_BLOCK_SECONDS)
-            else:
-                job = self._measured[0]
-                part = job.next_block(self._block_seconds(capacity))
-                if not job.remaining:
-                    self._measured.popleft()
+            job = self._measured.popleft() if self._measured else self._new.popleft()
+            part = job.next_block(self._block_seconds(capacity))
+            if job.measured and job.remaining:
+                self._measured.appendleft(job)
             self._rounds_left -= job.rounds * len(part)
             checks = self._share(job), self._versions, job.digest
             task = self._cluster.submit(run_task, *checks, job.label, part)
@@ -189,8 +186,7 @@ def run_task(
     began = monotonic()
     values = simulate_replications(plan, label, part, threads=1, report=stop_if_unwanted)
     seconds = monotonic() - began
-    job = SimulationJob(plan, label, len(part), [])
-    return job.block(part).to_bytes(values), seconds
+    return SimulationJob(plan, label, len(part)).block(part).to_bytes(values), seconds
 
 
 def warm_up_workers(cluster: Cluster) -> int:

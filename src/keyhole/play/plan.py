@@ -95,6 +95,11 @@ class SimulatedWorkers:
         if self.pending is not None:
             check_choice("pending", self.pending, PENDING_MODES)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no decision takes time: then they need not be simulated."""
+        return self.number == 1 and self.duration is _ONE
+
     def check(self, policy: Policy, problem: Problem) -> None:
         """Refuse a setting in which time counts in rounds, and a mode that the policy lacks."""
         if problem.setting.by_round:
@@ -122,6 +127,9 @@ class SimulatedWorkers:
     def pending_mode(self, policy: Policy) -> str:
         """Return how a policy treats pending decisions."""
         return self.pending or policy.pending[0]
+
+
+_NO_WORKERS: Final = SimulatedWorkers()
 
 
 def check_checkpoints(
@@ -244,7 +252,7 @@ class Plan:
         checked: bool = False,
         interpreted: bool | None = None,
         interpret_uncompiled: bool = False,
-        workers: SimulatedWorkers | Mapping[str, SimulatedWorkers] | None = None,
+        workers: SimulatedWorkers | Mapping[str, SimulatedWorkers] = _NO_WORKERS,
     ) -> "Plan":
         """Check the arguments of `simulate`, before anything is compiled or run."""
         if not isinstance(problem, Problem):
@@ -254,6 +262,8 @@ class Plan:
         interpreted = is_interpretation_requested() if interpreted is None else interpreted
         policies, horizon = label_policies(policies), check_integer("horizon", horizon, COUNT)
         first = problem.fact("arms") if problem.setting.budgeted else 1
+        if isinstance(workers, SimulatedWorkers):
+            workers = dict.fromkeys(policies, workers)
         plan = cls(
             problem,
             policies,
@@ -265,9 +275,7 @@ class Plan:
             bool(interpreted),
             # Only where neither way was asked for.
             interpret_uncompiled and interpreted is None,
-            dict.fromkeys(policies, workers)
-            if isinstance(workers, SimulatedWorkers)
-            else workers or {},
+            {} if all(one.is_idle for one in workers.values()) else workers,
         )
         plan._check_length()
         check_distinct("the metrics", [m.name for m in plan.measured if not m.per_arm])

@@ -1,7 +1,7 @@
 """Simulation jobs: the work of simulating one policy, split into blocks of about equal duration.
 
-A block is encoded for files and networks as an Arrow stream with a column for each metric and a row
-for each replication at each checkpoint. Its metadata have the digest of the plan and a checksum: a
+A block is encoded for files and networks as a line of JSON, which has the digest of the plan and a
+checksum, and the values as little-endian floats of 8 bytes by checkpoint, metric and replication: a
 block that differs in a single bit is discarded. The digest is of all that determines the results of
 a simulation: code, parameters, seed. Results that were saved under the same digest need not be
 simulated again.
@@ -9,6 +9,7 @@ simulated again.
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,14 +25,14 @@ from keyhole.contract.compiled_class import compiled_environment, compiled_polic
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES
-from keyhole.extras import require_extra
 from keyhole.kernels.fingerprint import fingerprint
 from keyhole.kernels.package_digest import code_digest, math_library_digest
 from keyhole.play.plan import Plan, SimulatedWorkers
 from keyhole.play.progress import Report
 from keyhole.play.thread_executor import FIRST_ROUNDS, simulate_replications
 
-_FORMAT: Final = b"keyhole-block"
+_FORMAT: Final = "keyhole-block"
+_DTYPE: Final = np.dtype("<f8")
 _BLOCK_SECONDS: Final = 2.0
 """Duration of a block on this machine: the work that a killed run loses."""
 _MOST_VALUES: Final = 2**22
@@ -66,19 +67,10 @@ class ReplicationBlock:
 
     def to_bytes(self, values: FloatArray) -> bytes:
         """Encode values of the block's shape."""
-        require_extra("files", "a block of results")
-        import pyarrow as pa
-
-        columns = [np.ascontiguousarray(values[:, m]).ravel() for m in range(len(self.metrics))]
-        checksum = hashlib.sha256(b"".join(column.tobytes() for column in columns)).hexdigest()
-        what = json.dumps([self.plan, self.label, self.first, self.shape, checksum])
-        batch = pa.record_batch(columns, names=self.metrics)
-        schema = batch.schema.with_metadata({_FORMAT: what.encode()})
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, schema) as stream:
-            stream.write_batch(batch.replace_schema_metadata(schema.metadata))
-        data: bytes = sink.getvalue().to_pybytes()
-        return data
+        content = np.ascontiguousarray(values, _DTYPE).tobytes()
+        checksum = hashlib.sha256(content).hexdigest()
+        what = [_FORMAT, self.plan, self.label, self.first, self.metrics, self.shape, checksum]
+        return json.dumps(what).encode() + b"\n" + content
 
     def read(self, data: bytes) -> FloatArray:
         """Decode the values of this block; refuse damaged bytes."""
@@ -92,24 +84,12 @@ class ReplicationBlock:
 
     def from_bytes(self, data: bytes) -> FloatArray | None:
         """Decode the values; return None if the bytes are damaged or of another block."""
-        import pyarrow as pa
-
-        try:
-            stream = pa.ipc.open_stream(data)
-            if set(stream.schema.types) - {pa.float64()}:
-                return None
-            (batch,) = stream
-            columns = [column.to_numpy() for column in batch.columns]
-            values = np.stack(columns, axis=1) if columns else np.empty((len(batch), 0))
-            values = values.reshape(self.checkpoints, self.replications, len(columns))
-        except (pa.ArrowException, ValueError, OSError):
+        content = data.partition(b"\n")[2]
+        if len(content) != _DTYPE.itemsize * math.prod(self.shape):
             return None
-        # Rows of the table are replications within checkpoints, and columns metrics.
-        values = np.ascontiguousarray(values.transpose(0, 2, 1), np.float64)
-        # Encoding is deterministic, so comparing the bytes checks metadata, checksum, schema and
-        # padding at once.
-        same = values.shape == self.shape and self.to_bytes(values) == data
-        return values if same else None
+        values = np.frombuffer(content, _DTYPE).astype(np.float64).reshape(self.shape)
+        # Encoding is deterministic, so comparing the bytes checks all before the values at once.
+        return values if self.to_bytes(values) == data else None
 
 
 def plan_parts(plan: Plan) -> list[Any]:
@@ -205,14 +185,14 @@ class SimulationJob:
         The label of the policy.
     replications : int
         The number of all replications.
-    remaining : list of range
-        The replications that are neither simulated nor begun.
+    remaining : list of range, optional
+        The replications that are neither simulated nor begun; by default none.
     """
 
     plan: Plan
     label: str
     replications: int
-    remaining: list[range]
+    remaining: list[range] = field(default_factory=list)
     _seconds: float = field(default=0.0, init=False)
     _measured: int = field(default=0, init=False)
 
@@ -221,15 +201,15 @@ class SimulationJob:
         """The rounds of one replication."""
         return self.plan.rounds(self.plan.policies[self.label])
 
+    @property
+    def rounds_in_all(self) -> int:
+        """The rounds of all replications."""
+        return self.rounds * self.replications
+
     @cached_property
     def digest(self) -> str:
         """The digest of the plan."""
         return plan_digest(self.plan)
-
-    @cached_property
-    def values(self) -> int:
-        """The number of values of one replication."""
-        return len(self.plan.checkpoints) * len(self.plan.metrics)
 
     @property
     def rounds_left(self) -> int:
@@ -258,7 +238,7 @@ class SimulationJob:
             count = int(seconds * self._measured / max(self._seconds, 1e-9))
         else:
             count = FIRST_ROUNDS // self.rounds
-        count = min(count, _MOST_VALUES // self.values)
+        count = min(count, _MOST_VALUES // (len(self.plan.checkpoints) * len(self.plan.metrics)))
         # Whole groups of lanes on every thread, unless a group would take too long.
         group = LANES * at_once
         count = max(count - count % group if count >= group else count, at_once)
@@ -283,7 +263,7 @@ def run_locally(
     """Simulate the remaining replications of a job on threads of this process, block by block."""
     threads = os.cpu_count() or 1 if threads is None else threads
     seconds = _BLOCK_SECONDS if block_seconds is None else block_seconds
-    total = job.rounds * job.replications
+    total = job.rounds_in_all
 
     def report_block(before: int, label: str, played: int, _: int) -> None:
         if report is not None:

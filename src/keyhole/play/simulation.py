@@ -19,7 +19,7 @@ from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.plan import COUNT, Duration, Plan, SimulatedWorkers
-from keyhole.play.policy_simulation_job import ReplicationBlock, SimulationJob, run_locally
+from keyhole.play.policy_simulation_job import SimulationJob, run_locally
 from keyhole.play.progress import Report, progress_report
 from keyhole.results.curves import Curves
 from keyhole.validate import check_integer, explain_memory_errors
@@ -123,7 +123,9 @@ def simulate(
         checked=checked,
         interpreted=interpreted,
         interpret_uncompiled=on == THREADS,
-        workers=_make_workers(workers, duration, pending),
+        workers=SimulatedWorkers(
+            workers, pending=pending, **({} if duration is None else {"duration": duration})
+        ),
     )
     replications = check_integer("replications", replications, COUNT)
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
@@ -137,25 +139,13 @@ def simulate(
     def store(job: SimulationJob, part: range, values: FloatArray) -> None:
         found[job.label][:, :, part.start : part.stop] = values
 
-    def read(job: SimulationJob, block: ReplicationBlock, data: bytes) -> None:
-        store(job, range(block.first, block.stop), block.read(data))
-
     with progress_report(progress) as report, cluster_connection(on, threads) as cluster:
         if cluster is not None:
-            run_on_cluster(cluster, jobs, read, report)
+            run_on_cluster(cluster, jobs, store, report)
         else:
             for job in jobs:
                 run_locally(job, store, threads, report, block_seconds=_BLOCK_SECONDS)
     return plan.make_curves(found)
-
-
-def _make_workers(
-    count: int, duration: Duration | None, pending: str | None
-) -> SimulatedWorkers | None:
-    """Return the simulated workers of all policies, checked; None where none is needed."""
-    given = {} if duration is None else {"duration": duration}
-    workers = SimulatedWorkers(count, pending=pending, **given)
-    return None if count == 1 and duration is None else workers
 
 
 _NORMAL_QUANTILE: Final = 1.96  # of the 95 % interval of a rank

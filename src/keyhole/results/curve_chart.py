@@ -5,7 +5,6 @@ from typing import Final, Literal, Protocol
 
 import numpy as np
 
-from keyhole.contract.state_arrays import FloatArray
 from keyhole.metric import PER_ARM_LOGARITHM, Metric
 from keyhole.pages.line_chart import Axis, Curve, LineChart
 from keyhole.results.curves import Curves
@@ -34,9 +33,6 @@ class CurveSet(Protocol):
     def metric(self, name: str) -> Metric:
         """Return a metric by its name."""
 
-    def mean(self, policy: str, metric: str) -> FloatArray:
-        """Return the mean by checkpoint."""
-
     def estimates(self, policy: str, metric: str) -> Sequence[Estimate]:
         """Return the mean with its interval by checkpoint."""
 
@@ -64,7 +60,7 @@ def curve_chart(
     scale: Scale = y or "linear"
     check_choice("y", scale, _SCALES)
     arms, known = arms_divisor(curves, metric, y), curves.metric(metric)
-    means = np.concatenate([curves.mean(label, metric) for label in curves.labels])
+    means = np.array([n.value for label in curves.labels for n in curves.estimates(label, metric)])
     least = float(means[means > 0].min(initial=np.inf))
     # No mean has a logarithm: the axis is linear, whatever was asked for.
     if np.isinf(least):
@@ -128,7 +124,10 @@ def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
 
     The result is empty if no mean is positive: then no logarithm is drawn.
     """
-    counts = {label: int((curves.mean(label, metric) <= 0).sum()) for label in curves.labels}
+    counts = {
+        label: sum(number.value <= 0 for number in curves.estimates(label, metric))
+        for label in curves.labels
+    }
     # Without any positive mean the axis is linear, whatever was asked for, and leaves nothing out.
     if all(count == len(curves.checkpoints) for count in counts.values()):
         return {}

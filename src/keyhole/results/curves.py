@@ -206,18 +206,8 @@ class Curves:
                 strict=True,
             )
         ]
-        schema = pa.schema(
-            [
-                ("policy", pa.string()),
-                ("round", pa.int64()),
-                ("metric", pa.string()),
-                ("mean", pa.float64()),
-                ("std_error", pa.float64()),
-                ("replications", pa.int64()),
-            ]
-        )
-        columns = zip(*rows, strict=True)
-        return pa.table([list(column) for column in columns], schema=schema)
+        names = ["policy", "round", "metric", "mean", "std_error", "replications"]
+        return pa.table([list(column) for column in zip(*rows, strict=True)], names=names)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the summary as a pandas data frame, as in `to_arrow` (needs keyhole[pandas])."""

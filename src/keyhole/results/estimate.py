@@ -132,12 +132,7 @@ class Estimate:
 
     def __str__(self) -> str:
         """Return the estimate with its interval, rounded to the precision of the interval."""
-        if not math.isfinite(self.reach):
-            return f"{format_estimate(self.value)} (one replication: no interval)"
-        if self.reach == 0.0:
-            return f"{format_estimate(self.value)} in every run"
-        one, low, high = (format_estimate(x, self.reach) for x in (self.value, self.low, self.high))
-        return f"{one} [{low}, {high}]"
+        return _format_interval(self.value, self.low, self.high, self.reach)
 
     def plus_minus(self) -> str:
         """Return the estimate for a table: ± half of the interval, or the whole one of a share."""
@@ -191,12 +186,8 @@ class PairedDifference:
         if self.equal:
             return "0, equal in every run"
         reach = (self.high - self.low) / 2
-        if not math.isfinite(reach):
-            return f"{format_estimate(self.difference)} (one replication: no interval)"
-        if reach == 0.0:
-            return f"{format_estimate(self.difference)} in every run"
-        one, low, high = (format_estimate(x, reach) for x in (self.difference, self.low, self.high))
-        return f"{one} [{low}, {high}], {format_p_value(self.p_value)}"
+        text = _format_interval(self.difference, self.low, self.high, reach)
+        return f"{text}, {format_p_value(self.p_value)}" if 0.0 < reach < math.inf else text
 
 
 @dataclass(frozen=True)
@@ -313,6 +304,16 @@ def format_estimate(value: float, reach: float = 0.0) -> str:
     places = max(0, _DIGITS - 1 - math.floor(math.log10(size)))
     text = f"{value:,.{places}f}"
     return text.rstrip("0").rstrip(".") if places else text
+
+
+def _format_interval(value: float, low: float, high: float, reach: float) -> str:
+    """Return a number with its interval, of which half is `reach`."""
+    if not math.isfinite(reach):
+        return f"{format_estimate(value)} (one replication: no interval)"
+    if reach == 0.0:
+        return f"{format_estimate(value)} in every run"
+    middle, least, most = (format_estimate(x, reach) for x in (value, low, high))
+    return f"{middle} [{least}, {most}]"
 
 
 def format_p_value(p_value: float) -> str:

@@ -8,6 +8,7 @@ share is unrelated to those of other arms with probability `own`, since the haza
 change in any way over time.
 """
 
+from collections.abc import Callable
 from math import log, pi
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ _GRID: Final = 2.0 ** np.arange(13)
 _TINY: Final = 1e-9
 _MAX_EXPONENT: Final = 700.0  # exp() overflows beyond it
 _HALF_LOG_2_PI: Final = 0.5 * log(2.0 * pi)
+LogLikelihood = Callable[[float, FloatArray, FloatArray], FloatArray]
+"""Of the values of the arms, given s, m and the weight of each arm in m."""
 
 
 def draw_shares(
@@ -32,26 +35,18 @@ def draw_shares(
     `up` and `down` are the parameters of the beta prior of m, and `own` is the prior probability
     that a share is unrelated to those of other arms.
     """
-    known, prior = of > 0.0, up + down + np.zeros(of.shape[1])
-    shares = np.where(known, count / np.maximum(of, _TINY), 0.0)
+    shares = np.where(of > 0.0, count / np.maximum(of, _TINY), 0.0)
     # Log marginal likelihood of a share that is unrelated to the others, with a uniform prior.
     unrelated = _log_beta(count + 1.0, of - count + 1.0) + np.log(max(own, _TINY))
-    log_posterior, means, sizes = (np.empty((len(_GRID), of.shape[1])) for _ in range(3))
-    for g, runs in enumerate(_GRID):
-        # The weight of an arm in the mean m: precision of its share, with s = `runs` between arms.
-        weight = np.where(known, 1.0 / (1.0 / np.maximum(of, _TINY) + 1.0 / runs), 0.0)
-        # The marginal likelihood of s is approximated at the weighted mean m of the arms; the term
-        # with `sizes` below is the width of the posterior of m (Laplace).
-        sizes[g] = weight.sum(axis=0) + prior
-        means[g] = ((weight * shares).sum(axis=0) + up) / sizes[g]
-        log_likelihood = _log_likelihood(count, of, runs * means[g], runs * (1.0 - means[g]), own)
-        log_posterior[g] = np.where(known, np.logaddexp(log_likelihood, unrelated), 0.0).sum(axis=0)
-    at = _draw_grid_points(rng, log_posterior - 0.5 * np.log(sizes), draws)
-    places = np.arange(of.shape[1])
-    mean, size = means[at, places], sizes[at, places]
+
+    def log_likelihood(runs: float, mean: FloatArray, _: FloatArray) -> FloatArray:
+        related = _log_likelihood(count, of, runs * mean, runs * (1.0 - mean), own)
+        return np.asarray(np.logaddexp(related, unrelated))
+
+    runs, mean, size = _draw_similarity(rng, shares, of, up, up + down, log_likelihood, draws)
     # Clipped: both beta functions have no value at 0, where underflow would put a small share.
     mean = rng.beta(mean * size, (1.0 - mean) * size).clip(_TINY, 1.0 - _TINY)
-    good, bad = ((_GRID[at] * part)[:, None] for part in (mean, 1.0 - mean))
+    good, bad = ((runs * share)[:, None] for share in (mean, 1.0 - mean))
     if own > 0.0:
         odds = np.clip(
             _log_likelihood(count, of, good, bad, own) - unrelated, -_MAX_EXPONENT, _MAX_EXPONENT
@@ -111,34 +106,44 @@ def draw_means(
     anywhere = np.square(width) / 12.0
     variance = np.maximum((within + anywhere) / freedom, _TINY**2)
     runs_of = weight * count
-    # As in `draw_shares`: the posterior of s on the grid, with Laplace's approximation of m.
-    log_posterior, means, sizes = (np.empty((len(_GRID), count.shape[1])) for _ in range(3))
-    for g, runs in enumerate(_GRID):
-        size = np.where(known, 1.0 / (1.0 / np.maximum(runs_of, _TINY) + 1.0 / runs), 0.0)
-        sizes[g] = size.sum(axis=0) + 0.5
-        means[g] = ((size * own).sum(axis=0) + 0.5 * usual) / sizes[g]
-        log_likelihood = (
-            np.log(np.maximum(size, _TINY)) - size * np.square(own - means[g]) / variance
-        )
-        log_posterior[g] = np.where(known, 0.5 * log_likelihood, 0.0).sum(axis=0)
-    at = _draw_grid_points(rng, log_posterior - 0.5 * np.log(sizes), draws)
-    places = np.arange(count.shape[1])
+
+    def log_likelihood(_: float, mean: FloatArray, weight: FloatArray) -> FloatArray:
+        log_weight = np.log(np.maximum(weight, _TINY))
+        return np.asarray(0.5 * (log_weight - weight * np.square(own - mean) / variance))
+
+    runs, mean, size = _draw_similarity(rng, own, runs_of, 0.5 * usual, 0.5, log_likelihood, draws)
     # The posterior of a variance: a scaled inverse chi-squared distribution.
-    spread = variance * freedom / rng.chisquare(freedom, at.shape)
-    mean = means[at, places] + np.sqrt(spread / sizes[at, places]) * rng.standard_normal(at.shape)
-    runs = _GRID[at][:, None]
+    spread = variance * freedom / rng.chisquare(freedom, mean.shape)
+    mean = mean + np.sqrt(spread / size) * rng.standard_normal(mean.shape)
+    runs = runs[:, None]
     center = (runs_of * own + runs * mean[:, None]) / (runs_of + runs)
     error = np.where(known, spread[:, None] / (runs_of + runs), anywhere)
     return np.asarray(center + np.sqrt(error) * rng.standard_normal(center.shape), np.float64)
 
 
-def _draw_grid_points(
-    rng: np.random.Generator, log_posterior: FloatArray, draws: int
-) -> NDArray[np.intp]:
-    """Draw an index of the grid for each interval, from its posterior."""
+def _draw_similarity(
+    rng: np.random.Generator, own: FloatArray, of: FloatArray, up: FloatArray | float,
+    prior: NDArray[Any] | float, log_likelihood: LogLikelihood, draws: int,
+) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    """Draw s from its posterior on the grid in each interval; return also m given s, and its runs.
+
+    `own` are the values of the arms in `of` runs, `up` their sum in the `prior` runs.
+    """
+    known, intervals = of > 0.0, of.shape[1]
+    log_posterior, means, sizes = (np.empty((len(_GRID), intervals)) for _ in range(3))
+    for g, runs in enumerate(_GRID):
+        # The weight of an arm in the mean m: precision of its value, with s = `runs` between arms.
+        weight = np.where(known, 1.0 / (1.0 / np.maximum(of, _TINY) + 1.0 / runs), 0.0)
+        # The marginal likelihood of s is approximated at the weighted mean m of the arms; the term
+        # with `sizes` is the width of the posterior of m (Laplace).
+        sizes[g] = weight.sum(axis=0) + prior
+        means[g] = ((weight * own).sum(axis=0) + up) / sizes[g]
+        likelihood = np.where(known, log_likelihood(runs, means[g], weight), 0.0)
+        log_posterior[g] = likelihood.sum(axis=0) - 0.5 * np.log(sizes[g])
     # Less the maximum: the exponentials of log posteriors of many runs underflow.
     chances = np.exp(log_posterior - log_posterior.max(axis=0))
     below = np.cumsum(chances / chances.sum(axis=0), axis=0)
     # Inverse transform sampling. Rounding may leave the last cumulative chance a little below 1.
-    found = (rng.random((draws, 1, log_posterior.shape[1])) > below).sum(axis=1)
-    return np.asarray(np.minimum(found, len(_GRID) - 1), np.intp)
+    at = np.minimum((rng.random((draws, 1, intervals)) > below).sum(axis=1), len(_GRID) - 1)
+    places = np.arange(intervals)
+    return _GRID[at], means[at, places], sizes[at, places]

@@ -206,6 +206,8 @@ class ValueEstimates:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return gains, success rates and seconds of draws, whose last axis is that of limits."""
         spec, limits, least = self._spec, np.array(self._spec.limits), self._spec.success.least
+        seconds = np.clip(seconds, _interval_begins(limits), limits)
+        rewards = np.clip(rewards, least, spec.success.scale[1])
         given_up = np.asarray(spec.objective.penalty(least)(limits))
         survival = np.cumprod(1.0 - hazards, axis=-1)
         # P(exit in interval k) = hazard of k times P(no exit before k).
@@ -258,21 +260,18 @@ class _Posterior:
     """Posterior distributions of hazards, success shares, seconds and rewards of all arms."""
 
     def __init__(self, spec: Spec, counts: _CountsByLimit) -> None:
-        self._limits = np.array(spec.limits)
-        self._begins = np.concatenate([[0.0], self._limits[:-1]])
-        most = spec.success.scale[1]
-        self._least, self._most = spec.success.least, most
-        m = len(self._limits)
+        limits, most, m = np.array(spec.limits), spec.success.scale[1], len(spec.limits)
         later = np.arange(m - 1, -1, -1)
-        self._hazards = _beta_parameters(
-            counts.ended, counts.entered, 0.5 / m, 0.5 + later * (0.5 / m)
-        )
-        self._succeed = _beta_parameters(counts.done, counts.ended, 0.25 / m, 0.25 / m)
-        width = self._limits - self._begins
+        self._prior_hazards = 0.5 / m, 0.5 + later * (0.5 / m)
+        self._prior_succeed = 0.25 / m, 0.25 / m
+        self._hazards = _beta_parameters(counts.ended, counts.entered, *self._prior_hazards)
+        self._succeed = _beta_parameters(counts.done, counts.ended, *self._prior_succeed)
+        begins = _interval_begins(limits)
+        width = limits - begins
         # Otherwise each success has the largest reward, and nothing is to be estimated.
         varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
-        self._later, self._counts = later, counts
-        self._of_seconds = (counts.seconds, counts.ended, self._begins + width / 2, width)
+        self._counts = counts
+        self._of_seconds = (counts.seconds, counts.ended, begins + width / 2, width)
         self._of_rewards = (counts.rewards, counts.done, most, spec.success.span * varies)
         self._seconds = _student_parameters(*self._of_seconds)
         self._rewards = _student_parameters(*self._of_rewards)
@@ -282,31 +281,33 @@ class _Posterior:
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Draw hazards, success shares, mean seconds and mean rewards of an arm."""
         hazards, succeed = (
-            rng.beta(of * up[arm], of * down[arm], (draws, len(self._limits)))
+            rng.beta(of * up[arm], of * down[arm], (draws, len(up[arm])))
             for (up, down), of in ((self._hazards, weight), (self._succeed, 1.0))
         )
         seconds, rewards = (
-            center[arm] + error[arm] * rng.standard_t(freedom, (draws, len(self._limits)))
+            center[arm] + error[arm] * rng.standard_t(freedom, (draws, len(freedom)))
             for center, error, freedom in (self._seconds, self._rewards)
         )
-        seconds = np.clip(seconds, self._begins, self._limits)
-        rewards = np.clip(rewards, self._least, self._most)
         return hazards, succeed, seconds, rewards
 
     def draw_all(
         self, rng: np.random.Generator, draws: int, weight: float, own: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Draw the same for all arms, with uncertain similarity: `keyhole.tune.arm_shrinkage`."""
-        counts, m = self._counts, len(self._limits)
-        ended, done = weight * counts.ended, weight * counts.done
-        down = 0.5 + self._later * (0.5 / m)
-        hazards = draw_shares(rng, ended, weight * counts.entered, 0.5 / m, down, draws, own)
-        succeed = draw_shares(rng, done, ended, 0.25 / m, 0.25 / m, draws, 0.0)
-        seconds = draw_means(rng, *self._of_seconds, draws, weight)
-        rewards = draw_means(rng, *self._of_rewards, draws, weight)
-        seconds = np.clip(seconds, self._begins, self._limits)
-        rewards = np.clip(rewards, self._least, self._most)
-        return hazards, succeed, seconds, rewards
+        entered, ended, done = (
+            weight * count
+            for count in (self._counts.entered, self._counts.ended, self._counts.done)
+        )
+        return (
+            draw_shares(rng, ended, entered, *self._prior_hazards, draws, own),
+            draw_shares(rng, done, ended, *self._prior_succeed, draws, 0.0),
+            draw_means(rng, *self._of_seconds, draws, weight),
+            draw_means(rng, *self._of_rewards, draws, weight),
+        )
+
+
+def _interval_begins(limits: FloatArray) -> FloatArray:
+    return np.concatenate([[0.0], limits[:-1]])
 
 
 def _beta_parameters(
