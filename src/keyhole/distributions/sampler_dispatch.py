@@ -1,7 +1,4 @@
-"""One kernel (compiled function) that calls the sampler of the distribution of any given option.
-
-`RewardProblem` is the base class of problems whose options have such distributions of rewards.
-"""
+"""One kernel (compiled function) that calls the sampler of the distribution of any given option."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -11,7 +8,6 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
-from keyhole.contract.problem import Problem
 from keyhole.distributions.distribution import Distribution
 from keyhole.policy import (
     Environment,
@@ -193,28 +189,6 @@ def complete_environment(
     """Return a subclass of an environment with the helper ``draw``, in the module of its base."""
     values = {"draw": draw, "__doc__": base.__doc__, "__module__": base.__module__}
     return type(f"{name}{base.__name__}", (base,), values)
-
-
-class RewardProblem(Problem):
-    """Base class of problems whose arms have means, or distributions of rewards."""
-
-    def __init__(
-        self,
-        means: FloatArray,
-        distributions: Sequence[Distribution],
-        names: tuple[Any, ...] | None = None,
-    ) -> None:
-        self.means, self.distributions, self.arm_names = means, list(distributions), names
-        self._drawn = combine_distributions(self.distributions)
-
-    @property
-    def arms(self) -> int:
-        """Number of arms."""
-        return len(self.distributions)
-
-    def truth(self) -> dict[str, Any]:
-        """Return the fields of the environment, which no policy reads."""
-        return {"arms": self.arms, **self._drawn.truth()}
 
 
 def list_values(values: Any, names: Sequence[Any] | None = None) -> str:

@@ -10,6 +10,8 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
+import numpy as np
+
 from keyhole.contract.policy import known_fact, parameter
 from keyhole.contract.state_arrays import (
     Field,
@@ -116,10 +118,7 @@ class RefinedGridPolicy(Policy, abstract=True):
 
     def select(p, s: State) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        best = 0
-        for arm in range(1, p.arms):
-            if s.best_index[arm] > s.best_index[best]:
-                best = arm
+        best = int(np.argmax(s.best_index))
         return best, s.best_point[best]
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:  # type: ignore[override]
@@ -224,10 +223,7 @@ def write_biases(p: Any, s: Any, arm: int) -> None:
 
 def choose_best(s: Any, arm: int) -> None:
     """Write the arm's point with the largest index, (13); among equals the smallest."""
-    best = 0
-    for k in range(1, s.sizes[arm]):
-        if s.index[arm, k] > s.index[arm, best]:
-            best = k
+    best = int(np.argmax(s.index[arm, : s.sizes[arm]]))
     s.best_index[arm] = s.index[arm, best]
     s.best_point[arm] = s.points[arm, best]
 

@@ -7,6 +7,8 @@ an arm and a limit is an option of its own, as in the classical bandit: a baseli
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from keyhole.policy import Stream, betas, float_array, int_array, scratch_array, uniform
 from keyhole.resource.cost_functions import value_at
 from keyhole.resource.policy_base import Policy, check_cost_covered, net_reward, scale_gain
@@ -94,10 +96,7 @@ class ReductionThompson(Policy):
         pairs = p.arms * p.limit_count
         drawn = s.drawn.reshape(pairs)
         betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, drawn)
-        best = 0
-        for pair in range(1, pairs):
-            if drawn[pair] > drawn[best]:
-                best = pair
+        best = int(np.argmax(drawn))
         return best // p.limit_count, p.limits[best % p.limit_count]
 
     def update(
