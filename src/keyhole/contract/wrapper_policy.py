@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
 
-from keyhole.contract.kernel_signatures import POLICY_KERNELS
+from keyhole.contract.kernel_signatures import BASE_KERNELS
 from keyhole.contract.pending_mode_inference import combine_pending, list_candidates
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import (
@@ -149,14 +149,7 @@ class WrapperPolicy(Policy, abstract=True):
     @classmethod
     def borrowed_kernels(cls) -> tuple[str, ...]:
         """Return the functions that kernels may name: `helpers`, and the base's kernels."""
-        return (
-            *cls.helpers,
-            *(
-                f"base_{signature.name}"
-                for signature in POLICY_KERNELS
-                if signature.callable_by_wrapper
-            ),
-        )
+        return (*cls.helpers, *(f"base_{signature.name}" for signature in BASE_KERNELS))
 
 
 def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:

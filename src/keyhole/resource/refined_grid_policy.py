@@ -39,8 +39,8 @@ class RefinedGridPolicy(Policy, abstract=True):
 
     The confidence length of a point with n informative rounds is
     :math:`w \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. A subclass defines the kernels
-    ``width(p, s, arm, k)``, which returns w of point k, and ``planned(p, s)``, which returns T; and
-    `least_width`, a lower bound of w.
+    ``width(p, s, arm, k)``, which returns w of point k, and ``planned(p, s)``, which returns T, if
+    that is not the horizon; and `least_width`, a lower bound of w.
     """
 
     needs = ("horizon",)
@@ -111,6 +111,10 @@ class RefinedGridPolicy(Policy, abstract=True):
     def _least_root(self, horizon: int) -> float:
         """Return the smallest square root in a confidence length: the one after all rounds."""
         return math.sqrt(0.5 * self.alpha * log_ratio(horizon, self.delta) / horizon)
+
+    def planned(p, s: State) -> int:
+        """Return T, the number of rounds of which bounds hold: by default the horizon."""
+        return int(p.horizon)
 
     def init(p, s: State) -> None:
         """Start every grid with the largest limit alone."""

@@ -154,18 +154,15 @@ class EqualSharePolicy(Policy, abstract=True):
         """Return a warning if an equal share is below the threshold of an arm of the problem."""
         if problem is None or self.m == facts["arms"]:
             return ""
-        share, needed = (
-            equal_share(self, facts["arms"], facts["resource"]),
-            problem.thresholds.max(),
-        )
+        share = equal_share(self, facts["arms"], facts["resource"])
+        needed = problem.thresholds.max()
         if is_sufficient(share, needed):
             return ""
         return f"{self} gives {share:.4g} to each arm that it funds; up to {needed:.4g} is needed"
 
     def init(p, s: State) -> None:
         """Set the arms' amounts to equal shares of the resource."""
-        for arm in range(p.arms):
-            s.amounts[arm] = equal_share(p, p.arms, p.resource)
+        s.amounts[:] = equal_share(p, p.arms, p.resource)
 
     def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
         """Count the losses."""

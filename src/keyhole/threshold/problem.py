@@ -11,6 +11,7 @@ import numpy as np
 
 from keyhole.contract.arm_names import entry_names, split_names
 from keyhole.distributions import Replay
+from keyhole.distributions.empirical_distribution import samples_by_arm
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
 from keyhole.policy import Environment, FloatArray, IntArray
 from keyhole.policy import Problem as AnyProblem
@@ -26,8 +27,8 @@ from keyhole.validate import (
     SequenceLike,
     check_choice,
     check_integer,
-    check_sequence,
     check_vector,
+    short_repr,
 )
 
 _UNIT: Final = Range(ge=0, le=1)
@@ -191,18 +192,15 @@ class Problem(AnyProblem):
                [1.  , 0.  ]])
         """
         m = check_integer("levels", levels, Range(ge=1))
-        values, names = split_names("samples", samples)
-        listed, allowed = (
-            check_sequence("samples", values, "a list for each arm"),
-            Range(ge=0, le=m),
-        )
-        if not listed:
+        by_arm = samples_by_arm("samples", samples)
+        if not by_arm:
             raise ValueError("samples must have at least one arm, got none")
-        fields = entry_names("samples", listed if names is None else samples)
-        both = zip(fields, listed, strict=True)
-        arms: Any = [Replay(whole_numbers(field, one, allowed)) for field, one in both]
-        if names is not None:
-            arms = dict(zip(names, arms, strict=True))
+        arms: Any = {
+            arm: Replay(whole_numbers(f"samples[{short_repr(arm)}]", values, Range(ge=0, le=m)))
+            for arm, values in by_arm.items()
+        }
+        if not isinstance(samples, Mapping):
+            arms = list(arms.values())
         return cls(arms, feedback=feedback, order=order, levels=m)
 
     def __repr__(self) -> str:
