@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from keyhole.distributions.distribution import Distribution
 from keyhole.policy import (
     Environment,
     FloatArray,
-    IntArray,
     Kernel,
     Stream,
     float_array,
@@ -35,14 +34,6 @@ class SampledEnvironment:
     """Parameters of all distributions, arm after arm."""
     starts = int_array("arms")
     ends = int_array("arms")
-
-
-class SamplerFields(Protocol):
-    """Fields of `SampledEnvironment`, for annotations of kernels."""
-
-    numbers: FloatArray
-    starts: IntArray
-    ends: IntArray
 
 
 @dataclass(frozen=True)
@@ -177,7 +168,7 @@ def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[
 
 @lru_cache(maxsize=256)
 def _environment_of(base: Any, name: str, draw: Kernel) -> Any:
-    def draw_arm(e: SamplerFields, rng: Stream, arm: int) -> Any:
+    def draw_arm(e: SampledEnvironment, rng: Stream, arm: int) -> Any:
         return draw(rng, e.numbers[e.starts[arm] : e.ends[arm]])
 
     return complete_environment(base, name, draw_arm)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
@@ -11,10 +11,6 @@ from keyhole.resource.cost_functions import Function, check_increasing, value_at
 from keyhole.resource.learner import Learner, StudyVocabulary
 from keyhole.resource.setting import SETTING, Facts, facts_of
 from keyhole.text_formatting import count_text
-
-
-class _Tally(Protocol):
-    plays: IntArray
 
 
 class Policy(Facts, CorePolicy, abstract=True):
@@ -72,7 +68,7 @@ class Policy(Facts, CorePolicy, abstract=True):
         def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner, which takes one decision at a time with this policy."""
 
-    def recommend(p, s: _Tally, best_arm: IntArray, best_limit: FloatArray) -> None:
+    def recommend(p, s: Any, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair played most often."""
         most = -1
         for arm in range(p.arms):

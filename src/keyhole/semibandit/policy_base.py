@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
@@ -20,10 +20,6 @@ from keyhole.semibandit.allocation_kernels import (
 from keyhole.semibandit.learner import Learner, StudyVocabulary
 from keyhole.semibandit.setting import SETTING, Facts, is_sufficient
 from keyhole.validate import Range, check_integer
-
-
-class _Giving(Protocol):
-    amounts: FloatArray
 
 
 class Policy(Facts, CorePolicy, abstract=True):
@@ -72,7 +68,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             """Return a learner, which takes one decision at a time with this policy."""
 
     def recommend(
-        p, s: _Giving, estimates: FloatArray, searched: IntArray, refuted: IntArray
+        p, s: AllocationState, estimates: FloatArray, searched: IntArray, refuted: IntArray
     ) -> None:
         """Report the arms' amounts, and a search of 0 rounds."""
         for arm in range(p.arms):
