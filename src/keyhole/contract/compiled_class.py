@@ -190,7 +190,7 @@ class CompiledClass:
         """Return all kernels, helpers and kernels of a base, as they were written."""
         kernels = list((self.sources | self.helper_sources).items())
         if self.base is not None:
-            names = (*_base_calls(self.base), *self.base.helpers)
+            names = (*flat_calls(self.base), *self.base.helpers)
             kernels += [(f"base {name}", getattr(self.base, name, _do_nothing)) for name in names]
         return kernels
 
@@ -249,14 +249,14 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
         f"base_{name}": bind_kernel(
             base.__qualname__, getattr(base, name, _do_nothing), call, identity(call), helpers
         )
-        for name, call in _base_calls(base).items()
+        for name, call in flat_calls(base).items()
     }
 
 
-def _base_calls(base: type[Policy]) -> dict[str, str]:
-    """Return the fixed argument lists of a base's kernels."""
-    # A base's kernels are called from kernels, which have single values and no records.
-    return {signature.name: signature.flat_call(base.setting) for signature in BASE_KERNELS}
+def flat_calls(policy: Any) -> dict[str, str]:
+    """Return the fixed argument lists of a policy's kernels that other kernels call."""
+    # Kernels have single values and no records.
+    return {signature.name: signature.flat_call(policy.setting) for signature in BASE_KERNELS}
 
 
 def compiled_policy(policy: type[Policy]) -> CompiledClass:

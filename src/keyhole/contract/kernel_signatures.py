@@ -218,22 +218,16 @@ class RecordLayout:
 
         Values that are filled in are in their place already.
         """
-        sources = self.expressions("value")
-        body = ""
-        if not self.is_filled:
-            parts = self.layout.parts()
-            lines = [
-                f"    {part} = {self._convert(name, sources[name])}\n"
-                for name, part in parts.items()
-            ]
-            body = self.layout.places() + "".join(lines)
+        values, fields = self.expressions("value"), self.layout.fields
+        parts = {} if self.is_filled else self.layout.parts()
+        body = self.layout.places() if parts else ""
+        for name, part in parts.items():
+            # A number in a call is a float.
+            is_integer = fields[name].dtype == "int64"
+            body += f"    {part} = {f'int({values[name]})' if is_integer else values[name]}\n"
         return compile_shared(
             f"def write(buffer, start, dims, value):\n{body}    return\n", "write"
         )
-
-    def _convert(self, name: str, value: str) -> str:
-        """Return the expression of a value in its field's type; a number in a call is a float."""
-        return f"int({value})" if self.layout.fields[name].dtype == "int64" else value
 
     @property
     def single(self) -> bool:

@@ -18,10 +18,11 @@ from keyhole.contract.compiled_class import (
     bind_kernel,
     code_digest,
     compile_guard,
+    flat_calls,
     identity,
     tuple_reader,
 )
-from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
+from keyhole.contract.kernel_signatures import IMPUTE
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import borrow_word
 from keyhole.draws import streams
@@ -82,11 +83,9 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
     expressions = IMPUTE.expressions(compiled.records)
     helpers = compiled.helpers()
     # `impute` may call `update`, with single values in place of the groups of the fixed form.
-    update = next(signature for signature in POLICY_KERNELS if signature.name == "update")
-    argument_list = update.flat_call(compiled.owner.setting)
-    expressions_of_update = identity(argument_list)
+    call = flat_calls(compiled.owner)["update"]
     helpers["update"] = bind_kernel(
-        owner, compiled.sources["update"], argument_list, expressions_of_update, helpers
+        owner, compiled.sources["update"], call, identity(call), helpers
     )
     return bind_kernel(owner, source, IMPUTE.call(), expressions, helpers)
 

@@ -268,8 +268,7 @@ def knapsack(
     """
     space = capacity + SLACK
     count, total = list_candidates(s.order, values, weights, items, space)
-    for item in range(items):
-        chosen[item] = 0
+    chosen[:] = 0
     # All candidates fit together: there is nothing to search.
     if total <= space:
         for k in range(count):
