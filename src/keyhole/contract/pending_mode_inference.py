@@ -133,7 +133,7 @@ def infer_pending(cls: Any) -> None:
     """
     # `home` is the class that declares the modes; `cls` inherits them. They hold if all kernels
     # that the declaration covers are those of `home` or of its bases.
-    # The base of all policies declares it.
+    # The base of all policies declares them; a tuple alone does (an `InferredPending` is no such).
     home = next(base for base in cls.__mro__ if isinstance(vars(base).get("pending"), tuple))
     modes: Modes = vars(home)["pending"]
     if home is cls:
