@@ -11,7 +11,6 @@ import numpy as np
 
 from keyhole.contract.arm_names import entry_names, split_names
 from keyhole.distributions import Replay
-from keyhole.distributions.empirical_distribution import samples_by_arm
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
 from keyhole.policy import Environment, FloatArray, IntArray
 from keyhole.policy import Problem as AnyProblem
@@ -27,8 +26,8 @@ from keyhole.validate import (
     SequenceLike,
     check_choice,
     check_integer,
+    check_sequence,
     check_vector,
-    short_repr,
 )
 
 _UNIT: Final = Range(ge=0, le=1)
@@ -201,15 +200,15 @@ class Problem(AnyProblem):
                [1.  , 0.  ]])
         """
         m = check_integer("levels", levels, Range(ge=1))
-        by_arm = samples_by_arm("samples", samples)
-        if not by_arm:
+        values, names = split_names("samples", samples)
+        listed = check_sequence("samples", values, "a list for each arm")
+        if not listed:
             raise ValueError("samples must have at least one arm, got none")
-        arms: Any = {
-            arm: Replay(whole_numbers(f"samples[{short_repr(arm)}]", values, Range(ge=0, le=m)))
-            for arm, values in by_arm.items()
-        }
-        if not isinstance(samples, Mapping):
-            arms = list(arms.values())
+        fields = entry_names("samples", listed if names is None else samples)
+        pairs = zip(fields, listed, strict=True)
+        arms: Any = [Replay(whole_numbers(field, row, Range(ge=0, le=m))) for field, row in pairs]
+        if names is not None:
+            arms = dict(zip(names, arms, strict=True))
         return cls(arms, feedback=feedback, order=order, levels=m)
 
     def __repr__(self) -> str:
