@@ -27,26 +27,19 @@ Observation = dict[str, Any]
 _LONGEST: Final = 2**40
 
 
-def _arm(action: Any) -> dict[str, Any]:
-    return {"arm": int(action)}
-
-
-def _as_it_is(feedback: Mapping[str, Any]) -> Mapping[str, Any]:
-    return feedback
-
-
 @dataclass(frozen=True)
 class _Translation:
     """How the actions and observations of a problem translate into decisions and feedback."""
 
-    actions: Space[Any]
     feedback: Mapping[str, Space[Any]]
     reward: Callable[[Mapping[str, Any], Mapping[str, Any]], float]
     """The reward of a decision and its feedback, as one who sees only these can compute it."""
-    decide: Callable[[Any], Mapping[str, Any]] = _arm
+    decide: Callable[[Any], Mapping[str, Any]] = lambda action: {"arm": int(action)}
     """The decision of an action."""
-    observe: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _as_it_is
+    observe: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda feedback: feedback
     """The values of the spaces of feedback."""
+    actions: Space[Any] | None = None
+    """By default the arms."""
 
 
 class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
@@ -118,7 +111,8 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
                 "is not that of its decisions"
             )
         self._translation = translation = _TRANSLATIONS[problem.setting.name](problem)
-        self.action_space = translation.actions
+        arms = Discrete(problem.arms)
+        self.action_space = arms if translation.actions is None else translation.actions
         context = {
             name: Discrete(getattr(problem, "levels"), start=1)  # noqa: B009 (of one setting)
             for name in problem.setting.context
@@ -205,7 +199,6 @@ def _numbers(high: float, *, count: int = 1) -> Box:
 
 def _rewards(problem: Problem) -> _Translation:
     return _Translation(
-        actions=Discrete(problem.arms),
         feedback={"reward": _numbers(1.0)},
         reward=lambda decision, feedback: float(feedback["reward"]),
     )
@@ -213,7 +206,6 @@ def _rewards(problem: Problem) -> _Translation:
 
 def _threshold(problem: Any) -> _Translation:
     return _Translation(
-        actions=Discrete(problem.arms),
         feedback={"value": Discrete(problem.levels + 1)},
         reward=lambda decision, feedback: float(feedback["value"] >= decision["threshold"]),
     )
@@ -232,10 +224,9 @@ def _delayed(problem: Any) -> _Translation:
 
     named = {name: _numbers(np.inf, count=arms) for name in ("totals", "counts")}
     return _Translation(
-        actions=Discrete(arms),
         feedback=named if problem.named else {"total": _numbers(np.inf)},
         reward=lambda decision, feedback: float(feedback["total"]),
-        observe=by_arm if problem.named else _as_it_is,
+        observe=by_arm if problem.named else lambda feedback: feedback,
     )
 
 
@@ -271,7 +262,7 @@ def _resource(problem: Any) -> _Translation:
         lowest = 2.0**-53  # a limit is above 0
         actions = TupleSpace([Discrete(problem.arms), Box(lowest, 1.0, (1,), np.float64)])
     spaces = {"reward": _numbers(1.0), "consumption": _numbers(longest), "exceeded": Discrete(2)}
-    return _Translation(actions, spaces, reward=gain, decide=decide)
+    return _Translation(spaces, reward=gain, decide=decide, actions=actions)
 
 
 _TRANSLATIONS: Final[dict[str, Callable[[Any], _Translation]]] = {

@@ -12,7 +12,7 @@ from keyhole.distributions import (
     TruncatedNormal,
 )
 from keyhole.distributions.distribution_parser import parse_distribution, parse_reward_distributions
-from keyhole.distributions.empirical_distribution import make_replay
+from keyhole.distributions.empirical_distribution import replay_by_name
 from keyhole.distributions.reward_distributions import UNIT, truncated_mean
 from keyhole.distributions.sampler_dispatch import (
     combine_distributions,
@@ -250,9 +250,9 @@ def test_bad_distributions_of_rewards_are_named(arguments, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: make_replay([]), "samples must have at least one arm"),
+        (lambda: replay_by_name([]), "samples must have at least one arm"),
         (
-            lambda: make_replay([[0.5], [2.0]], UNIT),
+            lambda: replay_by_name([[0.5], [2.0]], UNIT),
             r"samples\[1\]\[0\] must lie in \[0, 1\], got 2",
         ),
         (

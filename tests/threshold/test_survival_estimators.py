@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole import simulate
+from keyhole.stochastic.policy_base import log_term
 from keyhole.threshold import (
     KaplanMeierEstimator,
     KaplanMeierUCB,
     ModifiedKaplanMeierEstimator,
     Problem,
 )
-from keyhole.threshold.policies.dkwucb import log_term
 from tests.threshold.cases import FIVE
 
 DATA = {

@@ -20,6 +20,7 @@ from keyhole.contract.kernel_checks import (
     make_return_check,
 )
 from keyhole.contract.kernel_signatures import (
+    BASE_KERNELS,
     ENVIRONMENT_KERNELS,
     GUARD,
     POLICY_KERNELS,
@@ -122,16 +123,15 @@ class CompiledClass:
 
     def __init__(
         self,
-        owner: type,
-        records: KernelRecords,
+        owner: Any,
         inputs: Mapping[str, Field],
         signatures: Sequence[KernelSignature],
         metrics: Mapping[str, Field] = MappingProxyType({}),
     ) -> None:
         self.owner = owner
-        self.records = records
         self.signatures = signatures
         self.dims = single_integers(inputs)
+        self.records = KernelRecords(owner.setting, self.dims)
         self.inputs = Layout(inputs, self.dims)
         self.state = Layout(declared_state(owner), self.dims)
         self.metrics = Layout(metrics, self.dims)
@@ -139,8 +139,7 @@ class CompiledClass:
             signature.name: getattr(owner, signature.name, _do_nothing) for signature in signatures
         }
         self.helper_sources: dict[str, Kernel] = {
-            name: getattr(owner, name)
-            for name in owner.helpers  # type: ignore[attr-defined]
+            name: getattr(owner, name) for name in owner.helpers
         }
         self.base = owner.base_class if issubclass(owner, WrapperPolicy) else None
 
@@ -191,7 +190,7 @@ class CompiledClass:
         """Return all kernels, helpers and kernels of a base, as they were written."""
         kernels = list((self.sources | self.helper_sources).items())
         if self.base is not None:
-            names = (*_base_calls(self.base), *self.base.helpers)
+            names = (*flat_calls(self.base), *self.base.helpers)
             kernels += [(f"base {name}", getattr(self.base, name, _do_nothing)) for name in names]
         return kernels
 
@@ -250,39 +249,30 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
         f"base_{name}": bind_kernel(
             base.__qualname__, getattr(base, name, _do_nothing), call, identity(call), helpers
         )
-        for name, call in _base_calls(base).items()
+        for name, call in flat_calls(base).items()
     }
 
 
-def _base_calls(base: type[Policy]) -> dict[str, str]:
-    """Return the fixed argument lists of a base's kernels."""
-    # A base's kernels are called from kernels, which have single values and no records.
-    return {
-        signature.name: signature.flat_call(base.setting)
-        for signature in POLICY_KERNELS
-        if signature.callable_by_wrapper
-    }
+def flat_calls(policy: Any) -> dict[str, str]:
+    """Return the fixed argument lists of a policy's kernels that other kernels call."""
+    # Kernels have single values and no records.
+    return {signature.name: signature.flat_call(policy.setting) for signature in BASE_KERNELS}
 
 
 def compiled_policy(policy: type[Policy]) -> CompiledClass:
     """Return the layouts and kernels of a policy class."""
-    inputs = policy.input_fields()
-    return CompiledClass(
-        policy, KernelRecords(policy.setting, single_integers(inputs)), inputs, POLICY_KERNELS
-    )
+    return CompiledClass(policy, policy.input_fields(), POLICY_KERNELS)
 
 
 def compiled_environment(environment: type[Environment]) -> CompiledClass:
     """Return the layouts and kernels of an environment class."""
-    inputs = declared_fields(environment)
-    records = KernelRecords(environment.setting, single_integers(inputs))
     metrics = {
         metric.name: Field("float64", ("arms" if metric.per_arm else 1,))
         for metric in check_metrics(environment)
     }
     score = getattr(environment, "score", _do_nothing)
     check_field_access(environment.__qualname__, score, "metrics", metrics, lambda name: "")
-    return CompiledClass(environment, records, inputs, ENVIRONMENT_KERNELS, metrics)
+    return CompiledClass(environment, declared_fields(environment), ENVIRONMENT_KERNELS, metrics)
 
 
 def compile_guard(policy: CompiledClass, setting: Setting) -> Kernel:

@@ -128,11 +128,10 @@ def check_field_access(
             continue
         if text := remedy(name):
             raise ValueError(f"{where} reads {variable}.{name}: {text}")
+        names = join_words([f"{variable}.{field}" for field in unknown])
         if not known:
-            names = join_words([f"{variable}.{one}" for one in unknown])
             raise ValueError(f"{where} reads {names}, but {variable} has no fields")
         if len(unknown) > 1:
-            names = join_words([f"{variable}.{one}" for one in unknown])
             raise ValueError(f"{where} reads {names}; {variable} has {', '.join(known)}")
         check_choice(f"what {where} reads of {variable}", name, known)
 

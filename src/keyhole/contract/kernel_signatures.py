@@ -43,7 +43,6 @@ class KernelSignature:
     # "allowed", ""
     outputs: str = ""
     required: bool = False  # whether every class must have one
-    callable_by_wrapper: bool = True  # whether a `WrapperPolicy` may call that of its base
 
     def call(self) -> str:
         """Return the fixed argument list with which the drivers call it."""
@@ -106,10 +105,12 @@ POLICY_KERNELS: Final = (
         "at every checkpoint, or when a learner is asked for it",
         _P,
         outputs="report",
-        callable_by_wrapper=False,
     ),
 )
 """The kernels of policies."""
+
+BASE_KERNELS: Final = POLICY_KERNELS[:3]
+"""Those that a `WrapperPolicy` may call of its base: ``init``, ``select`` and ``update``."""
 
 IMPUTE: Final = KernelSignature(
     "impute",
@@ -117,7 +118,6 @@ IMPUTE: Final = KernelSignature(
     "for each pending decision, before the next `select`",
     (*_P, "age"),
     inputs=("context", "decision"),
-    callable_by_wrapper=False,
 )
 """The kernel of policies that is used only where several decisions are pending at a time.
 
@@ -218,22 +218,16 @@ class RecordLayout:
 
         Values that are filled in are in their place already.
         """
-        sources = self.expressions("value")
-        body = ""
-        if not self.is_filled:
-            parts = self.layout.parts()
-            lines = [
-                f"    {part} = {self._convert(name, sources[name])}\n"
-                for name, part in parts.items()
-            ]
-            body = self.layout.places() + "".join(lines)
+        values, fields = self.expressions("value"), self.layout.fields
+        parts = {} if self.is_filled else self.layout.parts()
+        body = self.layout.places() if parts else ""
+        for name, part in parts.items():
+            # A number in a call is a float.
+            is_integer = fields[name].dtype == "int64"
+            body += f"    {part} = {f'int({values[name]})' if is_integer else values[name]}\n"
         return compile_shared(
             f"def write(buffer, start, dims, value):\n{body}    return\n", "write"
         )
-
-    def _convert(self, name: str, value: str) -> str:
-        """Return the expression of a value in its field's type; a number in a call is a float."""
-        return f"int({value})" if self.layout.fields[name].dtype == "int64" else value
 
     @property
     def single(self) -> bool:
@@ -301,11 +295,6 @@ class KernelRecords:
         return tuple(self.of(group).layout for group in _GROUPS)
 
 
-def is_needed(signature: KernelSignature, setting: Setting) -> bool:
-    """Return whether every class of a setting must have the kernel."""
-    return signature.required or (signature.name == "observe" and bool(setting.context))
-
-
 is_restoring: Final[ContextVar[bool]] = ContextVar("is_restoring", default=False)
 """Whether classes are made that were checked in another process, and get their content later."""
 
@@ -320,27 +309,25 @@ def check_functions(
     for base in cls.__mro__:
         if base is cls or (not issubclass(base, root) and base not in root.__mro__):
             for name, kernel in _kernels_in(base):
-                _check_is_called(cls, name, kernel, known)
+                if name not in known:
+                    _refuse_uncalled(cls, name, kernel, known)
     if abstract:
         return
-    for signature in signatures:
-        if is_needed(signature, cls.setting) and not hasattr(cls, signature.name):
-            raise TypeError(
-                f"{cls.__name__} lacks the kernel {signature.name}: it {signature.description}, "
-                f"{signature.called} (a class that is only a base of others says `abstract=True`)"
-            )
-    for name in cls.helpers:
+    purposes = {
+        signature.name: f": it {signature.description}, {signature.called}"
+        for signature in signatures
+        if signature.required or (signature.name == "observe" and cls.setting.context)
+    } | dict.fromkeys(cls.helpers, ", which its other kernels call")
+    for name, purpose in purposes.items():
         if not hasattr(cls, name):
             raise TypeError(
-                f"{cls.__name__} lacks the kernel {name}, which its other kernels call "
-                f"(a class that is only a base of others says `abstract=True`)"
+                f"{cls.__name__} lacks the kernel {name}{purpose} "
+                "(a class that is only a base of others says `abstract=True`)"
             )
 
 
-def _check_is_called(cls: Any, name: str, kernel: Kernel, known: Sequence[str]) -> None:
+def _refuse_uncalled(cls: Any, name: str, kernel: Kernel, known: Sequence[str]) -> None:
     """Refuse a function that is never called."""
-    if name in known:
-        return
     hint = suggestion(name, known) or ": a function that kernels call belongs outside the class"
     raise ValueError(
         f"a kernel of {cls.__name__} ({kernel_checks.source_location(kernel)}) must be one of "

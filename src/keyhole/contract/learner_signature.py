@@ -30,12 +30,12 @@ class Argument(NamedTuple):
     prose: str
 
 
-def _option(name: str, annotation: Any, default: Any, typed: str, prose: str) -> Argument:
+def _argument(name: str, annotation: Any, default: Any, typed: str, prose: str) -> Argument:
     parameter = Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
     return Argument(parameter, typed, prose)
 
 
-_SCALE: Final = _option(
+_SCALE: Final = _argument(
     "scale",
     tuple[float, float],
     (0, 1),
@@ -44,8 +44,8 @@ _SCALE: Final = _option(
 The least and the largest possible reward in your units, for example (1, 5) for stars. Rewards,
     and known quantities in units of reward, are given and shown in these units.""",
 )
-_SEED: Final = _option("seed", int, 0, "int, default 0", "Of the policy's own randomness.")
-_INTERPRETED: Final = _option(
+_SEED: Final = _argument("seed", int, 0, "int, default 0", "Of the policy's own randomness.")
+_INTERPRETED: Final = _argument(
     "interpreted",
     bool | None,
     None,
@@ -82,8 +82,7 @@ def _learner_argument(setting: Setting, name: str, one: Fact, *, names_arms: boo
     if name == setting.mode:
         # A learner is given the kind of feedback by its name; kernels read its position in `modes`.
         words = ", ".join(f'"{mode}"' for mode in setting.modes)
-        taken = Parameter("feedback", Parameter.KEYWORD_ONLY, annotation=str)
-        return Argument(taken, f"{{{words}}}", f"{prose}.")
+        return _argument("feedback", str, Parameter.empty, f"{{{words}}}", f"{prose}.")
     kind, typed = one.argument, _describe_type(one)
     if names_arms:
         kind, typed = kind | Sequence[Hashable], f"{typed} or sequence of names"
@@ -97,8 +96,7 @@ def _learner_argument(setting: Setting, name: str, one: Fact, *, names_arms: boo
         prose += "; for the policies that need it (see `needs`)"
     elif one.default is not None:
         default, typed = one.default, f"{typed}, default {one.default!r}"
-    taken = Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-    return Argument(taken, typed, f"{prose}.")
+    return _argument(name, kind, default, typed, f"{prose}.")
 
 
 def _describe_type(one: Fact) -> str:

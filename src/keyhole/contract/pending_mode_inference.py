@@ -133,7 +133,9 @@ def infer_pending(cls: Any) -> None:
     """
     # `home` is the class that declares the modes; `cls` inherits them. They hold if all kernels
     # that the declaration covers are those of `home` or of its bases.
-    home, modes = _find_declaration(cls)
+    # The base of all policies declares them; a tuple alone does (an `InferredPending` is no such).
+    home = next(base for base in cls.__mro__ if isinstance(vars(base).get("pending"), tuple))
+    modes: Modes = vars(home)["pending"]
     if home is cls:
         return
     inherits = all(
@@ -182,16 +184,6 @@ def _describe_default(home: Any) -> str:
     if setting is None:
         return "neither it nor its setting declares `pending`"
     return f"it declares no `pending`, and its base class {home.__name__} waits"
-
-
-def _find_declaration(cls: Any) -> tuple[Any, Modes]:
-    """Return the nearest class that declares `pending`, and its declaration."""
-    for home in cls.__mro__:
-        # A tuple alone is a declaration: an `InferredPending` was made here.
-        modes = vars(home).get("pending")
-        if isinstance(modes, tuple):
-            return home, modes
-    raise TypeError(f"{cls.__name__}.pending must be a tuple of at least one mode")
 
 
 def _defining_class(cls: Any, kernel: str) -> type:

@@ -17,7 +17,9 @@ from typing import (
     ClassVar,
     Final,
     Self,
+    TypedDict,
     TypeVar,
+    Unpack,
     cast,
     dataclass_transform,
     overload,
@@ -112,34 +114,20 @@ def remaining_arms(policy: Any, state: Mapping[str, Any], arms: int) -> list[int
 T = TypeVar("T")
 
 
+class Ends(TypedDict, total=False):
+    """The least and largest value of a parameter, included (``ge``, ``le``) or not."""
+
+    ge: float | None
+    gt: float | None
+    le: float | None
+    lt: float | None
+
+
 @overload
-def parameter(
-    *,
-    default: T,
-    doc: str = "",
-    ge: float | None = None,
-    gt: float | None = None,
-    le: float | None = None,
-    lt: float | None = None,
-) -> T: ...
+def parameter(*, default: T, doc: str = "", **ends: Unpack[Ends]) -> T: ...
 @overload
-def parameter(
-    *,
-    doc: str = "",
-    ge: float | None = None,
-    gt: float | None = None,
-    le: float | None = None,
-    lt: float | None = None,
-) -> Any: ...
-def parameter(
-    default: Any = MISSING,
-    *,
-    doc: str = "",
-    ge: float | None = None,
-    gt: float | None = None,
-    le: float | None = None,
-    lt: float | None = None,
-) -> Any:
+def parameter(*, doc: str = "", **ends: Unpack[Ends]) -> Any: ...
+def parameter(default: Any = MISSING, *, doc: str = "", **ends: Unpack[Ends]) -> Any:
     """Declare a parameter of a policy.
 
     Parameters
@@ -149,15 +137,15 @@ def parameter(
         made without the parameter. A parameter without a default must always be given.
     doc : str
         What it is, in a few words; shown by the catalog.
-    ge, gt, le, lt : float, optional
-        Least and largest value, included (`ge`, `le`) or not (`gt`, `lt`).
+    **ends : float
+        ``ge``, ``gt``, ``le``, ``lt``: least and largest value, included or not.
 
     Examples
     --------
     >>> parameter(default=1.35, gt=0).default
     1.35
     """
-    allowed = validate.Range(ge=ge, gt=gt, le=le, lt=lt)
+    allowed = validate.Range(**ends)
     return dataclass_field(default=default, metadata={"allowed": allowed, "doc": doc})
 
 

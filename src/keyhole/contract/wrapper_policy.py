@@ -8,15 +8,13 @@ import inspect
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
-from keyhole.contract.kernel_signatures import POLICY_KERNELS
+from keyhole.contract.kernel_signatures import BASE_KERNELS
 from keyhole.contract.pending_mode_inference import combine_pending, list_candidates
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import (
     Field,
-    FloatArray,
-    IntArray,
     argmin_tree_array,
     declared_state,
     float_array,
@@ -149,14 +147,7 @@ class WrapperPolicy(Policy, abstract=True):
     @classmethod
     def borrowed_kernels(cls) -> tuple[str, ...]:
         """Return the functions that kernels may name: `helpers`, and the base's kernels."""
-        return (
-            *cls.helpers,
-            *(
-                f"base_{signature.name}"
-                for signature in POLICY_KERNELS
-                if signature.callable_by_wrapper
-            ),
-        )
+        return (*cls.helpers, *(f"base_{signature.name}" for signature in BASE_KERNELS))
 
 
 def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
@@ -222,14 +213,15 @@ SAME_MEAN = 1e-12
 """Numbers this close are equal in comparisons of means, as rounding makes them."""
 
 
-class Evidence(Protocol):
+class Evidence:
     """The state of a policy that settles arms: verdicts, and the rewards on which they rest."""
 
-    settled: IntArray
-    stopped: IntArray
-    evidence_pulls: FloatArray
-    evidence_totals: FloatArray
-    open_pulls: FloatArray
+    settled = int_array("arms")
+    stopped = int_array()
+    evidence_pulls = float_array("arms")
+    evidence_totals = float_array("arms")
+    open_pulls = argmin_tree_array("arms")
+    """The pulls of each open arm; infinite once it is settled."""
 
 
 class StoppingWrapper(WrapperPolicy, abstract=True):
@@ -244,15 +236,8 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     off_policy = True
 
-    class State:
+    class State(Evidence):
         """The verdicts, and the rewards on which they rest."""
-
-        settled = int_array("arms")
-        stopped = int_array()
-        evidence_pulls = float_array("arms")
-        evidence_totals = float_array("arms")
-        open_pulls = argmin_tree_array("arms")
-        """The pulls of each open arm; infinite once it is settled."""
 
     def init(p: Any, s: Evidence, rng: Stream, base_init: Kernel) -> None:
         """Leave all arms open, and prepare the base."""

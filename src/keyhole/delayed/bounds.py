@@ -112,10 +112,8 @@ def worst_case_order(
     >>> round(worst_case_order(2, 250_000, 20))
     629
     """
-    count, rounds = (
-        check_integer("arms", arms, Range(ge=1)),
-        check_integer("horizon", horizon, Range(ge=1)),
-    )
+    count = check_integer("arms", arms, Range(ge=1))
+    rounds = check_integer("horizon", horizon, Range(ge=1))
     moments = check_number("expected_delay", expected_delay, _MOMENT)
     moments += check_number("variance", variance, _MOMENT)
     return math.sqrt(count * rounds * math.log(count)) + count * moments * check_number(

@@ -122,6 +122,7 @@ class PhasePolicy(Policy, abstract=True):
     """
 
     needs = ("horizon",)
+    pending = ("wait",)
     cost_per_round = "O(1); O(K) at the end of a phase"
     helpers: ClassVar[tuple[str, ...]] = ("length", "has_bridge")
     helper_arguments = MappingProxyType(
@@ -157,8 +158,7 @@ class PhasePolicy(Policy, abstract=True):
 
     def init(p, s: State, length: Kernel) -> None:
         """Begin the first phase with all arms."""
-        for arm in range(p.arms):
-            s.active[arm] = 1
+        s.active[:] = 1
         begin_phase(p, s, length)
         # A single arm has no phases: its pulls never run out.
         if p.arms == 1:

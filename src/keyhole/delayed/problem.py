@@ -13,7 +13,7 @@ from keyhole.delayed.delay_distributions import KERNELS, Constant, Pairs, check_
 from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, make_environment
 from keyhole.delayed.setting import SETTING, Feedback
 from keyhole.distributions import NumberDistribution
-from keyhole.distributions.distribution_parser import parse_reward_distributions
+from keyhole.distributions.distribution_parser import RewardProblem
 from keyhole.distributions.empirical_distribution import (
     check_recorded,
     recorded_names,
@@ -22,7 +22,6 @@ from keyhole.distributions.empirical_distribution import (
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.sampler_dispatch import (
     CombinedSampler,
-    RewardProblem,
     combine_distributions,
     list_values,
 )
@@ -93,13 +92,9 @@ class Problem(RewardProblem):
         self.feedback: Feedback = check_choice("feedback", feedback, get_args(Feedback))
         self.delay: NumberDistribution | None = None if delay is None else parse_delay(delay)
         if self.delay is None:
-            super().__init__(*_recorded_pairs(means))
+            self._set_arms(*_recorded_pairs(means))
             return
-        super().__init__(
-            *parse_reward_distributions(
-                means, distribution, concentration=concentration, scale=scale
-            )
-        )
+        super().__init__(means, distribution=distribution, concentration=concentration, scale=scale)
 
     @classmethod
     def replay(

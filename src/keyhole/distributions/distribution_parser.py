@@ -1,4 +1,7 @@
-"""Parsers that turn numbers, distributions of SciPy and tables of specs into distributions."""
+"""Parsers that turn numbers, distributions of SciPy and tables of specs into distributions.
+
+`RewardProblem` is the base class of problems whose options have distributions of rewards.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,6 +11,7 @@ import numpy as np
 
 from keyhole import validate
 from keyhole.contract.arm_names import entry_names, split_names
+from keyhole.contract.problem import Problem
 from keyhole.contract.reward_units import suggested_conversion
 from keyhole.distributions.distribution import Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay
@@ -19,6 +23,7 @@ from keyhole.distributions.reward_distributions import (
     Beta,
     TruncatedNormal,
 )
+from keyhole.distributions.sampler_dispatch import combine_distributions
 from keyhole.distributions.tabulated_distribution import TabulatedDistribution, is_scipy
 from keyhole.policy import FloatArray
 from keyhole.spec_values import tagged_union_reader
@@ -164,3 +169,42 @@ def parse_distribution(
             f"distribution of SciPy; got {validate.short_repr(value)}"
         )
     return cast(AnyDistribution, tagged_union_reader(*known.values())(name, value, Path()))
+
+
+class RewardProblem(Problem):
+    """Base class of problems whose arms have means, or distributions of rewards.
+
+    For the parameters see `parse_reward_distributions`.
+    """
+
+    def __init__(
+        self,
+        means: validate.SequenceLike | Mapping[Any, Any],
+        *,
+        distribution: str = "bernoulli",
+        concentration: float | None = None,
+        scale: float | None = None,
+    ) -> None:
+        self._set_arms(
+            *parse_reward_distributions(
+                means, distribution, concentration=concentration, scale=scale
+            )
+        )
+
+    def _set_arms(
+        self,
+        means: FloatArray,
+        distributions: Sequence[Distribution],
+        names: tuple[Any, ...] | None,
+    ) -> None:
+        self.means, self.distributions, self.arm_names = means, list(distributions), names
+        self._drawn = combine_distributions(self.distributions)
+
+    @property
+    def arms(self) -> int:
+        """Number of arms."""
+        return len(self.distributions)
+
+    def truth(self) -> dict[str, Any]:
+        """Return the fields of the environment, which no policy reads."""
+        return {"arms": self.arms, **self._drawn.truth()}

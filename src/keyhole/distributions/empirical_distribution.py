@@ -68,42 +68,26 @@ class Replay(NumberDistribution):
 AnyReplay = TypeVar("AnyReplay", bound=Replay)
 
 
-def make_replay(
-    samples: Any,
-    allowed: validate.Range = validate.ANY,
-    distribution: type[AnyReplay] = Replay,  # type: ignore[assignment]
-) -> list[AnyReplay]:
-    """Return the empirical distribution of each arm's values; errors name arm and entry.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no arm, or a value is not allowed.
-
-    Examples
-    --------
-    >>> [distribution.mean for distribution in make_replay([[0, 1, 1, 0], [0.25]])]
-    [0.5, 0.25]
-    """
-    return [distribution(values) for values in check_recorded("samples", samples, allowed)]
-
-
 def replay_by_name(
     samples: Any,
     allowed: validate.Range = validate.ANY,
     distribution: type[AnyReplay] = Replay,  # type: ignore[assignment]
 ) -> Any:
-    """Return what `make_replay` does; as a mapping, if the arms have names.
+    """Return the empirical distribution of each arm's values; as a mapping, if the arms have names.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no arm, or a value is not allowed; the error names arm and entry.
 
     Examples
     --------
     >>> replay_by_name({"red": [0, 1, 1, 0]})
     {'red': Replay(4 samples, mean 0.5)}
     """
-    found = make_replay(samples, allowed, distribution)
-    if (names := recorded_names("samples", samples)) is None:
-        return found
-    return dict(zip(names, found, strict=True))
+    arms = [distribution(values) for values in check_recorded("samples", samples, allowed)]
+    names = recorded_names("samples", samples)
+    return arms if names is None else dict(zip(names, arms, strict=True))
 
 
 def recorded_names(name: str, samples: Any) -> tuple[Any, ...] | None:

@@ -1,22 +1,17 @@
-"""One kernel (compiled function) that calls the sampler of the distribution of any given option.
-
-`RewardProblem` is the base class of problems whose options have such distributions of rewards.
-"""
+"""One kernel (compiled function) that calls the sampler of the distribution of any given option."""
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from keyhole.contract.problem import Problem
 from keyhole.distributions.distribution import Distribution
 from keyhole.policy import (
     Environment,
     FloatArray,
-    IntArray,
     Kernel,
     Stream,
     float_array,
@@ -39,14 +34,6 @@ class SampledEnvironment:
     """Parameters of all distributions, arm after arm."""
     starts = int_array("arms")
     ends = int_array("arms")
-
-
-class SamplerFields(Protocol):
-    """Fields of `SampledEnvironment`, for annotations of kernels."""
-
-    numbers: FloatArray
-    starts: IntArray
-    ends: IntArray
 
 
 @dataclass(frozen=True)
@@ -181,7 +168,7 @@ def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[
 
 @lru_cache(maxsize=256)
 def _environment_of(base: Any, name: str, draw: Kernel) -> Any:
-    def draw_arm(e: SamplerFields, rng: Stream, arm: int) -> Any:
+    def draw_arm(e: SampledEnvironment, rng: Stream, arm: int) -> Any:
         return draw(rng, e.numbers[e.starts[arm] : e.ends[arm]])
 
     return complete_environment(base, name, draw_arm)
@@ -193,28 +180,6 @@ def complete_environment(
     """Return a subclass of an environment with the helper ``draw``, in the module of its base."""
     values = {"draw": draw, "__doc__": base.__doc__, "__module__": base.__module__}
     return type(f"{name}{base.__name__}", (base,), values)
-
-
-class RewardProblem(Problem):
-    """Base class of problems whose arms have means, or distributions of rewards."""
-
-    def __init__(
-        self,
-        means: FloatArray,
-        distributions: Sequence[Distribution],
-        names: tuple[Any, ...] | None = None,
-    ) -> None:
-        self.means, self.distributions, self.arm_names = means, list(distributions), names
-        self._drawn = combine_distributions(self.distributions)
-
-    @property
-    def arms(self) -> int:
-        """Number of arms."""
-        return len(self.distributions)
-
-    def truth(self) -> dict[str, Any]:
-        """Return the fields of the environment, which no policy reads."""
-        return {"arms": self.arms, **self._drawn.truth()}
 
 
 def list_values(values: Any, names: Sequence[Any] | None = None) -> str:

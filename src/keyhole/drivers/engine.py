@@ -24,14 +24,13 @@ from keyhole.contract.compiled_class import (
     tuple_reader,
 )
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import FloatArray, IntArray, Layout, borrow_word
+from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
 from keyhole.draws.streams import ENVIRONMENT, POLICY, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import kernel, signature
 from keyhole.metric import STOP_METRICS
 
-Kernels = Mapping[str, Kernel]
 Sizes = Mapping[str, int]
 
 LANES: Final = 8
@@ -105,19 +104,10 @@ def compiled_engine(setting: Setting, policy: CompiledClass, environment: Compil
 
 
 def _build(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
-    policy_kernels, environment_kernels = policy.kernels(), environment.kernels()
     read_lane = _compile_lane_reader(policy, environment)
-    start = _compile_start(policy_kernels, environment_kernels, read_lane)
-    advance = _compile_advance(
-        policy_kernels,
-        environment_kernels,
-        read_lane,
-        policy,
-        compile_guard(policy, setting),
-    )
-    measure = _compile_measure(
-        policy_kernels, environment_kernels, read_lane, policy, environment.metrics
-    )
+    start = _compile_start(policy, environment, read_lane)
+    advance = _compile_advance(setting, policy, environment, read_lane)
+    measure = _compile_measure(policy, environment, read_lane)
     are_all_stopped = _compile_are_all_stopped(policy, read_lane)
     read_p, read_e = policy.inputs.reader("P"), environment.inputs.reader("E")
     read_p_dims, read_e_dims = tuple_reader(len(policy.dims)), tuple_reader(len(environment.dims))
@@ -175,11 +165,9 @@ def _compile_lane_reader(policy: CompiledClass, environment: CompiledClass) -> K
     return read_lane
 
 
-def _compile_start(
-    policy_kernels: Kernels, environment_kernels: Kernels, read_lane: Kernel
-) -> Kernel:
+def _compile_start(policy: CompiledClass, environment: CompiledClass, read_lane: Kernel) -> Kernel:
     """Return the compiled function that initialises the lanes."""
-    init, begin = policy_kernels["init"], environment_kernels["init"]
+    init, begin = policy.kernels()["init"], environment.kernels()["init"]
 
     @kernel
     def start(
@@ -200,20 +188,15 @@ def _compile_start(
 
 
 def _compile_advance(
-    policy_kernels: Kernels,
-    environment_kernels: Kernels,
-    read_lane: Kernel,
-    policy: CompiledClass,
-    allowed: Kernel,
+    setting: Setting, policy: CompiledClass, environment: CompiledClass, read_lane: Kernel
 ) -> Kernel:
     """Return the compiled function that plays rounds, the only part where speed matters."""
-    records, is_stopped = policy.records, compile_is_stopped(policy)
-    observe = records.context.producer(environment_kernels["observe"], "e, es, t, rng")
-    select = records.decision.producer(policy_kernels["select"], "p, s, t, rng, context")
-    respond = records.feedback.producer(
-        environment_kernels["respond"], "e, es, t, rng, context, decision"
-    )
-    update = policy_kernels["update"]
+    kernels, answers, records = policy.kernels(), environment.kernels(), policy.records
+    allowed, is_stopped = compile_guard(policy, setting), compile_is_stopped(policy)
+    observe = records.context.producer(answers["observe"], "e, es, t, rng")
+    select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
+    respond = records.feedback.producer(answers["respond"], "e, es, t, rng, context, decision")
+    update = kernels["update"]
     read_context, write_context = records.context.reader(), records.context.writer()
     read_decision, write_decision = records.decision.reader(), records.decision.writer()
 
@@ -275,18 +258,14 @@ def _compile_are_all_stopped(policy: CompiledClass, read_lane: Kernel) -> Kernel
 
 
 def _compile_measure(
-    policy_kernels: Kernels,
-    environment_kernels: Kernels,
-    read_lane: Kernel,
-    policy: CompiledClass,
-    layout: Layout,
+    policy: CompiledClass, environment: CompiledClass, read_lane: Kernel
 ) -> Kernel:
     """Return the compiled function that computes the metrics at a checkpoint."""
     records, find_rounds = policy.records, compile_rounds_used(policy)
     write_stop_metrics = compile_stop_metrics(policy)
     stop_metrics = len(STOP_METRICS) if policy.can_stop else 0
-    recommend = records.report.producer(policy_kernels["recommend"], "p, s, t, rng")
-    score, read_metrics = environment_kernels["score"], layout.reader("Metrics")
+    recommend = records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
+    score, read_metrics = environment.kernels()["score"], environment.metrics.reader("Metrics")
 
     @kernel
     def measure(

@@ -10,7 +10,6 @@ context, decision, feedback, report.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from threading import get_ident
 from typing import Any, Final
 
@@ -115,39 +114,19 @@ def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     )
 
 
-@dataclass(frozen=True)
 class LearnerKernels:
     """The compiled functions of which the learner's step is built."""
 
-    unpack: Kernel
-    init: Kernel
-    select: Kernel
-    allowed: Kernel
-    update: Kernel
-    recommend: Kernel
-    read_context: Kernel
-    read_decision: Kernel
-    read_feedback: Kernel
-    write_decision: Kernel
-    is_stopped: Kernel
-
-
-def learner_kernels(compiled: CompiledClass, setting: Setting) -> LearnerKernels:
-    """Return the compiled functions of which the learner's step is built."""
-    kernels, records = compiled.kernels(nan_checked=True), compiled.records
-    return LearnerKernels(
-        _compile_unpack(compiled),
-        kernels["init"],
-        records.decision.producer(kernels["select"], "p, s, t, rng, context"),
-        compile_guard(compiled, setting),
-        kernels["update"],
-        records.report.producer(kernels["recommend"], "p, s, t, rng"),
-        records.context.reader(),
-        records.decision.reader(),
-        records.feedback.reader(),
-        records.decision.writer(),
-        compile_is_stopped(compiled),
-    )
+    def __init__(self, compiled: CompiledClass, setting: Setting) -> None:
+        kernels, records = compiled.kernels(nan_checked=True), compiled.records
+        self.unpack, self.allowed = _compile_unpack(compiled), compile_guard(compiled, setting)
+        self.init, self.update = kernels["init"], kernels["update"]
+        self.select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
+        self.recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")
+        self.read_context, self.read_feedback = records.context.reader(), records.feedback.reader()
+        self.read_decision = records.decision.reader()
+        self.write_decision = records.decision.writer()
+        self.is_stopped = compile_is_stopped(compiled)
 
 
 def _compile_unpack(compiled: CompiledClass) -> Kernel:
@@ -168,7 +147,7 @@ def _compile_unpack(compiled: CompiledClass) -> Kernel:
 
 
 def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
-    parts = learner_kernels(compiled, setting)
+    parts = LearnerKernels(compiled, setting)
     ask, tell = _compile_ask(parts, compiled.records), _compile_tell(parts, compiled.records)
     rest = _compile_other_calls(parts)
 
@@ -307,7 +286,7 @@ def are_decisions_equal(
 
 
 def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
-    kernels = learner_kernels(compiled, setting)
+    kernels = LearnerKernels(compiled, setting)
     unpack, select = kernels.unpack, kernels.select
     allowed, update = kernels.allowed, kernels.update
     read_context, read_decision = kernels.read_context, kernels.read_decision

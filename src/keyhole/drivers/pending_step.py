@@ -18,10 +18,11 @@ from keyhole.contract.compiled_class import (
     bind_kernel,
     code_digest,
     compile_guard,
+    flat_calls,
     identity,
     tuple_reader,
 )
-from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
+from keyhole.contract.kernel_signatures import IMPUTE
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import borrow_word
 from keyhole.draws import streams
@@ -64,12 +65,12 @@ def compiled_pending_step(compiled: CompiledClass, setting: Setting) -> Kernel:
 
 def has_imputation(compiled: CompiledClass) -> bool:
     """Return whether the policy imputes the feedback of pending decisions."""
-    return "impute" in compiled.owner.pending  # type: ignore[attr-defined]
+    return "impute" in compiled.owner.pending
 
 
 def imputation_kernels(compiled: CompiledClass) -> tuple[Kernel, ...]:
     """Return the kernel `impute`, if the policy imputes; else nothing."""
-    return (compiled.owner.impute,) if has_imputation(compiled) else ()  # type: ignore[attr-defined]
+    return (compiled.owner.impute,) if has_imputation(compiled) else ()
 
 
 def compile_imputation(compiled: CompiledClass) -> Kernel:
@@ -77,16 +78,14 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
 
     It does nothing where the policy does not impute.
     """
-    source = compiled.owner.impute if has_imputation(compiled) else _do_nothing  # type: ignore[attr-defined]
+    source = compiled.owner.impute if has_imputation(compiled) else _do_nothing
     owner = compiled.owner.__qualname__
     expressions = IMPUTE.expressions(compiled.records)
     helpers = compiled.helpers()
     # `impute` may call `update`, with single values in place of the groups of the fixed form.
-    update = next(signature for signature in POLICY_KERNELS if signature.name == "update")
-    argument_list = update.flat_call(compiled.owner.setting)  # type: ignore[attr-defined]
-    expressions_of_update = identity(argument_list)
+    call = flat_calls(compiled.owner)["update"]
     helpers["update"] = bind_kernel(
-        owner, compiled.sources["update"], argument_list, expressions_of_update, helpers
+        owner, compiled.sources["update"], call, identity(call), helpers
     )
     return bind_kernel(owner, source, IMPUTE.call(), expressions, helpers)
 

@@ -31,7 +31,7 @@ from keyhole.kernels.cache_files import (
 )
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import CodeDigest, Kernel
-from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted
+from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_inside
 from keyhole.kernels.kernel_declaration import (
     changed_settings,
     import_internals,
@@ -265,13 +265,11 @@ def find_code_file(compile_it: Callable[[], object]) -> CodeFile | None:
 
     None if the code is not kept in a file, or is interpreted.
     """
-    token = _only_file.set(True)
     try:
-        compile_it()
+        with set_inside(_only_file, True):
+            compile_it()
     except _FileFoundError as found:
         return found.file
-    finally:
-        _only_file.reset(token)
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -22,7 +22,16 @@ _interpreted: ContextVar[bool | None] = ContextVar("interpreted", default=None)
 
 
 @contextmanager
-def interpreted(wanted: bool = True) -> Iterator[None]:
+def set_inside(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+    """Give a context variable a value for everything inside."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
     """Run kernels in Python, for everything made inside: learners, simulations, opened studies.
 
     The results are the same, to the bit; breakpoints, ``print`` and coverage work inside kernels,
@@ -45,11 +54,7 @@ def interpreted(wanted: bool = True) -> Iterator[None]:
     >>> learner.ask()
     0
     """
-    token = _interpreted.set(wanted)
-    try:
-        yield
-    finally:
-        _interpreted.reset(token)
+    return set_inside(_interpreted, wanted)
 
 
 def is_interpretation_requested() -> bool | None:

@@ -3,8 +3,8 @@
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
+from keyhole.kernels.interpreted_mode import set_inside
 
 # The settings on which machine code depends, with Numba's defaults as `repr` shows them.
 _DEFAULTS: Final = {
@@ -72,16 +73,11 @@ def import_loader() -> Any:
         return import_module("keyhole.kernels.numba_internals.machine_code")
 
 
-@contextmanager
-def bounds_checked(wanted: bool = True) -> Iterator[None]:
+def bounds_checked(wanted: bool = True) -> AbstractContextManager[None]:
     """Compile everything inside with a check of every index, which costs speed."""
     if wanted and changed_settings().get("BOUNDSCHECK") == 0:
         raise ValueError("NUMBA_BOUNDSCHECK must not be 0 where indices are to be checked")
-    token = _checked.set(wanted)
-    try:
-        yield
-    finally:
-        _checked.reset(token)
+    return set_inside(_checked, wanted)
 
 
 def is_bounds_checked() -> bool:

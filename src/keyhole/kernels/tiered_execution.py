@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.interpreted_mode import AtomicCall
+from keyhole.kernels.interpreted_mode import AtomicCall, set_inside
 
 BUDGET: Final = 0.5
 """The processor seconds for which a process interprets one piece of code before compiling it: about
@@ -23,18 +23,13 @@ a fifth of the time to compile it, so that no run loses more than that."""
 _wanted: ContextVar[bool] = ContextVar("interpret_first", default=False)
 
 
-@contextmanager
-def interpret_first(wanted: bool = True) -> Iterator[None]:
+def interpret_first(wanted: bool = True) -> AbstractContextManager[None]:
     """Interpret uncompiled code at first, for everything made inside.
 
     `compile_cached` then returns a `TieredFunction`. It is for code that is known to compile: other
     code must be refused at once, not after some seconds.
     """
-    token = _wanted.set(wanted)
-    try:
-        yield
-    finally:
-        _wanted.reset(token)
+    return set_inside(_wanted, wanted)
 
 
 def is_tiered() -> bool:

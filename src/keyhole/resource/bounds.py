@@ -254,10 +254,8 @@ def anytime_probability(
     >>> round(anytime_probability(2, 2, 1000, alpha=40.0), 2)
     0.99
     """
-    arms, limits = (
-        check_integer("arms", arms, Range(ge=1)),
-        check_integer("limits", limits, Range(ge=1)),
-    )
+    arms = check_integer("arms", arms, Range(ge=1))
+    limits = check_integer("limits", limits, Range(ge=1))
     horizon = check_integer("horizon", horizon, Range(ge=1))
     alpha = check_number("alpha", alpha, Range(gt=0))
     slack = check_number("slack", slack, Range(gt=0, lt=1))

@@ -130,7 +130,7 @@ class Steps(Function):
 
     def __init__(self, points: ArrayLike, values: ArrayLike) -> None:
         at = check_increasing("points", check_vector("points", points, Range(gt=0)))
-        y = check_nondecreasing("values", check_vector("values", values, _AT_LEAST_0))
+        y = check_increasing("values", check_vector("values", values, _AT_LEAST_0), strictly=False)
         if len(y) != len(at) + 1:
             raise ValueError(f"values must have {len(at) + 1} entries, got {len(y)}")
         self._shown = f"Steps({len(at)} points)"
@@ -160,7 +160,7 @@ class PiecewiseLinear(Function):
 
     def __init__(self, points: ArrayLike, values: ArrayLike) -> None:
         at = check_increasing("points", check_vector("points", points, _AT_LEAST_0))
-        y = check_nondecreasing("values", check_vector("values", values, _AT_LEAST_0))
+        y = check_increasing("values", check_vector("values", values, _AT_LEAST_0), strictly=False)
         if at[0] != 0.0:
             raise ValueError(f"points[0] must be 0, got {at[0]:g}")
         if len(y) != len(at):
@@ -238,33 +238,21 @@ def check_scale(cost: Function, penalty: Function, largest: float, span: float =
     check_number(f"penalty({largest:g})", float(penalty(largest)))
 
 
-def check_increasing(name: str, values: FloatArray) -> FloatArray:
-    """Return the values if each is larger than the one before.
+def check_increasing(name: str, values: FloatArray, *, strictly: bool = True) -> FloatArray:
+    """Return the values; raise an error that names the field if one does not rise, or falls.
 
     Examples
     --------
+    >>> import numpy as np
     >>> check_increasing("limits", np.array([0.5, 0.5]))
     Traceback (most recent call last):
+        ...
     ValueError: limits must rise, got 0.5 after 0.5
     """
     for before, after in pairwise(values.tolist()):
-        if after <= before:
-            raise ValueError(f"{name} must rise, got {after:g} after {before:g}")
-    return values
-
-
-def check_nondecreasing(name: str, values: FloatArray) -> FloatArray:
-    """Return the values if none is smaller than the one before.
-
-    Examples
-    --------
-    >>> check_nondecreasing("values", np.array([0.5, 0.4]))
-    Traceback (most recent call last):
-    ValueError: values must not fall, got 0.4 after 0.5
-    """
-    for before, after in pairwise(values.tolist()):
-        if after < before:
-            raise ValueError(f"{name} must not fall, got {after:g} after {before:g}")
+        if after < before or (strictly and after == before):
+            wanted = "rise" if strictly else "not fall"
+            raise ValueError(f"{name} must {wanted}, got {after:g} after {before:g}")
     return values
 
 

@@ -30,6 +30,8 @@ policy ends with a wrong pair on one in three."""
 class HazardRatePolicy(Policy, abstract=True):
     """Base class of policies that estimate hazards; see `HazardThompson` for the symbols."""
 
+    arms_change = True
+
     strength: float = parameter(default=8.0, gt=0, doc="how many runs the shared prior is worth")
 
     class State:

@@ -2,19 +2,15 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.contract.state_arrays import FloatArray, IntArray, float_array, int_array
 from keyhole.resource.cost_functions import Function, check_increasing, value_at
 from keyhole.resource.learner import Learner, StudyVocabulary
 from keyhole.resource.setting import SETTING, Facts, facts_of
 from keyhole.text_formatting import count_text
-
-
-class _Tally(Protocol):
-    plays: IntArray
 
 
 class Policy(Facts, CorePolicy, abstract=True):
@@ -48,6 +44,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     learner_class = Learner
     vocabulary_class = StudyVocabulary
     feedback = "reward and consumption of a run, or that it exceeded its limit"
+    # Whether the largest limit may cost no more than its penalty, so that gains can be rescaled.
+    cost_is_covered: ClassVar[bool] = False
 
     if TYPE_CHECKING:  # at run time, the method is generated from the facts
 
@@ -70,7 +68,7 @@ class Policy(Facts, CorePolicy, abstract=True):
         def learner(self, *, arms: Any, **facts: Any) -> Any:
             """Return a learner, which takes one decision at a time with this policy."""
 
-    def recommend(p, s: _Tally, best_arm: IntArray, best_limit: FloatArray) -> None:
+    def recommend(p, s: Any, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair played most often."""
         most = -1
         for arm in range(p.arms):
@@ -87,9 +85,18 @@ class Policy(Facts, CorePolicy, abstract=True):
         return facts_of(*(arguments[name] for name in names)) | {"horizon": arguments["horizon"]}
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the checked facts."""
+        """Return the checked facts; refuse limits that do not rise, and a cost above the penalty.
+
+        The latter only for policies whose `cost_is_covered`, at the largest limit.
+        """
         facts = super().check_facts(values)
-        check_increasing("limits", facts["limits"])
+        largest = float(check_increasing("limits", facts["limits"])[-1])
+        cost, penalty = value_at(facts["cost"], largest), value_at(facts["penalty"], largest)
+        if self.cost_is_covered and cost > penalty:
+            raise ValueError(
+                f"penalty must be at least the cost at the largest limit, {cost:g}, for "
+                f"{type(self).__name__}; got {penalty:g}"
+            )
         return facts
 
     def describe(self, learner: Any) -> list[str]:
@@ -102,6 +109,21 @@ class Policy(Facts, CorePolicy, abstract=True):
             runs = plays.reshape(len(plays), -1).sum(axis=1).tolist()
             lines += [f"arm {arm}: {count_text(n, 'run')}" for arm, n in enumerate(runs)]
         return lines
+
+
+class PairPolicy(Policy, abstract=True):
+    """Base class of the policies that have numbers for each pair of an arm and a listed limit."""
+
+    class State:
+        """The penalty of each limit, and the plays of each pair."""
+
+        penalties = float_array("limit_count")
+        plays = int_array("arms", "limit_count")
+
+    def init(p, s: State) -> None:
+        """Tabulate the penalty of each limit."""
+        for place in range(p.limit_count):
+            s.penalties[place] = value_at(p.penalty, p.limits[place])
 
 
 def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[int, int]:
@@ -161,15 +183,3 @@ def scale_gain(gain: float, largest_penalty: float) -> float:
     0.5
     """
     return (gain + largest_penalty) / (1.0 + largest_penalty)
-
-
-def check_cost_covered(policy: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Refuse a cost above the penalty at the largest limit: rescaled gains could be negative."""
-    largest = float(facts["limits"][-1])
-    cost, penalty = value_at(facts["cost"], largest), value_at(facts["penalty"], largest)
-    if cost > penalty:
-        raise ValueError(
-            f"penalty must be at least the cost at the largest limit, {cost:g}, for {policy}; "
-            f"got {penalty:g}"
-        )
-    return facts

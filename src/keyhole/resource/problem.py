@@ -114,10 +114,10 @@ class Problem(AnyProblem):
         edges = self._edges()
         # Arms may share a distribution: quadrature runs once for each distribution, not each arm.
         curves = {
-            id(distribution): gain_curve(distribution, self.cost, edges)
+            distribution: gain_curve(distribution, self.cost, edges)
             for distribution in set(self.distributions)
         }
-        self._curves = [curves[id(distribution)] for distribution in self.distributions]
+        self._curves = [curves[distribution] for distribution in self.distributions]
         self.gains: FloatArray = np.array(
             [gain_at(curve, self.penalty, self.limits) for curve in self._curves]
         )
@@ -125,8 +125,8 @@ class Problem(AnyProblem):
         self.gains.flags.writeable = False
         self._tables: list[GainTable] = []
         if self.continuous:
-            tables = {id(p): gain_table(p, self.penalty, edges) for p in set(self._curves)}
-            self._tables = [tables[id(p)] for p in self._curves]
+            tables = {p: gain_table(p, self.penalty, edges) for p in set(self._curves)}
+            self._tables = [tables[p] for p in self._curves]
         self.best_gain, self.best_pair = self._best()
 
     def _edges(self) -> FloatArray:
@@ -137,12 +137,11 @@ class Problem(AnyProblem):
     def _best(self) -> tuple[float, tuple[int, float]]:
         if self.continuous:
             # In reverse, so that of arms with the same distribution the lowest is kept.
-            first = {
-                id(distribution): arm
-                for arm, distribution in reversed(list(enumerate(self.distributions)))
+            peaks = {
+                distribution: self._best_limit(self.distributions.index(distribution))
+                for distribution in set(self.distributions)
             }
-            peaks = {key: self._best_limit(arm) for key, arm in first.items()}
-            found = [peaks[id(distribution)] for distribution in self.distributions]
+            found = [peaks[distribution] for distribution in self.distributions]
             arm = int(np.argmax([gain for gain, _ in found]))
             gain, limit = found[arm]
             return gain, (arm, limit)

@@ -10,6 +10,8 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
+import numpy as np
+
 from keyhole.contract.policy import known_fact, parameter
 from keyhole.contract.state_arrays import (
     Field,
@@ -37,8 +39,8 @@ class RefinedGridPolicy(Policy, abstract=True):
 
     The confidence length of a point with n informative rounds is
     :math:`w \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. A subclass defines the kernels
-    ``width(p, s, arm, k)``, which returns w of point k, and ``planned(p, s)``, which returns T; and
-    `least_width`, a lower bound of w.
+    ``width(p, s, arm, k)``, which returns w of point k, and ``planned(p, s)``, which returns T, if
+    that is not the horizon; and `least_width`, a lower bound of w.
     """
 
     needs = ("horizon",)
@@ -110,16 +112,17 @@ class RefinedGridPolicy(Policy, abstract=True):
         """Return the smallest square root in a confidence length: the one after all rounds."""
         return math.sqrt(0.5 * self.alpha * log_ratio(horizon, self.delta) / horizon)
 
+    def planned(p, s: State) -> int:
+        """Return T, the number of rounds of which bounds hold: by default the horizon."""
+        return int(p.horizon)
+
     def init(p, s: State) -> None:
         """Start every grid with the largest limit alone."""
         start_grids(p, s)
 
     def select(p, s: State) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        best = 0
-        for arm in range(1, p.arms):
-            if s.best_index[arm] > s.best_index[best]:
-                best = arm
+        best = int(np.argmax(s.best_index))
         return best, s.best_point[best]
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:  # type: ignore[override]
@@ -224,10 +227,7 @@ def write_biases(p: Any, s: Any, arm: int) -> None:
 
 def choose_best(s: Any, arm: int) -> None:
     """Write the arm's point with the largest index, (13); among equals the smallest."""
-    best = 0
-    for k in range(1, s.sizes[arm]):
-        if s.index[arm, k] > s.index[arm, best]:
-            best = k
+    best = int(np.argmax(s.index[arm, : s.sizes[arm]]))
     s.best_index[arm] = s.index[arm, best]
     s.best_point[arm] = s.points[arm, best]
 

@@ -94,8 +94,7 @@ def allocate_best(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -
     """Fund the best knapsack by the arms' values, solved every `solve_every` rounds."""
     # Where all amounts fit there is nothing to choose, and no knapsack to solve.
     if sum_up(s.amounts, p.arms) <= p.resource + SLACK:
-        for arm in range(p.arms):
-            s.funded[arm] = 1
+        s.funded[:] = 1
     elif s.since_solved[0] == 0:
         fill(p, s, t, rng)
         knapsack(s, s.values, s.amounts, p.arms, p.resource, s.funded)

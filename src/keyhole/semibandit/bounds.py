@@ -124,10 +124,8 @@ def csbdt_search_bound(
     >>> round(csbdt_search_bound(arms=5, resource=2, delta=0.1, epsilon=0.1, gamma=1e-3))
     1469
     """
-    chance, count = (
-        check_number("delta", delta, _OPEN_UNIT),
-        check_integer("arms", arms, Range(ge=1)),
-    )
+    chance = check_number("delta", delta, _OPEN_UNIT)
+    count = check_integer("arms", arms, Range(ge=1))
     steps = math.log2(math.ceil(1.0 + 1.0 / check_number("gamma", gamma, _OPEN_UNIT)))
     trial = math.log(count * steps / chance) / _rate(epsilon)
     return count * trial * steps / _plays(resource)
@@ -178,10 +176,8 @@ def csbdt_bound(
         raise ValueError("problem must have a residual above 0 for Theorem 2, got 0")
     if problem.arms > _MOST_ARMS:
         raise ValueError(f"problem must have at most {_MOST_ARMS} arms, got {problem.arms}")
-    width, constant = (
-        check_number("eta", eta, Range(gt=0)),
-        check_number("alpha_1", alpha_1, Range(ge=0)),
-    )
+    width = check_number("eta", eta, Range(gt=0))
+    constant = check_number("alpha_1", alpha_1, Range(ge=0))
     left_alone, regrets = _allocations(problem)
     fewest = int(problem.arms - problem.optimal.sum())
     worse = regrets > SLACK

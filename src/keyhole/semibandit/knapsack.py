@@ -268,8 +268,7 @@ def knapsack(
     """
     space = capacity + SLACK
     count, total = list_candidates(s.order, values, weights, items, space)
-    for item in range(items):
-        chosen[item] = 0
+    chosen[:] = 0
     # All candidates fit together: there is nothing to search.
     if total <= space:
         for k in range(count):
@@ -412,10 +411,8 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
     >>> solve_knapsack([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], 2)
     array([ True,  True, False,  True, False])
     """
-    gains, sizes = (
-        check_vector("values", values, Range(ge=0)),
-        check_vector("weights", weights, Range(ge=0)),
-    )
+    gains = check_vector("values", values, Range(ge=0))
+    sizes = check_vector("weights", weights, Range(ge=0))
     if len(gains) != len(sizes):
         raise ValueError(f"weights must have {len(gains)} entries, got {len(sizes)}")
     items, chosen = len(gains), np.zeros(len(gains), np.int64)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
@@ -20,10 +20,6 @@ from keyhole.semibandit.allocation_kernels import (
 from keyhole.semibandit.learner import Learner, StudyVocabulary
 from keyhole.semibandit.setting import SETTING, Facts, is_sufficient
 from keyhole.validate import Range, check_integer
-
-
-class _Giving(Protocol):
-    amounts: FloatArray
 
 
 class Policy(Facts, CorePolicy, abstract=True):
@@ -72,7 +68,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             """Return a learner, which takes one decision at a time with this policy."""
 
     def recommend(
-        p, s: _Giving, estimates: FloatArray, searched: IntArray, refuted: IntArray
+        p, s: AllocationState, estimates: FloatArray, searched: IntArray, refuted: IntArray
     ) -> None:
         """Report the arms' amounts, and a search of 0 rounds."""
         for arm in range(p.arms):
@@ -154,18 +150,15 @@ class EqualSharePolicy(Policy, abstract=True):
         """Return a warning if an equal share is below the threshold of an arm of the problem."""
         if problem is None or self.m == facts["arms"]:
             return ""
-        share, needed = (
-            equal_share(self, facts["arms"], facts["resource"]),
-            problem.thresholds.max(),
-        )
+        share = equal_share(self, facts["arms"], facts["resource"])
+        needed = problem.thresholds.max()
         if is_sufficient(share, needed):
             return ""
         return f"{self} gives {share:.4g} to each arm that it funds; up to {needed:.4g} is needed"
 
     def init(p, s: State) -> None:
         """Set the arms' amounts to equal shares of the resource."""
-        for arm in range(p.arms):
-            s.amounts[arm] = equal_share(p, p.arms, p.resource)
+        s.amounts[:] = equal_share(p, p.arms, p.resource)
 
     def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
         """Count the losses."""

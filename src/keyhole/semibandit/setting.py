@@ -112,10 +112,8 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
     >>> candidate_thresholds(arms=5, resource=2)
     array([0.4       , 0.5       , 0.66666667, 1.        ])
     """
-    most, available = (
-        check_integer("arms", arms, Range(ge=1)),
-        check_number("resource", resource, _RESOURCE),
-    )
+    most = check_integer("arms", arms, Range(ge=1))
+    available = check_number("resource", resource, _RESOURCE)
     fewest = min(most, max(1, integer_part(available)))
     return np.minimum(1.0, available / np.arange(most, fewest - 1, -1))
 

@@ -160,8 +160,7 @@ def keep_better(
     least: float,
 ) -> float:
     """Keep the present set if it is better, or equal and first; return the smallest value."""
-    for item in range(items):
-        s.trial[item] = 0
+    s.trial[:] = 0
     for k in range(size):
         s.trial[s.ranked[s.chosen[k]]] = 1
     # Summed by item and not by rank, so that equal sets have equal bits.

@@ -85,7 +85,7 @@ def hoeffding_ucb_bound(means: ArrayLike, horizon: int) -> float:
     221.0
     """
     _, gaps = _gaps(means)
-    return 8.0 * _log(horizon) * float((1.0 / gaps[gaps > 0]).sum())
+    return 8.0 * log_horizon(horizon) * float((1.0 / gaps[gaps > 0]).sum())
 
 
 def ucb1_bound(means: ArrayLike, horizon: int) -> float:
@@ -130,5 +130,6 @@ def _gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return mu, suboptimality_gaps(mu)
 
 
-def _log(horizon: int) -> float:
-    return math.log(check_integer("horizon", horizon, Range(ge=1)))
+def log_horizon(horizon: int, least: int = 1) -> float:
+    """Return the logarithm of a number of rounds, checked."""
+    return math.log(check_integer("horizon", horizon, Range(ge=least)))

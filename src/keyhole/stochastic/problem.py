@@ -3,20 +3,18 @@
 A problem is what an experiment is made on: policies do not know these, and must learn.
 """
 
-from collections.abc import Mapping
 from typing import Any, Final, Self
 
 import numpy as np
 
-from keyhole.distributions.distribution_parser import parse_reward_distributions
+from keyhole.distributions.distribution_parser import RewardProblem
 from keyhole.distributions.empirical_distribution import replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.sampler_dispatch import RewardProblem, environment_of, list_values
+from keyhole.distributions.sampler_dispatch import environment_of, list_values
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
 from keyhole.stochastic.environment import BanditEnvironment
 from keyhole.stochastic.setting import SETTING, suboptimality_gaps
-from keyhole.validate import SequenceLike
 
 
 class Problem(RewardProblem):
@@ -68,20 +66,6 @@ class Problem(RewardProblem):
     """
 
     setting = SETTING
-
-    def __init__(
-        self,
-        means: SequenceLike | Mapping[Any, Any],
-        *,
-        distribution: str = "bernoulli",
-        concentration: float | None = None,
-        scale: float | None = None,
-    ) -> None:
-        super().__init__(
-            *parse_reward_distributions(
-                means, distribution, concentration=concentration, scale=scale
-            )
-        )
 
     @classmethod
     def replay(cls, samples: Any) -> Self:

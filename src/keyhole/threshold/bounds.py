@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.stochastic.bounds import bernoulli_kl
+from keyhole.stochastic.bounds import bernoulli_kl, log_horizon
 from keyhole.stochastic.setting import suboptimality_gaps
 from keyhole.threshold.problem import Problem
-from keyhole.validate import Range, SequenceLike, check_integer, check_number, check_vector
+from keyhole.validate import Range, SequenceLike, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
@@ -39,10 +39,6 @@ def _survival(problem: Problem | SequenceLike) -> FloatArray:
 
 def _gaps(problem: Problem | SequenceLike) -> FloatArray:
     return suboptimality_gaps(_survival(problem))
-
-
-def _log(horizon: int, least: int = 1) -> float:
-    return math.log(check_integer("horizon", horizon, Range(ge=least)))
 
 
 def _inverse(gaps: FloatArray) -> float:
@@ -73,7 +69,7 @@ def dkwucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     >>> round(dkwucb_bound([[0.9, 0.2], [0.8, 0.6]], 1000), 1)  # gaps 0.4 and 0.1
     690.8
     """
-    return 8.0 * _inverse(_least(_gaps(problem))) * _log(horizon)
+    return 8.0 * _inverse(_least(_gaps(problem))) * log_horizon(horizon)
 
 
 def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> float:
@@ -104,7 +100,7 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
     21.4
     """
     survival = _survival(problem)
-    log = _log(horizon, survival.shape[1]) - math.log(survival.shape[1])
+    log = log_horizon(horizon, survival.shape[1]) - math.log(survival.shape[1])
     best, gaps = survival.max(axis=0), suboptimality_gaps(survival)
     terms = [gaps[i, j] / bernoulli_kl(survival[i, j], best[j]) for i, j in np.argwhere(gaps > 0)]
     return float(sum(terms)) * log
@@ -123,7 +119,7 @@ def optim_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     2763.1
     """
     gaps = _gaps(problem)
-    return 32.0 * _inverse(_least(gaps)) * _log(horizon, gaps.size)
+    return 32.0 * _inverse(_least(gaps)) * log_horizon(horizon, gaps.size)
 
 
 def kmucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
@@ -152,7 +148,7 @@ def kmucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     arms, levels = gaps.shape
     if levels < 2:
         raise ValueError("levels must be at least 2 for Theorem 5, whose factor ln m is 0; got 1")
-    log = _log(horizon, arms * levels)
+    log = log_horizon(horizon, arms * levels)
     if not gaps.any():
         return 0.0
     ties = 1 + np.flatnonzero((gaps == 0.0).sum(axis=0) > 1)

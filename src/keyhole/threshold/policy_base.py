@@ -202,6 +202,12 @@ class IndexPolicy(Policy, abstract=True):
         add_observation(s, arm, threshold, value)
 
 
+def upper_bound(tried: float, reached: float, log: float) -> float:
+    """Return the upper confidence bound: the share, and the root of ``log`` over the samples."""
+    share = 1.0 / tried
+    return reached * share + math.sqrt(log * share)
+
+
 def find_largest_index(p: Policy, s: ReachCounts, t: int, threshold: int, index: Kernel) -> int:
     """Return the first arm without samples at the threshold, else that with the largest index."""
     best, highest = 0, -math.inf

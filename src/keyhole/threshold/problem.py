@@ -137,13 +137,22 @@ class Problem(AnyProblem):
         >>> Problem.from_mass([[0.25, 0.25, 0.5]], feedback="censored").survival
         array([[0.75, 0.5 ]])
         """
-        chances, names = _matrix("mass", mass)
+        values, names = split_names("mass", mass)
+        if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
+            raise ValueError(f"mass must have at least one arm, got {values!r}")
         fields = entry_names("mass", mass)
-        if chances.shape[1] < 2:
-            raise ValueError(f"mass must have at least the levels 0 and 1, got {chances.shape[1]}")
-        for field, row in zip(fields, chances, strict=True):
+        rows = [check_vector(field, row, _UNIT) for field, row in zip(fields, values, strict=True)]
+        levels = len(rows[0])
+        for field, row in zip(fields, rows, strict=True):
+            if len(row) != levels:
+                raise ValueError(
+                    f"{field} must have as many levels as {fields[0]}, {levels}; got {len(row)}"
+                )
             if abs(row.sum() - 1.0) > _CLOSE:
                 raise ValueError(f"{field} must sum to 1, got {row.sum():g}")
+        if levels < 2:
+            raise ValueError(f"mass must have at least the levels 0 and 1, got {levels}")
+        chances = np.array(rows)
         survival = np.cumsum(chances[:, :0:-1], axis=1)[:, ::-1]
         # 1 minus the chance of level 0 is exact where that is 0; the sum need not be exactly 1.
         survival[:, 0] = 1.0 - chances[:, 0]
@@ -192,15 +201,12 @@ class Problem(AnyProblem):
         """
         m = check_integer("levels", levels, Range(ge=1))
         values, names = split_names("samples", samples)
-        listed, allowed = (
-            check_sequence("samples", values, "a list for each arm"),
-            Range(ge=0, le=m),
-        )
+        listed = check_sequence("samples", values, "a list for each arm")
         if not listed:
             raise ValueError("samples must have at least one arm, got none")
         fields = entry_names("samples", listed if names is None else samples)
-        both = zip(fields, listed, strict=True)
-        arms: Any = [Replay(whole_numbers(field, one, allowed)) for field, one in both]
+        pairs = zip(fields, listed, strict=True)
+        arms: Any = [Replay(whole_numbers(field, row, Range(ge=0, le=m))) for field, row in pairs]
         if names is not None:
             arms = dict(zip(names, arms, strict=True))
         return cls(arms, feedback=feedback, order=order, levels=m)
@@ -266,21 +272,6 @@ class Problem(AnyProblem):
             **self._order_values,
             **self._drawn.truth(),
         }
-
-
-def _matrix(name: str, arms: Any) -> tuple[FloatArray, tuple[Any, ...] | None]:
-    """Return the rows of the arms as a matrix, and the names of the arms."""
-    values, names = split_names(name, arms)
-    if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
-        raise ValueError(f"{name} must have at least one arm, got {values!r}")
-    fields = entry_names(name, arms)
-    rows = [check_vector(field, row, _UNIT) for field, row in zip(fields, values, strict=True)]
-    for field, row in zip(fields, rows, strict=True):
-        if len(row) != len(rows[0]):
-            raise ValueError(
-                f"{field} must have as many levels as {fields[0]}, {len(rows[0])}; got {len(row)}"
-            )
-    return np.array(rows), names
 
 
 PROBLEM_FACTORIES: Final = {

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.arm_names import order_by_name
-from keyhole.distributions.distribution_parser import parse_reward_distributions
+from keyhole.distributions.distribution_parser import RewardProblem
 from keyhole.distributions.empirical_distribution import Replay, replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.sampler_dispatch import RewardProblem, environment_of, list_values
+from keyhole.distributions.sampler_dispatch import environment_of, list_values
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
 from keyhole.thresholding.bounds import confidence_failure
@@ -113,11 +113,7 @@ class Problem(RewardProblem):
         scale: float | None = None,
         gold: Gold | None = None,
     ) -> None:
-        super().__init__(
-            *parse_reward_distributions(
-                means, distribution, concentration=concentration, scale=scale
-            )
-        )
+        super().__init__(means, distribution=distribution, concentration=concentration, scale=scale)
         self.threshold = check_number("threshold", threshold, Range(gt=0, lt=1))
         self._without_replacement = all(
             isinstance(distribution, ReplayOnce) for distribution in self.distributions

@@ -48,7 +48,6 @@ class NaivePhases(PhasePolicy):
     [638, 2475, 7645, 21507]
     """
 
-    pending = ("wait",)
     bound: int = parameter(ge=0, le=2**52, doc="longest delay")
 
     def longest_delay(self) -> float:

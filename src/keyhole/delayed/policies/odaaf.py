@@ -44,7 +44,6 @@ class ODAAF(PhasePolicy):
     [1350, 4986, 15471, 44558]
     """
 
-    pending = ("wait",)
     expected_delay: float = parameter(ge=0, doc="expected delay, or an upper bound")
 
     def length(p, phase: int, tolerance: float) -> float:

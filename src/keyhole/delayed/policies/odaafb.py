@@ -50,7 +50,6 @@ class ODAAFB(PhasePolicy):
     [1076, 2746, 7359, 20491]
     """
 
-    pending = ("wait",)
     expected_delay: float = parameter(ge=0, doc="expected delay, or an upper bound")
     bound: int = parameter(ge=0, le=2**52, doc="longest delay")
 

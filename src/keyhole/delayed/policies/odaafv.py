@@ -47,7 +47,6 @@ class ODAAFV(PhasePolicy):
     [2126, 4986, 12149, 30698]
     """
 
-    pending = ("wait",)
     expected_delay: float = parameter(ge=0, doc="expected delay, or an upper bound")
     variance: float = parameter(ge=0, doc="variance of the delay, or an upper bound")
 

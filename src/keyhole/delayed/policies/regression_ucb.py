@@ -156,9 +156,8 @@ class RegressionUCB(Policy):
         """Set the prior, one reward of one half, and the penalties of other delays."""
         for k in range(_COMPARED):
             s.scores[k] = _PENALTY * abs(_POWERS[k])
-            for arm in range(p.arms):
-                s.information[k, arm] = 1.0
-                s.weighted[k, arm] = 0.5
+        s.information[:] = 1.0
+        s.weighted[:] = 0.5
 
     def select(p, s: State, t: int) -> int:
         """Return the arm of the present batch; if it is over, begin one."""

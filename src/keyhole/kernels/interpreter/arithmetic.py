@@ -46,23 +46,13 @@ def _without_errors(name: str, arguments: int = 1) -> Function:
     """Return Python's function, falling back to the C library's where Python raises an error."""
     quick, slow = getattr(math, name), _c_function(name, arguments)
 
-    if arguments == 1:
-
-        def function(x: float) -> Any:
-            try:
-                return quick(x)
-            except (ValueError, OverflowError):
-                return slow(x)
-
-        return function
-
-    def of_two(x: float, y: float) -> Any:
+    def function(*numbers: float) -> Any:
         try:
-            return quick(x, y)
+            return quick(*numbers)
         except (ValueError, OverflowError):
-            return slow(x, y)
+            return slow(*numbers)
 
-    return of_two
+    return function
 
 
 _BY_SQUARING: Final = 0x10000  # larger exponents go to the C library, as in Numba
@@ -140,14 +130,20 @@ def _choice_or_nan(is_better: Function) -> Function:
     return choose
 
 
-def wrapping(function: Function) -> Function:
-    """Return a function that wraps its integer results at 64 bits."""
+_LEAST: Final = -LARGEST - 1
 
-    def wrapping(x: Any) -> Any:
-        result = function(x)
-        return wrap(result) if type(result) is int else result
 
-    return wrapping
+def _wrapped(operation: Function) -> Function:
+    """Return an operation on numbers that wraps integers at 64 bits."""
+
+    def wrapped(*numbers: Any) -> Any:
+        result = operation(*numbers)
+        return wrap(result) if type(result) is int and not _LEAST <= result <= LARGEST else result
+
+    return wrapped
+
+
+absolute: Final = _wrapped(abs)
 
 
 def _to_integer(function: Function) -> Function:
@@ -192,12 +188,12 @@ NUMPY: Final[dict[str, Any]] = {
     **CASTS,
     **{name: _rounded(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
     "rint": lambda x: _nearest(float(x)),
-    "abs": wrapping(abs),
-    "absolute": wrapping(abs),
+    "abs": absolute,
+    "absolute": absolute,
     "sign": _sign,
     "maximum": _choice_or_nan(operator.ge),
     "minimum": _choice_or_nan(operator.le),
-    "square": wrapping(lambda x: x * x),
+    "square": _wrapped(lambda x: x * x),
     "isinf": math.isinf,
     "arctan": MATH["atan"],
     "arctan2": MATH["atan2"],
@@ -209,26 +205,14 @@ NUMPY: Final[dict[str, Any]] = {
 """The functions and constants of NumPy that kernels may use on single numbers, by name."""
 
 
-_LEAST: Final = -LARGEST - 1
 _BITS: Final = 64
 _EXACT_POWERS: Final = 22  # of ten, in a float
-
-
-def _wrapped(operation: Function) -> Function:
-    """Return an operation on two numbers that wraps integers at 64 bits."""
-
-    def wrapped(a: Any, b: Any) -> Any:
-        result = operation(a, b)
-        return wrap(result) if type(result) is int and not _LEAST <= result <= LARGEST else result
-
-    return wrapped
 
 
 add: Final = _wrapped(operator.add)
 subtract: Final = _wrapped(operator.sub)
 multiply: Final = _wrapped(operator.mul)
-negate: Final = wrapping(operator.neg)
-absolute: Final = wrapping(abs)
+negate: Final = _wrapped(operator.neg)
 
 
 def invert(a: Any) -> Any:

@@ -4,7 +4,7 @@ import math
 import operator
 from bisect import bisect_left
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Final
 
 from keyhole.kernels.interpreter.memory_views import Grid, UInt64View, is_array, with_shape
@@ -53,12 +53,19 @@ def _entries(array: Any) -> Any:
     return array.cells if isinstance(array, Grid) else array
 
 
-def _sum(array: Any) -> Any:
-    # One entry after the other, as compiled loops add; `sum` and `fsum` round differently.
-    total: Any = 0.0 if array.format == "d" else 0
-    for value in _entries(array):
-        total += value
-    return total if array.format == "d" else wrap(total)
+def _folding(operation: Kernel, start: int) -> Kernel:
+    """Return the reduction by an operation, one entry after the other, as compiled loops do it."""
+
+    # `sum`, `fsum` and `math.prod` round differently.
+    def fold(array: Any) -> Any:
+        if array.format == "d":
+            return reduce(operation, _entries(array), float(start))
+        return wrap(reduce(operation, _entries(array), start))
+
+    return fold
+
+
+_sum: Final = _folding(operator.add, 0)
 
 
 def _first(array: Any, is_better: Kernel) -> int:
@@ -78,13 +85,6 @@ def _mean(array: Any) -> float:
     return mean
 
 
-def _product(array: Any) -> Any:
-    product: Any = 1.0 if array.format == "d" else 1
-    for value in _entries(array):
-        product *= value
-    return product if array.format == "d" else wrap(product)
-
-
 def search_sorted(array: Any, value: Any) -> int:
     """Return the index at which to insert a number into an ascending array, before equals."""
     return bisect_left(array, value)
@@ -92,7 +92,7 @@ def search_sorted(array: Any, value: Any) -> int:
 
 REDUCTIONS: Final[dict[str, Kernel]] = {
     "sum": _sum,
-    "prod": _product,
+    "prod": _folding(operator.mul, 1),
     "mean": _mean,
     "argmax": lambda array: _first(_entries(array), operator.gt),
     "argmin": lambda array: _first(_entries(array), operator.lt),

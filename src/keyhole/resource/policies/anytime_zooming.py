@@ -110,12 +110,10 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         s.begun[0] = t
         s.period[0] *= 2
         # Other arrays of the history are reached through these only, and need no reset.
-        for i in range(p.arms):
-            s.plays[i] = 0
-            s.first[i] = 0
-            s.last[i] = 0
-        for i in range(p.horizon):
-            s.following[i] = 0
+        s.plays[:] = 0
+        s.first[:] = 0
+        s.last[:] = 0
+        s.following[:] = 0
         start_grids(p, s)
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:  # type: ignore[override]

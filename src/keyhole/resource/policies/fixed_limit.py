@@ -6,6 +6,8 @@ An arm is a thing that can be run, such as a solver; its run is stopped at the l
 from collections.abc import Mapping
 from typing import Any, Final
 
+import numpy as np
+
 from keyhole.policy import (
     FloatArray,
     IntArray,
@@ -142,7 +144,4 @@ class FixedLimit(WrapperPolicy, Policy):
         p, s: State, best_arm: IntArray, best_limit: FloatArray
     ) -> None:
         """Recommend the arm that was run most often."""
-        best_arm[0], best_limit[0] = 0, s.fixed[0]
-        for arm in range(p.arms):
-            if s.runs[arm] > s.runs[best_arm[0]]:
-                best_arm[0] = arm
+        best_arm[0], best_limit[0] = np.argmax(s.runs), s.fixed[0]

@@ -103,7 +103,6 @@ class HazardThompson(HazardRatePolicy):
         "from the smallest limit up; then, in the same order, one for the reward of each pair of "
         "which any reward below 1 is known, of this arm or another, and one for its cost"
     )
-    arms_change = True
     pending = ("impute", "ignore")
     cost_per_round = "two beta variates for each pair; three where rewards vary"
 

@@ -91,17 +91,12 @@ class HazardUCB(HazardRatePolicy):
     (1, 0.3)
     """
 
-    arms_change = True
     pending = ("impute", "ignore")
     cost_per_round = "a few dozen operations and a square root for each pair"
 
     alpha: float = parameter(default=0.2, ge=0, doc="exploration")
-    strength: float = parameter(default=8.0, gt=0, doc="how many runs the shared prior is worth")
 
-    class State(HazardRatePolicy.State):
-        """State of `HazardRatePolicy`: observations of each interval."""
-
-    def select(p, s: State, t: int) -> tuple[int, float]:
+    def select(p, s: HazardRatePolicy.State, t: int) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest upper confidence bound."""
         # With B = S m + A, A the gain of the runs that end up to an interval, S (m - V) is B less
         # the gain: the variance is a combination of the sums of w, w B and w B^2, in one pass.

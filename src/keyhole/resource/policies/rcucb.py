@@ -7,13 +7,12 @@ A run also shows how it would have ended with any smaller limit.
 
 import math
 
-from keyhole.policy import float_array, int_array, parameter, scratch_array
-from keyhole.resource.cost_functions import value_at
-from keyhole.resource.policy_base import Policy, argmax_ucb, first_unobserved, net_reward
+from keyhole.policy import float_array, parameter, scratch_array
+from keyhole.resource.policy_base import PairPolicy, argmax_ucb, first_unobserved, net_reward
 from keyhole.resource.setting import limit_index
 
 
-class RCUCB(Policy):
+class RCUCB(PairPolicy):
     r"""Play the pair of arm and limit with the largest bound; a run also informs on smaller limits.
 
     The paper's policy for a list of limits: a run up to one limit shows the result under every
@@ -79,22 +78,15 @@ class RCUCB(Policy):
     alpha: float = parameter(default=0.5, ge=0, doc="exploration")
     gain_range: float = parameter(default=1.0, gt=0, le=2, doc="width of the range of R - c(C)")
 
-    class State:
+    class State(PairPolicy.State):
         """Sums over the informative rounds of each pair, and the terms of its index."""
 
-        penalties = float_array("limit_count")
         told = float_array("arms", "limit_count")  # N
         net = float_array("arms", "limit_count")  # sum of (R - c(C)) 1{C <= limit}
         over = float_array("arms", "limit_count")  # sum of 1{C > limit}
         estimate = float_array("arms", "limit_count")
         spread = float_array("arms", "limit_count")
-        plays = int_array("arms", "limit_count")
         untold = scratch_array()
-
-    def init(p, s: State) -> None:
-        """Tabulate the penalty of each limit."""
-        for place in range(p.limit_count):
-            s.penalties[place] = value_at(p.penalty, p.limits[place])
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
@@ -116,12 +108,7 @@ class RCUCB(Policy):
                 s.over[arm, place] += 1.0
             else:
                 s.net[arm, place] += gain
-            told = s.told[arm, place] + 1.0
-            penalty = s.penalties[place]
-            s.told[arm, place] = told
-            s.estimate[arm, place] = (s.net[arm, place] - penalty * s.over[arm, place]) / told
-            # A root when the count changes, not in every round for every pair: see `argmax_ucb`.
-            s.spread[arm, place] = (p.gain_range + penalty) * math.sqrt(0.5 * p.alpha / told)
+            write_bound(p, s, arm, place)
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
         """Impute the mean of the arm's runs that survived the pending run's age."""
@@ -143,10 +130,14 @@ class RCUCB(Policy):
                 gain = min(max((s.net[arm, place] / told - before) / outlived, -1.0), 1.0)
             s.over[arm, place] += exceeds
             s.net[arm, place] += gain
-            penalty = s.penalties[place]
-            s.told[arm, place] = told + 1.0
-            s.estimate[arm, place] = s.net[arm, place] - penalty * s.over[arm, place]
-            s.estimate[arm, place] /= told + 1.0
-            s.spread[arm, place] = (p.gain_range + penalty) * math.sqrt(
-                0.5 * p.alpha / (told + 1.0)
-            )
+            write_bound(p, s, arm, place)
+
+
+def write_bound(p: RCUCB, s: RCUCB.State, arm: int, place: int) -> None:
+    """Count an informative run of a pair, whose sums have it, and write the parts of its bound."""
+    told = s.told[arm, place] + 1.0
+    penalty = s.penalties[place]
+    s.told[arm, place] = told
+    s.estimate[arm, place] = (s.net[arm, place] - penalty * s.over[arm, place]) / told
+    # A root when the count changes, not in every round for every pair: see `argmax_ucb`.
+    s.spread[arm, place] = (p.gain_range + penalty) * math.sqrt(0.5 * p.alpha / told)

@@ -4,16 +4,14 @@ An arm is a thing that can be run, such as a solver; its run is stopped at the l
 an arm and a limit is an option of its own, as in the classical bandit: a baseline.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import numpy as np
 
-from keyhole.policy import Stream, betas, float_array, int_array, scratch_array, uniform
-from keyhole.resource.cost_functions import value_at
-from keyhole.resource.policy_base import Policy, check_cost_covered, net_reward, scale_gain
+from keyhole.policy import Stream, betas, float_array, scratch_array, uniform
+from keyhole.resource.policy_base import PairPolicy, net_reward, scale_gain
 from keyhole.resource.setting import limit_index
 
 
-class ReductionThompson(Policy):
+class ReductionThompson(PairPolicy):
     r"""Draw a gain for every pair of arm and limit from its own posterior, and play the largest.
 
     The stronger of the two baselines: a run updates all smaller limits too, although the pairs of
@@ -61,27 +59,17 @@ class ReductionThompson(Policy):
         "each limit up to the one played, from the smallest up"
     )
     pending = ("ignore",)
+    cost_is_covered = True
     cost_per_round = "a beta variate for each pair"
 
-    class State:
+    class State(PairPolicy.State):
         """Plays, successes and failures of each pair."""
 
-        penalties = float_array("limit_count")
-        plays = int_array("arms", "limit_count")
         successes = float_array("arms", "limit_count")
         failures = float_array("arms", "limit_count")
         up = scratch_array("arms", "limit_count")
         down = scratch_array("arms", "limit_count")
         drawn = scratch_array("arms", "limit_count")
-
-    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the checked facts; refuse a cost above the penalty at the largest limit."""
-        return check_cost_covered(type(self).__name__, super().check_facts(values))
-
-    def init(p, s: State) -> None:
-        """Tabulate the penalty of each limit."""
-        for place in range(p.limit_count):
-            s.penalties[place] = value_at(p.penalty, p.limits[place])
 
     def select(p, s: State, t: int, rng: Stream) -> tuple[int, float]:
         """Return the pair with the largest of the sampled values."""
@@ -94,10 +82,7 @@ class ReductionThompson(Policy):
         pairs = p.arms * p.limit_count
         drawn = s.drawn.reshape(pairs)
         betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, drawn)
-        best = 0
-        for pair in range(1, pairs):
-            if drawn[pair] > drawn[best]:
-                best = pair
+        best = int(np.argmax(drawn))
         return best // p.limit_count, p.limits[best % p.limit_count]
 
     def update(

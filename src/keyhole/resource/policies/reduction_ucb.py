@@ -5,15 +5,11 @@ an arm and a limit is an option of its own, as in the classical bandit: a baseli
 """
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
-from keyhole.policy import float_array, int_array, parameter, scratch_array
-from keyhole.resource.cost_functions import value_at
+from keyhole.policy import float_array, parameter, scratch_array
 from keyhole.resource.policy_base import (
-    Policy,
+    PairPolicy,
     argmax_ucb,
-    check_cost_covered,
     first_unobserved,
     net_reward,
     scale_gain,
@@ -21,7 +17,7 @@ from keyhole.resource.policy_base import (
 from keyhole.resource.setting import limit_index
 
 
-class ReductionUCB(Policy):
+class ReductionUCB(PairPolicy):
     r"""Treat every pair of arm and limit as an arm of its own, and play UCB on these.
 
     A baseline: it does not use a run's information about smaller limits. Use `RCUCB`.
@@ -68,28 +64,18 @@ class ReductionUCB(Policy):
     """
 
     pending = ("impute", "ignore")
+    cost_is_covered = True
     cost_per_round = "a product for each pair, one square root"
 
     alpha: float = parameter(default=0.5, gt=0, doc="exploration")
 
-    class State:
+    class State(PairPolicy.State):
         """Plays and summed scaled gains of each pair, and the terms of its index."""
 
-        penalties = float_array("limit_count")
-        plays = int_array("arms", "limit_count")
         totals = float_array("arms", "limit_count")
         estimate = float_array("arms", "limit_count")
         spread = float_array("arms", "limit_count")
         untold = scratch_array()
-
-    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the checked facts; refuse a cost above the penalty at the largest limit."""
-        return check_cost_covered(type(self).__name__, super().check_facts(values))
-
-    def init(p, s: State) -> None:
-        """Tabulate the penalty of each limit."""
-        for place in range(p.limit_count):
-            s.penalties[place] = value_at(p.penalty, p.limits[place])
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""

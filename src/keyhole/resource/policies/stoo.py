@@ -10,7 +10,7 @@ from typing import Any
 
 from keyhole.policy import Kernel
 from keyhole.resource.cost_functions import value_at
-from keyhole.resource.policy_base import check_cost_covered, net_reward
+from keyhole.resource.policy_base import net_reward
 from keyhole.resource.refined_grid_policy import (
     RefinedGridPolicy,
     choose_best,
@@ -73,23 +73,16 @@ class StoOO(RefinedGridPolicy):
     """
 
     pending = ("wait",)
+    cost_is_covered = True
     cost_per_round = "a square root for each grid point of the played arm"
 
     def least_width(self, facts: Mapping[str, Any]) -> float:
         """Return the range of a run's gain."""
         return 1.0 + value_at(facts["penalty"], float(facts["limits"][-1]))
 
-    def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the checked facts; refuse a cost above the penalty at the largest limit."""
-        return check_cost_covered(type(self).__name__, super().check_facts(values))
-
     def width(p, s: RefinedGridPolicy.State, arm: int, k: int) -> float:
         """Return the range of a run's gain."""
         return float(1.0 + s.penalties[arm, s.sizes[arm] - 1])
-
-    def planned(p, s: RefinedGridPolicy.State) -> int:
-        """Return T."""
-        return int(p.horizon)
 
     def update(
         p,

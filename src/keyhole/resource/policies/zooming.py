@@ -117,10 +117,6 @@ class ZoomingRCUCB(RefinedGridPolicy):
         """Return w plus the penalty at a point."""
         return float(p.gain_range + s.penalties[arm, k])
 
-    def planned(p, s: State) -> int:
-        """Return T."""
-        return int(p.horizon)
-
     def update(
         p,
         s: State,

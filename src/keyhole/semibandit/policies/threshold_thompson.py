@@ -201,8 +201,7 @@ class ThresholdThompson(Policy):
 def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rng: Stream) -> None:
     """Draw thresholds and mean losses, fund the best set, and divide what is left."""
     if p.resource >= p.arms:
-        for arm in range(p.arms):
-            s.amounts[arm] = 1.0
+        s.amounts[:] = 1.0
         return
     draw_thresholds(p, s, t, rng)
     betas(rng, s.up, s.down, p.arms, s.values)

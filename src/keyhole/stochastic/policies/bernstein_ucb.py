@@ -54,7 +54,6 @@ class BernsteinUCB(UCBPolicy):
     [0, 1, 1]
     """
 
-    pending = ("impute", "ignore")
     variance: float = parameter(gt=0, le=0.25, doc="upper bound on the variance of the rewards")
 
     def deviation(p, pulls: float, error: float) -> float:

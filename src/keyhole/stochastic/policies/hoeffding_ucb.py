@@ -45,8 +45,6 @@ class HoeffdingUCB(UCBPolicy):
     [0, 1, 1]
     """
 
-    pending = ("impute", "ignore")
-
     def deviation(p, pulls: float, error: float) -> float:
         """Return 2 exp(-2 N eps^2)."""
         return 2.0 * math.exp(-2.0 * pulls * error * error)

@@ -62,8 +62,7 @@ class ImprovedUCB(Policy):
 
     def init(p, s: State) -> None:
         """Begin with all arms."""
-        for arm in range(p.arms):
-            s.active[arm] = 1
+        s.active[:] = 1
 
     def select(p, s: State) -> int:
         """Return the current arm of the phase."""

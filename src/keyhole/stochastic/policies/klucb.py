@@ -7,6 +7,7 @@ measured by the Kullback-Leibler divergence; it is high after few rewards.
 import math
 from typing import Final
 
+from keyhole.confidence_sequences import binary_entropy
 from keyhole.draws.mean_bounds import log_complement
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts
@@ -122,11 +123,7 @@ class KLUCB(Policy):
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
         mean = s.totals[arm] / s.pulls[arm]
-        s.mean[arm] = mean
-        s.entropy[arm] = 0.0
-        if 0.0 < mean < 1.0:
-            # log1p, since 1 - mean loses the last digits of a small mean.
-            s.entropy[arm] = -mean * math.log(mean) - (1.0 - mean) * math.log1p(-mean)
+        s.mean[arm], s.entropy[arm] = mean, binary_entropy(mean)
         s.last[0] = arm
 
 

@@ -43,7 +43,6 @@ class MOSS(IndexPolicy):
     [0, 1, 1]
     """
 
-    pending = ("impute", "ignore")
     cost_per_round = "a logarithm, a square root, and O(log K) for the arg-max"
     needs = ("horizon",)
 

@@ -4,6 +4,8 @@ The options (arms) give random rewards. The draws are from the posterior, which 
 each mean is after these. A draw below the posterior mean explores nothing, and is not used.
 """
 
+import numpy as np
+
 from keyhole.policy import Stream
 from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 
@@ -63,9 +65,6 @@ class OptimisticThompson(BetaPosteriorPolicy):
     def select(p, s: BetaPosteriorPolicy.State, rng: Stream) -> int:
         """Return the arm with the largest of draw and posterior mean."""
         draw_means(p, s, rng)
-        best, largest = 0, -1.0
         for arm in range(p.arms):
-            value = max(s.drawn[arm], s.up[arm] / (s.up[arm] + s.down[arm]))
-            if value > largest:
-                best, largest = arm, value
-        return best
+            s.drawn[arm] = max(s.drawn[arm], s.up[arm] / (s.up[arm] + s.down[arm]))
+        return int(np.argmax(s.drawn))

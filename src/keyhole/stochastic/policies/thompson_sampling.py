@@ -4,6 +4,8 @@ The options (arms) give random rewards. The draws are from the posterior, which 
 each mean is after these; they vary more after few rewards, so that all options get tried.
 """
 
+import numpy as np
+
 from keyhole.policy import Stream
 from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 
@@ -52,8 +54,4 @@ class ThompsonSampling(BetaPosteriorPolicy):
     def select(p, s: BetaPosteriorPolicy.State, rng: Stream) -> int:
         """Return the arm with the largest draw."""
         draw_means(p, s, rng)
-        best = 0
-        for arm in range(1, p.arms):
-            if s.drawn[arm] > s.drawn[best]:
-                best = arm
-        return best
+        return int(np.argmax(s.drawn))

@@ -6,6 +6,8 @@ as the best one: a rule for small regret tries them too rarely.
 
 import math
 
+import numpy as np
+
 from keyhole.confidence_sequences import binary_entropy
 from keyhole.policy import Stream, parameter, uniform
 from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
@@ -79,10 +81,7 @@ class TopTwoThompson(BetaPosteriorPolicy):
     def select(p, s: BetaPosteriorPolicy.State, rng: Stream) -> int:
         """Return the leader or its challenger."""
         draw_means(p, s, rng)
-        leader = 0
-        for arm in range(1, p.arms):
-            if s.drawn[arm] > s.drawn[leader]:
-                leader = arm
+        leader = int(np.argmax(s.drawn))
         if uniform(rng) < p.share or p.arms == 1:
             return leader
         return find_challenger(s, leader)

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from keyhole.policy import parameter
 from keyhole.threshold.policies.dkwucb import DKWUCB
+from keyhole.threshold.policy_base import upper_bound
 
 
 class AnytimeDKWUCB(DKWUCB):
@@ -49,7 +50,6 @@ class AnytimeDKWUCB(DKWUCB):
     1
     """
 
-    pending = ("impute", "ignore")
     cost_per_round = "two logarithms, O(K) square roots, and O(m) to count a sample"
     needs: ClassVar[tuple[str, ...]] = ()
 
@@ -57,8 +57,7 @@ class AnytimeDKWUCB(DKWUCB):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
-        share = 1.0 / tried
-        return reached * share + math.sqrt(0.5 * anytime_log_term(t, p.c) * share)
+        return upper_bound(tried, reached, 0.5 * anytime_log_term(t, p.c))
 
 
 def anytime_log_term(t: int, c: float) -> float:

@@ -5,11 +5,9 @@ and pulls the one with the largest bound. A sample that reached a bar is seen on
 (censored), and so counts for that bar and lower ones.
 """
 
-import math
-
 from keyhole.policy import parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
-from keyhole.threshold.policy_base import IndexPolicy
+from keyhole.threshold.policy_base import IndexPolicy, upper_bound
 
 
 class AnytimeKaplanMeierUCB(IndexPolicy):
@@ -53,7 +51,6 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     0
     """
 
-    pending = ("impute", "ignore")
     warns_if_uncensored = True
     cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
 
@@ -61,5 +58,4 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
-        share = 1.0 / tried
-        return reached * share + math.sqrt(0.5 * anytime_log_term(t, p.c) * share)
+        return upper_bound(tried, reached, 0.5 * anytime_log_term(t, p.c))

@@ -4,12 +4,12 @@ Each round shows a bar (the threshold), never higher than the one before. It pul
 with the largest upper bound of the chance that its sample reaches the bar.
 """
 
-import math
 from typing import ClassVar
 
 from keyhole.policy import parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
 from keyhole.threshold.policies.optim import OPTIM
+from keyhole.threshold.policy_base import upper_bound
 
 
 class AnytimeOPTIM(OPTIM):
@@ -49,7 +49,6 @@ class AnytimeOPTIM(OPTIM):
     1
     """
 
-    pending = ("impute", "ignore")
     cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -58,5 +57,4 @@ class AnytimeOPTIM(OPTIM):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
-        share = 1.0 / tried
-        return reached * share + math.sqrt(2.0 * anytime_log_term(t, p.c) * share)
+        return upper_bound(tried, reached, 2.0 * anytime_log_term(t, p.c))

@@ -8,6 +8,7 @@ bounds at higher ones.
 import math
 from typing import Final
 
+from keyhole.confidence_sequences import binary_entropy
 from keyhole.draws.mean_bounds import log_complement
 from keyhole.policy import float_array, int_array, parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
@@ -108,9 +109,7 @@ def update_entropies(s: CappedKLUCB.State, arm: int, threshold: int) -> None:
     """Update the entropies of an arm at the levels up to the threshold."""
     for j in range(threshold):
         mean = s.reached[arm, j] / s.tried[arm, j]
-        s.entropy[arm, j] = 0.0
-        if 0.0 < mean < 1.0:
-            s.entropy[arm, j] = -mean * math.log(mean) - (1.0 - mean) * math.log1p(-mean)
+        s.entropy[arm, j] = binary_entropy(mean)
 
 
 def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, level: float) -> float:

@@ -4,10 +4,15 @@ Each round shows a bar (the threshold), and the random sample of the chosen opti
 reach it. All samples are seen in full (uncensored), so that each one counts for every bar.
 """
 
-import math
 from typing import ClassVar
 
-from keyhole.threshold.policy_base import IndexPolicy, add_expected, add_observation
+from keyhole.stochastic.policy_base import log_term
+from keyhole.threshold.policy_base import (
+    IndexPolicy,
+    add_expected,
+    add_observation,
+    upper_bound,
+)
 
 
 class DKWUCB(IndexPolicy):
@@ -56,8 +61,7 @@ class DKWUCB(IndexPolicy):
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
         # 1 / N serves both terms: a division takes longer than two products.
-        share = 1.0 / tried
-        return reached * share + math.sqrt(0.5 * log_term(p.horizon) * share)
+        return upper_bound(tried, reached, 0.5 * log_term(p.horizon))
 
     def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
         """Count the sample at all levels."""
@@ -66,8 +70,3 @@ class DKWUCB(IndexPolicy):
     def impute(p, s: IndexPolicy.State, arm: int) -> None:  # type: ignore[override]
         """Count the pending pull with its expected result at all levels."""
         add_expected(s.reached, s.tried, arm, p.levels)
-
-
-def log_term(horizon: int) -> float:
-    """Return ln(2 / delta) = ln(4 T^2)."""
-    return 2.0 * math.log(2.0 * horizon)

@@ -5,6 +5,8 @@ reach it. A chance is drawn from its posterior, the values that the samples so f
 A sample that reached a bar is seen only as "reached it" (censored).
 """
 
+import numpy as np
+
 from keyhole.policy import Stream, betas, parameter, scratch_array
 from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation
 
@@ -76,11 +78,7 @@ class KaplanMeierThompson(Policy):
             s.down[arm] = p.b + s.tried[arm, threshold - 1] - reached
         # One call for all arms: many variates at once are faster than one at a time.
         betas(rng, s.up, s.down, p.arms, s.drawn)
-        best = 0
-        for arm in range(1, p.arms):
-            if s.drawn[arm] > s.drawn[best]:
-                best = arm
-        return best
+        return int(np.argmax(s.drawn))
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count the pull at the levels up to its threshold."""

@@ -5,11 +5,10 @@ reach it. A sample that does is seen only as "reached it" (censored), and so cou
 lower ones.
 """
 
-import math
 from typing import ClassVar
 
-from keyhole.threshold.policies.dkwucb import log_term
-from keyhole.threshold.policy_base import IndexPolicy
+from keyhole.stochastic.policy_base import log_term
+from keyhole.threshold.policy_base import IndexPolicy, upper_bound
 
 
 class KaplanMeierUCB(IndexPolicy):
@@ -50,12 +49,10 @@ class KaplanMeierUCB(IndexPolicy):
     1
     """
 
-    pending = ("impute", "ignore")
     cost_per_round = "O(K) square roots, and O(c) to count what is seen"
 
     needs: ClassVar[tuple[str, ...]] = ("horizon",)
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
-        share = 1.0 / tried
-        return reached * share + math.sqrt(2.0 * log_term(p.horizon) * share)
+        return upper_bound(tried, reached, 2.0 * log_term(p.horizon))

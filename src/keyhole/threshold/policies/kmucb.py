@@ -95,8 +95,7 @@ class KMUCB(Policy):
         if s.round[0] == p.arms * p.levels:
             s.round[0] = 0
             s.epoch[0] += 1
-            for j in range(p.levels):
-                s.seen[j] = 0
+            s.seen[:] = 0
             if s.level[0] < p.levels:
                 settle_level(p, s)
 

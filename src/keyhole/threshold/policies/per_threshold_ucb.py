@@ -8,7 +8,7 @@ margin, which is wide after few pulls.
 import math
 
 from keyhole.policy import Kernel, int_array
-from keyhole.threshold.policy_base import IndexPolicy, find_largest_index
+from keyhole.threshold.policy_base import IndexPolicy, find_largest_index, upper_bound
 
 
 class PerThresholdUCB(IndexPolicy):
@@ -57,8 +57,7 @@ class PerThresholdUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
-        share = 1.0 / tried
-        return reached * share + math.sqrt(2.0 * math.log(t) * share)
+        return upper_bound(tried, reached, 2.0 * math.log(t))
 
     def select(  # type: ignore[override]
         p, s: State, threshold: int, index: Kernel

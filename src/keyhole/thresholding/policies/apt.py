@@ -52,7 +52,6 @@ class APT(IndexPolicy):
     1
     """
 
-    pending = ("impute", "ignore")
     arms_change = True
     cost_per_round = "O(log K) for the arg-min"
 

@@ -54,7 +54,6 @@ class LSA(IndexPolicy):
     2
     """
 
-    pending = ("impute", "ignore")
     arms_change = True
     cost_per_round = (
         "one logarithm (looked up to 4,095 pulls of an arm), and O(log K) for the arg-min"

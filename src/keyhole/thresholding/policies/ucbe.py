@@ -51,7 +51,6 @@ class UCBE(IndexPolicy):
     1
     """
 
-    pending = ("impute", "ignore")
     cost_per_round = "one square root, and O(log K) for the arg-min"
     needs = ("horizon", "hardness")
     oracle = True
