@@ -100,7 +100,7 @@ class HazardRatePolicy(Policy, abstract=True):
                 s.spent[arm, place] += ends * costs
                 alive -= ends
 
-    def recommend(  # type: ignore[override]
+    def recommend(
         p, s: State, best_arm: IntArray, best_limit: FloatArray
     ) -> None:
         """Recommend the pair with the largest mean gain, among the arms that were run."""

@@ -125,7 +125,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         best = int(np.argmax(s.best_index))
         return best, s.best_point[best]
 
-    def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:  # type: ignore[override]
+    def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair played on the finest level; among several, the best estimate."""
         best_arm[0], best_limit[0] = finest_pair(p, s)
 

@@ -140,7 +140,7 @@ class FixedLimit(WrapperPolicy, Policy):
         pulls = s.pulls[arm]
         base_update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
 
-    def recommend(  # type: ignore[override]
+    def recommend(
         p, s: State, best_arm: IntArray, best_limit: FloatArray
     ) -> None:
         """Recommend the arm that was run most often."""

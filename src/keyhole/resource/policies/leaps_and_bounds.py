@@ -121,7 +121,7 @@ class LeapsAndBounds(Policy):
                 s.phase[0] += 1
                 s.best[0] = math.inf
 
-    def recommend(  # type: ignore[override]
+    def recommend(
         p, s: State, best_arm: IntArray, best_limit: FloatArray
     ) -> None:
         """Recommend the arm with the smallest mean of this phase, with the phase's limit."""

@@ -123,7 +123,7 @@ class SuccessiveHalving(Policy):
         """Count the pending run as one of this stage."""
         s.runs[arm] += 1.0
 
-    def recommend(  # type: ignore[override]
+    def recommend(
         p, s: State, best_arm: IntArray, best_limit: FloatArray
     ) -> None:
         """Recommend the pair with the largest mean gain, among the remaining arms."""
