@@ -18,8 +18,8 @@ from keyhole import simulate
 from keyhole.clusters import Cluster, connect
 from keyhole.clusters.dask import Dask
 from keyhole.play.cluster_jobs import run_on_cluster
-from keyhole.play.plan import Plan
 from keyhole.play.policy_simulation_job import SimulationJob
+from keyhole.play.simulation_plan import Plan
 from keyhole.thresholding import APT, LSA, Problem
 
 PROBLEM = Problem(means=[0.1, 0.2, 0.3, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8, 0.9], threshold=0.5)

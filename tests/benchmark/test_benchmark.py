@@ -150,7 +150,7 @@ def test_a_users_policy_that_fails_is_refused_before_anything_is_simulated(tmp_p
 
 
 def test_progress_has_the_time_left_of_all_runs_with_compilation(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(keyhole.play.progress, "_SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(keyhole.play.progress, "_SECONDS_BETWEEN_TOTALS", 0.0)
     chosen = {"problems": ["tao-1", "beta-*"], "policies": ["LSA"], "threads": 1}
     bench("thresholding", out=tmp_path, progress=True, **chosen)
     lines = [line for line in capsys.readouterr().err.splitlines() if "of all rounds" in line]

@@ -35,10 +35,6 @@ threshold = 0.5
 name = "mine.py:Mine"
 """
 
-pytestmark = pytest.mark.skipif(
-    not kernel_declaration.has_internals(), reason="nothing is cached with this Numba"
-)
-
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.data import flights, load_flights
-from keyhole.data.deadline_times import DEADLINES, ORIGINS, read_bundled_table
+from keyhole.data.recorded_deadline_times import DEADLINES, ORIGINS, read_bundled_table
 from keyhole.threshold import DKWUCB
 from tests.lengths import short_or_long
 

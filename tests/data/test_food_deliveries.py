@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.data import deliveries, load_deliveries
-from keyhole.data.deadline_times import BANDS, DAYS, PROMISED, read_bundled_table
+from keyhole.data.recorded_deadline_times import BANDS, DAYS, PROMISED, read_bundled_table
 
 FOLDER = Path(str(resources.files("keyhole.data"))) / "deliveries"
 

@@ -20,7 +20,7 @@ from keyhole.distributions.sampler_dispatch import (
     pair_distributions,
     pair_kernel,
 )
-from keyhole.distributions.tabulated_distribution import CELLS
+from keyhole.distributions.scipy_distribution import CELLS
 from keyhole.draws.streams import seek_pull, stream, uniform
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
 

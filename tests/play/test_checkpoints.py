@@ -3,7 +3,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.experiment import Spec
-from keyhole.play.plan import check_checkpoints
+from keyhole.play.simulation_plan import check_checkpoints
 from keyhole.thresholding import LSA, Problem
 
 TEXT = """

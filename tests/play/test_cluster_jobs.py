@@ -21,9 +21,9 @@ from keyhole.play.cluster_jobs import (
     run_task,
     warm_up_workers,
 )
-from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan
 from keyhole.play.policy_simulation_job import SimulationJob, plan_digest
+from keyhole.play.simulation_plan import Plan
 from keyhole.thresholding import LSA, UCBE, Problem, Uniform
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)

@@ -14,7 +14,7 @@ import keyhole
 from keyhole import Learner, simulate
 from keyhole.distributions.busy_times import Exponential
 from keyhole.kernels.interpreted_mode import AtomicCall
-from keyhole.kernels.interpreter import memory_views
+from keyhole.kernels.interpreter import interpreted_arrays
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter, uniform
 from keyhole.stochastic import UCB1, Policy, Problem, ThompsonSampling, Uniform
 from keyhole.threshold import KaplanMeierUCB
@@ -173,14 +173,14 @@ def test_a_whole_number_may_be_a_reward():
 
 
 def test_nothing_is_left_of_a_learner_that_is_gone():
-    before = set(memory_views._borrowed)
+    before = set(interpreted_arrays._borrowed)
     learner = UCB1().learner(arms=3, interpreted=True)
     play(learner, 3)
-    new = memory_views._borrowed.keys() - before
+    new = interpreted_arrays._borrowed.keys() - before
     assert new
     del learner
     gc.collect()
-    assert not new & memory_views._borrowed.keys()
+    assert not new & interpreted_arrays._borrowed.keys()
 
 
 def test_a_context_and_the_environment_say_it_too(monkeypatch):

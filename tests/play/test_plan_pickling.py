@@ -10,9 +10,9 @@ import pytest
 
 from keyhole.distributions import CustomDistribution
 from keyhole.experiment import Spec
-from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
 from keyhole.play.policy_simulation_job import plan_digest
+from keyhole.play.simulation_plan import Plan
 from keyhole.policy import FloatArray, uniform
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Problem as StochasticProblem
@@ -43,7 +43,7 @@ FILES = {
         import sys
         import helpers
         from keyhole.play.policy_simulation_job import plan_digest
-        from keyhole.play.plan import Plan
+        from keyhole.play.simulation_plan import Plan
         from keyhole.play.thread_executor import simulate_replications
         from keyhole.play.plan_pickling import pickle_plan
         from keyhole.policy import float_array
@@ -209,7 +209,7 @@ class Typed(Policy):
 ''')
 
 from keyhole import simulate
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.play.plan_pickling import pickle_plan
 from keyhole.play.policy_simulation_job import plan_digest
 from keyhole.play.thread_executor import simulate_replications

@@ -1,8 +1,8 @@
 import pytest
 
 import keyhole.play.policy_simulation_job
-from keyhole.play.plan import Plan
 from keyhole.play.policy_simulation_job import SimulationJob, run_locally
+from keyhole.play.simulation_plan import Plan
 from keyhole.thresholding import Problem, Uniform
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)

@@ -8,8 +8,8 @@ import pytest
 from keyhole import simulate
 from keyhole.experiment.spec_factories import load_user_policy
 from keyhole.play import policy_trial
-from keyhole.play.plan import Plan
 from keyhole.play.policy_trial import try_policies
+from keyhole.play.simulation_plan import Plan
 from keyhole.thresholding import LSA, IndexPolicy, Problem
 
 pytestmark = pytest.mark.interpreted

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import keyhole.play.thread_executor
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.play.thread_executor import measure_seconds_per_round
 from keyhole.thresholding import LSA, Problem
 
@@ -105,7 +105,7 @@ def test_a_policy_of_which_no_round_ends_takes_for_ever(slow, monkeypatch):
 STUCK = """
 from keyhole.play import thread_executor
 import keyhole.play.thread_executor
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.thresholding import IndexPolicy, Problem
 
 class Stuck(IndexPolicy):

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from keyhole import delayed, resource, semibandit, simulate, stochastic, threshold, thresholding
 from keyhole.play.interactive_environment import InteractiveEnvironment
-from keyhole.play.plan import Plan
 from keyhole.play.policy_simulation_job import json_digest, plan_parts
+from keyhole.play.simulation_plan import Plan
 from keyhole.stochastic import KLUCB, UCB1
 
 pytestmark = pytest.mark.interpreted

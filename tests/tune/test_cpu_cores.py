@@ -21,13 +21,13 @@ def stat(tmp_path, monkeypatch):
 
 
 def test_core_load_counts_all_ticks_but_idle_and_iowait(stat):
-    assert cpu_cores.core_load([0]) == 2.0
-    assert cpu_cores.core_load([0, 1]) == 5.0
+    assert cpu_cores.busy_core_seconds([0]) == 2.0
+    assert cpu_cores.busy_core_seconds([0, 1]) == 5.0
 
 
 @pytest.mark.parametrize("asked", [None, [], [7]])
 def test_the_load_of_unlisted_cores_is_unknown(stat, asked):
-    assert cpu_cores.core_load(asked) is None
+    assert cpu_cores.busy_core_seconds(asked) is None
     assert cpu_cores.LoadMonitor(asked).other_load(1.0) == 0.0
 
 

@@ -19,7 +19,7 @@ from keyhole.experiment.spec_factories import (
     make_policy,
     make_problem,
 )
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.validate import check_choice
 
 

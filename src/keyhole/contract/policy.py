@@ -38,7 +38,7 @@ from keyhole.contract.kernel_signatures import (
     is_restoring,
 )
 from keyhole.contract.learner_signature import make_learner_method
-from keyhole.contract.policy_html import policy_html
+from keyhole.contract.notebook_html import policy_html
 from keyhole.contract.reward_units import mean_text
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_state, float_array

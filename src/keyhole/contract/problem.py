@@ -16,7 +16,7 @@ from keyhole.contract.kernel_signatures import (
     check_kernels,
     is_restoring,
 )
-from keyhole.contract.policy_html import problem_html
+from keyhole.contract.notebook_html import problem_html
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import declared_fields
 from keyhole.metric import Metric

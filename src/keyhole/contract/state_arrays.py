@@ -170,7 +170,9 @@ def _borrower(dtype: str, equivalent: str) -> Callable[..., Any]:
         """Give its name to the view."""
 
     view = from_internals(borrow, lambda internals: internals.make_view(dtype, borrow))
-    return set_python_equivalent(view, f"keyhole.kernels.interpreter.memory_views:{equivalent}")
+    return set_python_equivalent(
+        view, f"keyhole.kernels.interpreter.interpreted_arrays:{equivalent}"
+    )
 
 
 borrow_float = _borrower("float64", "borrow_float")

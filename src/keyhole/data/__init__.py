@@ -9,14 +9,6 @@ from keyhole.data.aslib_files import RunToExport, write_aslib
 from keyhole.data.crime_events import Events, load_crimes, patrols, read_events_csv
 from keyhole.data.crowd_labels import Labels, crowd, load_labels, read_labels_csv
 from keyhole.data.csv_rows import read_rewards_csv
-from keyhole.data.deadline_times import (
-    Times,
-    deliveries,
-    flights,
-    level_of_time,
-    load_deliveries,
-    load_flights,
-)
 from keyhole.data.delayed_conversions import (
     Conversions,
     cdnow,
@@ -31,6 +23,14 @@ from keyhole.data.random_forest_training import (
     measure_forests,
 )
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
+from keyhole.data.recorded_deadline_times import (
+    Times,
+    deliveries,
+    flights,
+    level_of_time,
+    load_deliveries,
+    load_flights,
+)
 
 __all__ = [
     "Conversions",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.data.csv_rows import read_rows
-from keyhole.data.deadline_times import read_bundled_table
+from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.semibandit import Problem
 from keyhole.validate import check_choice, check_names
 

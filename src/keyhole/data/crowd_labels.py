@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.data.csv_rows import check_column_names, read_rows
-from keyhole.data.deadline_times import read_bundled_table
+from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.text_formatting import count_text
 from keyhole.thresholding import Problem
 from keyhole.validate import check_choice, check_each, check_names

@@ -19,7 +19,7 @@ import numpy as np
 from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.data import csv_rows
-from keyhole.data.deadline_times import read_bundled_table
+from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
 

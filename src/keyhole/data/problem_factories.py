@@ -14,7 +14,6 @@ from keyhole.data.aslib import Scenario, load_aslib
 from keyhole.data.crime_events import patrols, read_events_csv
 from keyhole.data.crowd_labels import NAMES, Labels, crowd, load_labels, read_labels_csv
 from keyhole.data.csv_rows import read_rewards
-from keyhole.data.deadline_times import deliveries, flights
 from keyhole.data.delayed_conversions import (
     Conversions,
     cdnow,
@@ -23,6 +22,7 @@ from keyhole.data.delayed_conversions import (
 )
 from keyhole.data.random_forest_training import forests
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
+from keyhole.data.recorded_deadline_times import deliveries, flights
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.resource.cost_functions import FUNCTIONS
 from keyhole.spec_values import ProblemFactory, file_path

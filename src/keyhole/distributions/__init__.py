@@ -8,7 +8,7 @@ ones.
 from keyhole.distributions.distribution import CustomDistribution, Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay
 from keyhole.distributions.reward_distributions import Bernoulli, Beta, TruncatedNormal
-from keyhole.distributions.tabulated_distribution import TabulatedDistribution
+from keyhole.distributions.scipy_distribution import TabulatedDistribution
 
 __all__ = [
     "Bernoulli",

@@ -24,7 +24,7 @@ from keyhole.distributions.reward_distributions import (
     TruncatedNormal,
 )
 from keyhole.distributions.sampler_dispatch import combine_distributions
-from keyhole.distributions.tabulated_distribution import TabulatedDistribution, is_scipy
+from keyhole.distributions.scipy_distribution import TabulatedDistribution, is_scipy
 from keyhole.policy import FloatArray
 from keyhole.spec_values import tagged_union_reader
 

@@ -16,7 +16,7 @@ from keyhole.experiment.setting_registry import RegisteredSetting
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.compile_cache import find_code_file
 from keyhole.kernels.kernel_declaration import bounds_checked
-from keyhole.play.plan import Plan, SimulatedWorkers
+from keyhole.play.simulation_plan import Plan, SimulatedWorkers
 
 CompileJob = tuple[str, Callable[[], object]]
 """The name of a kernel, and the function that compiles it unless it is in the cache."""

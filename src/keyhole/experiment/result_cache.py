@@ -23,7 +23,6 @@ from keyhole.experiment.run_folder import is_finished
 from keyhole.experiment.spec import Spec
 from keyhole.files import write_atomically
 from keyhole.play.cluster_jobs import run_on_cluster
-from keyhole.play.plan import Plan
 from keyhole.play.policy_simulation_job import (
     ReplicationBlock,
     SimulationJob,
@@ -32,6 +31,7 @@ from keyhole.play.policy_simulation_job import (
     run_locally,
 )
 from keyhole.play.progress import Report, progress_report
+from keyhole.play.simulation_plan import Plan
 from keyhole.text_formatting import count_text
 
 _LABEL = "policy"  # in cached plans: experiments may give a policy different labels

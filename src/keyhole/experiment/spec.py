@@ -21,7 +21,7 @@ from keyhole.experiment.spec_factories import (
     make_workers,
 )
 from keyhole.files import read_text_file
-from keyhole.play.plan import MOST_CHECKPOINTS, Plan, SimulatedWorkers, SpacingKind
+from keyhole.play.simulation_plan import MOST_CHECKPOINTS, Plan, SimulatedWorkers, SpacingKind
 from keyhole.spec_values import join_errors, list_errors, plain_value, unknown_name_error
 from keyhole.validate import SEEDS, check_line
 

@@ -15,8 +15,8 @@ from keyhole.distributions.busy_times import parse_duration
 from keyhole.experiment import setting_registry
 from keyhole.files import explain_os_error, refuse_utf_16
 from keyhole.interrupts import replaced_errors
-from keyhole.play.plan import SimulatedWorkers
 from keyhole.play.plan_pickling import import_siblings
+from keyhole.play.simulation_plan import SimulatedWorkers
 from keyhole.spec_values import unknown_name_error
 from keyhole.status_output import redirect_prints
 from keyhole.validate import check_choice, suggestion

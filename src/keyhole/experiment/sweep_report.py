@@ -110,7 +110,7 @@ def _show_entry(name: str, spec: Mapping[str, Any]) -> str:
 
 def _legend(summaries: Summaries) -> list[Section]:
     """Return the section that lists the values of short names, if there are any."""
-    listed = sweep_summary.legend_labels(summaries.sweep)
+    listed = sweep_summary.list_shortened_values(summaries.sweep)
     more = len(listed) - _MOST_ROWS
     note = f"; {more:,} more are in the spec" if more > 0 else ""
     short = [[name, text] for name, text in listed[:_MOST_ROWS]]

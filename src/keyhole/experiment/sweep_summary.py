@@ -232,7 +232,7 @@ def _name(value: Any, *, file: bool = False) -> str:
     return f"{value}" if _is_short(value) else ""
 
 
-def legend_labels(sweep: Mapping[str, Sequence[Any]]) -> list[tuple[str, str]]:
+def list_shortened_values(sweep: Mapping[str, Sequence[Any]]) -> list[tuple[str, str]]:
     """Return (short name, value) for all values that are not their own short name."""
     names = short_names(sweep)
     return [

@@ -44,7 +44,7 @@ from keyhole.papers.entry_references import (
     names_in,
 )
 from keyhole.papers.verdicts import Setup
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.results.curve_chart import Scale
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate

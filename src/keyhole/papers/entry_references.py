@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel
 
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.validate import check_choice, check_line, short_repr
 
 PlansOf = Callable[[str], Mapping[str, Plan]]

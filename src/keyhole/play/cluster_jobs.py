@@ -20,10 +20,10 @@ from typing import Any, Final
 from keyhole.clusters import Cluster, ClusterLostError
 from keyhole.clusters.cluster import check_versions, make_wanted_check
 from keyhole.kernels.package_digest import math_library_digest
-from keyhole.play.plan import Plan
 from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
 from keyhole.play.policy_simulation_job import SimulationJob, StoreValues, plan_digest
 from keyhole.play.progress import Report
+from keyhole.play.simulation_plan import Plan
 from keyhole.play.thread_executor import (
     make_simulators,
     measure_seconds_per_round,

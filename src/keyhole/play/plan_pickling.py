@@ -25,7 +25,7 @@ from keyhole.contract.kernel_signatures import is_restoring
 from keyhole.kernels.compiler_fork_locks import import_numba
 from keyhole.kernels.fingerprint import python_function
 from keyhole.kernels.kernel_declaration import DeferredKernel, is_compiled
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 
 
 @contextmanager

@@ -27,8 +27,8 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES
 from keyhole.kernels.fingerprint import fingerprint
 from keyhole.kernels.package_digest import code_digest, math_library_digest
-from keyhole.play.plan import Plan, SimulatedWorkers
 from keyhole.play.progress import Report
+from keyhole.play.simulation_plan import Plan, SimulatedWorkers
 from keyhole.play.thread_executor import FIRST_ROUNDS, simulate_replications
 
 _FORMAT: Final = "keyhole-block"

@@ -26,7 +26,7 @@ from keyhole.kernels.interpreter.error_explanation import (
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.learner import Learner, make_learner
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.status_output import redirect_prints
 
 _ROUNDS: Final = 200

@@ -28,9 +28,9 @@ from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
-from keyhole.play.plan import Plan, SimulatedWorkers
 from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
+from keyhole.play.simulation_plan import Plan, SimulatedWorkers
 from keyhole.validate import explain_memory_errors
 
 # Threads finish at about the same time if each gets several pieces of work.

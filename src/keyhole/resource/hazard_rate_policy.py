@@ -100,9 +100,7 @@ class HazardRatePolicy(Policy, abstract=True):
                 s.spent[arm, place] += ends * costs
                 alive -= ends
 
-    def recommend(
-        p, s: State, best_arm: IntArray, best_limit: FloatArray
-    ) -> None:
+    def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair with the largest mean gain, among the arms that were run."""
         strength = strength_at(p.strength, p.limit_count)
         best, found, at = 0.0, -1, 0

@@ -277,7 +277,7 @@ def refine_grid(p: Any, s: Any, arm: int, width: Kernel, spread: float) -> int:
         high = s.points[arm, k]
         low = s.points[arm, k - 1] if k > 0 else 0.0
         place -= 1
-        move_point(s, arm, k, place)
+        copy_point(s, arm, k, place)
         if s.cut[k] == 0:
             continue
         s.levels[arm, place] += 1
@@ -291,7 +291,7 @@ def refine_grid(p: Any, s: Any, arm: int, width: Kernel, spread: float) -> int:
     return fresh
 
 
-def move_point(s: Any, arm: int, k: int, place: int) -> None:
+def copy_point(s: Any, arm: int, k: int, place: int) -> None:
     """Copy point k to another position."""
     s.points[arm, place] = s.points[arm, k]
     s.penalties[arm, place] = s.penalties[arm, k]

@@ -95,7 +95,7 @@ def learn_loss(s: ThresholdPosterior, arm: int, given: float) -> None:
         s.lows[arm] = min(given, 1.0 - ENOUGH)
     seen = 2.0 + s.losses[arm] + s.clears[arm]
     for piece in range(1, s.pieces[arm]):
-        set_weight(s, arm, piece, s.weights[arm, piece] * seen / (seen + s.further[arm, piece]))
+        clamp_weight(s, arm, piece, s.weights[arm, piece] * seen / (seen + s.further[arm, piece]))
     s.losses[arm] += 1.0
 
 
@@ -111,7 +111,7 @@ def learn_clear(s: ThresholdPosterior, arm: int, given: float) -> None:
         split_piece(s, arm, piece, given)
     for above in range(piece + 1, s.pieces[arm]):
         clear = 1.0 + s.clears[arm] + s.further[arm, above]
-        set_weight(s, arm, above, s.weights[arm, above] * clear / (1.0 + s.losses[arm] + clear))
+        clamp_weight(s, arm, above, s.weights[arm, above] * clear / (1.0 + s.losses[arm] + clear))
         s.further[arm, above] += 1.0
     if s.pieces[arm] > PIECES:
         merge_pieces(s, arm, cheapest_merger(s, arm))
@@ -123,11 +123,11 @@ def learn_clear_below(s: ThresholdPosterior, arm: int) -> None:
     for piece in range(1, s.pieces[arm]):
         more = s.further[arm, piece]
         ratio = (clear + more) * seen / (clear * (seen + more))
-        set_weight(s, arm, piece, s.weights[arm, piece] * ratio)
+        clamp_weight(s, arm, piece, s.weights[arm, piece] * ratio)
     s.clears[arm] += 1.0
 
 
-def set_weight(s: ThresholdPosterior, arm: int, piece: int, weight: float) -> None:
+def clamp_weight(s: ThresholdPosterior, arm: int, piece: int, weight: float) -> None:
     """Set the weight of a piece, within bounds: no product of any number of factors leaves them."""
     s.weights[arm, piece] = min(1.0, max(_LEAST, weight))
 
@@ -160,7 +160,7 @@ def refer_to_first(s: ThresholdPosterior, arm: int) -> None:
     weight, further = s.weights[arm, 0], s.further[arm, 0]
     s.clears[arm] += further
     for piece in range(s.pieces[arm]):
-        set_weight(s, arm, piece, s.weights[arm, piece] / weight)
+        clamp_weight(s, arm, piece, s.weights[arm, piece] / weight)
         s.further[arm, piece] -= further
 
 

@@ -15,8 +15,8 @@ from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.metric import STOP_METRICS
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.learner import Learner, make_learner
-from keyhole.play.plan import Plan
 from keyhole.play.simulation import simulate
+from keyhole.play.simulation_plan import Plan
 
 REPLICATIONS: Final = 4
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.arm_names import entry_names, split_names
 from keyhole.distributions import Distribution, Replay, TabulatedDistribution
 from keyhole.distributions.distribution import CustomSampler, check_moments
-from keyhole.distributions.tabulated_distribution import is_scipy
+from keyhole.distributions.scipy_distribution import is_scipy
 from keyhole.policy import FloatArray, Kernel, Stream, uniform
 from keyhole.validate import Range, check_integer, check_sequence, check_vector, short_repr
 

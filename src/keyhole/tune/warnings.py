@@ -60,7 +60,7 @@ def assign_cores(workers: int, each: int) -> list[tuple[int, ...] | None]:
     ]
 
 
-def core_load(cores: Sequence[int] | None) -> float | None:
+def busy_core_seconds(cores: Sequence[int] | None) -> float | None:
     """Return the busy seconds of these cores since the machine was booted, of all processes."""
     if not cores:
         return None
@@ -81,11 +81,11 @@ class LoadMonitor:
     """Measures the load of other processes on the cores of a run."""
 
     def __init__(self, cores: Sequence[int] | None) -> None:
-        self._cores, self._before = cores, core_load(cores)
+        self._cores, self._before = cores, busy_core_seconds(cores)
 
     def other_load(self, own: float) -> float:
         """Return the CPU seconds of other processes, given `own` CPU seconds of the run."""
-        now = core_load(self._cores)
+        now = busy_core_seconds(self._cores)
         if now is None or self._before is None:
             return 0.0
         # The system counts in ticks of a hundredth of a second, so the difference may fall below 0.

@@ -3,7 +3,7 @@ import pytest
 
 from keyhole import Curves
 from keyhole.papers.claims import Result
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.semibandit import CTS, Problem
 from tests.papers.made_up import WORDS, make_claim
 

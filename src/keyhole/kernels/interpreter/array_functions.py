@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any, Final
 
-from keyhole.kernels.interpreter.memory_views import Grid, UInt64View, is_array, with_shape
+from keyhole.kernels.interpreter.interpreted_arrays import Grid, UInt64View, is_array, with_shape
 from keyhole.kernels.interpreter.wrapping_integers import UInt64, to_int64, wrap
 
 Kernel = Callable[..., Any]

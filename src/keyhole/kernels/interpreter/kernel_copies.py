@@ -14,7 +14,7 @@ import numpy as np
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock
 from keyhole.kernels.fingerprint import Chain, copy_module, link
-from keyhole.kernels.interpreter import arithmetic, memory_views
+from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_error
 from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, interpreted_code
@@ -37,7 +37,8 @@ _FOLLOWED: Final = ("operator", "builtins")
 def _print(*values: Any, **options: Any) -> None:
     """Print as Python does, and arrays as NumPy does."""
     shown = (
-        memory_views.to_numpy(value) if memory_views.is_array(value) else value for value in values
+        interpreted_arrays.to_numpy(value) if interpreted_arrays.is_array(value) else value
+        for value in values
     )
     print(*shown, **options)  # noqa: T201 (it is the user's)
 
@@ -96,7 +97,7 @@ def _make_copy(plain: FunctionType) -> Kernel:
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__, copy.__module__ = plain.__qualname__, plain.__module__
-    result: Kernel = memory_views.cache_views(copy) if returns_views(plain) else copy
+    result: Kernel = interpreted_arrays.cache_views(copy) if returns_views(plain) else copy
     _copies[plain] = result  # before the functions that it uses, which may use it
     link(plain, copy, lambda name, value, chains: _value(plain, name, value, chains))
     return result
@@ -164,7 +165,7 @@ def _constant_array(value: np.ndarray[Any, Any]) -> Any:
     array = value.copy()  # a snapshot, row-major
     array.flags.writeable = False
     try:
-        return memory_views.view_of(np.ascontiguousarray(array))
+        return interpreted_arrays.view_of(np.ascontiguousarray(array))
     except TypeError as error:
         raise _UnknownError(f", {error}") from None
 
@@ -235,15 +236,15 @@ class InterpretedFunction:
             return value
         array, view = self._cached[i]
         if array is not value:
-            memory_views.stop_caching(view)
+            interpreted_arrays.stop_caching(view)
             # Two arguments may be one memory.
             same = (v for a, v in self._cached[:i] if a is value)
-            view = next(same, None) or memory_views.view_of(value)
-            memory_views.start_caching(view)
+            view = next(same, None) or interpreted_arrays.view_of(value)
+            interpreted_arrays.start_caching(view)
             self._cached[i] = (value, view)
         return view
 
 
 def _stop_caching_all(cached: list[tuple[Any, Any]]) -> None:
     for _, view in cached:
-        memory_views.stop_caching(view)
+        interpreted_arrays.stop_caching(view)

@@ -20,7 +20,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic import HoeffdingUCB
 from keyhole.stochastic.policy_base import UCBPolicy, delta

@@ -16,7 +16,7 @@ from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.entry_references import ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.interactive_environment import InteractiveEnvironment
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.policies.zooming import ZoomingRCUCB
 from keyhole.resource.problem import Problem

@@ -11,7 +11,7 @@ from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Finding, Result, Results, Rounds
 from keyhole.papers.claims.claim import require_negative_control
 from keyhole.papers.entry_references import PolicyName, ProblemName
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound
 from keyhole.results.estimate import Estimate, format_estimate
 from keyhole.semibandit.bounds import csbst_bound, lower_bound

@@ -16,7 +16,7 @@ from keyhole.interrupts import replaced_errors
 from keyhole.papers.claims.base import Cell, Finding, Result, attribute_numbers, check_ends
 from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName, ShortText, names_in
 from keyhole.papers.verdicts import Number, Origin, Setup, Verdict
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 
 Judgement = Callable[..., Finding]
 

@@ -20,7 +20,7 @@ from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
 from keyhole.papers.claims.claim import require_negative_control
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import Estimate, format_estimate, mean_estimate, share_estimate
 from keyhole.validate import Range, check_number
 

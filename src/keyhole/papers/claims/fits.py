@@ -16,7 +16,7 @@ from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Finding, Result, Results
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import (
     Estimate,
     PairedDifference,

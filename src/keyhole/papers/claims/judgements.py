@@ -12,7 +12,7 @@ from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Cells, Finding, Policies, Results
 from keyhole.papers.entry_references import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import Estimate, PairedDifference, compare, mean_estimate
 
 _Factor = Annotated[float, Field(gt=0)]

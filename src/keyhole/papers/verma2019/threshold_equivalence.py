@@ -11,7 +11,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
-from keyhole.play.plan import Plan
+from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import share_estimate
 from keyhole.semibandit import count_funded_arms, solve_knapsack
 from keyhole.semibandit.setting import is_sufficient

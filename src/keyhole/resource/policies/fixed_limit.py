@@ -140,8 +140,6 @@ class FixedLimit(WrapperPolicy, Policy):
         pulls = s.pulls[arm]
         base_update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
 
-    def recommend(
-        p, s: State, best_arm: IntArray, best_limit: FloatArray
-    ) -> None:
+    def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the arm that was run most often."""
         best_arm[0], best_limit[0] = np.argmax(s.runs), s.fixed[0]

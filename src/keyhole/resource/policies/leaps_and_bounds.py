@@ -121,9 +121,7 @@ class LeapsAndBounds(Policy):
                 s.phase[0] += 1
                 s.best[0] = math.inf
 
-    def recommend(
-        p, s: State, best_arm: IntArray, best_limit: FloatArray
-    ) -> None:
+    def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the arm with the smallest mean of this phase, with the phase's limit."""
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
         best_arm[0] = s.best_arm[0]

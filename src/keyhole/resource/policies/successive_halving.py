@@ -123,9 +123,7 @@ class SuccessiveHalving(Policy):
         """Count the pending run as one of this stage."""
         s.runs[arm] += 1.0
 
-    def recommend(
-        p, s: State, best_arm: IntArray, best_limit: FloatArray
-    ) -> None:
+    def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair with the largest mean gain, among the remaining arms."""
         best_arm[0], best_limit[0] = 0, p.limits[p.limit_count - 1]
         best = -math.inf

@@ -171,7 +171,7 @@ class CSBST(Policy):
     ) -> None:
         """Report the smallest candidate that is sufficient."""
         for arm in range(p.arms):
-            estimates[arm] = candidate_threshold(p, s.high[0])
+            estimates[arm] = nth_candidate_threshold(p, s.high[0])
         searched[0], refuted[0] = s.searched[0], count_all_violations(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
@@ -192,7 +192,7 @@ def count_candidates(arms: int, resource: float) -> int:
     return int(arms - min(arms, max(1, integer_part(resource))) + 1)
 
 
-def candidate_threshold(p: Policy, index: int) -> float:
+def nth_candidate_threshold(p: Policy, index: int) -> float:
     """Return a candidate by its number, from 1."""
     return min(1.0, p.resource / (p.arms - index + 1))
 
@@ -208,7 +208,7 @@ def try_candidate(p: CSBST, s: CSBST.State, rng: Stream) -> None:
     """Choose the arms on which the candidate is tried."""
     for arm in range(p.arms):
         s.order[arm] = arm
-        s.amounts[arm] = candidate_threshold(p, s.index[0])
+        s.amounts[arm] = nth_candidate_threshold(p, s.index[0])
     if p.random_subset == 1:
         shuffle(s.order, p.arms, rng)
     for k in range(p.arms):
