@@ -11,6 +11,7 @@ import time
 from concurrent.futures import Future
 from itertools import count
 
+import numpy as np
 from distributed import Client, LocalCluster
 
 from benchmarks.measure import Row
@@ -83,8 +84,9 @@ def start_dask_threads():
 class SimulatedCluster(Cluster):
     """Cluster whose workers and scheduler advance a simulated clock."""
 
-    def __init__(self, workers, cost):
+    def __init__(self, workers, cost, jobs):
         self.name, self.workers, self.cost = "simulated", workers, cost
+        self.jobs = {job.label: job for job in jobs}
         self.now = self.scheduler = self.busy = 0.0
         self.free = [0.0] * workers
         self.ends, self.numbers = [], count()
@@ -99,12 +101,14 @@ class SimulatedCluster(Cluster):
         heapq.heappush(self.free, begin + seconds)
         self.busy += seconds
         future = Future()
-        heapq.heappush(self.ends, (begin + seconds, next(self.numbers), seconds, future))
+        block = self.jobs[label].block(part)
+        values = block.to_bytes(np.zeros(block.shape))
+        heapq.heappush(self.ends, (begin + seconds, next(self.numbers), seconds, values, future))
         return future
 
     def completed(self, futures, seconds):
-        self.now, _, seconds, future = heapq.heappop(self.ends)
-        future.set_result((b"", seconds))
+        self.now, _, seconds, values, future = heapq.heappop(self.ends)
+        future.set_result((values, seconds))
         return {future}
 
 
@@ -116,6 +120,6 @@ def simulated_utilisation(workers, cost, seconds):
     jobs = [
         SimulationJob(plan, label, replications, [range(replications)]) for label in plan.policies
     ]
-    cluster = SimulatedCluster(workers, cost)
+    cluster = SimulatedCluster(workers, cost, jobs)
     run_on_cluster(cluster, jobs, lambda *_: None)
     return cluster.busy / (workers * cluster.now)

@@ -208,7 +208,7 @@ def test_a_claim_at_a_round_of_one_scale_alone_is_refused(tmp_path):
         (
             'x_label = "arms"',
             'x_label = "arms"\nround = 7',
-            r"parameter_figures\[0\]\.round must be one of",
+            r"parameter_figures\[0\]\.round is not known and must be left out",
         ),
         (
             'x_label = "arms"',
