@@ -34,15 +34,15 @@ def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
     """Return the smallest of the sixteen keys from cell `start` on.
 
     They are compared in the order of the vector code, so that the result is the same to the bit:
-    -0.0 and 0.0 are equal.
+    -0.0 and 0.0 are equal, and NaN is not smaller than anything.
     """
-    node = keys[start : start + _CHILDREN]
-    if len(node) < _CHILDREN:
+    left: list[float] = list(keys[start : start + _CHILDREN])
+    if len(left) < _CHILDREN:
         raise IndexError("index out of bounds")
-    smallest: float = min(node)
-    if smallest:
+    smallest = min(left)
+    # Of 0.0 and -0.0, and where there is a NaN, the order of the vector code decides.
+    if smallest and not math.isnan(sum(left)):
         return smallest
-    left: list[float] = list(node)  # of 0.0 and -0.0, the order of the vector code decides
     while len(left) > 1:
         half = len(left) // 2
         left = [high if high < low else low for low, high in zip(left, left[half:], strict=False)]
