@@ -1,6 +1,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import time
@@ -334,7 +335,8 @@ FULL_DISK = """
 import resource, signal, sys
 from keyhole.experiment import Spec, run
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))  # of bytes in a file
+limit = int(sys.argv[3])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))  # of bytes in a file
 try:
     run(Spec.from_file(sys.argv[1]), sys.argv[2])
 except OSError as error:
@@ -343,14 +345,19 @@ except OSError as error:
 """
 
 
-def test_a_full_disk_leaves_nothing_half_written(finished, text, tmp_path):
+# A block has some 1,500 bytes, a table of values 2,000.
+@pytest.mark.parametrize(
+    ("limit", "refused", "blocks"), [(1000, ".block", 0), (1700, ".parquet", 2)]
+)
+def test_a_full_disk_leaves_nothing_half_written(finished, text, tmp_path, limit, refused, blocks):
     (tmp_path / "spec.toml").write_text(text)
-    done = python("-c", FULL_DISK, "spec.toml", "run", cwd=tmp_path)
+    done = python("-c", FULL_DISK, "spec.toml", "run", str(limit), cwd=tmp_path)
     assert done.returncode == 3, done.stderr
-    assert "File too large" in done.stdout
-    # Whole blocks remain.
-    left = [p for p in (tmp_path / "run").rglob("*") if p.is_file() and p.suffix != ".block"]
-    assert {p.name for p in left} <= {"run.json", "spec.json", "spec.toml"}
+    assert re.search(rf"File too large: 'run/.*{re.escape(file)}'", done.stdout)
+    left = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    assert sum(path.suffix == ".block" for path in left) == blocks
+    names = {path.name for path in left if path.suffix != ".block"}
+    assert names == {"run.json", "spec.json", "spec.toml"}
     run(Spec.from_text(text), tmp_path / "run")  # once there is room again
     assert content(tmp_path / "run") == content(finished)
 
