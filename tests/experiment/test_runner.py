@@ -353,7 +353,7 @@ def test_a_full_disk_leaves_nothing_half_written(finished, text, tmp_path, limit
     (tmp_path / "spec.toml").write_text(text)
     done = python("-c", FULL_DISK, "spec.toml", "run", str(limit), cwd=tmp_path)
     assert done.returncode == 3, done.stderr
-    assert re.search(rf"File too large: 'run/.*{re.escape(file)}'", done.stdout)
+    assert re.search(rf"File too large: 'run/.*{re.escape(refused)}'", done.stdout)
     left = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
     assert sum(path.suffix == ".block" for path in left) == blocks
     names = {path.name for path in left if path.suffix != ".block"}
