@@ -89,6 +89,13 @@ def test_each_kernel_is_cached_or_names_what_changed(keyhole, folder, monkeypatc
     assert state.endswith(" -> ['9.9', '8.8'])")
 
 
+def test_a_change_of_no_named_part_is_said_to_be_one(keyhole, monkeypatch):
+    assert keyhole("compile", "spec.toml", "--quiet")[0] == 0
+    path = compile_cache._path
+    monkeypatch.setattr(compile_cache, "_path", lambda digest: path(f"{digest} of another kind"))
+    assert explain(keyhole)["Mine"] == "not cached: what changed is not recorded"
+
+
 def test_the_cached_version_with_the_fewest_differences_is_compared(keyhole, folder):
     for width, more in ((1.0, ""), (2.0, " + 1.0")):
         write_policy(folder, width, more)

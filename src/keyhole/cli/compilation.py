@@ -122,6 +122,8 @@ def _describe_state(row: dict[str, Any]) -> str:
         return "cached"
     if row["changed"] is None:
         return "not cached: never compiled here, or removed from the cache"
+    if not row["changed"]:
+        return "not cached: what changed is not recorded"
     return f"not cached; changed: {'; '.join(map(_describe_change, row['changed']))}"
 
 
