@@ -33,7 +33,9 @@ CLASSES: Final = {
     ),
     "keyhole.runner": ("CommandResult", "FunctionProcess", "Runner"),
     "keyhole.study": ("Decision", "Study"),
-    "keyhole.tune": ("Best", "CommandLimitEstimate", "Spec", "TrialRecord", "SavedTune", "Tuner"),
+    "keyhole.tune": (
+        "Best", "CommandLimitEstimate", "Executor", "SavedTune", "Spec", "TrialRecord", "Tuner",
+    ),
 }  # fmt: skip
 
 BEGIN, END = "<!-- classes: written by `make lists` -->", "<!-- end of classes -->"
@@ -94,9 +96,10 @@ def setting_page(setting: Any) -> str:
     names = re.findall(rf"`{package}\.(\w+)", (DOCS / f"{setting.name}.md").read_text())
     members = ", ".join(own_functions(setting))
     blocks = [f".. automodule:: {package}" + f"\n   :members: {members}" * bool(members)]
-    rest = [f".. autoclass:: {package}.learner.StudyVocabulary"]
-    for name in sorted({name for name in names if name not in setting.module.__all__}):
-        rest.append(f".. automodule:: {package}.{name}\n   :members:")
+    rest = [
+        f".. automodule:: {package}.{name}\n   :members:"
+        for name in sorted({name for name in names if name not in setting.module.__all__})
+    ]
     parts = [
         f"# {package}",
         f"The guide is {guide_link(setting, '..')}.",
@@ -106,7 +109,7 @@ def setting_page(setting: Any) -> str:
         class_table(package, list(setting.policies)),
         "## Other classes",
         class_table(package, others),
-        "## Functions, and the words of studies",
+        "## Functions",
         fenced("\n\n".join(rest)),
     ]
     return "\n\n".join(parts) + "\n"

@@ -17,7 +17,7 @@ from keyhole.delayed.delay_distributions import (
     TwoPoint,
     Uniform,
 )
-from keyhole.delayed.learner import Learner
+from keyhole.delayed.learner import Learner, StudyVocabulary
 from keyhole.delayed.policies.delayed_ucb1 import DelayedUCB1
 from keyhole.delayed.policies.naive_phases import NaivePhases
 from keyhole.delayed.policies.odaaf import ODAAF
@@ -52,6 +52,7 @@ __all__ = [
     "Policy",
     "Problem",
     "RegressionUCB",
+    "StudyVocabulary",
     "TwoPoint",
     "Uniform",
 ]

@@ -18,7 +18,7 @@ from keyhole.resource.joint_distributions import (
     Replay,
     TruncatedNormal,
 )
-from keyhole.resource.learner import Learner
+from keyhole.resource.learner import Learner, StudyVocabulary
 from keyhole.resource.policies.anytime_zooming import AnytimeZoomingRCUCB
 from keyhole.resource.policies.fixed_limit import FixedLimit
 from keyhole.resource.policies.hazard_thompson import HazardThompson
@@ -58,6 +58,7 @@ __all__ = [
     "RewardRange",
     "Steps",
     "StoOO",
+    "StudyVocabulary",
     "SuccessiveHalving",
     "TruncatedNormal",
     "ZoomingRCUCB",

@@ -10,7 +10,7 @@ feedback comes from several arms at once.
 from keyhole.semibandit.bisection_policy import BisectionPolicy
 from keyhole.semibandit.environment import CustomDistribution
 from keyhole.semibandit.knapsack import solve_knapsack
-from keyhole.semibandit.learner import Learner
+from keyhole.semibandit.learner import Learner, StudyVocabulary
 from keyhole.semibandit.policies.csbdt import CSBDT
 from keyhole.semibandit.policies.csbdt_ucb import CSBDTUCB
 from keyhole.semibandit.policies.csbst import CSBST
@@ -38,6 +38,7 @@ __all__ = [
     "Learner",
     "Policy",
     "Problem",
+    "StudyVocabulary",
     "ThresholdThompson",
     "candidate_thresholds",
     "count_funded_arms",

@@ -7,7 +7,7 @@ Its policies can be the base of policies of other settings, such as `keyhole.del
 """
 
 from keyhole.distributions import CustomDistribution
-from keyhole.stochastic.learner import Learner
+from keyhole.stochastic.learner import Learner, StudyVocabulary
 from keyhole.stochastic.policies.bernstein_ucb import BernsteinUCB
 from keyhole.stochastic.policies.best_arm_stopping import BestArmStopping
 from keyhole.stochastic.policies.hoeffding_ucb import HoeffdingUCB
@@ -39,6 +39,7 @@ __all__ = [
     "OptimisticThompson",
     "Policy",
     "Problem",
+    "StudyVocabulary",
     "ThompsonSampling",
     "TopTwoThompson",
     "UCBPolicy",

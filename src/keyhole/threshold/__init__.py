@@ -8,7 +8,7 @@ In `keyhole.thresholding` a threshold is another thing: it divides arms by their
 """
 
 from keyhole.threshold.distributions import CustomDistribution
-from keyhole.threshold.learner import Learner
+from keyhole.threshold.learner import Learner, StudyVocabulary
 from keyhole.threshold.policies.anytime_dkwucb import AnytimeDKWUCB
 from keyhole.threshold.policies.anytime_kaplan_meier_ucb import AnytimeKaplanMeierUCB
 from keyhole.threshold.policies.anytime_optim import AnytimeOPTIM
@@ -46,6 +46,7 @@ __all__ = [
     "PerThresholdUCB",
     "Policy",
     "Problem",
+    "StudyVocabulary",
     "SurvivalThompson",
     "Uniform",
 ]

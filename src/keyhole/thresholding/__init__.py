@@ -7,7 +7,7 @@ number, or below. A policy chooses which arm to pull next, so that few labels ar
 """
 
 from keyhole.distributions import CustomDistribution
-from keyhole.thresholding.learner import Learner
+from keyhole.thresholding.learner import Learner, StudyVocabulary
 from keyhole.thresholding.policies.apt import APT
 from keyhole.thresholding.policies.familywise_stopping import FamilywiseStopping
 from keyhole.thresholding.policies.known_gaps import KnownGaps
@@ -38,5 +38,6 @@ __all__ = [
     "Policy",
     "PooledKG",
     "Problem",
+    "StudyVocabulary",
     "Uniform",
 ]

@@ -4,6 +4,6 @@ from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.spec import Spec
 from keyhole.tune.summary import Best, CommandLimitEstimate
 from keyhole.tune.trial_log import TrialRecord
-from keyhole.tune.tuner import Tuner
+from keyhole.tune.tuner import Executor, Tuner
 
-__all__ = ["Best", "CommandLimitEstimate", "SavedTune", "Spec", "TrialRecord", "Tuner"]
+__all__ = ["Best", "CommandLimitEstimate", "Executor", "SavedTune", "Spec", "TrialRecord", "Tuner"]
