@@ -7,6 +7,8 @@ Policies are compared here in simulations, and decide in programs.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from keyhole import moved_modules  # noqa: F401
+
 if TYPE_CHECKING:
     from keyhole import (
         data,

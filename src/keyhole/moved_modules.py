@@ -1,0 +1,44 @@
+"""Modules of the reference that moved: to import one still works, with a warning."""
+
+import sys
+from functools import partial
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final
+from warnings import warn
+
+_MOVED: Final = {
+    "keyhole.contract.environment": "keyhole.contract.problem",
+    "keyhole.contract.index_policy": "keyhole.contract.policy",
+    "keyhole.contract.known_quantities": "keyhole.contract.setting",
+    "keyhole.delayed.study_adapter": "keyhole.delayed",
+    "keyhole.papers.bengs2022.problem_statistics": "keyhole.papers.bengs2022.problem_numbers",
+    "keyhole.play.arm_learner": "keyhole.play.setting_learner",
+    "keyhole.resource.study_adapter": "keyhole.resource",
+    "keyhole.semibandit.study_adapter": "keyhole.semibandit",
+    "keyhole.stochastic.study_adapter": "keyhole.stochastic",
+    "keyhole.threshold.study_adapter": "keyhole.threshold",
+    "keyhole.thresholding.study_adapter": "keyhole.thresholding",
+    "keyhole.tune.executor": "keyhole.tune",
+    "keyhole.tune.survival": "keyhole.tune.charts",
+}
+
+
+class _MovedModules:
+    """Find a module by the name that it had; asked only where no file has that name."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name in _MOVED else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        message = f"{name} will be gone in 0.4: import from {_MOVED[name]}"
+        warn(message, DeprecationWarning, stacklevel=2)
+        module.__getattr__ = partial(getattr, import_module(_MOVED[name]))  # type: ignore[method-assign]
+
+
+sys.meta_path.append(_MovedModules())

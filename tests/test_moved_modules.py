@@ -1,0 +1,47 @@
+"""Names that the reference listed once are found where they were, with a warning."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+MOVED = {
+    "keyhole.contract.environment": "Environment",
+    "keyhole.contract.index_policy": "IndexPolicy",
+    "keyhole.contract.known_quantities": "fact",
+    "keyhole.delayed.study_adapter": "StudyVocabulary",
+    "keyhole.papers.bengs2022.problem_statistics": "mean_rewards",
+    "keyhole.play.arm_learner": "ArmLearner",
+    "keyhole.resource.study_adapter": "StudyVocabulary",
+    "keyhole.semibandit.study_adapter": "StudyVocabulary",
+    "keyhole.stochastic.study_adapter": "StudyVocabulary",
+    "keyhole.threshold.study_adapter": "StudyVocabulary",
+    "keyhole.thresholding.study_adapter": "StudyVocabulary",
+    "keyhole.tune.executor": "Executor",
+    "keyhole.tune.survival": "Survival",
+}
+
+
+@pytest.mark.parametrize(("module", "name"), MOVED.items())
+def test_a_name_is_found_where_the_reference_listed_it(module, name, monkeypatch):
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.warns(
+        DeprecationWarning, match=rf"^{module} will be gone in 0.4: import from "
+    ) as said:
+        old = getattr(importlib.import_module(module), name)
+    new = str(said[0].message).rpartition(" ")[2]
+    assert old is getattr(importlib.import_module(new), name)
+
+
+def test_the_warning_names_the_line_of_the_import(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import keyhole\nfrom keyhole.tune.executor import Executor\n")
+    command = [sys.executable, "-W", "default", script]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"{script}:2: DeprecationWarning: keyhole.tune.executor will be gone" in ended.stderr
+
+
+def test_other_names_are_unknown_as_before():
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'keyhole\.tune\.nothing'"):
+        importlib.import_module("keyhole.tune.nothing")
