@@ -8,18 +8,16 @@ from types import ModuleType
 from typing import Any, Final
 from warnings import warn
 
+_SETTINGS: Final = (
+    "delayed", "resource", "semibandit", "stochastic", "threshold", "thresholding",
+)  # fmt: skip
 _MOVED: Final = {
+    **{f"keyhole.{setting}.study_adapter": f"keyhole.{setting}" for setting in _SETTINGS},
     "keyhole.contract.environment": "keyhole.contract.problem",
     "keyhole.contract.index_policy": "keyhole.contract.policy",
     "keyhole.contract.known_quantities": "keyhole.contract.setting",
-    "keyhole.delayed.study_adapter": "keyhole.delayed",
     "keyhole.papers.bengs2022.problem_statistics": "keyhole.papers.bengs2022.problem_numbers",
     "keyhole.play.arm_learner": "keyhole.play.setting_learner",
-    "keyhole.resource.study_adapter": "keyhole.resource",
-    "keyhole.semibandit.study_adapter": "keyhole.semibandit",
-    "keyhole.stochastic.study_adapter": "keyhole.stochastic",
-    "keyhole.threshold.study_adapter": "keyhole.threshold",
-    "keyhole.thresholding.study_adapter": "keyhole.thresholding",
     "keyhole.tune.executor": "keyhole.tune",
     "keyhole.tune.survival": "keyhole.tune.charts",
 }
