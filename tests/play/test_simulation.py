@@ -255,7 +255,9 @@ class Forgetful(RunEnvironment):
 @pytest.mark.interpreted
 @pytest.mark.parametrize("environment", [Broken, Forgetful])
 def test_a_metric_that_is_no_number_or_left_out_is_refused(environment):
-    with pytest.raises(ValueError, match="it led to a metric, censored, that is not a finite"):
+    with pytest.raises(
+        ValueError, match=r"Halving\(.*\) led to a metric, censored, that is not a finite"
+    ):
         simulate(Toy(environment, {"arms": 2}), {"it": Halving()}, horizon=10, replications=2)
 
 

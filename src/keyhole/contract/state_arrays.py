@@ -112,7 +112,8 @@ def scratch_array(*shape: Dim) -> FloatArray:
     """Declare a float64 state array that affects how fast a decision is found, but not which.
 
     It is zero at the start, and again in a learner that was loaded or copied; see `float_array`. So
-    a kernel must write it before it reads it: what another kernel has left there may be gone.
+    a kernel must write it before it reads it, or decide the same if it reads zeros: what a kernel
+    has left there may be gone at the next call.
 
     Examples
     --------

@@ -195,7 +195,8 @@ def first_unpulled(pulls: NDArray[np.float64], begin: NDArray[np.float64]) -> in
     pulls : ndarray of float64
         Pulls of each arm.
     begin : ndarray of float64, shape (1,)
-        All arms before this one have pulls: a `scratch_array`, so that most rounds need no search.
+        All arms before this one have pulls, so that most rounds need no search: a `scratch_array()`
+        of the policy's state, which is updated.
 
     Examples
     --------

@@ -251,7 +251,7 @@ def simulate_replications(
     if not np.isfinite(values).all():
         name = plan.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]
         raise ValueError(
-            f"{label} led to a metric, {name}, that is not a finite number: "
+            f"{policy} led to a metric, {name}, that is not a finite number: "
             f"{plan.problem.environment.__qualname__}.score must fill it"
         )
     return values

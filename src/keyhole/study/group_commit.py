@@ -1,11 +1,16 @@
-"""The road of an event: group commit, in which one transaction writes what all threads ask for.
+"""The road of an ask or a tell: group commit, in which one transaction writes for all threads.
 
-1. Ask: a method of `Study` submits an operation, a function of `operations` and its arguments.
+1. Submit: a method of `Study` submits an operation, a function of `operations` and its arguments.
 2. Queue: its thread waits with a request. That of the oldest request is the leader of a group.
-3. Lock and catch up: the leader takes the study's lock in the database, and applies the events that
-   other processes have committed to the state in memory (`CachedState`).
-4. Decide: it runs the operations of all that wait, each of which appends events (`Transaction`).
-5. Commit: their events are written together.
+3. Lock and catch up: the leader takes the study's lock in the database (`Store.begin`), and applies
+   the events that other processes have committed to the state in memory (`CachedState`). At the
+   first call, before the lock, it makes that state from a snapshot or from the whole log.
+4. Run: it runs the operations of all that wait. Each checks what it is given, and appends events,
+   which change the state (`Transaction`). An ask lets the policy decide; what is told, the policy
+   learns in batches, at the latest before its next decision (`State.learn_batch`).
+5. Commit: their events are written together, with their digests, and the lock is released
+   (`Store.commit`). SQLite writes them to the `-wal`, and flushes it unless `durability` is
+   "process_crash".
 6. Answer: each thread gets the result of its operation, or the error.
 
 What only reads has a replica of the state (`ReadOnlyReplica`), and waits for nobody.
@@ -258,7 +263,7 @@ class GroupCommit(CachedState):
         return result
 
     def _wait_for_commit(self, request: _Request) -> Any:
-        """Queue, and lead the group if nobody else does; return the result or raise the error."""
+        """Queue (step 2), and lead if nobody else does; return the result or raise the error."""
         try:
             try:
                 self._waiting.append(request)
@@ -344,7 +349,7 @@ class GroupCommit(CachedState):
         try:
             self._check_open()
             transaction = self._begin_transaction()  # step 3: lock and catch up
-            # Step 4: decide. Operations load kernels: see `CachedState`.
+            # Step 4: run. Operations load kernels: see `CachedState`.
             with FORK_LOCK.shared(self):
                 while not transaction.ends_group and (request := self._join_next(group)):
                     self._complete(request, transaction)

@@ -229,7 +229,7 @@ def _asked(state: State, arm: int) -> bytes:
     # It draws nothing for this decision: its random stream stays where it is, which is known once
     # a policy that draws to learn has learnt.
     if state.draws_to_learn:
-        state.catch_up()
+        state.learn_batch()
     return state.body_of_decision(state.decisions.decision.pack({"arm": arm}))
 
 

@@ -378,7 +378,7 @@ class State(LogState):
     def decide(self, context: Values, now: float) -> bytes:
         """Let the policy decide; return the body of the event to write."""
         self.is_dirty = True
-        self.catch_up()
+        self.learn_batch()
         self._end_round()
         seen = self.decisions.context.pack(context)
         anew = self._must_reimpute or self._always_reimputes
@@ -412,7 +412,7 @@ class State(LogState):
         except Exception as error:
             raise LearningError(self.definition.policy, self.seq, error) from error
 
-    def catch_up(self) -> None:
+    def learn_batch(self) -> None:
         """Let the policy learn the batch of feedback."""
         self._update_arms()
         if self._batch:
@@ -430,7 +430,7 @@ class State(LogState):
         elif (placed := self.decisions.with_positions(row)) is not None:
             self._batch.append((placed + feedback[: self.feedback.bytes], event.seq))
             if len(self._batch) == AT_ONCE:
-                self.catch_up()
+                self.learn_batch()
         # The copy still holds imputed feedback of this decision: make it again.
         self._must_reimpute = True
 
@@ -472,7 +472,7 @@ class State(LogState):
         """Repeat a decision for its effect on the policy's state."""
         if self.definition.pending != "impute":
             self.decide(self.decisions.context.unpack(event.body, ROUND.size), event.at)
-        self.catch_up()
+        self.learn_batch()
         self.policy_state.stream[:2] = self.decisions.stream_of_event(event.body)
 
     def apply(self, event: Row) -> None:
@@ -529,7 +529,7 @@ class State(LogState):
         """Learn the batch while the policy still has the arms that it is about."""
         super().prepare_arms_change()
         if self._batch:
-            self.catch_up()
+            self.learn_batch()
         if self._policy_arms is None:
             self._policy_arms = self.arms.live
         self._must_reimpute = True
@@ -578,16 +578,16 @@ class State(LogState):
             return {}
         # An error leaves a batch that is learnt in part: nobody may use the state then.
         before, self.is_dirty = self.is_dirty, True
-        self.catch_up()
+        self.learn_batch()
         self.is_dirty = before
         return self.policy_state.state
 
     def arrays_to_save(self) -> bytes:
         """Return the policy's state as bytes, for a snapshot."""
-        self.catch_up()
+        self.learn_batch()
         return self.policy_state.arrays_to_save()
 
     def recommend(self) -> Any:
         """Return the policy's recommendation, by names."""
-        self.catch_up()
+        self.learn_batch()
         return self.vocabulary.format_report(self.policy_state.recommend(), self.arms.live.tolist())
