@@ -7,8 +7,6 @@ Policies are compared here in simulations, and decide in programs.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from keyhole import moved_modules  # noqa: F401
-
 if TYPE_CHECKING:
     from keyhole import (
         data,
@@ -73,6 +71,8 @@ _HOMES: Final = {
     "simulate": "play.simulation",
     "stopping_times": "play.simulation",
 }
+
+import_module("keyhole.moved_modules")  # from here on these are found under their old names
 
 
 def __getattr__(name: str) -> Any:
