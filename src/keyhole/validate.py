@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, 
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from html import escape
 from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
@@ -181,6 +180,8 @@ def _joins(text: str, place: int) -> bool:
 
 def escape_html(text: str) -> str:
     """Return a text as it stands in HTML, with invisible characters as on the terminal."""
+    from html import escape  # late: its table of names is for pages alone
+
     return escape(escape_controls(text, "\n\t"))
 
 

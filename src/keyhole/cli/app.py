@@ -9,7 +9,6 @@ import typer
 from keyhole.cli import bench, init, new, reproductions, study_read_commands, tune
 from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, add_command
 from keyhole.cli.output import print_result
-from keyhole.clusters.cluster import check_address
 from keyhole.extras import require_extra
 
 _DEMO: Final = Path("keyhole-out/demo")
@@ -78,7 +77,9 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Run an experiment, or resume one."""
-    # Before the imports, which take a while, so that a bad address is refused at once.
+    from keyhole.clusters.cluster import check_address
+
+    # Before other imports, which take a while, so that a bad address is refused at once.
     check_address(on, threads)
     if out is None and not dry_run:
         from keyhole.experiment import Spec
@@ -146,6 +147,8 @@ def reproduce(
     if list_:
         reproductions.show_entries(as_json=as_json)
         return
+    from keyhole.clusters.cluster import check_address
+
     check_address(on, threads)
     require_extra("files,plots,scipy", "keyhole reproduce")
     from keyhole import papers

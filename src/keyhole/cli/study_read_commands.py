@@ -24,7 +24,6 @@ from keyhole.cli.study import (
     open_study,
     study_command,
 )
-from keyhole.contract.reward_units import UNIT
 from keyhole.text_formatting import count_text
 from keyhole.validate import check_distinct, short_repr
 
@@ -261,6 +260,7 @@ def plan(
     policy and threshold are those of the study, and means that are not given those so far. All
     decisions count from the first one on. The same arguments print the same numbers.
     """
+    from keyhole.contract.reward_units import UNIT
     from keyhole.experiment.spec_factories import make_policy, make_problem
     from keyhole.play.simulation import stopping_times
 

@@ -11,7 +11,6 @@ from typer.core import TyperGroup
 
 from keyhole.cli.options import AsJson, On, Out, Quiet, add_command, show_examples
 from keyhole.cli.output import print_json, print_result, try_to_write
-from keyhole.clusters.cluster import check_address
 from keyhole.durations import parse_duration
 from keyhole.extras import has_extra, missing_extra, require_extra
 from keyhole.status_output import print_status
@@ -94,7 +93,9 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Learn which command to run, with which time limit; the same call resumes a tune."""
-    # Before the imports, so that a bad address is refused at once.
+    from keyhole.clusters.cluster import check_address
+
+    # Before other imports, so that a bad address is refused at once.
     check_address(on, None)
     if spec.is_dir():
         raise ValueError(
