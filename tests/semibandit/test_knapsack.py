@@ -13,7 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from keyhole.semibandit import knapsack as search
 from keyhole.semibandit.knapsack import (
     knapsack,
-    list_candidates,
+    list_fitting_items,
     rank_items,
     solve_knapsack,
     working_memory,
@@ -49,7 +49,7 @@ def solve_depth_first(values, weights, capacity):
     """Return the set found where there is no memory for a list of sets."""
     items, space = len(values), capacity + search.SLACK
     s, chosen = working_memory(items), np.zeros(items, np.int64)
-    count, total = list_candidates(s.order, values, weights, items, space)
+    count, total = list_fitting_items(s.order, values, weights, items, space)
     if total <= space:
         chosen[s.order[:count]] = 1
     else:

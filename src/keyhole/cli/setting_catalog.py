@@ -55,7 +55,7 @@ def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[st
                 "title": metric.title,
                 "unit": metric.unit,
                 "better": metric.better,
-                "remarks": _remarks(metric),
+                "remarks": _metric_remarks(metric),
             }
             for metric in registered.metrics.values()
         },
@@ -113,7 +113,7 @@ def _print_policy(name: str, policy: dict[str, Any]) -> None:
     print_paragraph(f"source: {policy['source']}", 4)
 
 
-def _remarks(metric: Metric) -> list[str]:
+def _metric_remarks(metric: Metric) -> list[str]:
     """Return the remarks on a metric: higher is better, of each arm, kept with details."""
     remarks = {
         "higher is better": metric.better == "higher",

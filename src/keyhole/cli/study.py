@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, cast
 
 import typer
 
-from keyhole.cli.options import AsJson, add_command, show_examples
+from keyhole.cli.options import AsJson, add_command, examples_epilog
 from keyhole.cli.output import print_result
 from keyhole.files import read_toml
 from keyhole.text_formatting import count_text
@@ -19,7 +19,7 @@ from keyhole.validate import check_choice, short_repr
 
 app = typer.Typer(
     invoke_without_command=True,
-    epilog=show_examples(
+    epilog=examples_epilog(
         "keyhole study create items.db study.toml",
         "keyhole study ask items.db labels --json",
         "keyhole study tell items.db labels ID reward=1",

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from keyhole.cli.options import AsJson, On, Out, Quiet, add_command, show_examples
+from keyhole.cli.options import AsJson, On, Out, Quiet, add_command, examples_epilog
 from keyhole.cli.output import print_json, print_result, try_to_write
 from keyhole.clusters.cluster import check_address
-from keyhole.durations import parse_duration
+from keyhole.durations import parse_seconds
 from keyhole.extras import has_extra, missing_extra, require_extra
 from keyhole.status_output import print_status
 from keyhole.text_formatting import count_text
@@ -54,14 +54,14 @@ def _check_budget(args: list[str]) -> None:
     words = [word for arg in args for word in arg.split("=", 1)]  # --budget=10 is --budget 10
     for option, number, unit in zip(words, words[1:], words[2:], strict=False):
         if option == "--budget" and _UNIT.fullmatch(unit):
-            parse_duration("--budget", f"{number} {unit}")
+            parse_seconds("--budget", f"{number} {unit}")
 
 
 app = typer.Typer(
     cls=_Group,
     help="Tune commands and time limits: keyhole tune SPEC.toml --out DIR --budget 2h; "
     "for --workers, --runs, --dry-run see keyhole tune run --help.",
-    epilog=show_examples(
+    epilog=examples_epilog(
         "keyhole tune spec.toml --out results --budget 2h --workers 2",
         "keyhole tune show results",
         "keyhole tune best results --json",
@@ -106,7 +106,7 @@ def run(
 
     read = Spec.from_file(spec)
     check_integer("workers", workers, WORKERS)
-    seconds = None if budget is None else parse_duration("--budget", budget)
+    seconds = None if budget is None else parse_seconds("--budget", budget)
     if dry_run:
         _print_dry_run(read, as_json=as_json)
         return

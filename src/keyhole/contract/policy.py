@@ -319,7 +319,7 @@ class Policy:
         pending_mode_inference.infer_pending(cls)
         signatures = (
             (*POLICY_KERNELS, IMPUTE)
-            if "impute" in pending_mode_inference.list_candidates(cls)
+            if "impute" in pending_mode_inference.possible_modes(cls)
             else POLICY_KERNELS
         )
         check_kernels(cls, signatures, cls.input_fields(), cls.borrowed_kernels(), remedy)

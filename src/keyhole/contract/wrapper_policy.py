@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 from keyhole.contract.kernel_signatures import BASE_KERNELS
-from keyhole.contract.pending_mode_inference import combine_pending, list_candidates
+from keyhole.contract.pending_mode_inference import combine_pending, possible_modes
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import (
     Field,
@@ -126,7 +126,7 @@ class WrapperPolicy(Policy, abstract=True):
         """Return the properties that catalog and documentation print, by heading."""
         known = [*cls.setting.argument_names(cls.needs), "those that its base needs"]
         found = super().traits() | {"known quantities": ", ".join(known)}
-        if list_candidates(cls) != ("wait",):
+        if possible_modes(cls) != ("wait",):
             found["pending decisions"] = f"those of {', '.join(cls.pending)} that its base has"
         return found
 
@@ -279,7 +279,7 @@ def count_pull(s: Evidence, arm: int, reward: float, arms: int) -> None:
         argmin_update(s.open_pulls, arms, arm, s.evidence_pulls[arm])
 
 
-def settle(s: Evidence, arm: int, verdict: int, arms: int) -> None:
+def settle_arm(s: Evidence, arm: int, verdict: int, arms: int) -> None:
     """Give an arm its final verdict: 1 + its position in `verdicts`."""
     s.settled[arm] = verdict
     argmin_update(s.open_pulls, arms, arm, math.inf)

@@ -257,7 +257,7 @@ def read_conversions_csv(
     times: list[tuple[float, float]] = []
 
     def add(shown: str, converted: str, arm: str) -> None:
-        times.append(csv_rows.parse_delay(parse_time, _COLUMNS, shown, converted))
+        times.append(csv_rows.parse_time_and_delay(parse_time, _COLUMNS, shown, converted))
         arms.append(arm)
 
     csv_rows.read_rows(

@@ -72,7 +72,7 @@ class Times:
 
         Deadlines are in minutes, decreasing.
         """
-        grid = check_decreasing("deadlines", deadlines)
+        grid = check_deadlines("deadlines", deadlines)
         return np.array([(m[:, None] <= grid).mean(axis=0) for m in self.minutes])
 
     def problem(
@@ -95,7 +95,7 @@ class Times:
         feedback, order
             See `keyhole.threshold.Problem`.
         """
-        grid = check_decreasing("deadlines", deadlines)
+        grid = check_deadlines("deadlines", deadlines)
         samples = [_levels(minutes, grid) for minutes in self.minutes]
         return Problem.replay(samples, len(grid), feedback=feedback, order=order)
 
@@ -110,11 +110,11 @@ def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
     >>> level_of_time(7, [15, 10, 5]), level_of_time(5, [15, 10, 5])
     (2, 3)
     """
-    grid = check_decreasing("deadlines", deadlines)
+    grid = check_deadlines("deadlines", deadlines)
     return int(_levels(_times("minutes", [minutes]), grid)[0])
 
 
-def check_decreasing(name: str, minutes: ArrayLike) -> FloatArray:
+def check_deadlines(name: str, minutes: ArrayLike) -> FloatArray:
     """Return checked deadlines; refuse one that is not shorter than the one before."""
     grid = validate.check_vector(name, minutes, validate.ANY)
     for i in range(1, len(grid)):
@@ -309,7 +309,7 @@ def deliveries(
     Problem(5 arms, 3 levels, censored feedback, order=iid())
     """
     times = load_deliveries(arms, bands=bands)
-    return times.problem(check_decreasing("promised", promised), feedback=feedback, order=order)
+    return times.problem(check_deadlines("promised", promised), feedback=feedback, order=order)
 
 
 def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Times:

@@ -39,7 +39,7 @@ from keyhole.kernels.kernel_declaration import (
     is_bounds_checked,
     options,
 )
-from keyhole.kernels.package_digest import COMPILED_PACKAGES, code_digest
+from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_digest
 from keyhole.kernels.tiered_execution import (
     TieredFunction,
     TimeBudget,
@@ -80,7 +80,7 @@ def _environment() -> dict[str, object]:
     # Several versions, processors and settings may share the folder. A part that is missing here
     # would run stale code.
     return {
-        "Keyhole's own compiled packages": code_digest(),
+        "Keyhole's own compiled packages": compiled_packages_digest(),
         "the processor": import_loader().processor(),
         "the versions of Numba and llvmlite": _compilers(),
         "the version of NumPy": np.__version__,

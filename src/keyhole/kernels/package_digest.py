@@ -38,12 +38,12 @@ _sources: Final = _read_sources()
 
 
 @cache
-def code_digest() -> str:
+def compiled_packages_digest() -> str:
     """Return the digest of the sources of `COMPILED_PACKAGES`, a part of every cache key.
 
     Examples
     --------
-    >>> len(code_digest())
+    >>> len(compiled_packages_digest())
     64
     """
     known = hashlib.sha256(repr((sys.implementation.cache_tag, _sources)).encode()).hexdigest()

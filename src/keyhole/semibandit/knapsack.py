@@ -267,7 +267,7 @@ def knapsack(
     at least 0.
     """
     space = capacity + SLACK
-    count, total = list_candidates(s.order, values, weights, items, space)
+    count, total = list_fitting_items(s.order, values, weights, items, space)
     chosen[:] = 0
     # All candidates fit together: there is nothing to search.
     if total <= space:
@@ -285,7 +285,7 @@ def knapsack(
         name = s.other_items[name // LOG, name % LOG]
 
 
-def list_candidates(
+def list_fitting_items(
     order: IntArray, values: FloatArray, weights: FloatArray, items: int, space: float
 ) -> tuple[int, float]:
     """List the items that have a value and fit; return their number and weight."""

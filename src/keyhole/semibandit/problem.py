@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.arm_names import check_arm_texts, order_by_name, split_names
+from keyhole.contract.arm_names import check_distinct_arm_texts, order_by_name, split_names
 from keyhole.distributions.sampler_dispatch import list_values
 from keyhole.policy import Environment, FloatArray
 from keyhole.policy import Problem as AnyProblem
@@ -164,7 +164,7 @@ class Problem(AnyProblem):
         """
         names = None
         if (columns := data_frame_column_names(losses)) is not None:
-            names, losses = check_arm_texts("losses", columns), np.asarray(losses)
+            names, losses = check_distinct_arm_texts("losses", columns), np.asarray(losses)
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) == 0:
             raise ValueError(f"losses must have at least one day, got {short_repr(losses)}")
         first = check_vector("losses[0]", losses[0], _UNIT)

@@ -260,7 +260,7 @@ def read_past_decisions(
             reward = float(csv_rows.is_filled(columns["converted_at"], fields["converted_at"]))
         if "shown_at" in fields:
             names = columns["shown_at"], columns["converted_at"]
-            at, delay = csv_rows.parse_delay(
+            at, delay = csv_rows.parse_time_and_delay(
                 dates.seconds, names, fields["shown_at"], fields["converted_at"]
             )
         check_result(fields["arm"], reward)

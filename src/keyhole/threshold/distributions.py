@@ -133,7 +133,7 @@ def _distribution(name: str, arm: Any) -> Samples | TabulatedDistribution:
         table = TabulatedDistribution(arm)
         table.check(name, Range(ge=0), whole=True)
         return table
-    return SurvivalTable(check_decreasing(name, check_vector(name, arm, _UNIT)))
+    return SurvivalTable(check_survival(name, check_vector(name, arm, _UNIT)))
 
 
 def _levels(distributions: Sequence[Samples | TabulatedDistribution]) -> int:
@@ -158,7 +158,7 @@ def survival_function(distribution: Samples, levels: int) -> FloatArray:
     return distribution.survival
 
 
-def check_decreasing(name: str, survival: FloatArray) -> FloatArray:
+def check_survival(name: str, survival: FloatArray) -> FloatArray:
     """Return a survival function; refuse one that rises."""
     rising = np.flatnonzero(np.diff(survival) > 0)
     if len(rising):

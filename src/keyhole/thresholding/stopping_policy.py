@@ -17,7 +17,7 @@ from keyhole.contract.wrapper_policy import (
     Evidence,
     StoppingWrapper,
     count_pull,
-    settle,
+    settle_arm,
 )
 from keyhole.draws.mean_bounds import is_mean_above, is_mean_below
 from keyhole.policy import FloatArray, Kernel, Stream, argmin, parameter
@@ -54,9 +54,9 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         count_pull(s, arm, reward, p.arms)
         pulls, total, needed = s.evidence_pulls[arm], s.evidence_totals[arm], level(p)
         if is_mean_above(total, pulls, p.threshold - p.tolerance, needed):
-            settle(s, arm, 1, p.arms)
+            settle_arm(s, arm, 1, p.arms)
         elif is_mean_below(total, pulls, p.threshold + p.tolerance, needed):
-            settle(s, arm, 2, p.arms)
+            settle_arm(s, arm, 2, p.arms)
         # Settled arms rank last in the tree: if the first of it is settled, all are.
         if s.settled[argmin(s.open_pulls, p.arms)] != 0:
             s.stopped[0] = t
