@@ -23,7 +23,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment import setting_registry
 from keyhole.experiment.run_summary import run_line, sweep_table
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.sweep_parquet import read_point, reading_errors
+from keyhole.experiment.sweep_parquet import errors_with_file, read_point
 from keyhole.experiment.sweep_points import point_values, problem_at
 from keyhole.files import (
     check_no_device,
@@ -134,18 +134,18 @@ class RunFolder:
             setting = problem_at(self.spec, point.values)["setting"]
             known |= setting_registry.find_setting(setting).metrics
         path = self.folder / RESULTS[1]
-        with reading_errors(path):
+        with errors_with_file(path):
             return sweep_table(path, list(point_names(self.spec["sweep"])), known)
 
 
-def as_json(content: Mapping[str, Any]) -> str:
+def json_text(content: Mapping[str, Any]) -> str:
     """Return the text of a JSON file."""
     return json.dumps(content, indent=2) + "\n"
 
 
 def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
     """Write ``run.json`` with its checksum atomically."""
-    text = as_json({**content, "checksum": content_checksum(content)})
+    text = json_text({**content, "checksum": content_checksum(content)})
     write_atomically(folder / _PROVENANCE, text.encode())
 
 
@@ -260,7 +260,7 @@ def _read(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int | 
     Titles and units of metrics come from the setting as it is now; a metric that the setting no
     longer has is shown by its name.
     """
-    with reading_errors(folder):
+    with errors_with_file(folder):
         # No setting declares them: simulations add them to any setting's metrics.
         known = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
         table = read()

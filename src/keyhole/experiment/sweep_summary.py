@@ -100,7 +100,7 @@ class Summaries:
 
         panels = [
             _join([*map(load_again, _first_of_labels(part))], beside)
-            for beside, part in spread_evenly(points_to_compare(points, MOST_STYLES), MOST_PANELS)
+            for beside, part in spread_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
 
@@ -108,7 +108,7 @@ class Summaries:
 Names = Mapping[str, str]
 
 
-def points_to_compare(
+def group_points(
     points: Sequence[Summary], most: float = math.inf
 ) -> list[tuple[Names, list[Summary]]]:
     """Group points that differ only in policies, each group with the names of its other values.
@@ -289,7 +289,7 @@ def sweep_leaders(summaries: Summaries) -> list[Leaders]:
     """
     metric = next(iter(summaries.metrics.values()))
     found = []
-    for names, points in points_to_compare(summaries.points):
+    for names, points in group_points(summaries.points):
         last = {label: p.last(label, metric.name) for p in points for label in p.labels}
         known = {label: mean for label, mean in last.items() if mean is not None}
         if known:

@@ -26,12 +26,12 @@ from keyhole.kernels.cache_files import (
     cached_files,
     has_code,
     is_usable,
-    read_file,
-    write_file,
+    read_cache_file,
+    write_cache_file,
 )
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import CodeDigest, Kernel
-from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_inside
+from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_in_context
 from keyhole.kernels.kernel_declaration import (
     changed_settings,
     import_internals,
@@ -118,7 +118,7 @@ def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
 
 def _load(path: Path) -> Kernel | None:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ImportError):
-        if (data := read_file(path)) is not None:
+        if (data := read_cache_file(path)) is not None:
             loader = import_loader()
             loaded: Kernel = loader.load(loader.MachineCode.from_bytes(data))
             return loaded
@@ -160,7 +160,7 @@ def read_keys() -> list[dict[str, str]]:
     # Each file counts as used, but in this order, so that the least recently used stays so.
     for path, _ in cached_files():
         with contextlib.suppress(ValueError, TypeError):
-            keys.append(import_loader().MachineCode.from_bytes(read_file(path) or b"").key)
+            keys.append(import_loader().MachineCode.from_bytes(read_cache_file(path) or b"").key)
     return keys
 
 
@@ -234,7 +234,7 @@ def _compile(
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
     if file is not None and machine.lasting:
-        write_file(file.path, replace(machine, key=file.key()).to_bytes())
+        write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
     loaded: Kernel = import_loader().load(machine)
     return loaded
 
@@ -266,7 +266,7 @@ def find_code_file(compile_it: Callable[[], object]) -> CodeFile | None:
     None if the code is not kept in a file, or is interpreted.
     """
     try:
-        with set_inside(_only_file, True):
+        with set_in_context(_only_file, True):
             compile_it()
     except _FileFoundError as found:
         return found.file

@@ -301,7 +301,7 @@ class StudyRound:
         raise NotImplementedError
 
 
-def check_words(words: Iterable[str]) -> None:
+def check_reserved_words(words: Iterable[str]) -> None:
     """Refuse reserved words in a vocabulary with a ValueError."""
     if not RESERVED_WORDS.isdisjoint(words):
         taken = sorted(RESERVED_WORDS.intersection(words))
@@ -313,12 +313,12 @@ def check_words(words: Iterable[str]) -> None:
 
 def declared_words(vocabulary: StudyVocabulary) -> list[str]:
     """Return the words that a vocabulary declares: the parameters of its parsing methods."""
-    words = _parameters(vocabulary.parse_context)
-    words += _parameters(vocabulary.parse_feedback)[2:]  # after context and decision
-    return words + _parameters(vocabulary.parse_sum)
+    words = _parameter_names(vocabulary.parse_context)
+    words += _parameter_names(vocabulary.parse_feedback)[2:]  # after context and decision
+    return words + _parameter_names(vocabulary.parse_sum)
 
 
-def _parameters(method: Callable[..., Any]) -> list[str]:
+def _parameter_names(method: Callable[..., Any]) -> list[str]:
     several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     parameters = signature(method).parameters.values()
     return [parameter.name for parameter in parameters if parameter.kind not in several]

@@ -165,7 +165,7 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
     estimated = 0.0
     begun = [(one, one.kernel) for one in simulators if isinstance(one.kernel, TieredFunction)]
     for simulator, kernel in begun:
-        seconds = _seconds_of_a_round(simulator, kernel, replications.start)
+        seconds = _time_interpreted_round(simulator, kernel, replications.start)
         estimated += seconds * len(replications) * int(simulator.checkpoints[-1])
         if kernel.budget.seconds + estimated > tiered_execution.BUDGET:
             break
@@ -175,7 +175,7 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
         simulator.kernel = kernel.compiled()
 
 
-def _seconds_of_a_round(
+def _time_interpreted_round(
     simulator: EngineSimulator, kernel: TieredFunction, replication: int
 ) -> float:
     """Return the duration of an interpreted round; an hour if it cannot be measured."""

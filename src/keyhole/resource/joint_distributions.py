@@ -33,7 +33,7 @@ _LEAST_ACCEPTANCE: Final = 1e-3
 _REACH: Final = 9.0
 
 
-def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
+def draw_truncated_bivariate(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
     """Draw from a bivariate normal distribution, given a reward in [0, 1] and a consumption > 0.
 
     Parameters
@@ -68,7 +68,7 @@ def draw_beta_exponential(rng: Stream, numbers: FloatArray) -> tuple[float, floa
 
 
 KERNELS: Final[tuple[Kernel, ...]] = (
-    draw_truncated_normal,
+    draw_truncated_bivariate,
     draw_beta_exponential,
     draw_recorded_pair,
 )
@@ -123,7 +123,7 @@ class TruncatedNormal(SmoothDistribution):
     0.46
     """
 
-    draw = staticmethod(draw_truncated_normal)
+    draw = staticmethod(draw_truncated_bivariate)
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         self.mean = check_vector("mean", mean)

@@ -12,7 +12,7 @@ from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
 from keyhole.play.study_vocabulary import (
     StudyVocabulary,
-    check_words,
+    check_reserved_words,
     declared_words,
     example_decisions,
     is_allowed,
@@ -149,12 +149,12 @@ def words_are_not_reserved(case: SettingCase) -> None:
     """Check that the vocabulary uses no reserved word."""
     if (words := _words(case)) is None:
         return
-    check_words(declared_words(words))
+    check_reserved_words(declared_words(words))
     for taken in case.decisions:
-        check_words(words.format_decision(*taken))
+        check_reserved_words(words.format_decision(*taken))
         if words.has_feedback:
             heard = _parse_default(case, words, taken)
-            check_words(words.format_feedback(*taken, heard))
+            check_reserved_words(words.format_feedback(*taken, heard))
 
 
 def arm_fields_hold_all_arms(case: SettingCase) -> None:

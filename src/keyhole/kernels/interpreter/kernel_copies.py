@@ -16,7 +16,7 @@ from keyhole.kernels.compiler_fork_locks import compiler_lock
 from keyhole.kernels.fingerprint import Chain, copy_module, link
 from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
-from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_error
+from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_kernel_error
 from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, interpreted_code
 from keyhole.kernels.interpreter.wrapping_integers import CASTS, LARGEST, UInt64
 from keyhole.kernels.kernel_declaration import find_python_equivalent, returns_views
@@ -224,7 +224,7 @@ class InterpretedFunction:
         try:
             return self._copy(*given)
         except Exception as error:
-            if (found := explain_error(error, self._owner)) is None:
+            if (found := explain_kernel_error(error, self._owner)) is None:
                 raise
             raise found from None
 

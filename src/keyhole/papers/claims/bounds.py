@@ -163,7 +163,7 @@ def _stays_in(
             f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"
         )
     shown = base.format_compared(list(numbers.values()), [numbers[t]])
-    return Finding(base.is_inside(list(compared.values())), detail, shown)
+    return Finding(base.judge_ranges(list(compared.values())), detail, shown)
 
 
 def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:

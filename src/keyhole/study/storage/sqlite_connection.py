@@ -423,7 +423,7 @@ def is_damage(error: Exception) -> bool:
     )
 
 
-def explain_error(error: Exception, path: Path) -> str:
+def explain_sqlite_error(error: Exception, path: Path) -> str:
     """Return what went wrong with a database file and what to do about it."""
     if isinstance(error, OSError) and error.strerror:
         reason = explain_os_error(error)
