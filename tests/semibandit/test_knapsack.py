@@ -54,7 +54,7 @@ def solve_depth_first(values, weights, capacity):
         chosen[s.order[:count]] = 1
     else:
         price, paying = rank_items(s, values, weights, count, space)
-        search.depth_first(s, values, weights, count, space, price, paying, chosen)
+        search.search_depth_first(s, values, weights, count, space, price, paying, chosen)
     return chosen.astype(bool)
 
 
