@@ -51,14 +51,14 @@ Name = Annotated[
 ]
 
 
-def _fields(example: str) -> Any:
+def _key_value_argument(example: str) -> Any:
     """Return an argument that takes values by name."""
     return typer.Argument(metavar="[FIELD=VALUE]...", help=f"Such as {example}.")
 
 
-Context = Annotated[list[str] | None, _fields("threshold=3")]
-Feedback = Annotated[list[str] | None, _fields("reward=1")]
-Parameters = Annotated[list[str] | None, _fields("epsilon=0.05")]
+Context = Annotated[list[str] | None, _key_value_argument("threshold=3")]
+Feedback = Annotated[list[str] | None, _key_value_argument("reward=1")]
+Parameters = Annotated[list[str] | None, _key_value_argument("epsilon=0.05")]
 Own = Annotated[
     list[str] | None,
     typer.Option(

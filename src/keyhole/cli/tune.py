@@ -129,7 +129,7 @@ def run(
     if as_json:
         print_json(tune_as_json(tune) | {"report": page})
         return
-    _print(tune)
+    _print_tune(tune)
     if page is not None:
         typer.echo(f"report: {page}")
     elif tune.runs and not has_extra("plots"):
@@ -146,7 +146,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
     if as_json:
         print_json(tune_as_json(tune))
     else:
-        _print(tune)
+        _print_tune(tune)
 
 
 @add_command(app, "keyhole tune best results --json")
@@ -215,7 +215,7 @@ def _write_report(tune: "SavedTune") -> Path | None:
     return try_to_write(write_report, tune)
 
 
-def _print(tune: "SavedTune") -> None:
+def _print_tune(tune: "SavedTune") -> None:
     from keyhole.pages.notebook_html import text_table
     from keyhole.tune import summary
 

@@ -217,7 +217,7 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     if kind == THREADS:
         raise ValueError(f"on must be {_ELSEWHERE} here, got {on!r}")
     require_extra(kind, f"on = {on!r}")
-    return cast(Cluster, import_module(_MODULES[kind]).start(on, address, workers))
+    return cast(Cluster, import_module(_MODULES[kind]).connect_or_start(on, address, workers))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ _RETRIES: Final = 3  # of a task whose worker has died
 _TIMEOUT: Final = 10.0
 
 
-def start(on: str, address: str | None, workers: int | None) -> Cluster:
+def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
     """Connect to the cluster at an address, or start so many processes on this machine.
 
     Without an address, a cluster that this process has already initialised is used.

@@ -59,7 +59,7 @@ class Times:
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
-        minutes = check_columns("minutes", self.minutes, self.arms, _times)
+        minutes = check_columns("minutes", self.minutes, self.arms, _check_times)
         object.__setattr__(self, "minutes", minutes)
 
     def __repr__(self) -> str:
@@ -96,7 +96,7 @@ class Times:
             See `keyhole.threshold.Problem`.
         """
         grid = check_deadlines("deadlines", deadlines)
-        samples = [_levels(minutes, grid) for minutes in self.minutes]
+        samples = [_levels_of_times(minutes, grid) for minutes in self.minutes]
         return Problem.replay(samples, len(grid), feedback=feedback, order=order)
 
 
@@ -111,7 +111,7 @@ def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
     (2, 3)
     """
     grid = check_deadlines("deadlines", deadlines)
-    return int(_levels(_times("minutes", [minutes]), grid)[0])
+    return int(_levels_of_times(_check_times("minutes", [minutes]), grid)[0])
 
 
 def check_deadlines(name: str, minutes: ArrayLike) -> FloatArray:
@@ -139,14 +139,14 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
     return notes, rows if header else rows[1:]
 
 
-def _levels(minutes: FloatArray, grid: FloatArray) -> IntArray:
+def _levels_of_times(minutes: FloatArray, grid: FloatArray) -> IntArray:
     """Return the number of deadlines that each time meets."""
     # From the left: a deadline that equals the time is met.
     increasing = grid[::-1]
     return np.asarray(len(grid) - np.searchsorted(increasing, minutes, side="left"))
 
 
-def _times(name: str, values: Any) -> FloatArray:
+def _check_times(name: str, values: Any) -> FloatArray:
     """Return a read-only copy of times; refuse an empty list, and other values."""
     column = check_column(name, values)
     # Infinity is allowed: a flight that never arrives meets no deadline.

@@ -182,7 +182,7 @@ def complete_environment(
     return type(f"{name}{base.__name__}", (base,), values)
 
 
-def list_values(values: Any, names: Sequence[Any] | None = None) -> str:
+def format_values(values: Any, names: Sequence[Any] | None = None) -> str:
     """Return the first six numbers of a list as text, for a `repr`: with names as a mapping."""
     shown = [f"{v:g}" for v in values[:6]] + ["..."] * (len(values) > 6)
     if names is None:

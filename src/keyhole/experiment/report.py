@@ -17,8 +17,8 @@ from keyhole.experiment.stopping_summary import STOPPING_TITLE, find_guarantees,
 from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries
-from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.line_chart import LineChart
+from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, Section, Table, Text, write_page
 from keyhole.results.curve_chart import arms_divisor, caption, cell_note, curve_chart
 from keyhole.results.curves import Curves

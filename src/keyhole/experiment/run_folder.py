@@ -225,17 +225,17 @@ def open_run(path: str | Path) -> RunFolder:
         Spec.model_validate(spec)
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / SPEC} is not a spec that this version can read") from error
-    points = _points(folder, spec, provenance)
+    points = _load_points(folder, spec, provenance)
     return RunFolder(folder, spec, provenance, points)
 
 
-def _points(
+def _load_points(
     folder: Path, spec: dict[str, Any], provenance: dict[str, Any]
 ) -> tuple[LoadedResult, ...]:
     """Return the results at each point; those of a run without a sweep are read at once."""
     if "sweep" not in spec:
         table = partial(pq.read_table, folder / RESULTS[0])
-        curves = _read(folder, table, spec["problem"]["setting"], provenance.get("arms"))
+        curves = _curves(folder, table, spec["problem"]["setting"], provenance.get("arms"))
         return (LoadedResult({}, lambda: curves),)
     found, first = [], 0
     try:
@@ -248,13 +248,13 @@ def _points(
             first += count
             table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
             setting = problem_at(spec, values)["setting"]
-            found.append(LoadedResult(values, partial(_read, folder, table, setting, arms)))
+            found.append(LoadedResult(values, partial(_curves, folder, table, setting, arms)))
     except (ValueError, LookupError, TypeError) as error:
         raise ValueError(f"{folder} cannot be read: {error}") from error
     return tuple(found)
 
 
-def _read(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
+def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
     """Return the curves of a table of `values_table`, which `read` reads.
 
     Titles and units of metrics come from the setting as it is now; a metric that the setting no
@@ -274,11 +274,11 @@ def _read(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int | 
             # No simulation writes such a value: the file was altered.
             if not np.isfinite(values[label]).all():
                 raise ValueError("a metric is not a finite number")
-        measured = [_metric(metric, known) for metric in metrics]
+        measured = [_metric_of_column(metric, known) for metric in metrics]
         return Curves(checkpoints.tolist(), measured, values, arms=arms or None)
 
 
-def _metric(column: str, known: Mapping[str, Metric]) -> Metric:
+def _metric_of_column(column: str, known: Mapping[str, Metric]) -> Metric:
     """Return the metric of a column, such as ``pulls[1]`` or ``pulls[red]``."""
     name, _, arm = column.removesuffix("]").partition("[")
     if name not in known:

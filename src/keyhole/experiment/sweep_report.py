@@ -15,7 +15,7 @@ from keyhole.experiment.sweep_charts import (
 )
 from keyhole.experiment.sweep_points import count_points, parse_path, value_to_toml
 from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
-from keyhole.pages.chart_figure import write_chart
+from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
 from keyhole.results.curve_chart import arms_divisor, cell_note, count_nonpositive
 from keyhole.text_formatting import capitalize, count_text

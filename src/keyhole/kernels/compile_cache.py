@@ -75,7 +75,7 @@ def _compilers() -> list[str]:
     return [version(package) for package in ("numba", "llvmlite")]
 
 
-def _environment() -> dict[str, object]:
+def _code_dependencies() -> dict[str, object]:
     """Return everything that machine code depends on beyond the kernels, by name."""
     # Several versions, processors and settings may share the folder. A part that is missing here
     # would run stale code.
@@ -92,7 +92,7 @@ def _environment() -> dict[str, object]:
 
 
 def _path(digest: str) -> Path:
-    words = repr((digest, _environment()))
+    words = repr((digest, _code_dependencies()))
     return cache_folder() / f"{hashlib.sha256(words.encode()).hexdigest()}{CODE_SUFFIX}"
 
 
@@ -110,7 +110,7 @@ def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
 
     def key() -> dict[str, str]:
         parts = digest.parts() if isinstance(digest, CodeDigest) else {}
-        environment = {part: str(value) for part, value in _environment().items()}
+        environment = {part: str(value) for part, value in _code_dependencies().items()}
         return {"owner": owner, **environment, **parts}
 
     return CodeFile(_path(name), key)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from keyhole.durations import format_duration
-from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.line_chart import LineChart
+from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, write_page
 from keyhole.text_formatting import capitalize
 from keyhole.tune import charts, summary

@@ -310,7 +310,7 @@ class SavedTune:
             If nothing has been run yet.
         """
         require_extra("plots", "SavedTune.plot()")
-        from keyhole.pages.chart_figure import plot_chart
+        from keyhole.pages.matplotlib_chart import plot_chart
         from keyhole.tune.charts import gain_chart
 
         return plot_chart(gain_chart(self), axes)

@@ -406,7 +406,7 @@ def _picture(tune: SavedTune) -> str:
     """Return the picture of the gains; empty without Matplotlib."""
     if not has_extra("plots"):
         return ""
-    from keyhole.pages.chart_figure import chart_figure
+    from keyhole.pages.matplotlib_chart import chart_figure
     from keyhole.tune.charts import gain_chart
 
     chart = gain_chart(tune)

@@ -259,7 +259,7 @@ def numbers_in_range(
     return Finding(
         base.decide(supported=is_inside and not kept, contradicted=not is_inside),
         f"{detail}. {title} {ending}: {other}",
-        numbers + base.attribute_numbers(title, theirs),
+        numbers + base.prefix_numbers(title, theirs),
     )
 
 

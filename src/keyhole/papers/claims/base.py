@@ -326,7 +326,7 @@ def format_compared(compared: Sequence[Number], shown: Sequence[Number]) -> tupl
     return tuple(compared if len(compared) <= _MOST else shown)
 
 
-def attribute_numbers(whom: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
+def prefix_numbers(whom: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
     """Return the numbers, with a policy's or problem's name before theirs."""
     return tuple(replace(number, name=f"{whom}: {number.name}") for number in numbers)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.pages import figure_files
-from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
+from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.papers.claims import BOUNDS, Claim
 from keyhole.papers.claims.base import ratio_of
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
