@@ -70,7 +70,7 @@ def _describe_policy(policy: type[Policy]) -> dict[str, Any]:
         "doc": _sentence(policy),
         "parameters": {
             item.name: {
-                "default": _plain(item.default),
+                "default": _default_as_json(item.default),
                 "doc": item.metadata["doc"],
                 "allowed": str(item.metadata["allowed"]),
             }
@@ -123,7 +123,7 @@ def _metric_remarks(metric: Metric) -> list[str]:
     return [words for words, so in remarks.items() if so]
 
 
-def _plain(default: Any) -> int | float | str | None:
+def _default_as_json(default: Any) -> int | float | str | None:
     """Return a default as a JSON value: a policy as text, None if there is no default."""
     if default is MISSING:
         return None

@@ -258,7 +258,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
         pulls = s.evidence_pulls[arm]
         mean = s.evidence_totals[arm] / pulls if pulls > 0.0 else 0.5
         base_update(p, s, t, rng, arm, mean)
-        count_pull(s, arm, mean, p.arms)
+        add_reward(s, arm, mean, p.arms)
 
     def __post_init__(self) -> None:
         """Check the parameters; refuse a base that learns from its own decisions alone."""
@@ -271,7 +271,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
             )
 
 
-def count_pull(s: Evidence, arm: int, reward: float, arms: int) -> None:
+def add_reward(s: Evidence, arm: int, reward: float, arms: int) -> None:
     """Add a reward to the evidence."""
     s.evidence_pulls[arm] += 1.0
     s.evidence_totals[arm] += reward

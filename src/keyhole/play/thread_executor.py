@@ -21,7 +21,7 @@ from keyhole.contract.compiled_class import CompiledClass, compiled_environment,
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.drivers import asynchronous, engine
+from keyhole.drivers import asynchronous_engine, engine
 from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreted_mode import interpreted
@@ -91,17 +91,17 @@ class EngineSimulator:
                 )
             else:
                 duration, mode = workers.duration, workers.pending_mode(policy)
-                self.kernel = asynchronous.compiled_asynchronous_loop(
+                self.kernel = asynchronous_engine.compiled_asynchronous_loop(
                     setting, *sides, duration.draw
                 )
                 # A policy that waits for feedback has one decision at a time, however many workers
                 # there are.
                 number = 1 if mode == "wait" else workers.number
                 is_aged = getattr(duration, "aged", False)
-                layout = asynchronous.memory_plan(
+                layout = asynchronous_engine.memory_plan(
                     *sides, *sizes, workers=number, impute=mode == "impute", aged=is_aged
                 )
-                self.memory = partial(asynchronous.working_memory, layout)
+                self.memory = partial(asynchronous_engine.working_memory, layout)
                 durations = [np.ascontiguousarray(duration.numbers, np.float64)]
         self.input: tuple[Any, ...] = (
             p_side.inputs.pack(known, p_sizes),

@@ -20,7 +20,7 @@ from keyhole.distributions.distribution import TRIAL_DRAWS, CustomSampler
 from keyhole.distributions.distribution_parser import REWARDS, parse_distribution
 from keyhole.distributions.empirical_distribution import draw_recorded_pair
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.sampler_dispatch import pair_distributions, pair_kernel
+from keyhole.distributions.sampler_dispatch import pair_kernel, pair_numbers
 from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, check_number, check_vector
@@ -367,7 +367,7 @@ class Independent(SmoothDistribution):
             raise ValueError(f"consumption must be a continuous distribution, got {consumption!r}")
         self.error = max(self.reward.error, self.consumption.error)
         self.draw = pair_kernel(self.reward.draw, self.consumption.draw)
-        self.numbers = pair_distributions(self.reward.numbers, self.consumption.numbers)
+        self.numbers = pair_numbers(self.reward.numbers, self.consumption.numbers)
 
     def density(self, x: FloatArray) -> FloatArray:
         """Return the density of the consumption at `x`."""

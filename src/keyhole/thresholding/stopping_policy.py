@@ -16,7 +16,7 @@ from keyhole.contract.wrapper_policy import (
     SAME_MEAN,
     Evidence,
     StoppingWrapper,
-    count_pull,
+    add_reward,
     settle_arm,
 )
 from keyhole.draws.mean_bounds import is_mean_above, is_mean_below
@@ -51,7 +51,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         base_update(p, s, t, rng, arm, reward)
         if s.settled[arm] != 0:  # a verdict is final, whatever is learnt later
             return
-        count_pull(s, arm, reward, p.arms)
+        add_reward(s, arm, reward, p.arms)
         pulls, total, needed = s.evidence_pulls[arm], s.evidence_totals[arm], level(p)
         if is_mean_above(total, pulls, p.threshold - p.tolerance, needed):
             settle_arm(s, arm, 1, p.arms)

@@ -159,7 +159,7 @@ def _answer_text(tune: SavedTune) -> str:
     text = f"Run {best.arm} for at most {best.limit:g} s"
     if len(tune.spec.limits) == 1:
         return f"{text}: {format_share(best.success_rate)} succeed."
-    if not summary.is_early(tune):
+    if not summary.has_shorter_limit(tune):
         return f"{text}, the full cut-off."
     # Without intervals, which are beside the chart.
     more, full = summary.time_over_full(tune), best.full

@@ -16,7 +16,7 @@ from keyhole.contract.policy import Guarantee, settled_arms
 from keyhole.contract.wrapper_policy import (
     SAME_MEAN,
     StoppingWrapper,
-    count_pull,
+    add_reward,
     settle_arm,
 )
 from keyhole.policy import IntArray, Kernel, Stream, argmin, argmin_fill, int_array, parameter
@@ -112,7 +112,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
     ) -> None:
         """Have the base learn the reward, and give up arms that are proved not to be the best."""
         base_update(p, s, t, rng, arm, reward)
-        count_pull(s, arm, reward, p.arms)
+        add_reward(s, arm, reward, p.arms)
         level = math.log(max(p.arms - 1, 1) / p.delta)
         # Only pairs with this arm: the evidence on all others is what it was.
         for other in range(p.arms):
