@@ -167,7 +167,7 @@ def _setting_text(
     template = _PACKAGE / setting / "starters" / f"{goal}{path.suffix}.tmpl"
     if goal == "study":
         question = "3. What do you choose among? Names, with commas between"
-        return _fill(template, path, arms=_quote(_answer("--arms", arms, question, _names)))
+        return _fill(template, path, arms=_quote(_answer("--arms", arms, question, _parse_arms)))
     # The answer is the text of the file, so that a number that does not suit it is asked again.
     text: str = _answer(
         "--horizon",
@@ -179,7 +179,7 @@ def _setting_text(
     return text
 
 
-def _names(text: str) -> list[str]:
+def _parse_arms(text: str) -> list[str]:
     names = [validate.check_line("each name of --arms", name.strip()) for name in text.split(",")]
     return list(validate.check_distinct("--arms", names))
 

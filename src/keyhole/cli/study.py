@@ -381,13 +381,13 @@ def format_recommendation(found: Any) -> str:
     """Return a recommendation on one line."""
     if isinstance(found, dict):
         return format_key_values(found)
-    return " ".join(map(_short, found)) if isinstance(found, tuple) else _short(found)
+    return " ".join(map(_text_or_json, found)) if isinstance(found, tuple) else _text_or_json(found)
 
 
 def format_key_values(values: Mapping[str, Any]) -> str:
     """Return values as ``parse_key_values`` reads them."""
-    return " ".join(f"{name}={_short(value)}" for name, value in values.items())
+    return " ".join(f"{name}={_text_or_json(value)}" for name, value in values.items())
 
 
-def _short(value: Any) -> str:
+def _text_or_json(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)

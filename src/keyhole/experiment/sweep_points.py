@@ -50,10 +50,10 @@ class Point:
 
 def format_value(values: Mapping[str, Any]) -> str:
     """Return the values of a point on a line."""
-    return ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
+    return ", ".join(f"{name} = {_short_value(value)}" for name, value in values.items())
 
 
-def _short(value: Any) -> str:
+def _short_value(value: Any) -> str:
     return value_to_toml(value) if isinstance(value, dict) else short_repr(value)
 
 

@@ -94,7 +94,7 @@ class StudyVocabulary:
                 f"by_round={setting.by_round}"
             )
         for name in self.arm_fields or ():
-            if name not in (known := _integers(setting)):
+            if name not in (known := _integer_fields(setting)):
                 check_choice(f"a field of {type(self).__qualname__}.arm_fields", name, known)
         self.setting, self.facts, self.arms, self.scale = setting, facts, arms, scale
         self._numbers: dict[str, int] = {}
@@ -106,7 +106,7 @@ class StudyVocabulary:
         """Return the fields of a decision that hold arms; none if that is not known."""
         if self.arm_fields is not None:
             return self.arm_fields
-        return ("arm",) if _integers(self.setting) == ["arm"] else ()
+        return ("arm",) if _integer_fields(self.setting) == ["arm"] else ()
 
     def arm_number(self, name: str, arm: Any) -> int:
         """Return the number of an arm by its name; errors call it `name`."""
@@ -212,7 +212,7 @@ class StudyVocabulary:
         raise TypeError(f"policies of {self.setting.name!r} recommend nothing")
 
 
-def _integers(setting: Setting) -> list[str]:
+def _integer_fields(setting: Setting) -> list[str]:
     """Return the fields of a decision that hold integers."""
     return [name for name, field in setting.decision.items() if field.dtype == "int64"]
 

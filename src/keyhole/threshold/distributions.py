@@ -106,8 +106,8 @@ def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int, tuple
     if len(listed) == 0:
         raise ValueError(f"survival must have at least one arm, got {short_repr(arms)}")
     fields = entry_names("survival", listed if names is None else arms)
-    found = [_distribution(field, arm) for field, arm in zip(fields, listed, strict=True)]
-    m = _levels(found) if levels is None else check_integer("levels", levels, Range(ge=1))
+    found = [_parse_arm(field, arm) for field, arm in zip(fields, listed, strict=True)]
+    m = _count_levels(found) if levels is None else check_integer("levels", levels, Range(ge=1))
     distributions: list[Samples] = []
     for field, distribution in zip(fields, found, strict=True):
         if isinstance(distribution, TabulatedDistribution):
@@ -126,7 +126,7 @@ def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int, tuple
     return distributions, m, names
 
 
-def _distribution(name: str, arm: Any) -> Samples | TabulatedDistribution:
+def _parse_arm(name: str, arm: Any) -> Samples | TabulatedDistribution:
     if isinstance(arm, CustomDistribution | Replay):
         return arm
     if is_scipy(arm):
@@ -136,7 +136,7 @@ def _distribution(name: str, arm: Any) -> Samples | TabulatedDistribution:
     return SurvivalTable(check_survival(name, check_vector(name, arm, _UNIT)))
 
 
-def _levels(distributions: Sequence[Samples | TabulatedDistribution]) -> int:
+def _count_levels(distributions: Sequence[Samples | TabulatedDistribution]) -> int:
     """Return the number of levels, from the first distribution that defines it."""
     for distribution in distributions:
         if isinstance(distribution, SurvivalTable | CustomDistribution):
