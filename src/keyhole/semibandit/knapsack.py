@@ -417,11 +417,11 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
         raise ValueError(f"weights must have {len(gains)} entries, got {len(sizes)}")
     items, chosen = len(gains), np.zeros(len(gains), np.int64)
     space = check_number("capacity", capacity, Range(ge=0))
-    knapsack(working_memory(items), gains, sizes, items, space, chosen)
+    knapsack(make_scratch(items), gains, sizes, items, space, chosen)
     return chosen.astype(bool)
 
 
-def working_memory(items: int) -> Any:
+def make_scratch(items: int) -> Any:
     """Return the `Scratch` for a number of items."""
     layout, sizes = Layout(declared_fields(Scratch), ["arms"]), {"arms": items}
     return SimpleNamespace(**layout.views(np.zeros(layout.size(sizes)), sizes))
