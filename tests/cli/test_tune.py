@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from keyhole.cli.command_execution import _warned
+from keyhole.cli.command_execution import _show_warning
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
@@ -142,7 +142,7 @@ def test_a_warning_that_cannot_be_written_ends_no_tune(monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(sys, "stderr", Full())
-    _warned("busy")
+    _show_warning("busy")
 
 
 def test_an_interrupt_during_imports_is_handled(monkeypatch, keyhole):
