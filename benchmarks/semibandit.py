@@ -13,7 +13,7 @@ from benchmarks.measure import Row, compare_with, seconds, time_in_turn
 from keyhole import simulate
 from keyhole.kernels.fingerprint import fresh_copy
 from keyhole.semibandit import CSBDT, CSBDTUCB, CTS, ESCB, MPTS, Problem
-from keyhole.semibandit.knapsack import knapsack, working_memory
+from keyhole.semibandit.knapsack import knapsack, make_scratch
 
 INSTANCE_1 = Problem([round(0.25 + i / 50, 2) for i in range(20)], 0.7, resource=7)
 INSTANCE_2 = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2.02)
@@ -116,7 +116,7 @@ def knapsacks(size):
 
 def _as_tuple(items):
     """Return the working memory as a named tuple, for compiled code."""
-    parts = vars(working_memory(items))
+    parts = vars(make_scratch(items))
     return namedtuple("Scratch", parts)(**parts)
 
 

@@ -12,12 +12,12 @@ _UNITS: Final = ((86_400.0, "days"), (3600.0, "h"), (60.0, "min"))
 _TWO_DIGITS: Final = 9.95  # seconds, from which on whole ones have two digits
 
 
-def parse_duration(name: str, text: str) -> float:
+def parse_seconds(name: str, text: str) -> float:
     """Return the seconds of a text such as 90, 90s or 1h30m; errors call it `name`.
 
     Examples
     --------
-    >>> [parse_duration("--budget", text) for text in ("90", "1h30m", "0.5d")]
+    >>> [parse_seconds("--budget", text) for text in ("90", "1h30m", "0.5d")]
     [90.0, 5400.0, 43200.0]
     """
     text = text.strip()
@@ -39,7 +39,7 @@ def to_seconds(name: str, duration: Any) -> Any:
     """
     if isinstance(duration, timedelta):
         return duration.total_seconds()
-    return parse_duration(name, duration) if isinstance(duration, str) else duration
+    return parse_seconds(name, duration) if isinstance(duration, str) else duration
 
 
 def format_duration(seconds: float) -> str:

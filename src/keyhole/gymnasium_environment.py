@@ -193,13 +193,13 @@ def _element(space: Space[Any], value: Any) -> Any:
     return np.full(space.shape, value, np.float64)
 
 
-def _numbers(high: float, *, count: int = 1) -> Box:
+def _box(high: float, *, count: int = 1) -> Box:
     return Box(0.0, high, (count,), np.float64)
 
 
 def _rewards(problem: Problem) -> _Translation:
     return _Translation(
-        feedback={"reward": _numbers(1.0)},
+        feedback={"reward": _box(1.0)},
         reward=lambda decision, feedback: float(feedback["reward"]),
     )
 
@@ -222,9 +222,9 @@ def _delayed(problem: Any) -> _Translation:
             "counts": np.bincount(sources, minlength=arms),
         }
 
-    named = {name: _numbers(np.inf, count=arms) for name in ("totals", "counts")}
+    named = {name: _box(np.inf, count=arms) for name in ("totals", "counts")}
     return _Translation(
-        feedback=named if problem.named else {"total": _numbers(np.inf)},
+        feedback=named if problem.named else {"total": _box(np.inf)},
         reward=lambda decision, feedback: float(feedback["total"]),
         observe=by_arm if problem.named else lambda feedback: feedback,
     )
@@ -237,8 +237,8 @@ def _semibandit(problem: Any) -> _Translation:
         return {"allocation": amounts}
 
     return _Translation(
-        actions=_numbers(1.0, count=problem.arms),
-        feedback={"losses": _numbers(1.0, count=problem.arms)},
+        actions=_box(1.0, count=problem.arms),
+        feedback={"losses": _box(1.0, count=problem.arms)},
         reward=lambda decision, feedback: -float(feedback["losses"].sum()),
         decide=decide,
     )
@@ -261,7 +261,7 @@ def _resource(problem: Any) -> _Translation:
     if problem.continuous:
         lowest = 2.0**-53  # a limit is above 0
         actions = TupleSpace([Discrete(problem.arms), Box(lowest, 1.0, (1,), np.float64)])
-    spaces = {"reward": _numbers(1.0), "consumption": _numbers(longest), "exceeded": Discrete(2)}
+    spaces = {"reward": _box(1.0), "consumption": _box(longest), "exceeded": Discrete(2)}
     return _Translation(spaces, reward=gain, decide=decide, actions=actions)
 
 

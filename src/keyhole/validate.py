@@ -165,12 +165,12 @@ def escape_controls(text: str, allowed: str = "") -> str:
     if not hidden:
         return text
     return "".join(
-        c.encode("unicode_escape").decode() if c in hidden and not _joins(text, i) else c
+        c.encode("unicode_escape").decode() if c in hidden and not _is_joining(text, i) else c
         for i, c in enumerate(text)
     )
 
 
-def _joins(text: str, place: int) -> bool:
+def _is_joining(text: str, place: int) -> bool:
     """Return whether a character is a joiner between two that it may join."""
     beside = text[max(place - 1, 0) : place + 2 : 2]
     if text[place] not in _JOINERS or len(beside) < 2 or min(beside) < _FIRST_SHAPED:

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from keyhole.cli.command_execution import _warned
+from keyhole.cli.command_execution import _show_warning
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
@@ -118,7 +118,7 @@ def test_the_report_is_written_before_anything_is_printed(keyhole, file, tmp_pat
     def unheard(tune):
         raise RuntimeError("nobody reads on")
 
-    monkeypatch.setattr("keyhole.cli.tune._print", unheard)
+    monkeypatch.setattr("keyhole.cli.tune._print_tune", unheard)
     code, _, error = keyhole("tune", file, "--out", tmp_path / "out", "--runs", 2)
     assert (code, error) == (2, "keyhole: nobody reads on\n")
     assert (tmp_path / "out" / "report.html").exists()
@@ -142,7 +142,7 @@ def test_a_warning_that_cannot_be_written_ends_no_tune(monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(sys, "stderr", Full())
-    _warned("busy")
+    _show_warning("busy")
 
 
 def test_an_interrupt_during_imports_is_handled(monkeypatch, keyhole):

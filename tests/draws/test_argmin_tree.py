@@ -17,7 +17,7 @@ from keyhole.draws.argmin_tree import (
     argmin_rebuild,
     argmin_size,
     argmin_update,
-    place_of_sixteen,
+    find_among_sixteen,
     smallest_of_sixteen,
 )
 from keyhole.kernels.kernel_declaration import kernel
@@ -104,6 +104,6 @@ def test_vectors_and_python_agree_to_the_bit(keys, key):
     keys = np.array(keys)
     smallest, place = at_once(keys, key)
     view = memoryview(keys)  # as interpreted kernels have them: entries are Python's floats
-    other, other_place = smallest_of_sixteen(view, 3), place_of_sixteen(view, 3, key)
+    other, other_place = smallest_of_sixteen(view, 3), find_among_sixteen(view, 3, key)
     assert np.float64(smallest).tobytes() == np.float64(other).tobytes()
     assert place == other_place

@@ -9,9 +9,9 @@ import keyhole.pages
 from keyhole import Curves, Metric
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.report import (
+    means_table,
     spec_section,
     tail_tables,
-    values_table,
     write_report,
 )
 from keyhole.experiment.run_summary import summarize_run
@@ -173,13 +173,13 @@ def test_a_linear_figure_leaves_nothing_out(vanishing):
 def test_a_table_says_where_higher_is_better():
     metrics = [Metric("regret"), Metric("earned", better="higher")]
     curves = Curves([10], metrics, {"A": np.ones((1, 2, 3))})
-    assert "higher is better" in values_table(curves, "earned", None).caption
-    assert "higher is better" not in values_table(curves, "regret", None).caption
+    assert "higher is better" in means_table(curves, "earned", None).caption
+    assert "higher is better" not in means_table(curves, "regret", None).caption
 
 
 def test_a_table_shows_few_checkpoints_and_the_last():
     curves = Curves(range(1, 51), ["regret"], {"A": np.ones((50, 1, 3))})
-    head = values_table(curves, "regret", None).head
+    head = means_table(curves, "regret", None).head
     assert len(head) == 6
     assert head[-1] == "round 50"
 

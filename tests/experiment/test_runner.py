@@ -157,7 +157,7 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
         (LSA, "numbers", lambda self: {"alpha": 4.0}),
         (keyhole.play.simulation_plan, "spaced_rounds", lambda table, first, horizon: (25, 60)),
         (keyhole.play.policy_simulation_job, "compiler_versions", lambda: ["0"]),
-        (keyhole.play.policy_simulation_job, "code_digest", lambda: "0"),
+        (keyhole.play.policy_simulation_job, "compiled_packages_digest", lambda: "0"),
         (ENVIRONMENT, "metrics", ENVIRONMENT.metrics[::-1]),
     ],
     ids=[
@@ -201,7 +201,7 @@ def test_other_versions_and_machines_are_said_to_be_other(
 
 
 def test_other_code_is_said_to_be_other_code(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "code_digest", lambda: "0")
+    monkeypatch.setattr(keyhole.play.policy_simulation_job, "compiled_packages_digest", lambda: "0")
     with pytest.raises(ValueError, match="holds a run of other data, or of another version of the"):
         run(Spec.from_text(text), finished)
 
@@ -222,7 +222,7 @@ def test_blocks_of_another_policy_are_played_again(
 ):
     """Exchanged blocks have the right form, and valid checksums; they were taken once."""
     with monkeypatch.context() as patch:
-        patch.setattr(keyhole.experiment.runner, "points_file", None)
+        patch.setattr(keyhole.experiment.runner, "points_writer", None)
         with pytest.raises(TypeError):
             run(Spec.from_text(text), tmp_path / "run")
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())

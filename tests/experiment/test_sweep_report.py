@@ -32,7 +32,7 @@ from keyhole.experiment.sweep_summary import (
 )
 from keyhole.metric import PER_ARM_LOGARITHM
 from keyhole.pages.best_policy_tiles import TileTable
-from keyhole.pages.chart_figure import chart_figure
+from keyhole.pages.matplotlib_chart import chart_figure
 from keyhole.pages.page import keep_intervals_together
 from tests.conftest import draw_only_svg
 from tests.html import check_page

@@ -125,7 +125,7 @@ def test_the_least_recently_used_files_are_removed_first(monkeypatch, tmp_path):
         path = tmp_path / f"{age:064x}.code"
         path.write_bytes(bytes(400_000))
         os.utime(path, (1e9 - age, 1e9 - age))
-    cache_files.write_file(tmp_path / f"{3:064x}.code", b"code")
+    cache_files.write_cache_file(tmp_path / f"{3:064x}.code", b"code")
     assert sorted(int(path.stem, 16) for path in tmp_path.iterdir()) == [0, 1, 3]
     assert cache_files.clear_cache() == 3
     assert cache_files.cached_files() == []
@@ -265,9 +265,11 @@ def test_a_named_pipe_is_not_waited_for(tmp_path):
     path = tmp_path / f"{'0' * 64}.code"
     os.mkfifo(path, 0o600)
     found = []
-    reader = threading.Thread(target=lambda: found.append(cache_files.read_file(path)), daemon=True)
+    reader = threading.Thread(
+        target=lambda: found.append(cache_files.read_cache_file(path)), daemon=True
+    )
     reader.start()
     reader.join(ENOUGH)
     assert found == [None]
-    cache_files.write_file(path, b"code")
-    assert cache_files.read_file(path) == b"code"
+    cache_files.write_cache_file(path, b"code")
+    assert cache_files.read_cache_file(path) == b"code"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keyhole.kernels import compile_cache
 from keyhole.kernels.fingerprint import fingerprint
-from keyhole.kernels.package_digest import code_digest, tree_digest
+from keyhole.kernels.package_digest import compiled_packages_digest, tree_digest
 
 SOURCE = '''"""A module."""
 
@@ -127,12 +127,12 @@ def test_every_number_in_own_sources_counts():
 
 def test_the_digest_is_stored_under_a_digest_of_the_bytes(monkeypatch, tmp_path):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
-    found = code_digest.__wrapped__()
+    found = compiled_packages_digest.__wrapped__()
     (note,) = tmp_path.glob("*.sources")
     written = note.read_bytes()
-    assert code_digest.__wrapped__() == found == code_digest()
+    assert compiled_packages_digest.__wrapped__() == found == compiled_packages_digest()
     note.write_bytes(written[:-1] + b"0")  # damaged: made anew
-    assert code_digest.__wrapped__() == found
+    assert compiled_packages_digest.__wrapped__() == found
     assert note.read_bytes() == written
 
 

@@ -1,5 +1,5 @@
 from keyhole.pages.best_policy_tiles import Tile, TileTable
-from keyhole.pages.page import render
+from keyhole.pages.page import render_template
 from keyhole.pages.policy_colours import COLOURS, policy_colour
 from tests.html import check_table, parse
 
@@ -10,7 +10,7 @@ def tiles(cells, **given):
 
 
 def shown(table):
-    return parse(render(table.template, block=table))
+    return parse(render_template(table.template, block=table))
 
 
 def test_a_tile_has_its_text_and_the_colour_of_its_policy():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine, Ring
-from keyhole.pages.page import Answer, Page, render, write_page
+from keyhole.pages.page import Answer, Page, render_template, write_page
 from tests.html import check_page, parse
 
 NAN = float("nan")
@@ -24,7 +24,7 @@ def chart(*curves, **given):
 
 
 def html(block):
-    return render(block.template, block=block)
+    return render_template(block.template, block=block)
 
 
 def data(block):

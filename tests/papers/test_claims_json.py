@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from keyhole.papers.report.index_page import write_claims
+from keyhole.papers.report.index_page import write_claims_json
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import Number
 
@@ -19,7 +19,7 @@ def parts(reproduced):
 
 
 def written(folder, parts):
-    write_claims(folder / "claims.json", parts)
+    write_claims_json(folder / "claims.json", parts)
     return json.loads((folder / "claims.json").read_text(), parse_constant=pytest.fail)
 
 
@@ -107,4 +107,4 @@ def test_parts_of_two_scales_are_refused(tmp_path, parts):
     (part,) = parts
     other = JudgedEntry(part.entry, "paper", part.runs, part.verdicts)
     with pytest.raises(ValueError, match="parts must be of one scale, got"):
-        write_claims(tmp_path / "claims.json", [part, other])
+        write_claims_json(tmp_path / "claims.json", [part, other])

@@ -12,8 +12,8 @@ from keyhole.papers.entry_references import (
     Checkpoint,
     PolicyName,
     ProblemName,
-    check_names,
     names_in,
+    refuse_unknown,
 )
 from tests.papers.made_up import BY, COMMON, kind_fields, make_claim
 
@@ -47,7 +47,7 @@ def rivalry(
 def check(**more):
     plan = SimpleNamespace(policies=["us", "x"], metrics=["aggregate_regret"], checkpoints=[10, 20])
     claim = claim_class(rivalry, kind="rivalry").model_validate(COMMON | {"kind": "rivalry"} | more)
-    check_names("claims[0]", claim, claim.problem_keys, ["made-up"], lambda key: {"quick": plan})
+    refuse_unknown("claims[0]", claim, claim.problem_keys, ["made-up"], lambda key: {"quick": plan})
 
 
 @pytest.mark.parametrize(
@@ -117,4 +117,4 @@ def test_a_key_of_a_table_may_be_a_name():
         x: dict[ProblemName, float]
 
     with pytest.raises(ValueError, match=r"keyed\.x must be one of a; got 'b'"):
-        check_names("keyed", Keyed(x={"b": 1.0}), ["a"], ["a"], lambda key: {})
+        refuse_unknown("keyed", Keyed(x={"b": 1.0}), ["a"], ["a"], lambda key: {})

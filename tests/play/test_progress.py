@@ -2,17 +2,17 @@ import sys
 from types import SimpleNamespace
 
 import keyhole.play.progress
-from keyhole.play.progress import print_step, progress_report
+from keyhole.play.progress import print_step, progress_callback
 
 
 def test_nothing_is_shown_unless_wanted(capsys):
-    with progress_report(False) as report:
+    with progress_callback(False) as report:
         assert report is None
     assert capsys.readouterr() == ("", "")
 
 
 def test_plain_lines_go_to_standard_error(capsys):
-    with progress_report(True) as report:
+    with progress_callback(True) as report:
         report("LSA", 0, 10)
         report("LSA", 10, 10)
         report("LSA", 10, 10)
@@ -29,7 +29,7 @@ def test_lines_say_how_much_time_is_left_in_all(capsys):
         seen.append(what)
         return "about 5 s left"
 
-    with progress_report(True, observe) as report:
+    with progress_callback(True, observe) as report:
         report("LSA", 0, 10)
         report("LSA", 10, 10)
     assert seen == [("LSA", 0, 10), ("LSA", 10, 10)]
@@ -41,7 +41,7 @@ def test_lines_say_how_much_time_is_left_in_all(capsys):
 def test_a_speed_of_the_first_moment_says_no_time(capsys, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(keyhole.play.progress.time, "monotonic", lambda: now[0])
-    with progress_report(True) as report:
+    with progress_callback(True) as report:
         now[0] = 10.0  # compiling
         report("LSA", 0, 100)
         now[0] = 10.2
@@ -80,7 +80,7 @@ class Notebook:
 
 def test_a_notebook_has_one_line_that_changes(capsys, monkeypatch):
     notebook = Notebook(monkeypatch)
-    with progress_report(True) as report:
+    with progress_callback(True) as report:
         for played in (0, 5, 10):
             report("LSA", played, 10)
         report("APT", 10, 10)
@@ -104,6 +104,6 @@ def test_another_cell_of_a_notebook_has_a_line_of_its_own(monkeypatch):
 def test_ipython_on_a_terminal_is_no_notebook(capsys, monkeypatch):
     shells = SimpleNamespace(get_ipython=lambda: SimpleNamespace())
     monkeypatch.setitem(sys.modules, "IPython", shells)
-    with progress_report(True) as report:
+    with progress_callback(True) as report:
         report("LSA", 10, 10)
     assert capsys.readouterr().out == ""

@@ -13,10 +13,10 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from keyhole.semibandit import knapsack as search
 from keyhole.semibandit.knapsack import (
     knapsack,
-    list_candidates,
+    list_fitting_items,
+    make_scratch,
     rank_items,
     solve_knapsack,
-    working_memory,
 )
 from tests.reference.semibandit import knapsack as best_by_enumeration
 
@@ -48,13 +48,13 @@ def highs(values, weights, capacity):
 def solve_depth_first(values, weights, capacity):
     """Return the set found where there is no memory for a list of sets."""
     items, space = len(values), capacity + search.SLACK
-    s, chosen = working_memory(items), np.zeros(items, np.int64)
-    count, total = list_candidates(s.order, values, weights, items, space)
+    s, chosen = make_scratch(items), np.zeros(items, np.int64)
+    count, total = list_fitting_items(s.order, values, weights, items, space)
     if total <= space:
         chosen[s.order[:count]] = 1
     else:
         price, paying = rank_items(s, values, weights, count, space)
-        search.depth_first(s, values, weights, count, space, price, paying, chosen)
+        search.search_depth_first(s, values, weights, count, space, price, paying, chosen)
     return chosen.astype(bool)
 
 
@@ -198,7 +198,7 @@ def test_the_log_is_cleared_of_what_is_no_longer_needed(monkeypatch):
         struck.append((logged, left))
         return left
 
-    s = working_memory(60)
+    s = make_scratch(60)
     monkeypatch.setattr(search, "compact_log", counted)
     monkeypatch.setattr(search, "LOG", 3)
     monkeypatch.setattr("keyhole.semibandit.knapsack.LOG", 3)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from keyhole.semibandit.subset_search import best_subset
+from keyhole.semibandit.subset_search import find_best_subset
 
 pytestmark = pytest.mark.interpreted
 
@@ -16,7 +16,7 @@ def searched(values, spreads, size, width):
     whole = {name: np.zeros(items, np.int64) for name in ("best", "trial", "ranked", "chosen")}
     real = {name: np.zeros(items) for name in ("keys", "sums", "bounds")}
     s = SimpleNamespace(**whole, **real)
-    best_subset(s, np.array(values), np.array(spreads), items, size, width)
+    find_best_subset(s, np.array(values), np.array(spreads), items, size, width)
     return tuple(np.flatnonzero(s.best).tolist())
 
 

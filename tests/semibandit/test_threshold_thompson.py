@@ -14,13 +14,13 @@ from keyhole.semibandit import Problem, ThresholdThompson
 from keyhole.semibandit.threshold_posterior import (
     PIECES,
     ThresholdPosterior,
+    allocation_in_piece,
     begin_posterior,
     learn_clear,
     learn_loss,
     piece_mass,
     piece_start,
-    place_in_piece,
-    probable_threshold,
+    threshold_quantile,
 )
 
 pytestmark = pytest.mark.interpreted
@@ -106,8 +106,8 @@ def test_what_is_reported_is_enough_with_the_probability_asked_for():
     for _ in range(2):
         learn(state, 0.5, False)
     # Above 1/2 the density is B(5, 3) / B(5, 1) = 1/21 of that below.
-    assert probable_threshold(state, 0, 0.05) == 0.5
-    assert probable_threshold(state, 0, 0.04) == 1.0
+    assert threshold_quantile(state, 0, 0.05) == 0.5
+    assert threshold_quantile(state, 0, 0.04) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_what_is_reported_is_enough_with_the_probability_asked_for():
     ],
 )
 def test_parts_of_the_resource_and_round_numbers_are_found(low, high, plan, expected):
-    assert place_in_piece(low, high, 0.25, 1.0, 4, plan) == pytest.approx(expected, abs=1e-12)
+    assert allocation_in_piece(low, high, 0.25, 1.0, 4, plan) == pytest.approx(expected, abs=1e-12)
 
 
 def test_an_allocation_is_kept_but_for_a_loss_that_shows_something_new():

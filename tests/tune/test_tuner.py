@@ -18,7 +18,14 @@ from keyhole.tune import SavedTune, Spec, Tuner
 from keyhole.tune import tuner as staying
 from keyhole.tune.instances import command_seed
 from keyhole.tune.report import write_report
-from keyhole.tune.saved_tune import NAME, RUNS, STUDY, open_study, open_tune_folder, write_scenario
+from keyhole.tune.saved_tune import (
+    NAME,
+    RUNS,
+    STUDY,
+    open_tune_folder,
+    open_tune_study,
+    write_scenario,
+)
 from keyhole.tune.spec import DEFAULT_POLICY
 from keyhole.tune.tuner import make_dry_run
 from keyhole.tune.warnings import AllFailedError
@@ -296,7 +303,7 @@ def test_with_clock_cpu_pending_runs_count_as_within_their_limits(tmp_path):
         tmp_path / "other.db", NAME, DEFAULT_POLICY, spec.names, on_timeout="ask_again",
         durability="process_crash", time_unit=1.0, clock=lambda: 1e9, **spec.facts(),
     )  # fmt: skip
-    with open_study(tmp_path, spec) as study, newborn:
+    with open_tune_study(tmp_path, spec) as study, newborn:
         waiting = []
         for turn in range(40):
             one, other = study.ask(), newborn.ask()
@@ -370,7 +377,7 @@ def test_the_runs_of_a_tune_are_shown_without_its_study(spec, tmp_path):
 def test_a_tune_that_has_run_nothing_is_shown(spec, tmp_path):
     with open_tune_folder(tmp_path, spec):
         assert SavedTune.load(tmp_path).runs == []
-        with open_study(tmp_path, spec) as study:
+        with open_tune_study(tmp_path, spec) as study:
             study.ask()
         assert SavedTune.load(tmp_path).runs == []
 

@@ -118,7 +118,7 @@ def report(
 
     if is_reproduction(folder):
         # This ends the command.
-        reproductions.conclude(report_again(folder), as_json=as_json)
+        reproductions.print_verdicts_and_exit(report_again(folder), as_json=as_json)
     written = write_report(folder)
     print_result({"report": written}, f"report: {written}", as_json=as_json)
 
@@ -166,11 +166,11 @@ def reproduce(
         one = papers.reproduce(
             name, scale=scale, out=out, threads=threads, progress=not quiet, on=on
         )
-        reproductions.conclude(one, as_json=as_json)
+        reproductions.print_verdicts_and_exit(one, as_json=as_json)
     several = papers.reproduce_all(
         out=out, paper=paper, scale=scale, threads=threads, progress=not quiet, on=on
     )
-    reproductions.conclude_all(several, as_json=as_json)
+    reproductions.print_all_verdicts_and_exit(several, as_json=as_json)
 
 
 @add_command(app, "keyhole compile thresholding", "keyhole compile spec.toml", name="compile")

@@ -5,11 +5,11 @@ from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli.options import AsJson, Out, Quiet, Threads, show_examples
+from keyhole.cli.options import AsJson, Out, Quiet, Threads, examples_epilog
 from keyhole.cli.output import print_heading, print_json
 from keyhole.extras import require_extra
 
-EXAMPLES: Final = show_examples(
+EXAMPLES: Final = examples_epilog(
     "keyhole bench thresholding --out results",
     "keyhole bench delayed --policies mine.py:Mine --out results",
 )

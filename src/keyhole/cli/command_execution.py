@@ -31,12 +31,12 @@ def main() -> None:
     """Run the command line and exit; see the module's docstring for the codes."""
     stream = None if sys.stdout is None else cast(TextIO, EscapedStream(sys.stdout))
     with warnings.catch_warnings(), redirect_stdout(stream):
-        warnings.showwarning = lambda message, *_, **__: _warned(message)
-        code = _code()
+        warnings.showwarning = lambda message, *_, **__: _show_warning(message)
+        code = _run_app()
     sys.exit(code or 0)
 
 
-def _code() -> int | None:
+def _run_app() -> int | None:
     """Run the command line; return its exit code."""
     code: int | None
     try:
@@ -45,7 +45,7 @@ def _code() -> int | None:
         if code == output.INTERRUPTED:  # Typer may also return it by itself
             raise KeyboardInterrupt
     except (KeyboardInterrupt, typer.Abort) as end:
-        code = _refused(str(end) or _interruption_text(), output.INTERRUPTED)
+        code = _print_error(str(end) or _interruption_text(), output.INTERRUPTED)
     except BrokenPipeError:
         code = _discard_output()
     except SystemExit as end:  # Typer turns a broken pipe into an exit with another code
@@ -53,15 +53,15 @@ def _code() -> int | None:
             raise
         code = _discard_output()
     except MemoryError as error:
-        code = _refused(str(error) or "there is not enough memory")
+        code = _print_error(str(error) or "there is not enough memory")
     # These carry a message for the user. Any other is a fault of Keyhole, and keeps its traceback.
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
-        code = _refused(error_text(error), output.exit_code_of(error))
+        code = _print_error(error_text(error), output.exit_code_of(error))
     except Exception as error:
         # Typer's usage errors have no public base class, but all of them have this method.
         if not hasattr(error, "format_message"):
             raise
-        code = _refused(_usage_message(error))
+        code = _print_error(_usage_message(error))
     return code
 
 
@@ -83,7 +83,7 @@ def _usage_message(error: Any) -> str:
     return message
 
 
-def _warned(message: Warning | str) -> None:
+def _show_warning(message: Warning | str) -> None:
     """Show a warning on one line, without the place in the code."""
     print_status(f"keyhole: warning: {one_line_text(str(message))}")
 
@@ -95,6 +95,6 @@ def _discard_output() -> int:
     return 0
 
 
-def _refused(message: str, code: int = output.BAD_INPUT) -> int:
+def _print_error(message: str, code: int = output.BAD_INPUT) -> int:
     print_status(f"keyhole: {one_line_text(message)}")
     return code

@@ -27,7 +27,7 @@ _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 
 def show_doctor(*, as_json: bool = False) -> None:
     """Print versions, folders, what is there of what need not be, and what is slow."""
-    mine, there = _processors()
+    mine, there = _count_processors()
     rows = {
         "keyhole": version("keyhole"),
         "python": f"{platform.python_version()}, {sys.executable}",
@@ -45,7 +45,7 @@ def show_doctor(*, as_json: bool = False) -> None:
     print_result(rows | {"slow": slow}, *texts, as_json=as_json)
 
 
-def _processors() -> tuple[int, int]:
+def _count_processors() -> tuple[int, int]:
     """Return how many processors this process may use, and how many there are."""
     there = os.cpu_count() or 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else there, there
@@ -109,10 +109,10 @@ def _slow_compilation() -> Iterator[str]:
 
 def _slow_processors() -> Iterator[str]:
     """Yield a sentence for each thing that keeps processors from this process."""
-    mine, there = _processors()
+    mine, there = _count_processors()
     if mine < there:
         yield f"this process may use {mine} of {count_text(there, 'processor')} (its affinity)"
-    if (quota := _quota()) < mine:
+    if (quota := _cpu_quota()) < mine:
         yield (
             f"a quota allows {quota:.3g} of {count_text(mine, 'processor')}: more threads wait for "
             f"each other; --threads {max(1, int(quota))}"
@@ -125,7 +125,7 @@ def _slow_processors() -> Iterator[str]:
         )
 
 
-def _quota() -> float:
+def _cpu_quota() -> float:
     """Return how many processors the control group of this container may use."""
     with suppress(OSError, ValueError):  # no group, or the bound "max"
         share, period = _QUOTA.read_text().split()

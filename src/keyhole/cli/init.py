@@ -15,10 +15,10 @@ import typer
 
 from keyhole import validate
 from keyhole.cli.new import check_absent, fill_template, write_files
-from keyhole.cli.options import AsJson, show_examples
-from keyhole.durations import parse_duration
+from keyhole.cli.options import AsJson, examples_epilog
+from keyhole.durations import parse_seconds
 
-EXAMPLES: Final = show_examples(
+EXAMPLES: Final = examples_epilog(
     "keyhole init",
     "keyhole init --goal simulate --setting stochastic --horizon 5000 --out test.toml",
     "keyhole init --goal study --setting thresholding --arms 'cat, dog, owl'",
@@ -167,7 +167,7 @@ def _setting_text(
     template = _PACKAGE / setting / "starters" / f"{goal}{path.suffix}.tmpl"
     if goal == "study":
         question = "3. What do you choose among? Names, with commas between"
-        return _fill(template, path, arms=_quote(_answer("--arms", arms, question, _names)))
+        return _fill(template, path, arms=_quote(_answer("--arms", arms, question, _parse_arms)))
     # The answer is the text of the file, so that a number that does not suit it is asked again.
     text: str = _answer(
         "--horizon",
@@ -179,7 +179,7 @@ def _setting_text(
     return text
 
 
-def _names(text: str) -> list[str]:
+def _parse_arms(text: str) -> list[str]:
     names = [validate.check_line("each name of --arms", name.strip()) for name in text.split(",")]
     return list(validate.check_distinct("--arms", names))
 
@@ -223,7 +223,7 @@ def _tune_text(
         "--limit",
         limit,
         "3. When do you give up on it today? Such as 30s or 10m",
-        lambda text: validate.check_number("--limit", parse_duration("--limit", text), _LIMITS),
+        lambda text: validate.check_number("--limit", parse_seconds("--limit", text), _LIMITS),
     )
     if pattern is None and not any("{instance}" in command for command in commands):
         return _tune_spec(commands, seconds, "", path)

@@ -10,11 +10,11 @@ from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli.options import AsJson, show_examples
+from keyhole.cli.options import AsJson, examples_epilog
 from keyhole.cli.output import print_result
 from keyhole.validate import check_choice
 
-EXAMPLES: Final = show_examples(
+EXAMPLES: Final = examples_epilog(
     "keyhole new policy Mine --setting thresholding",
     "keyhole new problem narrow_gap --out problems",
 )

@@ -31,7 +31,7 @@ Quiet = Annotated[
 ]
 
 
-def show_examples(*lines: str) -> str:
+def examples_epilog(*lines: str) -> str:
     """Return the end of a help text: examples of a command, a line each."""
     # Without the \b the help would join the lines into a paragraph.
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
@@ -39,4 +39,4 @@ def show_examples(*lines: str) -> str:
 
 def add_command(app: typer.Typer, *examples: str, name: str | None = None) -> Callable[..., Any]:
     """Return a decorator that makes a function a command, with examples at the end of its help."""
-    return app.command(name, epilog=show_examples(*examples))
+    return app.command(name, epilog=examples_epilog(*examples))

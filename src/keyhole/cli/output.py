@@ -108,16 +108,16 @@ def print_result(content: Any, *lines: object, as_json: bool) -> None:
 
 def print_json(content: Any) -> None:
     """Print data as one line of JSON, in which numbers that are not finite are null."""
-    typer.echo(json.dumps(_plain(content)))
+    typer.echo(json.dumps(_json_value(content)))
 
 
-def _plain(content: Any) -> Any:
+def _json_value(content: Any) -> Any:
     """Return data with paths as texts, and null for infinities and NaN."""
     match content:
         case Mapping():
-            return {str(name): _plain(value) for name, value in content.items()}
+            return {str(name): _json_value(value) for name, value in content.items()}
         case list() | tuple():
-            return [_plain(value) for value in content]
+            return [_json_value(value) for value in content]
         case Path():
             return str(content)
         case float() if not math.isfinite(content):

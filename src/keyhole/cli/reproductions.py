@@ -60,13 +60,13 @@ def print_verdicts(result: "Reproduction", *, as_json: bool) -> None:
     typer.echo(f"report: {result.report}")
 
 
-def conclude(result: "Reproduction", *, as_json: bool) -> None:
+def print_verdicts_and_exit(result: "Reproduction", *, as_json: bool) -> None:
     """Print the verdicts, and end with 1 if a claim does not hold."""
     print_verdicts(result, as_json=as_json)
     _exit_by_status(result.verdicts)
 
 
-def conclude_all(result: "ReproducedEntries", *, as_json: bool) -> None:
+def print_all_verdicts_and_exit(result: "ReproducedEntries", *, as_json: bool) -> None:
     """Print how many claims hold, by their origin, and end with 1 if one does not."""
     output.print_result(
         _verdicts_as_json(result.verdicts) | {"index": result.index},

@@ -98,20 +98,20 @@ def show_forecast(path: Path, threads: int | None, on: str, *, as_json: bool = F
             starting += perf_counter() - began
         found = forecast(spec, threads=threads, cluster=cluster)
     content = asdict(found) | {"starting": starting, "on": on}
-    print_result(content, *_lines(found, on, starting), as_json=as_json)
+    print_result(content, *_forecast_lines(found, on, starting), as_json=as_json)
 
 
 def _print_sweep(spec: Spec) -> None:
     for name, values in (spec.sweep or {}).items():
-        typer.echo(one_line_text(f"{name}: {_counted(len(values), 'value')}"))
+        typer.echo(one_line_text(f"{name}: {_format_count(len(values), 'value')}"))
     if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
         for point in spec.points:
             typer.echo(f"  {one_line_text(str(point))}")
 
 
-def _lines(found: Forecast, on: str, starting: float) -> list[str]:
+def _forecast_lines(found: Forecast, on: str, starting: float) -> list[str]:
     what = "thread" if on == THREADS else "worker"
-    number = _counted(found.threads, what)
+    number = _format_count(found.threads, what)
     where = f"with {number} on this machine" if on == THREADS else f"with {number} of {on}"
     same = found.runs - found.distinct
     once = f", {found.distinct:,} of which differ and are played" if same else ""
@@ -123,7 +123,7 @@ def _lines(found: Forecast, on: str, starting: float) -> list[str]:
     ]
     if found.compiled:
         lines.append(
-            f"compiled just now, and kept: {_counted(found.compiled, 'piece')} in "
+            f"compiled just now, and kept: {_format_count(found.compiled, 'piece')} in "
             f"{format_duration(found.compiling)}"
         )
     if found.endless:
@@ -131,13 +131,13 @@ def _lines(found: Forecast, on: str, starting: float) -> list[str]:
         return [*lines, f"time: not known; no round of {named} ended while it was measured"]
     lines.append(
         f"time: about {format_duration(found.seconds + starting)} {where}, of which "
-        f"{format_duration(starting)} to start; measured by {_counted(found.samples, 'run')} of a "
-        "moment; tables and report come on top"
+        f"{format_duration(starting)} to start; measured by {_format_count(found.samples, 'run')} "
+        "of a moment; tables and report come on top"
     )
     return lines
 
 
-def _counted(count: int, what: str) -> str:
+def _format_count(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 

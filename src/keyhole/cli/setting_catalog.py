@@ -42,7 +42,7 @@ def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[st
     """Return the description of a setting as JSON values."""
     return {
         "setting": registered.name,
-        "doc": _sentence(registered.module),
+        "doc": _first_paragraph(registered.module),
         "problems": {
             source: {
                 "doc": how.doc,
@@ -55,7 +55,7 @@ def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[st
                 "title": metric.title,
                 "unit": metric.unit,
                 "better": metric.better,
-                "remarks": _remarks(metric),
+                "remarks": _metric_remarks(metric),
             }
             for metric in registered.metrics.values()
         },
@@ -67,10 +67,10 @@ def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[st
 
 def _describe_policy(policy: type[Policy]) -> dict[str, Any]:
     return {
-        "doc": _sentence(policy),
+        "doc": _first_paragraph(policy),
         "parameters": {
             item.name: {
-                "default": _plain(item.default),
+                "default": _default_as_json(item.default),
                 "doc": item.metadata["doc"],
                 "allowed": str(item.metadata["allowed"]),
             }
@@ -106,14 +106,14 @@ def _print_policy(name: str, policy: dict[str, Any]) -> None:
     print_heading(name, 2)
     print_paragraph(policy["doc"], 4)
     for parameter, item in policy["parameters"].items():
-        default = "" if item["default"] is None else f" = {_short(item['default'])}"
+        default = "" if item["default"] is None else f" = {_format_value(item['default'])}"
         print_paragraph(f"{parameter}{default}: {item['doc']}; must {item['allowed']}", 4)
     for trait, words in policy["traits"].items():
         print_paragraph(f"{trait}: {words}", 4)
     print_paragraph(f"source: {policy['source']}", 4)
 
 
-def _remarks(metric: Metric) -> list[str]:
+def _metric_remarks(metric: Metric) -> list[str]:
     """Return the remarks on a metric: higher is better, of each arm, kept with details."""
     remarks = {
         "higher is better": metric.better == "higher",
@@ -123,17 +123,17 @@ def _remarks(metric: Metric) -> list[str]:
     return [words for words, so in remarks.items() if so]
 
 
-def _plain(default: Any) -> int | float | str | None:
+def _default_as_json(default: Any) -> int | float | str | None:
     """Return a default as a JSON value: a policy as text, None if there is no default."""
     if default is MISSING:
         return None
     return default if isinstance(default, int | float | str) else str(default)
 
 
-def _short(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def _sentence(thing: Any) -> str:
+def _first_paragraph(thing: Any) -> str:
     """Return the first paragraph of a docstring on one line."""
     return (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, cast
 
 import typer
 
-from keyhole.cli.options import AsJson, add_command, show_examples
+from keyhole.cli.options import AsJson, add_command, examples_epilog
 from keyhole.cli.output import print_result
 from keyhole.files import read_toml
 from keyhole.text_formatting import count_text
@@ -19,7 +19,7 @@ from keyhole.validate import check_choice, short_repr
 
 app = typer.Typer(
     invoke_without_command=True,
-    epilog=show_examples(
+    epilog=examples_epilog(
         "keyhole study create items.db study.toml",
         "keyhole study ask items.db labels --json",
         "keyhole study tell items.db labels ID reward=1",
@@ -51,14 +51,14 @@ Name = Annotated[
 ]
 
 
-def _fields(example: str) -> Any:
+def _key_value_argument(example: str) -> Any:
     """Return an argument that takes values by name."""
     return typer.Argument(metavar="[FIELD=VALUE]...", help=f"Such as {example}.")
 
 
-Context = Annotated[list[str] | None, _fields("threshold=3")]
-Feedback = Annotated[list[str] | None, _fields("reward=1")]
-Parameters = Annotated[list[str] | None, _fields("epsilon=0.05")]
+Context = Annotated[list[str] | None, _key_value_argument("threshold=3")]
+Feedback = Annotated[list[str] | None, _key_value_argument("reward=1")]
+Parameters = Annotated[list[str] | None, _key_value_argument("epsilon=0.05")]
 Own = Annotated[
     list[str] | None,
     typer.Option(
@@ -381,13 +381,13 @@ def format_recommendation(found: Any) -> str:
     """Return a recommendation on one line."""
     if isinstance(found, dict):
         return format_key_values(found)
-    return " ".join(map(_short, found)) if isinstance(found, tuple) else _short(found)
+    return " ".join(map(_text_or_json, found)) if isinstance(found, tuple) else _text_or_json(found)
 
 
 def format_key_values(values: Mapping[str, Any]) -> str:
     """Return values as ``parse_key_values`` reads them."""
-    return " ".join(f"{name}={_short(value)}" for name, value in values.items())
+    return " ".join(f"{name}={_text_or_json(value)}" for name, value in values.items())
 
 
-def _short(value: Any) -> str:
+def _text_or_json(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)

@@ -88,7 +88,7 @@ def show(study: Any, as_json: AsJson = False) -> None:
     policy, pending, expired = study.policy, study.pending, study.to_ask_again
     rule = study.definition.rule
     means = study.means(most_events=MOST_EVENTS)
-    content = {"name": study.name} | _content(study, means, MOST_EVENTS)
+    content = {"name": study.name} | _study_as_json(study, means, MOST_EVENTS)
     if as_json:
         waiting = {"pending": [decision.as_json() for decision in pending], "to_ask_again": expired}
         print_json(content | waiting)
@@ -120,7 +120,7 @@ def show(study: Any, as_json: AsJson = False) -> None:
     typer.echo("".join(f"{line}\n" for line in lines), nl=False)
 
 
-def _content(study: Any, means: Any, most: int) -> dict[str, Any]:
+def _study_as_json(study: Any, means: Any, most: int) -> dict[str, Any]:
     """Return all that is shown of a study as JSON, but its name and its pending decisions."""
     from keyhole.study.arm_means import means_as_json
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from keyhole.cli.options import AsJson, On, Out, Quiet, add_command, show_examples
+from keyhole.cli.options import AsJson, On, Out, Quiet, add_command, examples_epilog
 from keyhole.cli.output import print_json, print_result, try_to_write
-from keyhole.durations import parse_duration
+from keyhole.durations import parse_seconds
 from keyhole.extras import has_extra, missing_extra, require_extra
 from keyhole.status_output import print_status
 from keyhole.text_formatting import count_text
@@ -53,14 +53,14 @@ def _check_budget(args: list[str]) -> None:
     words = [word for arg in args for word in arg.split("=", 1)]  # --budget=10 is --budget 10
     for option, number, unit in zip(words, words[1:], words[2:], strict=False):
         if option == "--budget" and _UNIT.fullmatch(unit):
-            parse_duration("--budget", f"{number} {unit}")
+            parse_seconds("--budget", f"{number} {unit}")
 
 
 app = typer.Typer(
     cls=_Group,
     help="Tune commands and time limits: keyhole tune SPEC.toml --out DIR --budget 2h; "
     "for --workers, --runs, --dry-run see keyhole tune run --help.",
-    epilog=show_examples(
+    epilog=examples_epilog(
         "keyhole tune spec.toml --out results --budget 2h --workers 2",
         "keyhole tune show results",
         "keyhole tune best results --json",
@@ -107,7 +107,7 @@ def run(
 
     read = Spec.from_file(spec)
     check_integer("workers", workers, WORKERS)
-    seconds = None if budget is None else parse_duration("--budget", budget)
+    seconds = None if budget is None else parse_seconds("--budget", budget)
     if dry_run:
         _print_dry_run(read, as_json=as_json)
         return
@@ -130,7 +130,7 @@ def run(
     if as_json:
         print_json(tune_as_json(tune) | {"report": page})
         return
-    _print(tune)
+    _print_tune(tune)
     if page is not None:
         typer.echo(f"report: {page}")
     elif tune.runs and not has_extra("plots"):
@@ -147,7 +147,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
     if as_json:
         print_json(tune_as_json(tune))
     else:
-        _print(tune)
+        _print_tune(tune)
 
 
 @add_command(app, "keyhole tune best results --json")
@@ -216,7 +216,7 @@ def _write_report(tune: "SavedTune") -> Path | None:
     return try_to_write(write_report, tune)
 
 
-def _print(tune: "SavedTune") -> None:
+def _print_tune(tune: "SavedTune") -> None:
     from keyhole.pages.notebook_html import text_table
     from keyhole.tune import summary
 

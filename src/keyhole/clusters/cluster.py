@@ -168,13 +168,13 @@ def check_address(on: str | Executor, threads: int | None, *, name: str = "threa
     """Refuse an invalid address, and a number of `threads` for a cluster that is running."""
     if threads is not None:
         check_integer(name, threads, _WORKERS)
-    has_workers = isinstance(on, Cluster) if isinstance(on, Executor) else bool(_parts(on)[1])
+    has_workers = isinstance(on, Cluster) if isinstance(on, Executor) else bool(_parse_on(on)[1])
     if has_workers and threads is not None:
         address = on.name if isinstance(on, Cluster) else on
         raise ValueError(f"{name} must be left out: {address} has workers of its own")
 
 
-def _parts(on: str) -> tuple[str, str | None]:
+def _parse_on(on: str) -> tuple[str, str | None]:
     """Return the kind of a cluster and its address, if one is given."""
     if not isinstance(on, str):
         raise TypeError(
@@ -212,12 +212,12 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     ...
     ValueError: on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got 'slurm'
     """
-    kind, address = _parts(on)
+    kind, address = _parse_on(on)
     check_address(on, workers, name="workers")
     if kind == THREADS:
         raise ValueError(f"on must be {_ELSEWHERE} here, got {on!r}")
     require_extra(kind, f"on = {on!r}")
-    return cast(Cluster, import_module(_MODULES[kind]).start(on, address, workers))
+    return cast(Cluster, import_module(_MODULES[kind]).connect_or_start(on, address, workers))
 
 
 @contextmanager

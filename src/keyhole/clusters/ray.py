@@ -16,7 +16,7 @@ _RETRIES: Final = 3  # of a task whose worker has died
 _TIMEOUT: Final = 10.0
 
 
-def start(on: str, address: str | None, workers: int | None) -> Cluster:
+def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
     """Connect to the cluster at an address, or start so many processes on this machine.
 
     Without an address, a cluster that this process has already initialised is used.
@@ -75,7 +75,7 @@ class Ray(Cluster):
                 if (error := task.exception()) is None:
                     future.set_result(task.result())
                 else:
-                    future.set_exception(_describe(error))
+                    future.set_exception(_original_error(error))
 
         future.add_done_callback(lambda task: task.cancelled() and ray.cancel(reference))
         reference.future().add_done_callback(finish)
@@ -91,10 +91,10 @@ def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def _describe(error: BaseException) -> BaseException:
+def _original_error(error: BaseException) -> BaseException:
     """Return the error of a task as it was raised, without Ray's traceback in its message."""
     if isinstance(error, RayTaskError) and isinstance(error.cause, Exception):
-        return _describe(error.cause)
+        return _original_error(error.cause)
     if not isinstance(error, RayError):
         return error
     if isinstance(error, OutOfMemoryError | WorkerCrashedError):

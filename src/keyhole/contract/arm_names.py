@@ -148,10 +148,10 @@ def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
     """
     if not isinstance(arms, Mapping):
         return arms, None
-    return list(arms.values()), check_arm_texts(field, arms) if arms else None
+    return list(arms.values()), check_distinct_arm_texts(field, arms) if arms else None
 
 
-def check_arm_texts(field: str, names: Iterable[Any]) -> tuple[Any, ...]:
+def check_distinct_arm_texts(field: str, names: Iterable[Any]) -> tuple[Any, ...]:
     """Return names of arms whose texts differ too: not 1 and "1"."""
     found = ArmNames(f"the arms of {field}", list(names)).names
     validate.check_names(f"the names of arms of {field}", map(name_text, found))

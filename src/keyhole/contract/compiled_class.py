@@ -247,7 +247,7 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
     helpers = {name: fresh_copy(getattr(base, name)) for name in base.helpers}
     return {
         f"base_{name}": bind_kernel(
-            base.__qualname__, getattr(base, name, _do_nothing), call, identity(call), helpers
+            base.__qualname__, getattr(base, name, _do_nothing), call, same_names(call), helpers
         )
         for name, call in flat_calls(base).items()
     }
@@ -275,7 +275,7 @@ def compiled_environment(environment: type[Environment]) -> CompiledClass:
     return CompiledClass(environment, declared_fields(environment), ENVIRONMENT_KERNELS, metrics)
 
 
-def compile_guard(policy: CompiledClass, setting: Setting) -> Kernel:
+def compiled_guard(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the compiled guard of a setting, ``(p, context, decision) -> bool``."""
     records = policy.records
     owner, expressions = f"Setting({setting.name!r})", GUARD.expressions(records)
@@ -283,7 +283,7 @@ def compile_guard(policy: CompiledClass, setting: Setting) -> Kernel:
     return bind_kernel(owner, setting.allowed, GUARD.call(), expressions, {}, returns)
 
 
-def code_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
+def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
     """Return the digest of a driver's machine code, which is made of classes and functions."""
     digests = [
         source.code_digest
@@ -306,6 +306,6 @@ def code_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
     return digest
 
 
-def identity(call: str) -> dict[str, str]:
+def same_names(call: str) -> dict[str, str]:
     """Return the expressions of an argument list whose names are those that a kernel may use."""
     return {name: name for name in call.split(", ")}

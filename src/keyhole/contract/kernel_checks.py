@@ -152,7 +152,7 @@ def make_return_check(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -
         if not _is_allowed(description, allowed):
             function = python_function(kernel)
             raise TypeError(
-                f"{owner}.{function.__name__} must return {_describe_required(wanted)}, got "
+                f"{owner}.{function.__name__} must return {_describe_required_result(wanted)}, got "
                 f"{_join(description)} ({source_location(kernel, _line_of_return(function))})"
             )
 
@@ -187,7 +187,7 @@ def _is_allowed(description: _Description, allowed: Sequence[Collection[str]]) -
     )
 
 
-def _describe_required(wanted: Mapping[str, Field]) -> str:
+def _describe_required_result(wanted: Mapping[str, Field]) -> str:
     """Return the description of what a kernel must return."""
     parts = tuple(
         f"{_REQUIRED[field.dtype]}{', ' * bool(name)}{name}" for name, field in wanted.items()

@@ -64,7 +64,7 @@ def learner_arguments(setting: Setting, kind: Any) -> list[Argument]:
     `kind` is the class of learners, which may take names of arms.
     """
     facts = [
-        _learner_argument(setting, name, one, names_arms=name == ARMS and takes_names(kind))
+        _learner_argument(setting, name, one, names_arms=name == ARMS and can_name_arms(kind))
         for name, one in setting.facts.items()
         if one.argument is not None
     ]
@@ -72,7 +72,7 @@ def learner_arguments(setting: Setting, kind: Any) -> list[Argument]:
     return [*facts, *([_SCALE] if setting.rewards else []), _SEED, _INTERPRETED]
 
 
-def takes_names(kind: Any) -> bool:
+def can_name_arms(kind: Any) -> bool:
     """Return whether learners of a class take names of arms."""
     return getattr(kind, "names_arms", False)
 
@@ -164,7 +164,7 @@ def _check_names(setting: Setting, kind: Any, arms: Any) -> ArmNames | None:
     if ARMS not in setting.facts or not isinstance(arms, Iterable):
         return None
     names = ArmNames(ARMS, arms)
-    if not takes_names(kind):
+    if not can_name_arms(kind):
         raise TypeError(
             f"arms must be a number for learners of the setting {setting.name!r}, which have no "
             f"names of arms; got {names!r}"

@@ -58,7 +58,7 @@ class InferredPending:
         return WAIT if self.modes == WAIT or self.reasons else self.modes
 
 
-def list_candidates(cls: Any) -> Modes:
+def possible_modes(cls: Any) -> Modes:
     """Return the modes that a class has at best, without an analysis of its kernels."""
     declared = inspect.getattr_static(cls, "pending")
     modes: Modes = declared.modes if isinstance(declared, InferredPending) else declared
@@ -108,7 +108,7 @@ def _list_reasons(cls: Any) -> list[_Reason]:
 
 def check_pending(cls: Any) -> None:
     """Refuse unknown modes, an empty tuple, and "impute" without its kernel."""
-    name, modes = f"{cls.__name__}.pending", list_candidates(cls)
+    name, modes = f"{cls.__name__}.pending", possible_modes(cls)
     if not isinstance(modes, tuple) or not modes:
         raise TypeError(f"{name} must be a tuple of at least one mode, got {modes!r}")
     for mode in modes:
@@ -157,10 +157,10 @@ def infer_pending(cls: Any) -> None:
 def combine_pending(cls: Any, base: Any) -> None:
     """Give a policy with a base the modes that both have, in the order of the base."""
     # Not `cls.pending`: reading it would analyse the kernels when the class is defined.
-    modes = list_candidates(cls)
+    modes = possible_modes(cls)
     if modes == WAIT:
         return
-    others = list_candidates(base)
+    others = possible_modes(base)
     both = tuple(mode for mode in others if mode in modes)
     apart = f"it can do {', '.join(modes)}, and its base {base.__name__} {', '.join(others)}"
     reasons = [] if both or others == WAIT else [_Reason(apart)]

@@ -319,7 +319,7 @@ class Policy:
         pending_mode_inference.infer_pending(cls)
         signatures = (
             (*POLICY_KERNELS, IMPUTE)
-            if "impute" in pending_mode_inference.list_candidates(cls)
+            if "impute" in pending_mode_inference.possible_modes(cls)
             else POLICY_KERNELS
         )
         check_kernels(cls, signatures, cls.input_fields(), cls.borrowed_kernels(), remedy)
@@ -387,7 +387,7 @@ class Policy:
 
     def __repr__(self) -> str:
         """Return the call that makes this policy."""
-        words = (f"{name}={_short(value)}" for name, value in Policy.numbers(self).items())
+        words = (f"{name}={_format_number(value)}" for name, value in Policy.numbers(self).items())
         return f"{type(self).__name__}({', '.join(words)})"
 
     def _repr_html_(self) -> str:
@@ -527,7 +527,7 @@ def _is_policy(kind: Any) -> bool:
     return isinstance(kind, str) or (isinstance(kind, type) and issubclass(kind, Policy))
 
 
-def _short(value: Any) -> str:
+def _format_number(value: Any) -> str:
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return repr(int(value)) if whole else repr(value)
 

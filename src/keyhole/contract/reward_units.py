@@ -77,7 +77,7 @@ class Scale(NamedTuple):
     def check_reward(self, name: str, reward: Any) -> float:
         """Return a reward in the units of policies; refuse one that is out of range."""
         if self == UNIT:
-            with suggested_scale():
+            with errors_with_scale_hint():
                 return check_unit_interval(name, reward)
         return self.to_unit(check_number(name, reward, self.range(_UNIT_RANGE)))
 
@@ -88,7 +88,7 @@ class Scale(NamedTuple):
 
 
 @contextmanager
-def suggested_scale() -> Iterator[None]:
+def errors_with_scale_hint() -> Iterator[None]:
     """Add to the error about a value in units of reward that is not in [0, 1] what to do."""
     try:
         yield
@@ -97,7 +97,7 @@ def suggested_scale() -> Iterator[None]:
 
 
 @contextmanager
-def suggested_conversion(low: float = -np.inf, high: float = np.inf) -> Iterator[None]:
+def errors_with_conversion_hint(low: float = -np.inf, high: float = np.inf) -> Iterator[None]:
     """Add to the error about simulated rewards that are not in [0, 1] how to convert them.
 
     `low` and `high` are the least and the largest reward, where they are known.

@@ -10,7 +10,7 @@ from typing import Any, Final, overload
 import numpy as np
 
 from keyhole.contract.kernel_checks import check_argument_names, check_field_access
-from keyhole.contract.reward_units import REWARD, UNIT, Scale, suggested_scale
+from keyhole.contract.reward_units import REWARD, UNIT, Scale, errors_with_scale_hint
 from keyhole.contract.state_arrays import Field, FloatArray, declared_attributes
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import ANY, Range, check_integer, check_number, check_vector
@@ -205,7 +205,7 @@ class Setting:
             if scale != UNIT and fact.unit:
                 found[name] = fact.to_unit(name, values[name], scale)
             elif fact.unit == REWARD and not fact.field.shape:
-                with suggested_scale():
+                with errors_with_scale_hint():
                     fact.check(name, values[name])
         return found
 

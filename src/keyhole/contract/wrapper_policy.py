@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 from keyhole.contract.kernel_signatures import BASE_KERNELS
-from keyhole.contract.pending_mode_inference import combine_pending, list_candidates
+from keyhole.contract.pending_mode_inference import combine_pending, possible_modes
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import (
     Field,
@@ -126,7 +126,7 @@ class WrapperPolicy(Policy, abstract=True):
         """Return the properties that catalog and documentation print, by heading."""
         known = [*cls.setting.argument_names(cls.needs), "those that its base needs"]
         found = super().traits() | {"known quantities": ", ".join(known)}
-        if list_candidates(cls) != ("wait",):
+        if possible_modes(cls) != ("wait",):
             found["pending decisions"] = f"those of {', '.join(cls.pending)} that its base has"
         return found
 
@@ -258,7 +258,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
         pulls = s.evidence_pulls[arm]
         mean = s.evidence_totals[arm] / pulls if pulls > 0.0 else 0.5
         base_update(p, s, t, rng, arm, mean)
-        count_pull(s, arm, mean, p.arms)
+        add_reward(s, arm, mean, p.arms)
 
     def __post_init__(self) -> None:
         """Check the parameters; refuse a base that learns from its own decisions alone."""
@@ -271,7 +271,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
             )
 
 
-def count_pull(s: Evidence, arm: int, reward: float, arms: int) -> None:
+def add_reward(s: Evidence, arm: int, reward: float, arms: int) -> None:
     """Add a reward to the evidence."""
     s.evidence_pulls[arm] += 1.0
     s.evidence_totals[arm] += reward
@@ -279,7 +279,7 @@ def count_pull(s: Evidence, arm: int, reward: float, arms: int) -> None:
         argmin_update(s.open_pulls, arms, arm, s.evidence_pulls[arm])
 
 
-def settle(s: Evidence, arm: int, verdict: int, arms: int) -> None:
+def settle_arm(s: Evidence, arm: int, verdict: int, arms: int) -> None:
     """Give an arm its final verdict: 1 + its position in `verdicts`."""
     s.settled[arm] = verdict
     argmin_update(s.open_pulls, arms, arm, math.inf)

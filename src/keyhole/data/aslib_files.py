@@ -56,7 +56,7 @@ def read_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
     entries = _read_description(path)
     cutoff = _seconds(path, "algorithm_cutoff_time", " ".join(entries["algorithm_cutoff_time"]))
     name = " ".join(entries["scenario_id"]) or folder.name
-    return name, cutoff, _arff(folder / RUNS, cutoff, _measures(entries))
+    return name, cutoff, _read_arff(folder / RUNS, cutoff, _measures(entries))
 
 
 def _read_description(path: Path) -> defaultdict[str, list[str]]:
@@ -102,7 +102,7 @@ def _to_float(text: str) -> float:
         return math.nan
 
 
-def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[ScenarioRun]:
+def _read_arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[ScenarioRun]:
     """Yield the runs of an ARFF file; `measures` determine the columns of time and quality."""
     lines = read_text(path).splitlines()
     words = [line.split(maxsplit=2) for line in lines]

@@ -226,7 +226,7 @@ def identify_moment(*texts: str) -> tuple[str, ...] | None:
     return None
 
 
-def parse_delay(
+def parse_time_and_delay(
     parse_time: Callable[[str, str], float], columns: Sequence[str], first: str, second: str
 ) -> tuple[float, float]:
     """Return a time, and how long after it a second one is: infinite if its field is empty.
@@ -234,8 +234,8 @@ def parse_delay(
     Examples
     --------
     >>> columns = ["shown_at", "bought_at"]
-    >>> parse_delay(parse_number, columns, "5", "7"), parse_delay(parse_number, columns, "5", "")
-    ((5.0, 2.0), (5.0, inf))
+    >>> [parse_time_and_delay(parse_number, columns, "5", text) for text in ("7", "")]
+    [(5.0, 2.0), (5.0, inf)]
     """
     start = parse_time(columns[0], first)
     if not is_filled(columns[1], second):
@@ -280,7 +280,7 @@ def _row_message(error: Exception) -> str:
     return f"the row must be valid CSV, got an error: {error}" if is_csv else str(error)
 
 
-def add_rows(
+def for_each_row(
     path: str | PathLike[str], reader: Reader, fields: int, add: Callable[[list[str]], None]
 ) -> None:
     """Call `add` with each row after the header that is not blank, and has so many fields.
@@ -351,7 +351,7 @@ def read_rows(
     Each of `columns` must occur once, in any order and case; `optional` ones may be missing; other
     columns and blank lines are ignored. `add` is called for each row with the texts of these
     columns, empty for a missing one. All errors, also those of `add`, name the file and the line;
-    those of bad rows are the errors of `add_rows`. `hint` ends an error about the header.
+    those of bad rows are the errors of `for_each_row`. `hint` ends an error about the header.
 
     `identify` returns what no two rows should have in common, and `identity` names, from the same
     texts; a false value where equal rows are usual, as of days without anybody's name. Rows that
@@ -396,7 +396,7 @@ def read_rows(
             repeats.append(rows.line_num)
         add(*texts)
 
-    add_rows(path, rows, len(header), add_row)
+    for_each_row(path, rows, len(header), add_row)
     if repeats:
         validate.warn_user(
             f"{path}: rows with {identity} of an earlier one: {len(repeats):,}, the first in line "

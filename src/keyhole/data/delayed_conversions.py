@@ -69,10 +69,10 @@ class Conversions:
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
-        delays = csv_rows.check_columns("delays", self.delays, self.arms, _delays)
+        delays = csv_rows.check_columns("delays", self.delays, self.arms, _check_delays)
         object.__setattr__(self, "delays", delays)
         if self.followed is not None:
-            ends = csv_rows.check_columns("followed", self.followed, self.arms, _delays)
+            ends = csv_rows.check_columns("followed", self.followed, self.arms, _check_delays)
             if [len(column) for column in ends] != [len(column) for column in self.delays]:
                 raise ValueError("followed must have an entry for each of the delays of each arm")
             object.__setattr__(self, "followed", ends)
@@ -257,7 +257,7 @@ def read_conversions_csv(
     times: list[tuple[float, float]] = []
 
     def add(shown: str, converted: str, arm: str) -> None:
-        times.append(csv_rows.parse_delay(parse_time, _COLUMNS, shown, converted))
+        times.append(csv_rows.parse_time_and_delay(parse_time, _COLUMNS, shown, converted))
         arms.append(arm)
 
     csv_rows.read_rows(
@@ -282,7 +282,7 @@ def read_conversions_csv(
     return Conversions(Path(path).stem, tuple(shown), by_arm, source=str(path), followed=followed)
 
 
-def _delays(name: str, values: Any) -> FloatArray:
+def _check_delays(name: str, values: Any) -> FloatArray:
     """Return a read-only copy of delays: whole numbers of rounds, or infinite."""
     column = csv_rows.check_column(name, values)
     is_whole = (column >= 0) & (column == np.floor(column))

@@ -56,7 +56,7 @@ CONFIGURATIONS: Final = tuple(
 _houses: dict[str, FloatArray] = {}
 
 
-def _prepare() -> None:
+def _load_houses() -> None:
     """Load houses and scikit-learn, outside of the measured time."""
     import pyarrow.parquet as pq
     from sklearn.ensemble import RandomForestRegressor
@@ -96,7 +96,7 @@ def train(job: tuple[Configuration, int]) -> float:
     from sklearn.ensemble import RandomForestRegressor
 
     if not _houses:
-        _prepare()
+        _load_houses()
     configuration, seed = job
     features, prices = _houses["features"], _houses["prices"]
     errors = []
@@ -144,7 +144,7 @@ class ForestTrainer:
         require_extra("files,forests", "keyhole.data.ForestTrainer")
         self._seed = check_integer("seed", seed, Range(ge=0))
         self._runs = 0
-        self._process = FunctionProcess(train, _prepare)
+        self._process = FunctionProcess(train, _load_houses)
 
     def run(self, arm: int, limit: float) -> tuple[float, float] | None:
         """Train a configuration, by its number; return its reward and seconds, or None.
@@ -249,7 +249,7 @@ def measure_forests(runs: int, *, seed: int = 0) -> MeasuredRuns:
     count = check_integer("runs", runs, Range(ge=1))
     # The seeds are those of the runs of `ForestTrainer`, whose numbers begin with 1.
     first = check_integer("seed", seed, Range(ge=0)) + 1
-    _prepare()
+    _load_houses()
     table = np.empty((count, len(CONFIGURATIONS), 2))
     for run, arm in np.ndindex(count, len(CONFIGURATIONS)):
         # CPU time: other programs on the machine do not lengthen it.

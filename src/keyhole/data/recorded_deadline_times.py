@@ -59,7 +59,7 @@ class Times:
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
-        minutes = check_columns("minutes", self.minutes, self.arms, _times)
+        minutes = check_columns("minutes", self.minutes, self.arms, _check_times)
         object.__setattr__(self, "minutes", minutes)
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class Times:
 
         Deadlines are in minutes, decreasing.
         """
-        grid = check_decreasing("deadlines", deadlines)
+        grid = check_deadlines("deadlines", deadlines)
         return np.array([(m[:, None] <= grid).mean(axis=0) for m in self.minutes])
 
     def problem(
@@ -95,8 +95,8 @@ class Times:
         feedback, order
             See `keyhole.threshold.Problem`.
         """
-        grid = check_decreasing("deadlines", deadlines)
-        samples = [_levels(minutes, grid) for minutes in self.minutes]
+        grid = check_deadlines("deadlines", deadlines)
+        samples = [_levels_of_times(minutes, grid) for minutes in self.minutes]
         return Problem.replay(samples, len(grid), feedback=feedback, order=order)
 
 
@@ -110,11 +110,11 @@ def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
     >>> level_of_time(7, [15, 10, 5]), level_of_time(5, [15, 10, 5])
     (2, 3)
     """
-    grid = check_decreasing("deadlines", deadlines)
-    return int(_levels(_times("minutes", [minutes]), grid)[0])
+    grid = check_deadlines("deadlines", deadlines)
+    return int(_levels_of_times(_check_times("minutes", [minutes]), grid)[0])
 
 
-def check_decreasing(name: str, minutes: ArrayLike) -> FloatArray:
+def check_deadlines(name: str, minutes: ArrayLike) -> FloatArray:
     """Return checked deadlines; refuse one that is not shorter than the one before."""
     grid = validate.check_vector(name, minutes, validate.ANY)
     for i in range(1, len(grid)):
@@ -139,14 +139,14 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
     return notes, rows if header else rows[1:]
 
 
-def _levels(minutes: FloatArray, grid: FloatArray) -> IntArray:
+def _levels_of_times(minutes: FloatArray, grid: FloatArray) -> IntArray:
     """Return the number of deadlines that each time meets."""
     # From the left: a deadline that equals the time is met.
     increasing = grid[::-1]
     return np.asarray(len(grid) - np.searchsorted(increasing, minutes, side="left"))
 
 
-def _times(name: str, values: Any) -> FloatArray:
+def _check_times(name: str, values: Any) -> FloatArray:
     """Return a read-only copy of times; refuse an empty list, and other values."""
     column = check_column(name, values)
     # Infinity is allowed: a flight that never arrives meets no deadline.
@@ -309,7 +309,7 @@ def deliveries(
     Problem(5 arms, 3 levels, censored feedback, order=iid())
     """
     times = load_deliveries(arms, bands=bands)
-    return times.problem(check_decreasing("promised", promised), feedback=feedback, order=order)
+    return times.problem(check_deadlines("promised", promised), feedback=feedback, order=order)
 
 
 def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Times:

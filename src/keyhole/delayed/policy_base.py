@@ -295,12 +295,12 @@ def find_best_active(totals: FloatArray, active: IntArray) -> int:
     return best
 
 
-def log_term(horizon: int, tolerance: float) -> float:
+def phase_log_term(horizon: int, tolerance: float) -> float:
     """Return L = ln(T tolerance^2), at least 1: the formulas are meaningless below."""
     return max(1.0, math.log(horizon * tolerance * tolerance))
 
 
-def root_length(tolerance: float, log: float, bias: float) -> float:
+def phase_length(tolerance: float, log: float, bias: float) -> float:
     r"""Return the smallest n with sqrt(2 L / n) + B / n <= tolerance / 2, not rounded."""
     # A quadratic equation in 1 / sqrt(n). Solved for sqrt(n), its two terms are added, and nothing
     # cancels for a small bias.

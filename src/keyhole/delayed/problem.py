@@ -23,7 +23,7 @@ from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.sampler_dispatch import (
     CombinedSampler,
     combine_distributions,
-    list_values,
+    format_values,
 )
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
@@ -160,7 +160,7 @@ class Problem(RewardProblem):
     def __repr__(self) -> str:
         """Return the means, the delay and the feedback, shortened."""
         delay = "recorded" if self.delay is None else self.delay
-        means = list_values(self.means, self.arm_names)
+        means = format_values(self.means, self.arm_names)
         return f"Problem({self.arms} arms, means={means}, delay={delay}, {self.feedback})"
 
     @property

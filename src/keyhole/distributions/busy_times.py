@@ -150,7 +150,7 @@ class Scaled(Distribution):
         self.factors = check_vector(self._by, given, _NOT_NEGATIVE)
         if rewards is not None and len(self.factors) != 2:
             raise ValueError(f"rewards must be two factors, got {len(self.factors)}")
-        self.draw = _scaled(self.of.draw, self._by)
+        self.draw = _scaling_kernel(self.of.draw, self._by)
         # The length comes first: the kernel finds behind the factors where the other numbers begin.
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
@@ -182,7 +182,7 @@ class Consumption(Distribution):
 
 
 @lru_cache(maxsize=64)
-def _scaled(draw: Kernel, by: str) -> Kernel:
+def _scaling_kernel(draw: Kernel, by: str) -> Kernel:
     """Return a kernel that multiplies a draw with the factor of the reward, or of the arm."""
 
     def by_reward(rng: Stream, numbers: FloatArray, reward: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from keyhole import validate
 from keyhole.contract.arm_names import entry_names, split_names
 from keyhole.contract.problem import Problem
-from keyhole.contract.reward_units import suggested_conversion
+from keyhole.contract.reward_units import errors_with_conversion_hint
 from keyhole.distributions.distribution import Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay
 from keyhole.distributions.reward_distributions import (
@@ -82,7 +82,7 @@ def parse_reward_distributions(
     for name, given in zip(entry_names("means", fields), means, strict=True):
         if _is_distribution(given):
             found = parse_distribution(name, given, NumberDistribution, REWARDS)
-            with suggested_conversion(found.least, found.bound):
+            with errors_with_conversion_hint(found.least, found.bound):
                 found.check(name, UNIT)
             found_means.append(found.mean)
         else:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole import validate
-from keyhole.contract.arm_names import check_arm_texts
-from keyhole.contract.reward_units import suggested_conversion
+from keyhole.contract.arm_names import check_distinct_arm_texts
+from keyhole.contract.reward_units import errors_with_conversion_hint
 from keyhole.distributions.distribution import NumberDistribution
 from keyhole.policy import FloatArray, Stream, uniform
 
@@ -94,7 +94,7 @@ def recorded_names(name: str, samples: Any) -> tuple[Any, ...] | None:
     """Return the names of arms in recorded values; None if these are a list for each arm."""
     if validate.data_frame_column_names(samples) is None and not isinstance(samples, Mapping):
         return None
-    return check_arm_texts(name, samples_by_arm(name, samples))
+    return check_distinct_arm_texts(name, samples_by_arm(name, samples))
 
 
 def check_recorded(name: str, samples: Any, allowed: validate.Range) -> list[FloatArray]:
@@ -108,7 +108,7 @@ def check_recorded(name: str, samples: Any, allowed: validate.Range) -> list[Flo
 def _check_values(field: str, values: Any, allowed: validate.Range) -> FloatArray:
     if hasattr(values, "__len__") and len(values) == 0:
         return validate.check_vector(field, values, allowed)  # which refuses it
-    with suggested_conversion():
+    with errors_with_conversion_hint():
         return validate.check_vector(field, values, allowed)
 
 

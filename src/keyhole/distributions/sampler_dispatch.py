@@ -129,7 +129,7 @@ def dispatch_kernel(kernels: tuple[Kernel, ...], place: int = 0) -> Kernel:
 
 @lru_cache(maxsize=64)
 def pair_kernel(first: Kernel, second: Kernel) -> Kernel:
-    """Return a kernel that draws from two independent distributions; see `pair_distributions`."""
+    """Return a kernel that draws from two independent distributions; see `pair_numbers`."""
 
     def draw(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
         split = 1 + int(numbers[0])
@@ -139,7 +139,7 @@ def pair_kernel(first: Kernel, second: Kernel) -> Kernel:
     return draw
 
 
-def pair_distributions(first: FloatArray, second: FloatArray) -> FloatArray:
+def pair_numbers(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the numbers for `pair_kernel`: those of both, behind the length of the first."""
     return np.concatenate([[len(first)], first, second])
 
@@ -182,7 +182,7 @@ def complete_environment(
     return type(f"{name}{base.__name__}", (base,), values)
 
 
-def list_values(values: Any, names: Sequence[Any] | None = None) -> str:
+def format_values(values: Any, names: Sequence[Any] | None = None) -> str:
     """Return the first six numbers of a list as text, for a `repr`: with names as a mapping."""
     shown = [f"{v:g}" for v in values[:6]] + ["..."] * (len(values) > 6)
     if names is None:

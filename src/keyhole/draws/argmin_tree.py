@@ -49,7 +49,7 @@ def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
     return left[0]
 
 
-def place_of_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
+def find_among_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
     """Return which of the sixteen keys from cell `start` on is the first equal to `key`, or 0."""
     for place in range(_CHILDREN):
         if keys[start + place] == key:
@@ -58,7 +58,7 @@ def place_of_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
 
 
 _smallest: Final = from_internals(smallest_of_sixteen, lambda made: made.smallest_in_node)
-_place: Final = from_internals(place_of_sixteen, lambda made: made.place_in_node)
+_place: Final = from_internals(find_among_sixteen, lambda made: made.place_in_node)
 
 
 @kernel

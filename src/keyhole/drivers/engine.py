@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import (
     CompiledClass,
-    code_digest,
-    compile_guard,
+    compiled_guard,
+    driver_digest,
     tuple_reader,
 )
 from keyhole.contract.setting import Setting
@@ -98,7 +98,7 @@ def working_memory(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np
 
 def compiled_engine(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
     """Return the machine code for a policy in an environment; `SIGNATURE` has its arguments."""
-    digest = code_digest("engine", policy, environment, setting.allowed)
+    digest = driver_digest("engine", policy, environment, setting.allowed)
     owner = f"{policy.owner.__name__} in {environment.owner.__name__}"
     return compile_cached(owner, digest, lambda: _build(setting, policy, environment), SIGNATURE)
 
@@ -192,7 +192,7 @@ def _compile_advance(
 ) -> Kernel:
     """Return the compiled function that plays rounds, the only part where speed matters."""
     kernels, answers, records = policy.kernels(), environment.kernels(), policy.records
-    allowed, is_stopped = compile_guard(policy, setting), compile_is_stopped(policy)
+    allowed, is_stopped = compiled_guard(policy, setting), compile_is_stopped(policy)
     observe = records.context.producer(answers["observe"], "e, es, t, rng")
     select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
     respond = records.feedback.producer(answers["respond"], "e, es, t, rng, context, decision")

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import (
     CompiledClass,
-    code_digest,
-    compile_guard,
+    compiled_guard,
+    driver_digest,
     tuple_reader,
 )
 from keyhole.contract.kernel_signatures import KernelRecords
@@ -107,7 +107,7 @@ def _cells_start(compiled: CompiledClass) -> int:
 
 def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy, a call at a time; `SIGNATURE` has its arguments."""
-    digest = code_digest("step", compiled, setting.allowed)
+    digest = driver_digest("step", compiled, setting.allowed)
     owner = compiled.owner.__name__
     return compile_cached(
         owner, digest, lambda: _build(compiled, setting), SIGNATURE, hold_gil=True
@@ -119,7 +119,7 @@ class LearnerKernels:
 
     def __init__(self, compiled: CompiledClass, setting: Setting) -> None:
         kernels, records = compiled.kernels(nan_checked=True), compiled.records
-        self.unpack, self.allowed = _compile_unpack(compiled), compile_guard(compiled, setting)
+        self.unpack, self.allowed = _compile_unpack(compiled), compiled_guard(compiled, setting)
         self.init, self.update = kernels["init"], kernels["update"]
         self.select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
         self.recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")
@@ -257,7 +257,7 @@ def compiled_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
 
     It stops at the first row that cannot be replayed; the learner's round says which one.
     """
-    digest = code_digest("replay", compiled, setting.allowed)
+    digest = driver_digest("replay", compiled, setting.allowed)
     owner = compiled.owner.__name__
     return compile_cached(
         owner, digest, lambda: _build_replay(compiled, setting), REPLAY_SIGNATURE, hold_gil=True

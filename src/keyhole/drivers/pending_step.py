@@ -16,10 +16,10 @@ from typing import Final
 from keyhole.contract.compiled_class import (
     CompiledClass,
     bind_kernel,
-    code_digest,
-    compile_guard,
+    compiled_guard,
+    driver_digest,
     flat_calls,
-    identity,
+    same_names,
     tuple_reader,
 )
 from keyhole.contract.kernel_signatures import IMPUTE
@@ -57,7 +57,7 @@ def compiled_pending_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     decision in the settled memory. The result is 1, or 0 for a decision that is not allowed.
     """
     kernels = (setting.allowed, *imputation_kernels(compiled))
-    digest = code_digest("pending step", compiled, *kernels)
+    digest = driver_digest("pending step", compiled, *kernels)
     return compile_cached(
         compiled.owner.__name__, digest, lambda: _build(compiled, setting), SIGNATURE
     )
@@ -85,7 +85,7 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
     # `impute` may call `update`, with single values in place of the groups of the fixed form.
     call = flat_calls(compiled.owner)["update"]
     helpers["update"] = bind_kernel(
-        owner, compiled.sources["update"], call, identity(call), helpers
+        owner, compiled.sources["update"], call, same_names(call), helpers
     )
     return bind_kernel(owner, source, IMPUTE.call(), expressions, helpers)
 
@@ -96,7 +96,7 @@ def _do_nothing() -> int:
 
 def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
     kernels, records = compiled.kernels(nan_checked=True), compiled.records
-    init, update, allowed = kernels["init"], kernels["update"], compile_guard(compiled, setting)
+    init, update, allowed = kernels["init"], kernels["update"], compiled_guard(compiled, setting)
     impute = compile_imputation(compiled)
     select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
     recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")

@@ -9,7 +9,7 @@ from keyhole.contract.compiled_class import compiled_environment, compiled_polic
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Environment
 from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
-from keyhole.drivers.asynchronous import compiled_asynchronous_loop
+from keyhole.drivers.asynchronous_engine import compiled_asynchronous_loop
 from keyhole.drivers.engine import compiled_engine
 from keyhole.drivers.learner_step import compiled_step
 from keyhole.experiment.setting_registry import RegisteredSetting

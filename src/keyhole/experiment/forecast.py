@@ -91,7 +91,7 @@ def forecast(
     # Only finds what experiments have in common: nothing is read or written in this folder.
     jobs = ResultCache(Path(), specs).all_jobs()
     began, before = clock(), {path for path, _ in cached_files()}
-    kinds = _kinds(jobs)
+    kinds = _group_by_kind(jobs)
     # Workers of a cluster compile for themselves, before their clocks start.
     for runs in kinds if cluster is None else ():
         # One run compiles the code that all runs of its kind share.
@@ -130,7 +130,7 @@ def forecast(
     )
 
 
-def _kinds(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
+def _group_by_kind(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
     """Return all runs grouped by kind, each group sorted by size.
 
     A run is to the horizon, or to one of several budgets. Those of a kind share compiled code, and
@@ -145,10 +145,10 @@ def _kinds(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
         for _, checkpoints in plan.runs(policy):
             run = SimulationJob(replace(plan, checkpoints=checkpoints), job.label, job.replications)
             kinds.setdefault(tuple(kind), []).append(run)
-    return [sorted(runs, key=_size) for runs in kinds.values()]
+    return [sorted(runs, key=_log_size) for runs in kinds.values()]
 
 
-def _size(run: SimulationJob) -> float:
+def _log_size(run: SimulationJob) -> float:
     """Return the logarithm of rounds times arms, on which the speed within a kind may depend."""
     problem = run.plan.problem
     arms = problem.fact("arms") if "arms" in problem.setting.facts else 1
@@ -174,12 +174,12 @@ def _estimate(
     """
     measured: dict[float, list[float]] = {}
     for run in chosen:
-        measured.setdefault(_size(run), []).append(speed(run))
+        measured.setdefault(_log_size(run), []).append(speed(run))
     sizes = sorted(measured)
     speeds = [sum(measured[size]) / len(measured[size]) for size in sizes]
     rounds = np.array([run.rounds_in_all for run in runs], float)
     # Beyond the sampled sizes `interp` repeats the speed of the nearest one.
-    return float(rounds @ np.interp([*map(_size, runs)], sizes, speeds))
+    return float(rounds @ np.interp([*map(_log_size, runs)], sizes, speeds))
 
 
 _TIMES: Final = "round_times.toml"  # nanoseconds of a round, of each policy of Keyhole

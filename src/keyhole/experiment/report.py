@@ -17,8 +17,8 @@ from keyhole.experiment.stopping_summary import STOPPING_TITLE, find_guarantees,
 from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries
-from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.line_chart import LineChart
+from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, Section, Table, Text, write_page
 from keyhole.results.curve_chart import arms_divisor, caption, cell_note, curve_chart
 from keyhole.results.curves import Curves
@@ -38,7 +38,7 @@ def choose_checkpoints(curves: Curves) -> list[int]:
     return sorted({round(p) for p in spread})
 
 
-def values_table(curves: Curves, metric: str, arms: int | None) -> Table:
+def means_table(curves: Curves, metric: str, arms: int | None) -> Table:
     """Return the table of means with 95 % intervals, and of ln(mean / arms) if `arms` is given."""
     places = choose_checkpoints(curves)
     rows = []
@@ -106,7 +106,7 @@ def metric_tables(run: RunFolder, metric: str) -> list[Table]:
     """Return the tables of one metric: means by round, and paired differences at the end."""
     divisor = arms_divisor(run.curves, metric, _axes(run).get("y"))
     return [
-        values_table(run.curves, metric, divisor),
+        means_table(run.curves, metric, divisor),
         *tail_tables(run.curves, metric),
         *paired_tables(run.curves, metric),
     ]
@@ -172,7 +172,7 @@ def write_report(folder: str | Path) -> Path:
 
 def write_run_report(run: RunFolder, *, summaries: Summaries | None = None) -> Path:
     """Write the report of a run; `summaries` are the summaries of a sweep, if they are at hand."""
-    title = run.spec.get("title") or _question(run)
+    title = run.spec.get("title") or _default_title(run)
     if "sweep" in run.spec:
         page = sweep_page(run, summaries or Summaries.of(run), title)
     else:
@@ -212,7 +212,7 @@ def _run_page(run: RunFolder, title: str) -> Page:
     )
 
 
-def _question(run: RunFolder) -> str:
+def _default_title(run: RunFolder) -> str:
     """Return the title of a page whose spec has none."""
     varied = join_words([*run.spec.get("sweep", {})])
     vary = "varies" if len(run.spec.get("sweep", {})) == 1 else "vary"
@@ -267,10 +267,10 @@ def _text(value: Any) -> str:
         return ", ".join(f"{k} = {_text(v)}" for k, v in value.items())
     if isinstance(value, list):
         more = f", ... {len(value)} in all" if len(value) > _SHOWN_ENTRIES else ""
-        return f"[{', '.join(map(_inner, value[:_SHOWN_ENTRIES]))}{more}]"
+        return f"[{', '.join(map(_format_entry, value[:_SHOWN_ENTRIES]))}{more}]"
     return str(value)
 
 
-def _inner(value: Any) -> str:
+def _format_entry(value: Any) -> str:
     """Return an entry of a list, with a table in braces."""
     return f"{{{_text(value)}}}" if isinstance(value, dict) else _text(value)

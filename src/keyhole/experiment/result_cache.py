@@ -30,7 +30,7 @@ from keyhole.play.policy_simulation_job import (
     plan_parts,
     run_locally,
 )
-from keyhole.play.progress import Report, progress_report
+from keyhole.play.progress import Report, progress_callback
 from keyhole.play.simulation_plan import Plan
 from keyhole.text_formatting import count_text
 
@@ -249,5 +249,5 @@ def simulate_missing(
     # Without a cluster, each run simulates what it lacks when its turn comes.
     if cluster is not None:
         left = [spec for folder, spec in specs.items() if not is_finished(folder)]
-        with progress_report(progress) as report:
+        with progress_callback(progress) as report:
             cache.fill(left, cluster, threads, report)

@@ -23,7 +23,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment import setting_registry
 from keyhole.experiment.run_summary import run_line, sweep_table
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.sweep_parquet import read_point, reading_errors
+from keyhole.experiment.sweep_parquet import errors_with_file, read_point
 from keyhole.experiment.sweep_points import point_values, problem_at
 from keyhole.files import (
     check_no_device,
@@ -134,18 +134,18 @@ class RunFolder:
             setting = problem_at(self.spec, point.values)["setting"]
             known |= setting_registry.find_setting(setting).metrics
         path = self.folder / RESULTS[1]
-        with reading_errors(path):
+        with errors_with_file(path):
             return sweep_table(path, list(point_names(self.spec["sweep"])), known)
 
 
-def as_json(content: Mapping[str, Any]) -> str:
+def json_text(content: Mapping[str, Any]) -> str:
     """Return the text of a JSON file."""
     return json.dumps(content, indent=2) + "\n"
 
 
 def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
     """Write ``run.json`` with its checksum atomically."""
-    text = as_json({**content, "checksum": content_checksum(content)})
+    text = json_text({**content, "checksum": content_checksum(content)})
     write_atomically(folder / _PROVENANCE, text.encode())
 
 
@@ -225,17 +225,17 @@ def open_run(path: str | Path) -> RunFolder:
         Spec.model_validate(spec)
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / SPEC} is not a spec that this version can read") from error
-    points = _points(folder, spec, provenance)
+    points = _load_points(folder, spec, provenance)
     return RunFolder(folder, spec, provenance, points)
 
 
-def _points(
+def _load_points(
     folder: Path, spec: dict[str, Any], provenance: dict[str, Any]
 ) -> tuple[LoadedResult, ...]:
     """Return the results at each point; those of a run without a sweep are read at once."""
     if "sweep" not in spec:
         table = partial(pq.read_table, folder / RESULTS[0])
-        curves = _read(folder, table, spec["problem"]["setting"], provenance.get("arms"))
+        curves = _curves(folder, table, spec["problem"]["setting"], provenance.get("arms"))
         return (LoadedResult({}, lambda: curves),)
     found, first = [], 0
     try:
@@ -248,19 +248,19 @@ def _points(
             first += count
             table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
             setting = problem_at(spec, values)["setting"]
-            found.append(LoadedResult(values, partial(_read, folder, table, setting, arms)))
+            found.append(LoadedResult(values, partial(_curves, folder, table, setting, arms)))
     except (ValueError, LookupError, TypeError) as error:
         raise ValueError(f"{folder} cannot be read: {error}") from error
     return tuple(found)
 
 
-def _read(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
+def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
     """Return the curves of a table of `values_table`, which `read` reads.
 
     Titles and units of metrics come from the setting as it is now; a metric that the setting no
     longer has is shown by its name.
     """
-    with reading_errors(folder):
+    with errors_with_file(folder):
         # No setting declares them: simulations add them to any setting's metrics.
         known = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
         table = read()
@@ -274,11 +274,11 @@ def _read(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int | 
             # No simulation writes such a value: the file was altered.
             if not np.isfinite(values[label]).all():
                 raise ValueError("a metric is not a finite number")
-        measured = [_metric(metric, known) for metric in metrics]
+        measured = [_metric_of_column(metric, known) for metric in metrics]
         return Curves(checkpoints.tolist(), measured, values, arms=arms or None)
 
 
-def _metric(column: str, known: Mapping[str, Metric]) -> Metric:
+def _metric_of_column(column: str, known: Mapping[str, Metric]) -> Metric:
     """Return the metric of a column, such as ``pulls[1]`` or ``pulls[red]``."""
     name, _, arm = column.removesuffix("]").partition("[")
     if name not in known:

@@ -21,12 +21,12 @@ from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import FORMAT, RESULTS, SPEC, VERSION, RunFolder
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, points_file, values_schema
+from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, points_writer, values_schema
 from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.policy_simulation_job import json_digest, plan_parts
 from keyhole.play.policy_trial import try_policies
-from keyhole.play.progress import Observe, Report, TotalProgress, print_step, progress_report
+from keyhole.play.progress import Observe, Report, TotalProgress, print_step, progress_callback
 
 _BLOCKS: Final = "blocks"
 # Entries that only reports show: they may change in a folder that holds results.
@@ -81,19 +81,19 @@ def run(
     digest = run_digest(spec)
     has_content(folder)  # refuses a file
     with _created_folder(folder), folder_lock(folder):
-        found = _found(folder, spec, digest)
+        found = _read_provenance_of(folder, spec, digest)
         # Of a finished run only the texts that reports show are written again, such as its title.
         if found is not None and found.get("finished") is not None:
-            _begin(folder, spec, digest, command, found)
+            _write_spec_and_provenance(folder, spec, digest, command, found)
         else:
             try_policies(("before the run", point.spec.plan) for point in spec.points)
             # First the connection: a cluster that cannot be reached leaves the folder as it was.
             with cluster_connection(on, threads) as cluster:
-                provenance = _begin(folder, spec, digest, command, found)
+                provenance = _write_spec_and_provenance(folder, spec, digest, command, found)
                 specs = [point.spec for point in spec.points]
                 cache = cache or ResultCache(folder / _BLOCKS, specs)
-                with progress_report(
-                    progress, _observer(progress, spec, cache, cluster, threads)
+                with progress_callback(
+                    progress, _make_observer(progress, spec, cache, cluster, threads)
                 ) as report:
                     cache.fill(specs, cluster, threads, report)
             if progress is True:
@@ -110,7 +110,7 @@ def run(
         return run_folder.open_run(folder)
 
 
-def _observer(
+def _make_observer(
     progress: bool | Report,
     spec: Spec,
     cache: ResultCache,
@@ -143,7 +143,7 @@ def run_digest(spec: Spec) -> str:
     return json_digest([table, *(plan_parts(point.spec.plan) for point in spec.points)])
 
 
-def _found(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
+def _read_provenance_of(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
     """Return the provenance of the run in a folder, if any; refuse a run of another spec."""
     if not has_content(folder):
         return None
@@ -155,13 +155,13 @@ def _found(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
     return found
 
 
-def _begin(
+def _write_spec_and_provenance(
     folder: Path, spec: Spec, digest: str, command: str, found: dict[str, Any] | None
 ) -> dict[str, Any]:
     """Write spec and provenance into the folder, or update those that it has; return provenance."""
     for place in (folder, folder / _BLOCKS):
         remove_drafts(place)
-    texts = {SPEC: run_folder.as_json(spec.table()), "spec.toml": spec.to_toml()}
+    texts = {SPEC: run_folder.json_text(spec.table()), "spec.toml": spec.to_toml()}
     checksums = {SPEC: hashlib.sha256(texts[SPEC].encode()).hexdigest()}
     # run.json comes first: a run that is killed after this line can be resumed.
     if found is None:
@@ -238,8 +238,8 @@ def _write_tables(folder: Path, spec: Spec, cache: ResultCache) -> list[int]:
     metrics = dict.fromkeys(name for point in spec.points for name in point.spec.plan.metrics)
     sweep, counts = spec.sweep or {}, list[int]()
     with (
-        points_file(folder / RESULTS[0], sweep, values_schema(metrics)) as write_values,
-        points_file(folder / RESULTS[1], sweep, CURVES_SCHEMA) as write_curves,
+        points_writer(folder / RESULTS[0], sweep, values_schema(metrics)) as write_values,
+        points_writer(folder / RESULTS[1], sweep, CURVES_SCHEMA) as write_curves,
     ):
         # Point by point, since the values of a whole sweep may not fit into memory.
         for point in spec.points:

@@ -156,11 +156,11 @@ def _load_setting(name: str) -> RegisteredSetting:
         if len(points) > 1:
             raise ValueError("two packages have a setting of this name; uninstall all but one")
         module = points[0].load()
-        _check(name, module)
+        _check_setting(name, module)
     return RegisteredSetting(name, module, packages)
 
 
-def _check(name: str, module: Any) -> None:
+def _check_setting(name: str, module: Any) -> None:
     """Refuse a module that is not a setting of this name."""
     setting = getattr(module, "SETTING", None)
     factories = getattr(module, "PROBLEM_FACTORIES", None)

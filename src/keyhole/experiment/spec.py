@@ -178,7 +178,7 @@ class Spec(BaseModel):
     def from_table(cls, table: Mapping[str, Any], *, folder: Path = Path()) -> Self:
         """Make a spec from a dict of the same form."""
         known = [name for name in cls.model_fields if name != "folder"]
-        errors = [_add_home(unknown_name_error(name, known)) for name in table if name not in known]
+        errors = [_add_hint(unknown_name_error(name, known)) for name in table if name not in known]
         given = {name: v for name, v in table.items() if v is not None and name in known}
         try:
             given = {name: plain_value(name, v) for name, v in given.items()}
@@ -186,7 +186,7 @@ class Spec(BaseModel):
                 sweep_points.check_sweep(given["sweep"])
                 # The first values stand in for entries that vary as a whole, which the model may
                 # require.
-                given |= sweep_points.whole_entries(given["sweep"])
+                given |= sweep_points.first_swept_values(given["sweep"])
             spec = cls(**given, folder=folder)
         except TypeError as error:
             raise ValueError(str(error)) from None
@@ -283,7 +283,7 @@ class Spec(BaseModel):
                 errors.append(ValueError(f"policy[{i}].{error}"))
                 errors[-1].__cause__ = error
         if errors:
-            texts = [_add_home(error) for error in errors]
+            texts = [_add_hint(error) for error in errors]
             if len(texts) == 1 and texts[0] == str(errors[0]):
                 raise errors[0]
             raise ValueError(join_errors(texts)) from errors[0]
@@ -297,7 +297,7 @@ class Spec(BaseModel):
         return repr(policy) if label is None else check_line("label", label), policy
 
 
-def _add_home(error: Exception) -> str:
+def _add_hint(error: Exception) -> str:
     """Return an error message; of an unknown entry that another table has, also which."""
     path, unknown, _ = str(error).partition(" is not known;")
     table, _, entry = path.rpartition(".")

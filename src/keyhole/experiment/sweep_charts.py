@@ -14,7 +14,7 @@ from keyhole.experiment.sweep_summary import (
     Summary,
     are_numbers,
     format_point_title,
-    points_to_compare,
+    group_points,
     short_names,
     spread_evenly,
 )
@@ -75,7 +75,7 @@ def charts_by_parameter(
     """
     lines: dict[str, list[tuple[float, Summary]]] = {}
     places = dict(zip(map(id, summaries.points), _point_places(summaries, entry), strict=True))
-    for beside, points in points_to_compare(summaries.points, MOST_STYLES):
+    for beside, points in group_points(summaries.points, MOST_STYLES):
         others = {other: text for other, text in beside.items() if other != entry}
         line = lines.setdefault(format_point_title(others, summaries.sweep), [])
         line += [(places[id(point)], point) for point in points]
@@ -172,7 +172,7 @@ def charts_by_round(
         )
         for number, panel in enumerate(panels, 1)
     ]
-    count = len(points_to_compare(summaries.points, MOST_STYLES))
+    count = len(group_points(summaries.points, MOST_STYLES))
     is_logarithm = y == "log" or any(arms_divisor(panel, metric, y) for panel in panels)
     chart = _arrange(charts, count, caption, shares_low=is_logarithm)
     *others, last = panels[0].names or [""]

@@ -42,7 +42,7 @@ def values_schema(metrics: Iterable[str]) -> pa.Schema:
 
 
 @contextmanager
-def reading_errors(path: Path) -> Iterator[None]:
+def errors_with_file(path: Path) -> Iterator[None]:
     """Let the errors of a file that was altered, or of its content, name it."""
     try:
         yield
@@ -79,7 +79,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 @contextmanager
-def points_file(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
+def points_writer(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
     """Yield a function that writes the table of the next point and returns its row groups.
 
     Columns of the schema that the table lacks are null. A column of a varied entry, such as the

@@ -50,10 +50,10 @@ class Point:
 
 def format_value(values: Mapping[str, Any]) -> str:
     """Return the values of a point on a line."""
-    return ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
+    return ", ".join(f"{name} = {_short_value(value)}" for name, value in values.items())
 
 
-def _short(value: Any) -> str:
+def _short_value(value: Any) -> str:
     return value_to_toml(value) if isinstance(value, dict) else short_repr(value)
 
 
@@ -157,7 +157,7 @@ def parse_path(name: str) -> EntryPath:
     return steps
 
 
-def whole_entries(sweep: Mapping[str, Sequence[Any]]) -> Table:
+def first_swept_values(sweep: Mapping[str, Sequence[Any]]) -> Table:
     """Return the entries of a spec that vary as a whole, each with its first value."""
     return {name: values[0] for name, values in sweep.items() if name in SWEEPABLE_ENTRIES}
 
@@ -176,7 +176,7 @@ def point_values(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
 def problem_at(table: Table, values: Table) -> Table:
     """Return the table ``[problem]`` at a point."""
     own = {name: value for name, value in values.items() if parse_path(name)[0] == "problem"}
-    return cast(Table, _apply(table, own, Path())["problem"])
+    return cast(Table, _table_at_point(table, own, Path())["problem"])
 
 
 def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
@@ -186,7 +186,7 @@ def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
     found = []
     for values in points:
         with point_error_context(values):
-            found.append(_apply(plain, values, folder))
+            found.append(_table_at_point(plain, values, folder))
     # Labels are made for all points at once: a label must be the same line in every figure, so it
     # may name only parameters that are equal everywhere.
     labels = [_common_label(folder, found, i) for i in range(len(plain["policy"]))]
@@ -206,14 +206,14 @@ def point_error_context(values: Table) -> Iterator[None]:
         raise ValueError(f"at {format_value(values)}: {error}") from error
 
 
-def _apply(table: Table, values: Table, folder: Path) -> Table:
+def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
     """Return a spec table with the values of a point; general names are set before special ones."""
     result = deepcopy(table)
     written: dict[EntryPath, str] = {}
     # Policies come after the problem: which parameters a policy has depends on its setting.
-    for name in sorted(values, key=_order):
+    for name in sorted(values, key=_path_sort_key):
         steps, value = parse_path(name), values[name]
-        if _is_table(steps) and not isinstance(value, dict):
+        if _is_whole_table(steps) and not isinstance(value, dict):
             raise TypeError(f"{name} must be a table, got {short_repr(value)}")
         paths = [steps]
         if _is_for_all(steps):
@@ -225,12 +225,12 @@ def _apply(table: Table, values: Table, folder: Path) -> Table:
             for start, other in written.items():
                 if path[: len(start)] == start and _has_entry(values[other], path[len(start) :]):
                     raise ValueError(f"sweep must set each entry once, got {other} and {name}")
-            _set(result, path, value)
+            _set_entry(result, path, value)
             written[path] = name
     return result
 
 
-def _order(name: str) -> tuple[bool, int]:
+def _path_sort_key(name: str) -> tuple[bool, int]:
     """Return a sort key: policies last, since they depend on the setting, special names last."""
     steps = parse_path(name)
     return steps[0] == "policy", len(steps) + _is_for_all(steps)
@@ -251,7 +251,7 @@ def _has_entry(value: Any, steps: EntryPath) -> bool:
     return True
 
 
-def _is_table(steps: EntryPath) -> bool:
+def _is_whole_table(steps: EntryPath) -> bool:
     """Return whether a path means a whole table, the problem's or a policy's."""
     of_policy = steps[0] == "policy" and len(steps) == 2 and isinstance(steps[1], int)
     return steps == ("problem",) or of_policy
@@ -283,7 +283,7 @@ def _policies_with(table: Table, name: str, parameter: str, folder: Path) -> lis
     return places
 
 
-def _set(table: Any, steps: EntryPath, value: Any) -> None:
+def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
     """Set the entry of a table at a path."""
     path = ""
     for place, step in enumerate(steps):
@@ -312,7 +312,7 @@ def _common_label(folder: Path, specs: Sequence[Table], place: int) -> str | Non
     It has the parameters that are equal at all points. Invalid policies are refused later.
     """
     # A sweep has up to 10,000 points but few distinct policies: each is made once.
-    made = partial(_policy, folder=folder)
+    made = partial(_try_to_make_policy, folder=folder)
     found: dict[Any, Policy | None] = {}
     for spec in specs:
         key = _key([spec["policy"][place], spec["problem"].get("setting")])
@@ -323,12 +323,12 @@ def _common_label(folder: Path, specs: Sequence[Table], place: int) -> str | Non
     names = {type(policy).__name__ for policy in policies}
     if len(names) != 1 or len({repr(policy) for policy in policies}) == 1:
         return None
-    first, *others = [_words(policy) for policy in policies]
+    first, *others = [_parameter_texts(policy) for policy in policies]
     common = [word for word in first if all(word in words for words in others)]
     return f"{names.pop()}({', '.join(common)})"
 
 
-def _policy(spec: Table, place: int, *, folder: Path) -> Policy | None:
+def _try_to_make_policy(spec: Table, place: int, *, folder: Path) -> Policy | None:
     entry = spec["policy"][place]
     given = {n: v for n, v in entry.items() if n != "label" and n not in WORKER_ENTRIES}
     try:
@@ -338,7 +338,7 @@ def _policy(spec: Table, place: int, *, folder: Path) -> Policy | None:
         return None
 
 
-def _words(policy: Policy) -> list[str]:
+def _parameter_texts(policy: Policy) -> list[str]:
     items = [(item.name, getattr(policy, item.name)) for item in fields(cast(Any, policy))]
     return [f"{name}={repr(value).removesuffix('.0')}" for name, value in items]
 

@@ -15,7 +15,7 @@ from keyhole.experiment.sweep_charts import (
 )
 from keyhole.experiment.sweep_points import count_points, parse_path, value_to_toml
 from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
-from keyhole.pages.chart_figure import write_chart
+from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
 from keyhole.results.curve_chart import arms_divisor, cell_note, count_nonpositive
 from keyhole.text_formatting import capitalize, count_text
@@ -86,20 +86,20 @@ def _varied_section(run: RunFolder, summaries: Summaries) -> Section:
     names = sweep_summary.short_names(summaries.sweep)
     rows = []
     for name, values in summaries.sweep.items():
-        shown = [_show_value(*pair) for pair in zip(names[name], values, strict=True)]
+        shown = [_format_value(*pair) for pair in zip(names[name], values, strict=True)]
         separator = ", " if shown == names[name] else "; "
-        rows.append([_show_entry(name, run.spec), f"{len(values)}", separator.join(_few(shown))])
+        rows.append([_entry_name(name, run.spec), f"{len(values)}", separator.join(_few(shown))])
     table = Table("All combinations; the last varies the fastest.", ["entry", "values", ""], rows)
     return Section("varied", "What varies", [table])
 
 
-def _show_value(short: str, value: Any) -> str:
+def _format_value(short: str, value: Any) -> str:
     """Return a short name, with its value if that is a short list."""
     text = value_to_toml(value)
     return f"{short} = {text}" if isinstance(value, list) and len(text) <= _SHORT else short
 
 
-def _show_entry(name: str, spec: Mapping[str, Any]) -> str:
+def _entry_name(name: str, spec: Mapping[str, Any]) -> str:
     """Return the name of a varied entry, with the policy of ``policy[0].alpha``."""
     match parse_path(name):
         case "policy", int(number), _, *_:

@@ -99,8 +99,8 @@ class Summaries:
             return _summary(point.names, loaded[id(point)].curves, whole=True)
 
         panels = [
-            _join([*map(load_again, _first_of_labels(part))], beside)
-            for beside, part in spread_evenly(points_to_compare(points, MOST_STYLES), MOST_PANELS)
+            _join_summaries([*map(load_again, _first_of_labels(part))], beside)
+            for beside, part in spread_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
 
@@ -108,7 +108,7 @@ class Summaries:
 Names = Mapping[str, str]
 
 
-def points_to_compare(
+def group_points(
     points: Sequence[Summary], most: float = math.inf
 ) -> list[tuple[Names, list[Summary]]]:
     """Group points that differ only in policies, each group with the names of its other values.
@@ -151,7 +151,7 @@ def _first_of_labels(points: Sequence[Summary]) -> list[Summary]:
     return [point for point in points if id(point) in first.values()]
 
 
-def _join(points: Sequence[Summary], names: Names) -> Summary:
+def _join_summaries(points: Sequence[Summary], names: Names) -> Summary:
     """Return one summary with the policies of all points."""
     found = {label: ends for point in points for label, ends in point.found.items()}
     return replace(points[0], names=names, found=found)
@@ -181,7 +181,7 @@ def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
     >>> short_names({"policy[0]": [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}]})
     {'policy[0]': ['LSA', 'APT(epsilon=0.1)']}
     """
-    return {name: _names(name.rpartition(".")[2], values) for name, values in sweep.items()}
+    return {name: _value_names(name.rpartition(".")[2], values) for name, values in sweep.items()}
 
 
 def point_names(sweep: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, str]]:
@@ -207,18 +207,18 @@ def _last_components(names: Sequence[str]) -> dict[str, str]:
     return {name: name if name in several | twice else last[name] for name in names}
 
 
-def _names(entry: str, values: Sequence[Any]) -> list[str]:
+def _value_names(entry: str, values: Sequence[Any]) -> list[str]:
     numbered = [f"{entry} {place}" for place in range(1, len(values) + 1)]
     # Classes of the same name may be from different files; what is then still ambiguous is
     # numbered.
-    for name in (_name, partial(_name, file=True)):
+    for name in (_value_name, partial(_value_name, file=True)):
         found = [name(value) or number for value, number in zip(values, numbered, strict=True)]
         if len(set(found)) == len(found):
             return found
     return numbered
 
 
-def _name(value: Any, *, file: bool = False) -> str:
+def _value_name(value: Any, *, file: bool = False) -> str:
     """Return a value as text, or the label of a policy's table; empty if it is too long."""
     if isinstance(value, list):
         return ""
@@ -289,7 +289,7 @@ def sweep_leaders(summaries: Summaries) -> list[Leaders]:
     """
     metric = next(iter(summaries.metrics.values()))
     found = []
-    for names, points in points_to_compare(summaries.points):
+    for names, points in group_points(summaries.points):
         last = {label: p.last(label, metric.name) for p in points for label in p.labels}
         known = {label: mean for label, mean in last.items() if mean is not None}
         if known:

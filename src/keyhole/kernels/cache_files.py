@@ -111,8 +111,8 @@ def is_usable(folder: Path) -> bool:
 # miss, but must not fail.
 
 
-def read_file(path: Path) -> bytes | None:
-    """Return the content that `write_file` wrote; None if it is missing, foreign or damaged."""
+def read_cache_file(path: Path) -> bytes | None:
+    """Return what `write_cache_file` wrote; None if it is missing, foreign or damaged."""
     with contextlib.suppress(OSError):
         # Owner and mode are checked on the open file: the path could be replaced in between.
         with open(path, "rb", opener=_open_at_once) as file:
@@ -138,7 +138,7 @@ def _checksum(path: Path, payload: bytes) -> bytes:
     return hashlib.sha256(path.name.encode() + payload).digest()
 
 
-def write_file(path: Path, payload: bytes) -> None:
+def write_cache_file(path: Path, payload: bytes) -> None:
     """Write a file atomically, with its checksum."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

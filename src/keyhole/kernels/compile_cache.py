@@ -26,12 +26,12 @@ from keyhole.kernels.cache_files import (
     cached_files,
     has_code,
     is_usable,
-    read_file,
-    write_file,
+    read_cache_file,
+    write_cache_file,
 )
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import CodeDigest, Kernel
-from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_inside
+from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_in_context
 from keyhole.kernels.kernel_declaration import (
     changed_settings,
     import_internals,
@@ -39,7 +39,7 @@ from keyhole.kernels.kernel_declaration import (
     is_bounds_checked,
     options,
 )
-from keyhole.kernels.package_digest import COMPILED_PACKAGES, code_digest
+from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_digest
 from keyhole.kernels.tiered_execution import (
     TieredFunction,
     TimeBudget,
@@ -75,12 +75,12 @@ def _compilers() -> list[str]:
     return [version(package) for package in ("numba", "llvmlite")]
 
 
-def _environment() -> dict[str, object]:
+def _code_dependencies() -> dict[str, object]:
     """Return everything that machine code depends on beyond the kernels, by name."""
     # Several versions, processors and settings may share the folder. A part that is missing here
     # would run stale code.
     return {
-        "Keyhole's own compiled packages": code_digest(),
+        "Keyhole's own compiled packages": compiled_packages_digest(),
         "the processor": import_loader().processor(),
         "the versions of Numba and llvmlite": _compilers(),
         "the version of NumPy": np.__version__,
@@ -92,7 +92,7 @@ def _environment() -> dict[str, object]:
 
 
 def _path(digest: str) -> Path:
-    words = repr((digest, _environment()))
+    words = repr((digest, _code_dependencies()))
     return cache_folder() / f"{hashlib.sha256(words.encode()).hexdigest()}{CODE_SUFFIX}"
 
 
@@ -110,7 +110,7 @@ def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
 
     def key() -> dict[str, str]:
         parts = digest.parts() if isinstance(digest, CodeDigest) else {}
-        environment = {part: str(value) for part, value in _environment().items()}
+        environment = {part: str(value) for part, value in _code_dependencies().items()}
         return {"owner": owner, **environment, **parts}
 
     return CodeFile(_path(name), key)
@@ -118,7 +118,7 @@ def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
 
 def _load(path: Path) -> Kernel | None:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ImportError):
-        if (data := read_file(path)) is not None:
+        if (data := read_cache_file(path)) is not None:
             loader = import_loader()
             loaded: Kernel = loader.load(loader.MachineCode.from_bytes(data))
             return loaded
@@ -160,7 +160,7 @@ def read_keys() -> list[dict[str, str]]:
     # Each file counts as used, but in this order, so that the least recently used stays so.
     for path, _ in cached_files():
         with contextlib.suppress(ValueError, TypeError):
-            keys.append(import_loader().MachineCode.from_bytes(read_file(path) or b"").key)
+            keys.append(import_loader().MachineCode.from_bytes(read_cache_file(path) or b"").key)
     return keys
 
 
@@ -234,7 +234,7 @@ def _compile(
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
     if file is not None and machine.lasting:
-        write_file(file.path, replace(machine, key=file.key()).to_bytes())
+        write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
     loaded: Kernel = import_loader().load(machine)
     return loaded
 
@@ -266,7 +266,7 @@ def find_code_file(compile_it: Callable[[], object]) -> CodeFile | None:
     None if the code is not kept in a file, or is interpreted.
     """
     try:
-        with set_inside(_only_file, True):
+        with set_in_context(_only_file, True):
             compile_it()
     except _FileFoundError as found:
         return found.file

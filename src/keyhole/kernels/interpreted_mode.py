@@ -22,7 +22,7 @@ _interpreted: ContextVar[bool | None] = ContextVar("interpreted", default=None)
 
 
 @contextmanager
-def set_inside(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+def set_in_context(variable: ContextVar[Any], value: Any) -> Iterator[None]:
     """Give a context variable a value for everything inside."""
     token = variable.set(value)
     try:
@@ -54,7 +54,7 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
     >>> learner.ask()
     0
     """
-    return set_inside(_interpreted, wanted)
+    return set_in_context(_interpreted, wanted)
 
 
 def is_interpretation_requested() -> bool | None:

@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
-from keyhole.kernels.interpreted_mode import set_inside
+from keyhole.kernels.interpreted_mode import set_in_context
 
 # The settings on which machine code depends, with Numba's defaults as `repr` shows them.
 _DEFAULTS: Final = {
@@ -77,7 +77,7 @@ def bounds_checked(wanted: bool = True) -> AbstractContextManager[None]:
     """Compile everything inside with a check of every index, which costs speed."""
     if wanted and changed_settings().get("BOUNDSCHECK") == 0:
         raise ValueError("NUMBA_BOUNDSCHECK must not be 0 where indices are to be checked")
-    return set_inside(_checked, wanted)
+    return set_in_context(_checked, wanted)
 
 
 def is_bounds_checked() -> bool:

@@ -38,25 +38,25 @@ _sources: Final = _read_sources()
 
 
 @cache
-def code_digest() -> str:
+def compiled_packages_digest() -> str:
     """Return the digest of the sources of `COMPILED_PACKAGES`, a part of every cache key.
 
     Examples
     --------
-    >>> len(code_digest())
+    >>> len(compiled_packages_digest())
     64
     """
     known = hashlib.sha256(repr((sys.implementation.cache_tag, _sources)).encode()).hexdigest()
     folder = cache_files.cache_folder()
     path = folder / f"{known}{cache_files.DIGEST_SUFFIX}" if cache_files.is_usable(folder) else None
-    if path is not None and (found := cache_files.read_file(path)) is not None:
+    if path is not None and (found := cache_files.read_cache_file(path)) is not None:
         return found.decode()
     digest = hashlib.sha256()
     for name, source in _sources.items():
         digest.update(f"{name} {tree_digest(source)} ".encode())
     made = digest.hexdigest()
     if path is not None:
-        cache_files.write_file(path, made.encode())
+        cache_files.write_cache_file(path, made.encode())
     return made
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.interpreted_mode import AtomicCall, set_inside
+from keyhole.kernels.interpreted_mode import AtomicCall, set_in_context
 
 BUDGET: Final = 0.5
 """The processor seconds for which a process interprets one piece of code before compiling it: about
@@ -29,7 +29,7 @@ def interpret_first(wanted: bool = True) -> AbstractContextManager[None]:
     `compile_cached` then returns a `TieredFunction`. It is for code that is known to compile: other
     code must be refused at once, not after some seconds.
     """
-    return set_inside(_wanted, wanted)
+    return set_in_context(_wanted, wanted)
 
 
 def is_tiered() -> bool:

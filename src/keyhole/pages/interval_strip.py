@@ -6,7 +6,7 @@ from typing import ClassVar, Final, Literal
 
 import numpy as np
 
-from keyhole.pages.page import render
+from keyhole.pages.page import render_template
 
 Status = Literal["holds", "undecided", "does not hold"]
 
@@ -38,7 +38,7 @@ class IntervalStrip:
 
     def html(self) -> str:
         """Return the HTML of the strip, for a line of text."""
-        return render(self.template, block=self).strip()
+        return render_template(self.template, block=self).strip()
 
     @property
     def limits(self) -> list[float]:

@@ -30,7 +30,7 @@ class Table:
 
     def html(self) -> str:
         """Return the HTML of the table."""
-        return render(self.template, block=self)
+        return render_template(self.template, block=self)
 
 
 _SPACE: Final = "\N{NO-BREAK SPACE}"
@@ -51,12 +51,12 @@ def keep_intervals_together(text: str) -> str:
     return _UNBROKEN.sub(lambda found: found[0].replace(" ", _SPACE), text)
 
 
-def _show(value: Any) -> Any:
+def _print_value(value: Any) -> Any:
     """Return what a template prints of a value, before it is escaped as HTML."""
     return value if hasattr(value, "__html__") else escape_controls(str(value), "\n\t")
 
 
-def render(template: str, **shown: Any) -> str:
+def render_template(template: str, **shown: Any) -> str:
     """Render a template, given by its path in the package."""
     return _templates().get_template(template).render(shown)
 
@@ -68,7 +68,7 @@ def _templates() -> Environment:
     # With StrictUndefined a misspelt name in a template is an error, not an empty text.
     found = Environment(
         loader=PackageLoader("keyhole", ""), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=_show,
+        trim_blocks=True, lstrip_blocks=True, finalize=_print_value,
     )  # fmt: skip
     found.filters["together"] = keep_intervals_together
     return found
@@ -144,5 +144,5 @@ class Page:
 
 def write_page(path: Path, page: Page) -> Path:
     """Write a page to a file; return the file."""
-    write_atomically(path, render(_PAGE, page=page).encode())
+    write_atomically(path, render_template(_PAGE, page=page).encode())
     return path

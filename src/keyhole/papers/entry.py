@@ -40,8 +40,8 @@ from keyhole.papers.entry_references import (
     PolicyName,
     ProblemName,
     Question,
-    check_names,
     names_in,
+    refuse_unknown,
 )
 from keyhole.papers.verdicts import Setup
 from keyhole.play.simulation_plan import Plan
@@ -334,15 +334,15 @@ class Entry(BaseModel):
             check_choice("ratio_to", self.ratio_to, policies_by_label(self.policies))
         for i, figure in enumerate(self.parameter_figures):
             shown = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
-            check_names(f"parameter_figures[{i}]", shown, list(shown.x), self.problems, plans_of)
+            refuse_unknown(f"parameter_figures[{i}]", shown, list(shown.x), self.problems, plans_of)
             for plan in (plan for key in shown.x for plan in plans_of(key).values()):
                 figure.check_bound(plan)
         for i, published in enumerate(self.published):
             for problem, means in published.values.items():
                 one = published.model_copy(update={"values": {problem: means}})
-                check_names(f"published[{i}]", one, [problem], self.problems, plans_of)
+                refuse_unknown(f"published[{i}]", one, [problem], self.problems, plans_of)
         for i, drawn in enumerate(self.problem_figures):
-            check_names(f"problem_figures[{i}]", drawn, drawn.problems, self.problems, plans_of)
+            refuse_unknown(f"problem_figures[{i}]", drawn, drawn.problems, self.problems, plans_of)
             plans = {key: next(iter(plans_of(key).values())) for key in drawn.problems}
             drawn.check(f"problem_figures[{i}]", {key: plan.problem for key, plan in plans.items()})
         for where, claim in claims:

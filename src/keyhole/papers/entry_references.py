@@ -31,7 +31,7 @@ Checkpoint = Annotated[int, Names("round")]
 _LISTED: Final = 12
 
 
-def check_names(
+def refuse_unknown(
     where: str,
     model: BaseModel,
     problem_keys: Sequence[str],
@@ -64,7 +64,7 @@ def _check_name(path: str, what: NameKind, value: Any, plan: Plan, where: str) -
     elif what == "round" and value not in plan.checkpoints:
         raise ValueError(
             f"{path} must be one of the checkpoints of {where}, "
-            f"{_format_rounds(plan.checkpoints)}; got {value}"
+            f"{_list_rounds(plan.checkpoints)}; got {value}"
         )
 
 
@@ -106,7 +106,7 @@ def _find_names_in_value(
             yield from _find_names_in_value(inner[1], (), one, f"{path}.{key}", problem)
 
 
-def _format_rounds(rounds: Sequence[int]) -> str:
+def _list_rounds(rounds: Sequence[int]) -> str:
     if len(rounds) <= _LISTED:
         return ", ".join(map(str, rounds))
     return f"{rounds[0]}, {rounds[1]}, ..., {rounds[-1]}"

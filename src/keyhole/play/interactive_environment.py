@@ -103,7 +103,7 @@ class InteractiveEnvironment:
 
 def _compiled_step(compiled: compiled_class.CompiledClass) -> Kernel:
     """Return the machine code of an environment; it takes the arguments in `_SIGNATURE`."""
-    digest = compiled_class.code_digest("environment step", compiled)
+    digest = compiled_class.driver_digest("environment step", compiled)
     return compile_cached(compiled.owner.__name__, digest, lambda: _build(compiled), _SIGNATURE)
 
 

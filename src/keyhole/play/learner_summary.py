@@ -37,13 +37,13 @@ def _describe_by_number(learner: "Learner", *, in_full: bool = False) -> list[st
         # A policy knows no names: it reads numbers of arms, and writes them.
         lines = learner.policy.describe(learner._without_names())
     except Exception as error:
-        return [_say_error(f"{type(learner.policy).__name__}.describe", error)]
+        return [_describe_error(f"{type(learner.policy).__name__}.describe", error)]
     if len(lines) > _SHOWN_LINES and not in_full:
         return [*lines[:_SHOWN_LINES], f"... and {len(lines) - _SHOWN_LINES} more"]
     return lines
 
 
-def _say_error(what: str, error: Exception) -> str:
+def _describe_error(what: str, error: Exception) -> str:
     return f"({what} failed: {type(error).__name__}: {' '.join(str(error).split())})"
 
 
@@ -94,7 +94,7 @@ def _recommendation(learner: Any) -> str | None:
     except (TypeError, NotImplementedError):  # the setting's vocabulary has no words for it
         return None
     except Exception as error:
-        return _say_error("recommend", error)
+        return _describe_error("recommend", error)
     return short_repr(found.tolist() if hasattr(found, "tolist") else found)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import compiled_policy
-from keyhole.contract.reward_units import UNIT, Scale, suggested_scale
+from keyhole.contract.reward_units import UNIT, Scale, errors_with_scale_hint
 from keyhole.drivers.learner_step import DIFFERENT_DECISION, NOT_ALLOWED, compiled_replay
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
@@ -92,7 +92,7 @@ def reward_column(name: str, values: Any, scale: Scale, like: Any = None) -> NDA
     found = _column(name, values, "bifu", "numbers", like).astype(np.float64)
     if scale != UNIT:
         return scale.to_unit(_check_values(name, found, scale.range(_UNIT_RANGE), check_number))
-    with suggested_scale():
+    with errors_with_scale_hint():
         return _check_values(name, found, _UNIT_RANGE, check_number)
 
 

@@ -26,7 +26,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES
 from keyhole.kernels.fingerprint import fingerprint
-from keyhole.kernels.package_digest import code_digest, math_library_digest
+from keyhole.kernels.package_digest import compiled_packages_digest, math_library_digest
 from keyhole.play.progress import Report
 from keyhole.play.simulation_plan import Plan, SimulatedWorkers
 from keyhole.play.thread_executor import FIRST_ROUNDS, simulate_replications
@@ -116,7 +116,7 @@ def plan_parts(plan: Plan) -> list[Any]:
         ],
         [setting.name, setting.budgeted, fingerprint(setting.allowed)],
         [environment.digest, plan.metrics],
-        code_digest(),
+        compiled_packages_digest(),
         compiler_versions(),
         math_library_digest(),
     ]

@@ -27,7 +27,7 @@ _LEAST_SECONDS: Final = 1.0  # after which a speed is known: the first rounds ar
 
 
 @contextmanager
-def progress_report(
+def progress_callback(
     wanted: bool | Report, observe: Observe | None = None
 ) -> Iterator[Report | None]:
     """Yield the function that shows progress, or None if it is not wanted.

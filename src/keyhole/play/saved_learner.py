@@ -139,7 +139,7 @@ def write_state(path: Path, saved: SavedLearner) -> None:
         content["arm_names"] = [_check_name(name) for name in saved.arm_names]
     document = {
         "format": _FORMAT,
-        "version": _version(saved),
+        "version": _lowest_version(saved),
         "keyhole": version("keyhole"),
         "checksum": content_checksum(content),
         "content": content,
@@ -148,7 +148,7 @@ def write_state(path: Path, saved: SavedLearner) -> None:
     write_atomically(path, json.dumps(document, allow_nan=False).encode())
 
 
-def _version(saved: SavedLearner) -> int:
+def _lowest_version(saved: SavedLearner) -> int:
     """Return the lowest version of the format that can hold a learner."""
     if saved.arm_names is not None:
         return _WITH_NAMES

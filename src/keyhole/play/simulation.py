@@ -19,7 +19,7 @@ from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.policy_simulation_job import SimulationJob, run_locally
-from keyhole.play.progress import Report, progress_report
+from keyhole.play.progress import Report, progress_callback
 from keyhole.play.simulation_plan import COUNT, Duration, Plan, SimulatedWorkers
 from keyhole.results.curves import Curves
 from keyhole.validate import check_integer, explain_memory_errors
@@ -139,7 +139,7 @@ def simulate(
     def store(job: SimulationJob, part: range, values: FloatArray) -> None:
         found[job.label][:, :, part.start : part.stop] = values
 
-    with progress_report(progress) as report, cluster_connection(on, threads) as cluster:
+    with progress_callback(progress) as report, cluster_connection(on, threads) as cluster:
         if cluster is not None:
             run_on_cluster(cluster, jobs, store, report)
         else:

@@ -48,7 +48,7 @@ class Duration(Protocol):
         """The numbers that `draw` reads."""
 
 
-class _One:
+class _UnitDuration:
     """The constant duration 1."""
 
     numbers = np.zeros(1)
@@ -63,7 +63,7 @@ class _One:
         return "1"
 
 
-_ONE: Final = _One()
+_ONE: Final = _UnitDuration()
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ class StudyVocabulary:
                 f"by_round={setting.by_round}"
             )
         for name in self.arm_fields or ():
-            if name not in (known := _integers(setting)):
+            if name not in (known := _integer_fields(setting)):
                 check_choice(f"a field of {type(self).__qualname__}.arm_fields", name, known)
         self.setting, self.facts, self.arms, self.scale = setting, facts, arms, scale
         self._numbers: dict[str, int] = {}
@@ -106,7 +106,7 @@ class StudyVocabulary:
         """Return the fields of a decision that hold arms; none if that is not known."""
         if self.arm_fields is not None:
             return self.arm_fields
-        return ("arm",) if _integers(self.setting) == ["arm"] else ()
+        return ("arm",) if _integer_fields(self.setting) == ["arm"] else ()
 
     def arm_number(self, name: str, arm: Any) -> int:
         """Return the number of an arm by its name; errors call it `name`."""
@@ -212,7 +212,7 @@ class StudyVocabulary:
         raise TypeError(f"policies of {self.setting.name!r} recommend nothing")
 
 
-def _integers(setting: Setting) -> list[str]:
+def _integer_fields(setting: Setting) -> list[str]:
     """Return the fields of a decision that hold integers."""
     return [name for name, field in setting.decision.items() if field.dtype == "int64"]
 
@@ -301,7 +301,7 @@ class StudyRound:
         raise NotImplementedError
 
 
-def check_words(words: Iterable[str]) -> None:
+def check_reserved_words(words: Iterable[str]) -> None:
     """Refuse reserved words in a vocabulary with a ValueError."""
     if not RESERVED_WORDS.isdisjoint(words):
         taken = sorted(RESERVED_WORDS.intersection(words))
@@ -313,12 +313,12 @@ def check_words(words: Iterable[str]) -> None:
 
 def declared_words(vocabulary: StudyVocabulary) -> list[str]:
     """Return the words that a vocabulary declares: the parameters of its parsing methods."""
-    words = _parameters(vocabulary.parse_context)
-    words += _parameters(vocabulary.parse_feedback)[2:]  # after context and decision
-    return words + _parameters(vocabulary.parse_sum)
+    words = _parameter_names(vocabulary.parse_context)
+    words += _parameter_names(vocabulary.parse_feedback)[2:]  # after context and decision
+    return words + _parameter_names(vocabulary.parse_sum)
 
 
-def _parameters(method: Callable[..., Any]) -> list[str]:
+def _parameter_names(method: Callable[..., Any]) -> list[str]:
     several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     parameters = signature(method).parameters.values()
     return [parameter.name for parameter in parameters if parameter.kind not in several]

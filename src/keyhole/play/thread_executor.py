@@ -21,7 +21,7 @@ from keyhole.contract.compiled_class import CompiledClass, compiled_environment,
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.drivers import asynchronous, engine
+from keyhole.drivers import asynchronous_engine, engine
 from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreted_mode import interpreted
@@ -91,17 +91,17 @@ class EngineSimulator:
                 )
             else:
                 duration, mode = workers.duration, workers.pending_mode(policy)
-                self.kernel = asynchronous.compiled_asynchronous_loop(
+                self.kernel = asynchronous_engine.compiled_asynchronous_loop(
                     setting, *sides, duration.draw
                 )
                 # A policy that waits for feedback has one decision at a time, however many workers
                 # there are.
                 number = 1 if mode == "wait" else workers.number
                 is_aged = getattr(duration, "aged", False)
-                layout = asynchronous.memory_plan(
+                layout = asynchronous_engine.memory_plan(
                     *sides, *sizes, workers=number, impute=mode == "impute", aged=is_aged
                 )
-                self.memory = partial(asynchronous.working_memory, layout)
+                self.memory = partial(asynchronous_engine.working_memory, layout)
                 durations = [np.ascontiguousarray(duration.numbers, np.float64)]
         self.input: tuple[Any, ...] = (
             p_side.inputs.pack(known, p_sizes),
@@ -165,7 +165,7 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
     estimated = 0.0
     begun = [(one, one.kernel) for one in simulators if isinstance(one.kernel, TieredFunction)]
     for simulator, kernel in begun:
-        seconds = _seconds_of_a_round(simulator, kernel, replications.start)
+        seconds = _time_interpreted_round(simulator, kernel, replications.start)
         estimated += seconds * len(replications) * int(simulator.checkpoints[-1])
         if kernel.budget.seconds + estimated > tiered_execution.BUDGET:
             break
@@ -175,7 +175,7 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
         simulator.kernel = kernel.compiled()
 
 
-def _seconds_of_a_round(
+def _time_interpreted_round(
     simulator: EngineSimulator, kernel: TieredFunction, replication: int
 ) -> float:
     """Return the duration of an interpreted round; an hour if it cannot be measured."""

@@ -83,7 +83,7 @@ class HazardRatePolicy(Policy, abstract=True):
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
         """Count a pending run as having survived its age, and its expectation from then on."""
         write_pooled_means(s)
-        strength = strength_at(p.strength, p.limit_count)
+        strength = prior_strength(p.strength, p.limit_count)
         alive = 1.0
         for place in range(limit_index(p.limits, limit) + 1):
             if p.limits[place] <= age:
@@ -102,7 +102,7 @@ class HazardRatePolicy(Policy, abstract=True):
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair with the largest mean gain, among the arms that were run."""
-        strength = strength_at(p.strength, p.limit_count)
+        strength = prior_strength(p.strength, p.limit_count)
         best, found, at = 0.0, -1, 0
         for arm in range(p.arms):
             value, place = find_best_limit(s, strength, p.limits, arm)
@@ -147,7 +147,7 @@ def grid_coarseness(limits: int) -> float:
     return max(0.0, 1.0 - math.log10(limits))
 
 
-def strength_at(strength: float, limits: int) -> float:
+def prior_strength(strength: float, limits: int) -> float:
     """Return the weight of the shared prior in runs: half as large for one limit as for ten."""
     return strength * (1.0 - 0.5 * grid_coarseness(limits))
 

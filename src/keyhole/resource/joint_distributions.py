@@ -20,7 +20,7 @@ from keyhole.distributions.distribution import TRIAL_DRAWS, CustomSampler
 from keyhole.distributions.distribution_parser import REWARDS, parse_distribution
 from keyhole.distributions.empirical_distribution import draw_recorded_pair
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.sampler_dispatch import pair_distributions, pair_kernel
+from keyhole.distributions.sampler_dispatch import pair_kernel, pair_numbers
 from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, check_number, check_vector
@@ -33,7 +33,7 @@ _LEAST_ACCEPTANCE: Final = 1e-3
 _REACH: Final = 9.0
 
 
-def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
+def draw_truncated_bivariate(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
     """Draw from a bivariate normal distribution, given a reward in [0, 1] and a consumption > 0.
 
     Parameters
@@ -68,7 +68,7 @@ def draw_beta_exponential(rng: Stream, numbers: FloatArray) -> tuple[float, floa
 
 
 KERNELS: Final[tuple[Kernel, ...]] = (
-    draw_truncated_normal,
+    draw_truncated_bivariate,
     draw_beta_exponential,
     draw_recorded_pair,
 )
@@ -123,7 +123,7 @@ class TruncatedNormal(SmoothDistribution):
     0.46
     """
 
-    draw = staticmethod(draw_truncated_normal)
+    draw = staticmethod(draw_truncated_bivariate)
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         self.mean = check_vector("mean", mean)
@@ -367,7 +367,7 @@ class Independent(SmoothDistribution):
             raise ValueError(f"consumption must be a continuous distribution, got {consumption!r}")
         self.error = max(self.reward.error, self.consumption.error)
         self.draw = pair_kernel(self.reward.draw, self.consumption.draw)
-        self.numbers = pair_distributions(self.reward.numbers, self.consumption.numbers)
+        self.numbers = pair_numbers(self.reward.numbers, self.consumption.numbers)
 
     def density(self, x: FloatArray) -> FloatArray:
         """Return the density of the consumption at `x`."""

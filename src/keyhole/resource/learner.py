@@ -184,8 +184,8 @@ class Learner(CoreLearner):
         run = self._arm_column("arms", arms)
         limit = float_column("limits", limits, _FROM_0, run)
         over = bool_column("exceeded", exceeded, run)
-        earned = reward_column("rewards", _unless(over, rewards, self.scale.low), self.scale, run)
-        used = float_column("consumptions", _unless(over, consumptions, 0.0), _FROM_0, run)
+        earned = reward_column("rewards", _mask(over, rewards, self.scale.low), self.scale, run)
+        used = float_column("consumptions", _mask(over, consumptions, 0.0), _FROM_0, run)
         if (above := used > limit).any():
             at = int(above.argmax())
             raise ValueError(
@@ -210,7 +210,7 @@ class Learner(CoreLearner):
         ]
 
 
-def _unless(exceeded: NDArray[np.bool_], values: ArrayLike, other: float) -> Any:
+def _mask(exceeded: NDArray[np.bool_], values: ArrayLike, other: float) -> Any:
     """Return a column with a placeholder where the limit was exceeded."""
     found = np.asarray(values)
     return np.where(exceeded, other, found) if found.shape == exceeded.shape else values

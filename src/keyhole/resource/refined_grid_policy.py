@@ -184,7 +184,7 @@ def update_statistics(s: Any, arm: int, k: int, used: float, gain: float) -> Non
         s.net[arm, k] += gain
 
 
-def estimate(s: Any, arm: int, k: int) -> float:
+def gain_estimate(s: Any, arm: int, k: int) -> float:
     """Return the estimated gain of point k: equation (10)."""
     return float((s.net[arm, k] - s.penalties[arm, k] * s.over[arm, k]) / s.told[arm, k])
 
@@ -245,7 +245,7 @@ def recompute_bounds(
         # no branch.
         known = s.told[arm, k] > 0.0
         radius = confidence_length(p, s, arm, k, width, spread)
-        index = estimate(s, arm, k) + radius + s.reach[arm, k]
+        index = gain_estimate(s, arm, k) + radius + s.reach[arm, k]
         s.index[arm, k] = index if known else math.inf
         wide |= known & (s.reach[arm, k] >= radius)
     return wide
@@ -336,7 +336,7 @@ def finest_pair(p: Any, s: Any) -> tuple[int, float]:
             # Points that were never played, only split off, have no claim to be the best.
             if played == 0 or played < level:
                 continue
-            value = estimate(s, arm, k)
+            value = gain_estimate(s, arm, k)
             if played > level or value > largest:
                 level, largest = played, value
                 best_arm, best_limit = arm, s.points[arm, k]

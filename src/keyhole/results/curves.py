@@ -103,7 +103,7 @@ class Curves:
         tables = [Table(*self._last_means())]
         if len(self.checkpoints) < _LEAST_DRAWN or not has_extra("plots"):
             return notebook_html(tables)
-        from keyhole.pages.chart_figure import chart_figure
+        from keyhole.pages.matplotlib_chart import chart_figure
         from keyhole.results.curve_chart import curve_chart
 
         chart = curve_chart(self, self.metrics[0])
@@ -239,7 +239,7 @@ class Curves:
         """
         metric = check_choice("metric", metric or self.metrics[0], self.metrics)
         require_extra("plots", "Curves.plot()")
-        from keyhole.pages.chart_figure import plot_chart
+        from keyhole.pages.matplotlib_chart import plot_chart
         from keyhole.results.curve_chart import curve_chart
 
         return plot_chart(curve_chart(self, metric, x=x, y=y), axes)

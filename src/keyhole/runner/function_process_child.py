@@ -58,7 +58,7 @@ def evaluate(
     With a `limit`, in seconds, SIGALRM kills this process at that time.
     """
     result, seconds, raised = "null", 0.0, None
-    before, began = _companions(), time.perf_counter()
+    before, began = _living_children(), time.perf_counter()
     try:
         if limit:
             _set_alarm(limit)
@@ -74,7 +74,7 @@ def evaluate(
     failure = "" if raised is None else traceback.format_exception_only(raised)[-1].strip()
     if len(failure) > _SHOWN:
         failure = f"{failure[:_SHOWN]}... ({len(failure):,} characters in all)"
-    left = bool(_companions() - before)
+    left = bool(_living_children() - before)
     rest = json.dumps({"seconds": seconds, "failure": failure, "left": left})
     return f'{{"result": {result}, {rest[1:]}', raised
 
@@ -213,16 +213,16 @@ def to_json_types(value: object) -> object:
     )
 
 
-def _companions() -> set[str]:
+def _living_children() -> set[str]:
     """Return the PIDs of living children and adopted orphans; none where there is no /proc."""
     try:
         own = os.readlink("/proc/self")  # its PID there: `os.getpid` may be of another namespace
-        init = _stat(own)[1].decode()
+        init = _read_stat(own)[1].decode()
     except (OSError, IndexError):
         return set()
     # Orphans are adopted by the init of the run, the parent, which has no other children.
     found = {*_children(init), *_children(own)} - {own}
-    return {pid for pid in found if _stat(pid)[:1] not in ([], [b"Z"], [b"X"])}
+    return {pid for pid in found if _read_stat(pid)[:1] not in ([], [b"Z"], [b"X"])}
 
 
 def _children(pid: str) -> list[str]:
@@ -233,7 +233,7 @@ def _children(pid: str) -> list[str]:
     return found
 
 
-def _stat(pid: str) -> list[bytes]:
+def _read_stat(pid: str) -> list[bytes]:
     """Return state, parent and further fields of a process; none if it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()

@@ -18,7 +18,7 @@ from keyhole.contract.state_arrays import (
 from keyhole.draws.samplers import betas
 from keyhole.draws.streams import Stream, uniform
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_down
+from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_descending
 from keyhole.semibandit.setting import Facts, clip_to_budget, sum_up
 
 # Bisection steps on (0, 1) for a cut between draws: enough unless draws are equal or near 0.
@@ -59,7 +59,7 @@ def draw_posteriors(p: Any, s: AllocationState, rng: Stream) -> None:
     betas(rng, s.up, s.down, p.arms, s.values)
 
 
-def lower_bound(losses: float, seen: float, log: float) -> float:
+def mean_loss_lower_bound(losses: float, seen: float, log: float) -> float:
     """Return the lower confidence bound of a mean loss, at least 0; `log` is ln t."""
     # At least 0, since the knapsack takes no negative values.
     return float(max(losses / seen - math.sqrt(1.5 * log / seen), 0.0))
@@ -85,7 +85,7 @@ def allocate_top(p: Facts, s: AllocationState, rng: Stream, number: int) -> None
             high = cut
     for arm in range(p.arms):
         s.order[arm] = arm
-    sort_down(s.order, s.values, p.arms)
+    sort_descending(s.order, s.values, p.arms)
     for rank in range(p.arms):
         s.funded[s.order[rank]] = 1 if rank < number else 0
 

@@ -227,7 +227,7 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
             return
         s.high[arm] = s.amounts[arm]
     if s.high[arm] - s.low[arm] <= p.gamma and (not lost or p.as_printed == 0):
-        estimate = round_estimate(s.high[arm], p.round_decimals)
+        estimate = round_to_decimals(s.high[arm], p.round_decimals)
         # Rounding may not bring an estimate back to a value that was proven too low.
         useless = estimate <= s.low[arm] and p.as_printed == 0
         close_bracket(s, arm, s.high[arm] if useless else estimate)
@@ -269,7 +269,7 @@ def format_bracket(state: Mapping[str, Any], arm: int) -> str:
     )
 
 
-def round_estimate(value: float, decimals: int) -> float:
+def round_to_decimals(value: float, decimals: int) -> float:
     """Return a value rounded to `decimals` (0: unchanged), at least the smallest unit."""
     if decimals == 0:
         return value

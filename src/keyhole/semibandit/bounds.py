@@ -43,7 +43,7 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     >>> round(lower_bound(Problem([0.2, 0.5, 0.7], 0.5, resource=1), 1000), 1)
     17.2
     """
-    means, left_alone = _sorted(problem)
+    means, left_alone = _sorted_losses(problem)
     log = math.log(check_integer("horizon", horizon, Range(ge=1)))
     if left_alone == 0:
         return 0.0
@@ -99,7 +99,7 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
     leading = lower_bound(problem, rounds)
     search = csbst_search_bound(problem.arms, problem.resource, 1.0 / rounds, epsilon)
     _check_conditions("Theorem 1", problem, rounds, search, epsilon)
-    means, left_alone = _sorted(problem)
+    means, left_alone = _sorted_losses(problem)
     if 0 < left_alone < problem.arms and means[left_alone - 1] == means[left_alone]:
         raise ValueError(
             f"problem must have a unique optimal set of arms for Theorem 1, got {left_alone} "
@@ -214,7 +214,7 @@ def _check_conditions(
         raise ValueError(f"horizon must be above {needed:.4g} for {theorem}, got {rounds}")
 
 
-def _sorted(problem: Problem) -> tuple[FloatArray, int]:
+def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:
     """Return mean losses in increasing order, and the number of unfunded arms."""
     if not problem.common:
         raise ValueError(f"problem must have one threshold for all arms, got {problem}")

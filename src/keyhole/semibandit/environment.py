@@ -159,7 +159,7 @@ class Losses(Environment):
         expected = 0.0
         for arm in range(e.arms):
             losses[arm] = 0.0
-            if is_observed(s, arm, allocation[arm], e.thresholds[arm]):
+            if record_allocation(s, arm, allocation[arm], e.thresholds[arm]):
                 seek_pull(rng, arm, t - 1)
                 losses[arm] = 1.0 if uniform(rng) < e.means[arm] else 0.0
                 s.loss[0] += losses[arm]
@@ -212,7 +212,7 @@ class JointLosses(Losses, abstract=True):
         expected = 0.0
         for arm in range(e.arms):
             losses[arm] = 0.0
-            if is_observed(s, arm, allocation[arm], e.thresholds[arm]):
+            if record_allocation(s, arm, allocation[arm], e.thresholds[arm]):
                 losses[arm] = s.day[arm]
                 s.loss[0] += losses[arm]
                 expected += e.means[arm]
@@ -247,7 +247,7 @@ class ReplayEnvironment(Losses):
         """Return the day's observed losses; add their excess over the best allocation's."""
         for arm in range(e.arms):
             loss, losses[arm] = e.numbers[(t - 1) * e.arms + arm], 0.0
-            if is_observed(s, arm, allocation[arm], e.thresholds[arm]):
+            if record_allocation(s, arm, allocation[arm], e.thresholds[arm]):
                 losses[arm] = loss
                 s.loss[0] += loss
                 s.regret[0] += loss
@@ -257,7 +257,7 @@ class ReplayEnvironment(Losses):
                 s.regret[0] -= loss
 
 
-def is_observed(s: Losses.State, arm: int, allocation: float, threshold: float) -> bool:
+def record_allocation(s: Losses.State, arm: int, allocation: float, threshold: float) -> bool:
     """Return whether an arm's loss is observed; add its allocation to the sums."""
     if allocation > 0.0:
         s.pulls[arm] += 1

@@ -62,7 +62,7 @@ def count_fitting(space: float, lightest: float, most: int) -> int:
     return int(space / lightest)
 
 
-def upper_bound(
+def value_bound(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
     first: int, stop: int, left: float,
 ) -> float:  # fmt: skip
@@ -87,7 +87,7 @@ def upper_bound(
     return most
 
 
-def grow_sets(
+def search_by_sets(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int,
 ) -> int:  # fmt: skip
@@ -125,7 +125,7 @@ def add_item(
     item, top, stop, kept = s.order[k], -1.0, count, 0
     without, with_it = 0, 0
     while without < sets or with_it < sets:
-        add = is_next_with_item(s, old, sets, without, with_it, weights[item])
+        add = is_next_set_with_item(s, old, sets, without, with_it, weights[item])
         at = with_it if add else without
         without, with_it = without + (not add), with_it + add
         weight = s.set_weights[old, at // SETS, at % SETS]
@@ -140,7 +140,7 @@ def add_item(
         # The set with all following items that fit is feasible: its value is a lower bound.
         greedy = s.gain_sums[stop - 1] - s.gain_sums[k] + price * (stop - k - 1)
         best = max(best, value + greedy)
-        more = upper_bound(s, values, weights, count, price, paying, k + 1, stop, space - weight)
+        more = value_bound(s, values, weights, count, price, paying, k + 1, stop, space - weight)
         if value + more < best - SLACK:
             continue
         name = s.set_names[old, at // SETS, at % SETS]
@@ -154,7 +154,7 @@ def add_item(
     return kept, logged, best
 
 
-def is_next_with_item(
+def is_next_set_with_item(
     s: Scratch, old: int, sets: int, without: int, with_it: int, weight: float
 ) -> bool:
     """Return whether the next lightest set is one with the item; ties go to the one without."""
@@ -190,7 +190,7 @@ def compact_log(s: Scratch, side: int, sets: int, logged: int) -> int:
     return kept
 
 
-def depth_first(
+def search_depth_first(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int, chosen: IntArray,
 ) -> None:  # fmt: skip
@@ -247,7 +247,7 @@ def can_improve(
     stop = first
     while stop < count and s.weight_sums[stop] - before <= left:
         stop += 1
-    most = upper_bound(s, values, weights, count, price, paying, first, stop, left)
+    most = value_bound(s, values, weights, count, price, paying, first, stop, left)
     return most > needed + TIE
 
 
@@ -267,7 +267,7 @@ def knapsack(
     at least 0.
     """
     space = capacity + SLACK
-    count, total = list_candidates(s.order, values, weights, items, space)
+    count, total = list_fitting_items(s.order, values, weights, items, space)
     chosen[:] = 0
     # All candidates fit together: there is nothing to search.
     if total <= space:
@@ -275,17 +275,17 @@ def knapsack(
             chosen[s.order[k]] = 1
         return
     price, paying = rank_items(s, values, weights, count, space)
-    name = grow_sets(s, values, weights, count, space, price, paying)
+    name = search_by_sets(s, values, weights, count, space, price, paying)
     # Too many sets for the lists: a slower search, in the same memory, finds the same value.
     if name == FULL:
-        depth_first(s, values, weights, count, space, price, paying, chosen)
+        search_depth_first(s, values, weights, count, space, price, paying, chosen)
         return
     while name != EMPTY:
         chosen[s.last_items[name // LOG, name % LOG]] = 1
         name = s.other_items[name // LOG, name % LOG]
 
 
-def list_candidates(
+def list_fitting_items(
     order: IntArray, values: FloatArray, weights: FloatArray, items: int, space: float
 ) -> tuple[int, float]:
     """List the items that have a value and fit; return their number and weight."""
@@ -323,7 +323,7 @@ def rank_items(
         price = 0.0
         sort_by_gain(s, values, weights, count, price)
     paying = 0
-    # Sums over the first items and minima over the last, with which `upper_bound` needs no loop.
+    # Sums over the first items and minima over the last, with which `value_bound` needs no loop.
     weight, gain = 0.0, 0.0
     for k in range(count):
         item = s.order[k]
@@ -347,10 +347,10 @@ def sort_by_gain(
         item = s.order[k]
         # An item without weight comes first, instead of a division by 0.
         s.keys[item] = (values[item] - price) / max(weights[item], TIE)
-    sort_down(s.order, s.keys, count)
+    sort_descending(s.order, s.keys, count)
 
 
-def sort_down(order: IntArray, keys: FloatArray, count: int) -> None:
+def sort_descending(order: IntArray, keys: FloatArray, count: int) -> None:
     """Sort items by their keys, the largest first, the lower item first where they are equal."""
     # Shell sort: in place, without allocation, and fast on an order that is nearly sorted.
     step = count // 2
@@ -417,11 +417,11 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
         raise ValueError(f"weights must have {len(gains)} entries, got {len(sizes)}")
     items, chosen = len(gains), np.zeros(len(gains), np.int64)
     space = check_number("capacity", capacity, Range(ge=0))
-    knapsack(working_memory(items), gains, sizes, items, space, chosen)
+    knapsack(make_scratch(items), gains, sizes, items, space, chosen)
     return chosen.astype(bool)
 
 
-def working_memory(items: int) -> Any:
+def make_scratch(items: int) -> Any:
     """Return the `Scratch` for a number of items."""
     layout, sizes = Layout(declared_fields(Scratch), ["arms"]), {"arms": items}
     return SimpleNamespace(**layout.views(np.zeros(layout.size(sizes)), sizes))

@@ -10,8 +10,8 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.arm_names import check_arm_texts, order_by_name, split_names
-from keyhole.distributions.sampler_dispatch import list_values
+from keyhole.contract.arm_names import check_distinct_arm_texts, order_by_name, split_names
+from keyhole.distributions.sampler_dispatch import format_values
 from keyhole.policy import Environment, FloatArray
 from keyhole.policy import Problem as AnyProblem
 from keyhole.semibandit.environment import (
@@ -111,7 +111,7 @@ class Problem(AnyProblem):
             if self.distribution is None
             else self.distribution.mean_losses
         )
-        self.thresholds: FloatArray = _thresholds(thresholds, len(self.mean_losses))
+        self.thresholds: FloatArray = _check_thresholds(thresholds, len(self.mean_losses))
         self.resource = check_number("resource", resource, _RESOURCE)
         self.rounds = None if self.distribution is None else self.distribution.rounds
         self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
@@ -164,7 +164,7 @@ class Problem(AnyProblem):
         """
         names = None
         if (columns := data_frame_column_names(losses)) is not None:
-            names, losses = check_arm_texts("losses", columns), np.asarray(losses)
+            names, losses = check_distinct_arm_texts("losses", columns), np.asarray(losses)
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) == 0:
             raise ValueError(f"losses must have at least one day, got {short_repr(losses)}")
         first = check_vector("losses[0]", losses[0], _UNIT)
@@ -173,18 +173,18 @@ class Problem(AnyProblem):
         )
         in_order = check_choice("order", order, _ORDERS) == "recorded"
         if names is not None:
-            values = _thresholds(order_by_name("thresholds", thresholds, names), len(names))
+            values = _check_thresholds(order_by_name("thresholds", thresholds, names), len(names))
             thresholds = dict(zip(names, values.tolist(), strict=True))
         return cls(Days(days, in_order=in_order), thresholds, resource)
 
     def __repr__(self) -> str:
         """Return a summary of mean losses, thresholds and resource."""
         names = self.arm_names
-        several = list_values(self.thresholds, names)
+        several = format_values(self.thresholds, names)
         thresholds = f"{self.thresholds[0]:g}" if self.common else several
         days = f", {self.distribution.days} days" if isinstance(self.distribution, Days) else ""
         return (
-            f"Problem({self.arms} arms, mean_losses={list_values(self.mean_losses, names)}, "
+            f"Problem({self.arms} arms, mean_losses={format_values(self.mean_losses, names)}, "
             f"thresholds={thresholds}, resource={self.resource:g}{days})"
         )
 
@@ -278,7 +278,7 @@ class Problem(AnyProblem):
         return truth | {"best": self.optimal}
 
 
-def _thresholds(thresholds: Any, arms: int) -> FloatArray:
+def _check_thresholds(thresholds: Any, arms: int) -> FloatArray:
     """Return the checked threshold of each arm."""
     if isinstance(thresholds, int | float | np.number):
         return np.full(arms, check_number("thresholds", thresholds, _THRESHOLD))

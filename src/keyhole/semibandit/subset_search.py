@@ -12,7 +12,7 @@ import math
 from typing import Final
 
 from keyhole.contract.state_arrays import FloatArray, IntArray, float_array, int_array
-from keyhole.semibandit.knapsack import sort_down
+from keyhole.semibandit.knapsack import sort_descending
 
 TIE: Final = 1e-11
 """Tolerance for equal sums, which may have been added up in another order."""
@@ -21,7 +21,7 @@ _HALVINGS: Final = 16  # bisection steps on the range of slopes
 
 
 class Subsets:
-    """Working memory and result of `best_subset`."""
+    """Working memory and result of `find_best_subset`."""
 
     best = int_array("arms")
     """1 for the items of the best set."""
@@ -39,7 +39,7 @@ class Subsets:
     """Lower bound of the first of them together."""
 
 
-def best_subset(
+def find_best_subset(
     s: Subsets, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float
 ) -> None:
     r"""Write the set with the smallest :math:`\sum v_i - \sqrt{w \sum b_i}` into `s.best`.
@@ -89,9 +89,9 @@ def take_smallest(
     """Rank the items by value less slope times spread; write the first `size` into `s.trial`."""
     for item in range(items):
         s.ranked[item] = item
-        # Negated, since `sort_down` sorts the largest first.
+        # Negated, since `sort_descending` sorts the largest first.
         s.keys[item] = slope * spreads[item] - values[item]
-    sort_down(s.ranked, s.keys, items)
+    sort_descending(s.ranked, s.keys, items)
     for k in range(items):
         s.trial[s.ranked[k]] = 1 if k < size else 0
 
@@ -165,14 +165,14 @@ def keep_better(
         s.trial[s.ranked[s.chosen[k]]] = 1
     # Summed by item and not by rank, so that equal sets have equal bits.
     value = objective(s.trial, values, spreads, items, width)
-    if value > least + TIE or (value >= least - TIE and not is_first(s, items)):
+    if value > least + TIE or (value >= least - TIE and not is_lexicographically_first(s, items)):
         return least
     for item in range(items):
         s.best[item] = s.trial[item]
     return value
 
 
-def is_first(s: Subsets, items: int) -> bool:
+def is_lexicographically_first(s: Subsets, items: int) -> bool:
     """Return whether the present set is lexicographically before the best one."""
     for item in range(items):
         if s.trial[item] != s.best[item]:

@@ -71,7 +71,7 @@ def draw_piece(s: ThresholdPosterior, arm: int, rng: Stream) -> int:
     return int(s.pieces[arm]) - 1
 
 
-def probable_threshold(s: ThresholdPosterior, arm: int, delta: float) -> float:
+def threshold_quantile(s: ThresholdPosterior, arm: int, delta: float) -> float:
     """Return the least end of a piece that the threshold exceeds with probability at most delta."""
     total, above = 0.0, 0.0
     for piece in range(s.pieces[arm]):
@@ -90,7 +90,7 @@ def learn_loss(s: ThresholdPosterior, arm: int, given: float) -> None:
         while past < s.pieces[arm] - 1 and s.ends[arm, past] <= given + ENOUGH:
             past += 1
         if past > 0:
-            remove_pieces(s, arm, past)
+            remove_lowest_pieces(s, arm, past)
         # An arm with a loss although it was given 1 breaks the rules: a threshold is at most 1.
         s.lows[arm] = min(given, 1.0 - ENOUGH)
     seen = 2.0 + s.losses[arm] + s.clears[arm]
@@ -147,15 +147,15 @@ def copy_piece(s: ThresholdPosterior, arm: int, source: int, target: int) -> Non
     s.further[arm, target] = s.further[arm, source]
 
 
-def remove_pieces(s: ThresholdPosterior, arm: int, number: int) -> None:
+def remove_lowest_pieces(s: ThresholdPosterior, arm: int, number: int) -> None:
     """Remove the lowest pieces."""
     for piece in range(number, s.pieces[arm]):
         copy_piece(s, arm, piece, piece - number)
     s.pieces[arm] -= number
-    refer_to_first(s, arm)
+    rescale_to_first_piece(s, arm)
 
 
-def refer_to_first(s: ThresholdPosterior, arm: int) -> None:
+def rescale_to_first_piece(s: ThresholdPosterior, arm: int) -> None:
     """Make weights and counts relative to the first piece again, after it has changed."""
     weight, further = s.weights[arm, 0], s.further[arm, 0]
     s.clears[arm] += further
@@ -189,10 +189,10 @@ def merge_pieces(s: ThresholdPosterior, arm: int, piece: int) -> None:
         copy_piece(s, arm, k, k - 1)
     s.pieces[arm] -= 1
     if piece == 0:
-        refer_to_first(s, arm)
+        rescale_to_first_piece(s, arm)
 
 
-def place_in_piece(
+def allocation_in_piece(
     low: float, high: float, share: float, resource: float, arms: int, plan: int
 ) -> float:
     """Return the allocation at a share, in [0, 1), of the way down from the end of a piece.

@@ -11,7 +11,7 @@ from keyhole.spec_values.error_messages import (
     unknown_name_error,
 )
 from keyhole.spec_values.problem_factory import Argument, ProblemFactory
-from keyhole.spec_values.values import (
+from keyhole.spec_values.value_readers import (
     ValueReader,
     file_path,
     list_of,

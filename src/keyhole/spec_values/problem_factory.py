@@ -9,7 +9,7 @@ from typing import Any
 
 from keyhole.contract.problem import Problem
 from keyhole.spec_values.error_messages import unknown_name_error
-from keyhole.spec_values.values import ValueReader
+from keyhole.spec_values.value_readers import ValueReader
 from keyhole.validate import explain_memory_errors
 
 

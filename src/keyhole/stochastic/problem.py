@@ -10,7 +10,7 @@ import numpy as np
 from keyhole.distributions.distribution_parser import RewardProblem
 from keyhole.distributions.empirical_distribution import replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.sampler_dispatch import environment_of, list_values
+from keyhole.distributions.sampler_dispatch import environment_of, format_values
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
 from keyhole.stochastic.environment import BanditEnvironment
@@ -96,7 +96,7 @@ class Problem(RewardProblem):
 
     def __repr__(self) -> str:
         """Return the distribution and the means, shortened."""
-        means = list_values(self.means, self.arm_names)
+        means = format_values(self.means, self.arm_names)
         return f"Problem({self.arms} {self._drawn.words} arms, means={means})"
 
     @property

@@ -23,7 +23,7 @@ from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import (
     StudyVocabulary,
-    check_words,
+    check_reserved_words,
     declared_words,
     example_decisions,
 )
@@ -336,7 +336,7 @@ def check_vocabulary(vocabulary: StudyVocabulary, rule: TimeoutRule) -> None:
     here.
     """
     vocabulary.check_study()
-    check_words(declared_words(vocabulary))
+    check_reserved_words(declared_words(vocabulary))
     is_told = rule.assumes_no_reward and vocabulary.has_feedback
     if vocabulary.setting.context:
         if is_told and type(vocabulary).default_feedback is StudyVocabulary.default_feedback:
@@ -345,7 +345,7 @@ def check_vocabulary(vocabulary: StudyVocabulary, rule: TimeoutRule) -> None:
     for decision in example_decisions(vocabulary.setting, vocabulary.facts):
         # Errors in the code are left to `ask`, which names the decision that leads to them.
         with suppress(SettingCodeError), convert_vocabulary_errors(vocabulary):
-            check_words(vocabulary.format_decision({}, decision))
+            check_reserved_words(vocabulary.format_decision({}, decision))
         if is_told:
             _check_default(vocabulary, vocabulary.parse_feedback, decision)
 

@@ -192,7 +192,7 @@ def check_clock(clock: object) -> None:
         raise TypeError(f"clock must return the time, as time.time does; got {short_repr(clock)}")
 
 
-def check_time(now: float) -> float:
+def check_now(now: float) -> float:
     """Return the time that a clock gave, checked."""
     if not isinstance(now, int | float) or not 0.0 <= now < END_OF_TIME:
         raise ValueError(f"clock must return the seconds since 1970, got {now!r}")
@@ -400,7 +400,7 @@ class GroupCommit(CachedState):
     def _begin_transaction(self, *, learns: bool = True) -> Transaction:
         """Take the study's lock and apply the events that other processes have committed."""
         state = self.catch_up(self.store.begin, learns=learns)
-        return Transaction(state, check_time(self.clock()), self.store, self.study)
+        return Transaction(state, check_now(self.clock()), self.store, self.study)
 
     def save_snapshot(self) -> None:
         """Write a snapshot of the state, if there is anything new; a failure only costs time later.

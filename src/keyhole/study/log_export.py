@@ -124,7 +124,7 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Defi
     try:
         text = decode_text(read_file(path, "an exported study"), path)
         first, *rest = text.splitlines() or [""]
-        with _name_line(1):
+        with _errors_with_line(1):
             header = json.loads(first)
             if header.get("format") != _FORMAT or header.get("version") != _VERSION:
                 raise ValueError(f"it is not an export of version {_VERSION}")
@@ -134,7 +134,7 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Defi
             name, count = check_line("name", header["name"]), header["events"]
         formatter, rows = EventFormatter(replace(definition, scale=UNIT), policies), []
         for number, text in enumerate(rest, 2):
-            with _name_line(number):
+            with _errors_with_line(number):
                 event = json.loads(text)
                 rows.append(formatter.row(event))
         if len(rows) != count:
@@ -148,7 +148,7 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Defi
 
 
 @contextmanager
-def _name_line(number: int) -> Iterator[None]:
+def _errors_with_line(number: int) -> Iterator[None]:
     """Name the line in errors."""
     try:
         yield

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from keyhole.contract.policy import Policy
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.play.study_vocabulary import StudyVocabulary, check_words
+from keyhole.play.study_vocabulary import StudyVocabulary, check_reserved_words
 from keyhole.study import events
 from keyhole.study.events import SettingCodeError, convert_vocabulary_errors
 from keyhole.study.group_commit import Transaction
@@ -344,7 +344,7 @@ def _call_vocabulary(
             raise TypeError(f"{usage}: {reason}") from None
         # The arguments fit: the error comes from within the vocabulary.
         raise error
-    check_words(fields)
+    check_reserved_words(fields)
     return values
 
 

@@ -210,7 +210,7 @@ def _import_past(transaction: Transaction, past: Sequence[PastDecision], key: st
     try:
         for number, decision in enumerate(past):
             at = decision.at or transaction.now
-            id, body = new_id(at), _asked(state, target.arm_number(decision.arm))
+            id, body = new_id(at), _asked_body(state, target.arm_number(decision.arm))
             # The first one has its reward, and so no key of its own.
             own_key = decision.key or None if number else key
             transaction.write_unasked(Row(state.seq + 1, ASKED, id, own_key, at, body))
@@ -224,7 +224,7 @@ def _import_past(transaction: Transaction, past: Sequence[PastDecision], key: st
     return len(past)
 
 
-def _asked(state: State, arm: int) -> bytes:
+def _asked_body(state: State, arm: int) -> bytes:
     """Return the body of the event of a decision about an arm that the policy has not taken."""
     # It draws nothing for this decision: its random stream stays where it is, which is known once
     # a policy that draws to learn has learnt.
@@ -260,7 +260,7 @@ def read_past_decisions(
             reward = float(csv_rows.is_filled(columns["converted_at"], fields["converted_at"]))
         if "shown_at" in fields:
             names = columns["shown_at"], columns["converted_at"]
-            at, delay = csv_rows.parse_delay(
+            at, delay = csv_rows.parse_time_and_delay(
                 dates.seconds, names, fields["shown_at"], fields["converted_at"]
             )
         check_result(fields["arm"], reward)

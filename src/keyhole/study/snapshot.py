@@ -61,7 +61,7 @@ def read_snapshot(
         # The code of the policy has changed: its arrays may have another meaning now.
         if fields["digest"] != state.policy_state.digest:
             return None
-        _check(state, fields)
+        _check_sizes(state, fields)
         _resume(state, fields, last, rows, policy_state)
     # A checksum proves no origin: whoever can write to the database can compute it. So every
     # value is checked, and the log is replayed if one is wrong.
@@ -94,7 +94,7 @@ def _resume(
         state.round.restore(fields["round"])
 
 
-def _check(state: State, fields: Mapping[str, Any]) -> None:
+def _check_sizes(state: State, fields: Mapping[str, Any]) -> None:
     """Refuse sizes and counts that no study can have: arrays are allocated from them."""
     for name in ("rounds", "told"):
         check_integer(name, fields[name], Range(ge=0, le=2**53))

@@ -21,7 +21,7 @@ from keyhole.study import arm_means, operations
 from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition, TimeoutRule
 from keyhole.study.events import ASKED, POLICY_CHANGED
-from keyhole.study.group_commit import Clock, GroupCommit, ReadOnlyReplica, check_clock, check_time
+from keyhole.study.group_commit import Clock, GroupCommit, ReadOnlyReplica, check_clock, check_now
 from keyhole.study.operations import Decision
 from keyhole.study.state import State
 from keyhole.study.storage import Row, normalize_address, open_store
@@ -169,7 +169,7 @@ class Study:
         check_names("arms", definition.arms)  # not where it is opened: it may be an old one
         with closing(open_store(storage, durability=durability)) as store:
             check_names("name", [check_line("name", name)], [old for old, _ in store.studies()])
-            store.create(name, definition.to_bytes(), check_time(clock()))
+            store.create(name, definition.to_bytes(), check_now(clock()))
         return cls(storage, name, policies=[type(policy)], durability=durability, clock=clock)
 
     @classmethod
@@ -674,7 +674,7 @@ class Study:
                 return quote(f"{self!r}: too many events to count here; means() counts them")
             # Where nothing has been learnt yet, learning the whole log would take too long.
             has_state = self._replica.has_state or self._writer.has_state
-            learnt = self._replica.read(study_summary.learnt_facts) if has_state else None
+            learnt = self._replica.read(study_summary.learnt_texts) if has_state else None
             rows = study_summary.summary_rows(counts, learnt)
             with FORK_LOCK.shared():
                 summary: str = getattr(study_summary, form)(repr(self), rows, counts)

@@ -65,7 +65,7 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
     ]
 
 
-def learnt_facts(state: State) -> dict[str, str]:
+def learnt_texts(state: State) -> dict[str, str]:
     """Return the recommendation as text, and for a policy that can stop what is settled."""
     policy = state.definition.policy
     vocabulary, facts = policy.vocabulary_class, {}

@@ -97,7 +97,7 @@ class PendingPolicy:
         return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, what))
 
 
-def _declare(subject: CheckContext) -> str:
+def _advise_declaration(subject: CheckContext) -> str:
     """Return the advice for a policy that declares a mode it does not support."""
     return f'declare `pending = ("wait",)` in the class {type(subject.policy).__name__}'
 
@@ -117,7 +117,7 @@ def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
             assert opened.decision == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "
                 f"{t}: what `select` writes into the state is lost with the copy; "
-                f"{_declare(subject)}"
+                f"{_advise_declaration(subject)}"
             )
 
 
@@ -147,7 +147,7 @@ def _try_later(subject: CheckContext) -> None:
         # Both updates draw from the same position of the stream.
         assert (at_once[same] == late[same]).all(), (
             f"{subject.policy}: what it learns from the decision of round {int(row[0])} depends on "
-            f"a later decision; {_declare(subject)}"
+            f"a later decision; {_advise_declaration(subject)}"
         )
         opened.tell(later)
         opened.tell(row)

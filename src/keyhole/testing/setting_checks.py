@@ -12,7 +12,7 @@ from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
 from keyhole.play.study_vocabulary import (
     StudyVocabulary,
-    check_words,
+    check_reserved_words,
     declared_words,
     example_decisions,
     is_allowed,
@@ -135,7 +135,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
 
 def decisions_round_trip(case: SettingCase) -> None:
     """Check that a decision in words can be stored as JSON, and is the same when parsed."""
-    if (words := _words(case)) is None:
+    if (words := _make_vocabulary(case)) is None:
         return
     for context, decision in case.decisions:
         said = words.format_decision(context, decision)
@@ -147,19 +147,19 @@ def decisions_round_trip(case: SettingCase) -> None:
 
 def words_are_not_reserved(case: SettingCase) -> None:
     """Check that the vocabulary uses no reserved word."""
-    if (words := _words(case)) is None:
+    if (words := _make_vocabulary(case)) is None:
         return
-    check_words(declared_words(words))
+    check_reserved_words(declared_words(words))
     for taken in case.decisions:
-        check_words(words.format_decision(*taken))
+        check_reserved_words(words.format_decision(*taken))
         if words.has_feedback:
             heard = _parse_default(case, words, taken)
-            check_words(words.format_feedback(*taken, heard))
+            check_reserved_words(words.format_feedback(*taken, heard))
 
 
 def arm_fields_hold_all_arms(case: SettingCase) -> None:
     """Check that a decision names arms in `arm_fields` only, if arms can be added and retired."""
-    if (words := _words(case)) is None or not words.find_arm_fields():
+    if (words := _make_vocabulary(case)) is None or not words.find_arm_fields():
         return
     # The same decision with the arms in reverse order, their numbers changed in `arm_fields` alone:
     # if the words differ, another field holds numbers of arms.
@@ -185,7 +185,7 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
 
 def feedback_round_trips(case: SettingCase) -> None:
     """Check that feedback has the declared values, and is the same when formatted and parsed."""
-    if (words := _words(case)) is None or not words.has_feedback:
+    if (words := _make_vocabulary(case)) is None or not words.has_feedback:
         return
     fields = {**words.feedback_fields, **words.note_fields}
     for taken in case.decisions:
@@ -215,7 +215,7 @@ def numbered_arms_are_read(case: SettingCase) -> None:
 
 def bad_words_are_refused(case: SettingCase) -> None:
     """Check that unknown words, NaN and unknown arms are refused."""
-    if (words := _words(case)) is None:
+    if (words := _make_vocabulary(case)) is None:
         return
     context, decision = case.decisions[0]
     told = words.default_feedback(context, decision) if words.has_feedback else {}
@@ -230,7 +230,7 @@ def bad_words_are_refused(case: SettingCase) -> None:
 
 def rounds_survive_a_snapshot(case: SettingCase) -> None:
     """Check that a round that is written as JSON and restored is the same."""
-    words = _words(case)
+    words = _make_vocabulary(case)
     if words is None or words.round_class is None:
         return
     policy: Any = None  # none is needed before the round ends
@@ -248,7 +248,7 @@ def rounds_survive_a_snapshot(case: SettingCase) -> None:
         assert again == kept, f"{case}: a round of {kept} is restored as {again}"
 
 
-def _words(case: SettingCase) -> StudyVocabulary | None:
+def _make_vocabulary(case: SettingCase) -> StudyVocabulary | None:
     """Return the words of a study with arms called ``arm 0``, ``arm 1``, ..."""
     if case.vocabulary is None:
         return None

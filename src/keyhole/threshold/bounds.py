@@ -41,12 +41,12 @@ def _gaps(problem: Problem | SequenceLike) -> FloatArray:
     return suboptimality_gaps(_survival(problem))
 
 
-def _inverse(gaps: FloatArray) -> float:
+def _sum_of_inverses(gaps: FloatArray) -> float:
     """Return the sum of 1 / gap over the gaps above 0."""
     return float((1.0 / gaps[gaps > 0]).sum())
 
 
-def _least(gaps: FloatArray) -> FloatArray:
+def _least_gaps(gaps: FloatArray) -> FloatArray:
     """Return each arm's least gap among the levels at which it is not the best, 0 if none."""
     least = np.where(gaps > 0, gaps, np.inf).min(axis=1)
     return np.where(np.isfinite(least), least, 0.0)
@@ -69,7 +69,7 @@ def dkwucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     >>> round(dkwucb_bound([[0.9, 0.2], [0.8, 0.6]], 1000), 1)  # gaps 0.4 and 0.1
     690.8
     """
-    return 8.0 * _inverse(_least(_gaps(problem))) * log_horizon(horizon)
+    return 8.0 * _sum_of_inverses(_least_gaps(_gaps(problem))) * log_horizon(horizon)
 
 
 def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> float:
@@ -119,7 +119,7 @@ def optim_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     2763.1
     """
     gaps = _gaps(problem)
-    return 32.0 * _inverse(_least(gaps)) * log_horizon(horizon, gaps.size)
+    return 32.0 * _sum_of_inverses(_least_gaps(gaps)) * log_horizon(horizon, gaps.size)
 
 
 def kmucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:

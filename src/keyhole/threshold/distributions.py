@@ -106,8 +106,8 @@ def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int, tuple
     if len(listed) == 0:
         raise ValueError(f"survival must have at least one arm, got {short_repr(arms)}")
     fields = entry_names("survival", listed if names is None else arms)
-    found = [_distribution(field, arm) for field, arm in zip(fields, listed, strict=True)]
-    m = _levels(found) if levels is None else check_integer("levels", levels, Range(ge=1))
+    found = [_parse_arm(field, arm) for field, arm in zip(fields, listed, strict=True)]
+    m = _count_levels(found) if levels is None else check_integer("levels", levels, Range(ge=1))
     distributions: list[Samples] = []
     for field, distribution in zip(fields, found, strict=True):
         if isinstance(distribution, TabulatedDistribution):
@@ -126,17 +126,17 @@ def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int, tuple
     return distributions, m, names
 
 
-def _distribution(name: str, arm: Any) -> Samples | TabulatedDistribution:
+def _parse_arm(name: str, arm: Any) -> Samples | TabulatedDistribution:
     if isinstance(arm, CustomDistribution | Replay):
         return arm
     if is_scipy(arm):
         table = TabulatedDistribution(arm)
         table.check(name, Range(ge=0), whole=True)
         return table
-    return SurvivalTable(check_decreasing(name, check_vector(name, arm, _UNIT)))
+    return SurvivalTable(check_survival(name, check_vector(name, arm, _UNIT)))
 
 
-def _levels(distributions: Sequence[Samples | TabulatedDistribution]) -> int:
+def _count_levels(distributions: Sequence[Samples | TabulatedDistribution]) -> int:
     """Return the number of levels, from the first distribution that defines it."""
     for distribution in distributions:
         if isinstance(distribution, SurvivalTable | CustomDistribution):
@@ -158,7 +158,7 @@ def survival_function(distribution: Samples, levels: int) -> FloatArray:
     return distribution.survival
 
 
-def check_decreasing(name: str, survival: FloatArray) -> FloatArray:
+def check_survival(name: str, survival: FloatArray) -> FloatArray:
     """Return a survival function; refuse one that rises."""
     rising = np.flatnonzero(np.diff(survival) > 0)
     if len(rising):

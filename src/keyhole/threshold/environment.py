@@ -106,7 +106,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         elif e.order == CYCLIC:
             if s.left[0] == 0:
                 seek_pull(rng, e.arms, t)
-                shuffle(rng, s.block)
+                fill_with_permutation(rng, s.block)
                 s.left[0] = e.levels
             s.left[0] -= 1
             level = s.block[s.left[0]]
@@ -173,7 +173,7 @@ def count_reached(cumulated: FloatArray, u: float) -> int:
     return count
 
 
-def shuffle(rng: Stream, block: IntArray) -> None:
+def fill_with_permutation(rng: Stream, block: IntArray) -> None:
     """Fill a block with a random permutation of 1, 2, ... (Fisher and Yates)."""
     for i in range(len(block)):
         # Inside out: each new number swaps with a random earlier place, so that the block needs no

@@ -47,7 +47,7 @@ def add_expected(reached: FloatArray, tried: FloatArray, arm: int, threshold: in
         tried[arm, j] += 1.0
 
 
-def estimate(s: ReachCounts, level: int, arm: int) -> float:
+def reach_estimate(s: ReachCounts, level: int, arm: int) -> float:
     """Return the share of pulls that reached the level, 0 without pulls."""
     return float(s.reached[arm, level - 1] / max(s.tried[arm, level - 1], 1.0))
 
@@ -56,7 +56,7 @@ def find_best_arm(s: ReachCounts, level: int) -> int:
     """Return the arm with the highest estimate, arms without samples last, the lowest of equals."""
     best, highest = 0, -1.0
     for arm in range(s.tried.shape[0]):
-        value = estimate(s, level, arm)
+        value = reach_estimate(s, level, arm)
         if s.tried[arm, level - 1] > 0.0 and value > highest:
             best, highest = arm, value
     return best
@@ -148,7 +148,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             best[level - 1] = find_best_arm(s, level)
             for arm in range(p.arms):
                 support[arm, level - 1] = s.tried[arm, level - 1]
-                survival[arm, level - 1] = estimate(s, level, arm)
+                survival[arm, level - 1] = reach_estimate(s, level, arm)
 
     def describe(self, learner: Any) -> list[str]:
         """Return for each arm and level how many samples of how many reached it."""

@@ -25,7 +25,7 @@ from keyhole.policy import (
 from keyhole.thresholding.setting import SETTING
 
 
-def write_scores(
+def write_label_errors(
     side: FloatArray, s: "RewardEnvironment.State", labels: FloatArray, metrics: Any
 ) -> None:
     """Write the wrong labels, their number, and whether there is any (a kernel)."""
@@ -79,7 +79,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
 
     def score(e, s: State, labels: FloatArray, metrics: Any) -> None:
         """Write the number of wrong labels, whether there is any, and the details."""
-        write_scores(e.side, s, labels, metrics)
+        write_label_errors(e.side, s, labels, metrics)
 
 
 class FiniteSampleEnvironment(RewardEnvironment):
@@ -135,7 +135,7 @@ class GoldLabelEnvironment(RewardEnvironment, abstract=True):
 
     def score(e, s: RewardEnvironment.State, labels: FloatArray, metrics: Any) -> None:
         """Write wrong labels, whether there is any, agreement with gold labels, and details."""
-        write_scores(e.side, s, labels, metrics)
+        write_label_errors(e.side, s, labels, metrics)
         gold, met = 0.0, 0.0
         for arm in range(e.arms):
             if e.gold[arm] >= 0.0:

@@ -14,7 +14,7 @@ from keyhole.contract.arm_names import order_by_name
 from keyhole.distributions.distribution_parser import RewardProblem
 from keyhole.distributions.empirical_distribution import Replay, replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.sampler_dispatch import environment_of, list_values
+from keyhole.distributions.sampler_dispatch import environment_of, format_values
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
 from keyhole.thresholding.bounds import confidence_failure
@@ -178,7 +178,7 @@ class Problem(RewardProblem):
         gold = "" if self._gold is None else "gold-"
         return (
             f"Problem({self.arms} {gold}{self._drawn.words} arms, "
-            f"means={list_values(self.means, self.arm_names)}, threshold={self.threshold:g})"
+            f"means={format_values(self.means, self.arm_names)}, threshold={self.threshold:g})"
         )
 
     @property

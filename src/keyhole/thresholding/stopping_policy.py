@@ -16,8 +16,8 @@ from keyhole.contract.wrapper_policy import (
     SAME_MEAN,
     Evidence,
     StoppingWrapper,
-    count_pull,
-    settle,
+    add_reward,
+    settle_arm,
 )
 from keyhole.draws.mean_bounds import is_mean_above, is_mean_below
 from keyhole.policy import FloatArray, Kernel, Stream, argmin, parameter
@@ -51,12 +51,12 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         base_update(p, s, t, rng, arm, reward)
         if s.settled[arm] != 0:  # a verdict is final, whatever is learnt later
             return
-        count_pull(s, arm, reward, p.arms)
+        add_reward(s, arm, reward, p.arms)
         pulls, total, needed = s.evidence_pulls[arm], s.evidence_totals[arm], level(p)
         if is_mean_above(total, pulls, p.threshold - p.tolerance, needed):
-            settle(s, arm, 1, p.arms)
+            settle_arm(s, arm, 1, p.arms)
         elif is_mean_below(total, pulls, p.threshold + p.tolerance, needed):
-            settle(s, arm, 2, p.arms)
+            settle_arm(s, arm, 2, p.arms)
         # Settled arms rank last in the tree: if the first of it is settled, all are.
         if s.settled[argmin(s.open_pulls, p.arms)] != 0:
             s.stopped[0] = t

@@ -26,7 +26,7 @@ LogLikelihood = Callable[[float, FloatArray, FloatArray], FloatArray]
 """Of the values of the arms, given s, m and the weight of each arm in m."""
 
 
-def draw_shares(
+def draw_posterior_shares(
     rng: np.random.Generator, count: FloatArray, of: FloatArray, up: float,
     down: NDArray[Any] | float, draws: int, own: float,
 ) -> FloatArray:  # fmt: skip
@@ -88,7 +88,7 @@ def _log_likelihood(
     )
 
 
-def draw_means(
+def draw_posterior_means(
     rng: np.random.Generator, sums: FloatArray, count: FloatArray, usual: FloatArray | float,
     width: FloatArray | float, draws: int, weight: float,
 ) -> FloatArray:  # fmt: skip

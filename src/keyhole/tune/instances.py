@@ -199,7 +199,7 @@ def _read_table(path: Path, text: str, folder: Path) -> list[Instance]:
         columns = dict(zip(header, map(str.strip, row), strict=True))
         instances.append(Instance(check_line("instance", columns.pop("instance")), columns))
 
-    csv_rows.add_rows(path, rows, len(header), add)
+    csv_rows.for_each_row(path, rows, len(header), add)
     return instances
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from keyhole.durations import format_duration
-from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.line_chart import LineChart
+from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, write_page
 from keyhole.text_formatting import capitalize
 from keyhole.tune import charts, summary
@@ -159,7 +159,7 @@ def _answer_text(tune: SavedTune) -> str:
     text = f"Run {best.arm} for at most {best.limit:g} s"
     if len(tune.spec.limits) == 1:
         return f"{text}: {format_share(best.success_rate)} succeed."
-    if not summary.is_early(tune):
+    if not summary.has_shorter_limit(tune):
         return f"{text}, the full cut-off."
     # Without intervals, which are beside the chart.
     more, full = summary.time_over_full(tune), best.full

@@ -116,7 +116,7 @@ def read_spec(folder: Path) -> Spec:
     return spec
 
 
-def open_study(folder: Path, spec: Spec) -> Study:
+def open_tune_study(folder: Path, spec: Spec) -> Study:
     """Open the study of a tune, or create it."""
     path = folder / STUDY
     # A kill between the creation of the database and that of the study leaves an empty database.
@@ -141,7 +141,7 @@ def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     # Told runs first: a tuner that is at work records a run before it tells the study.
     # A study that cannot be read is no reason to refuse the runs, which are in a file of their own.
     with suppress(OSError, ValueError, RuntimeError), Study.open(folder / STUDY, NAME) as study:
-        told = _told_runs(study)
+        told = _told_run_ids(study)
     records = list(read_records(path, spec.names)) if path.exists() else []
     try:
         _reconcile(path, told, {record.id for record in records if record.is_counted})
@@ -161,7 +161,7 @@ def resume_study(study: Study, log: TrialLog) -> None:
     ValueError
         If records and study are not of the same runs: a file was removed, cut, or restored.
     """
-    told, pending = _told_runs(study), [decision.id for decision in study.pending]
+    told, pending = _told_run_ids(study), [decision.id for decision in study.pending]
     untold = _reconcile(log.path, told, log.by_id.keys())
     if unknown := len(untold - set(pending)):
         raise ValueError(
@@ -175,7 +175,7 @@ def resume_study(study: Study, log: TrialLog) -> None:
             study.expire(decision)
 
 
-def _told_runs(study: Study) -> set[str]:
+def _told_run_ids(study: Study) -> set[str]:
     """Return the ids of the runs whose outcome the study was told."""
     return {
         str(row.decision) for row in study.log() if row.kind in (TOLD, TOLD_LATE, TOLD_TOO_LATE)
@@ -290,7 +290,7 @@ class SavedTune:
 
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
         """Replay another policy on the recorded decisions: see `keyhole.study.Study.replay`."""
-        with open_study(self.folder, self.spec) as study:
+        with open_tune_study(self.folder, self.spec) as study:
             return study.replay(policy, **facts)
 
     def plot(self, *, axes: "Axes | None" = None) -> "Axes":
@@ -310,7 +310,7 @@ class SavedTune:
             If nothing has been run yet.
         """
         require_extra("plots", "SavedTune.plot()")
-        from keyhole.pages.chart_figure import plot_chart
+        from keyhole.pages.matplotlib_chart import plot_chart
         from keyhole.tune.charts import gain_chart
 
         return plot_chart(gain_chart(self), axes)

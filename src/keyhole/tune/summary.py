@@ -199,7 +199,7 @@ def has_one_pair(tune: SavedTune) -> bool:
     return len(tune.spec.arms) == len(tune.spec.limits) == 1
 
 
-def is_early(tune: SavedTune) -> bool:
+def has_shorter_limit(tune: SavedTune) -> bool:
     """Return whether the recommended limit is shorter than the full cut-off."""
     return tune.best().limit < tune.spec.limits[-1]
 
@@ -214,7 +214,7 @@ def pair_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
         for pair in (best, full)
     ]  # fmt: skip
     rows.append([str(best.gain_over_full), "", time_over_full(tune).as_duration(), ""])
-    if is_early(tune):
+    if has_shorter_limit(tune):
         head += [_name_pair(full, best), "difference"]
     columns = zip(("gain", "success", "time", "runs"), *rows[: len(head) - 1], strict=True)
     return head, [list(row) for row in columns]
@@ -241,7 +241,7 @@ def format_comparison(tune: SavedTune) -> str:
     Which command is the best one there is uncertain.
     """
     best, several = tune.best(), len(tune.spec.arms) > 1
-    if is_early(tune):
+    if has_shorter_limit(tune):
         text = (
             f"at the full cut-off, {best.full.limit:g} s, {best.full.arm} is probably the best "
             "command; the gain is compared with whichever is"
@@ -269,7 +269,7 @@ def format_cut_off(tune: SavedTune) -> str:
     All other statements are about the limits of the spec alone.
     """
     best, cut_off = tune.best(), count_cut_off(tune)
-    if not cut_off or is_early(tune):
+    if not cut_off or has_shorter_limit(tune):
         return ""
     runs = format_runs(best.runs)
     text = (
@@ -406,7 +406,7 @@ def _picture(tune: SavedTune) -> str:
     """Return the picture of the gains; empty without Matplotlib."""
     if not has_extra("plots"):
         return ""
-    from keyhole.pages.chart_figure import chart_figure
+    from keyhole.pages.matplotlib_chart import chart_figure
     from keyhole.tune.charts import gain_chart
 
     chart = gain_chart(tune)

@@ -368,7 +368,7 @@ class Tuner:
         with (
             saved_tune.open_tune_folder(self.out, self.spec),
             closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as records,
-            saved_tune.open_study(self.out, self.spec) as study,
+            saved_tune.open_tune_study(self.out, self.spec) as study,
             cluster_executors(on, workers, self.spec) as theirs,
         ):
             saved_tune.resume_study(study, records)

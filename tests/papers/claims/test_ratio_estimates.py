@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.papers.claims.base import is_inside, log_deviation_ratio, ratio_of
+from keyhole.papers.claims.base import judge_ranges, log_deviation_ratio, ratio_of
 from keyhole.results.estimate import Estimate
 
 
@@ -33,9 +33,9 @@ def test_there_is_no_ratio_to_what_may_be_zero(below):
 
 def test_numbers_are_inside_together():
     near, far = Estimate(1.0, 0.1, 100), Estimate(2.0, 0.1, 100)
-    assert is_inside([(near, 0.5, 1.5), (far, 1.5, 2.5)]) == "holds"
-    assert is_inside([(near, 0.5, 1.5), (far, 0.5, 1.5)]) == "does not hold"
-    assert is_inside([(near, 0.9, 1.5), (far, 1.5, 2.5)]) == "undecided"
+    assert judge_ranges([(near, 0.5, 1.5), (far, 1.5, 2.5)]) == "holds"
+    assert judge_ranges([(near, 0.5, 1.5), (far, 0.5, 1.5)]) == "does not hold"
+    assert judge_ranges([(near, 0.9, 1.5), (far, 1.5, 2.5)]) == "undecided"
 
 
 def test_the_error_of_a_deviation_ratio_is_that_of_the_jackknife():

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from keyhole.pages.page import render
+from keyhole.pages.page import render_template
 from keyhole.papers.report.claim_rows import ClaimRows, claim_rows
 from keyhole.papers.report.judged_entry import (
     JudgedEntry,
@@ -31,7 +31,7 @@ def part(reproduced):
 def shown(part, *verdicts, known=(), most=7, on_page=("tiny",)):
     by_id = {one.id: one for one in (*verdicts, *known)}
     block = ClaimRows("The paper says", claim_rows(part, verdicts, by_id, on_page), most)
-    return parse(render(block.template, block=block))
+    return parse(render_template(block.template, block=block))
 
 
 def rows(page):

@@ -6,7 +6,7 @@ from keyhole.metric import Metric
 from keyhole.papers.report.claim_rows import (
     deciding_number,
     draw_deciding_number,
-    format_number,
+    format_verdict_number,
 )
 from keyhole.papers.verdicts import Number, Verdict
 
@@ -65,6 +65,6 @@ def test_a_drawing_has_the_claimed_range_and_says_it_in_words():
     strip = draw_deciding_number(verdict("estimate"), number)
     assert (strip.low, strip.high, strip.at_least, strip.at_most) == (1.25, 1.75, 1.0, math.inf)
     assert strip.alt == "ratio: 1.50 [1.25, 1.75] (claimed: at least 1; p = 0.04)"
-    assert format_number(Number("level", 2.0, 2.0, 2.0, at_least=1.0, at_most=3.0)) == (
+    assert format_verdict_number(Number("level", 2.0, 2.0, 2.0, at_least=1.0, at_most=3.0)) == (
         "level: 2 (claimed: 1 to 3)"
     )

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from keyhole.pages.page import render
+from keyhole.pages.page import render_template
 from keyhole.papers.report.judged_entry import answer_mark, count_sentence, entry_answer
 from keyhole.papers.verdicts import Verdict
 from tests.html import parse
@@ -28,7 +28,7 @@ def answered(part, *groups, known=(), front="", question="Does it?"):
     part = replace(part, entry=entry, verdicts=tuple(v for group in groups for v in group))
     known = {v.id: v for v in (*part.verdicts, *known)}
     answer, line = entry_answer(part, known, front)
-    return answer, parse(render(line.template, block=line))
+    return answer, parse(render_template(line.template, block=line))
 
 
 @pytest.mark.parametrize(

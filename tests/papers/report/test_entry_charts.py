@@ -3,8 +3,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from keyhole.pages.chart_figure import plot_chart
 from keyhole.pages.figure_files import blank_figure
+from keyhole.pages.matplotlib_chart import plot_chart
 from keyhole.papers.entry import ParameterFigure
 from keyhole.papers.report import entry_charts
 from keyhole.papers.report.entry_charts import parameter_chart, problem_chart, ratio_chart

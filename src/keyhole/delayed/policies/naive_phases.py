@@ -6,7 +6,7 @@ with low means are dropped. It must know the longest delay of a reward.
 
 import math
 
-from keyhole.delayed.policy_base import PhasePolicy, log_term
+from keyhole.delayed.policy_base import PhasePolicy, phase_log_term
 from keyhole.policy import parameter
 
 
@@ -56,7 +56,7 @@ class NaivePhases(PhasePolicy):
 
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
-        log = log_term(p.horizon, tolerance)
-        # The smallest n with sqrt(L / (2 n)) + m d / n <= tolerance / 2; see `root_length`.
+        log = phase_log_term(p.horizon, tolerance)
+        # The smallest n with sqrt(L / (2 n)) + m d / n <= tolerance / 2; see `phase_length`.
         root = math.sqrt(log) + math.sqrt(log + 4.0 * tolerance * phase * p.bound)
         return 0.5 * (root / tolerance) ** 2

@@ -5,7 +5,7 @@ are of one option (arm). After each phase the options with low means are dropped
 mean delay of a reward, from which the length of the row follows.
 """
 
-from keyhole.delayed.policy_base import PhasePolicy, log_term, root_length
+from keyhole.delayed.policy_base import PhasePolicy, phase_length, phase_log_term
 from keyhole.policy import parameter
 
 
@@ -48,5 +48,5 @@ class ODAAF(PhasePolicy):
 
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
-        log = log_term(p.horizon, tolerance)
-        return root_length(tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay)
+        log = phase_log_term(p.horizon, tolerance)
+        return phase_length(tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay)

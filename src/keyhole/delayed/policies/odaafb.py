@@ -7,7 +7,7 @@ are waited for. It must know the mean and the longest delay.
 
 import numpy as np
 
-from keyhole.delayed.policy_base import PhasePolicy, log_term, root_length
+from keyhole.delayed.policy_base import PhasePolicy, phase_length, phase_log_term
 from keyhole.policy import parameter
 from keyhole.validate import Range, check_number
 
@@ -68,8 +68,8 @@ class ODAAFB(PhasePolicy):
 
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
-        log = log_term(p.horizon, tolerance)
-        without = root_length(tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay)
-        with_bridge = root_length(tolerance, log, 4.0 / 3.0 * log + 2.0 * p.expected_delay)
+        log = phase_log_term(p.horizon, tolerance)
+        without = phase_length(tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay)
+        with_bridge = phase_length(tolerance, log, 4.0 / 3.0 * log + 2.0 * p.expected_delay)
         # m times the smaller of d and n / m, with the n of `ODAAF`, which is a whole number.
         return max(min(float(phase * p.bound), float(np.ceil(without))), with_bridge)

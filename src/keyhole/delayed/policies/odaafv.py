@@ -5,7 +5,7 @@ are of one option (arm). After each phase the options with low means are dropped
 are waited for. It must know the mean and the variance of the delays.
 """
 
-from keyhole.delayed.policy_base import PhasePolicy, log_term, root_length
+from keyhole.delayed.policy_base import PhasePolicy, phase_length, phase_log_term
 from keyhole.policy import parameter
 from keyhole.validate import Range, check_number
 
@@ -62,6 +62,6 @@ class ODAAFV(PhasePolicy):
 
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
-        log = log_term(p.horizon, tolerance)
+        log = phase_log_term(p.horizon, tolerance)
         delay = 2.0 * p.expected_delay + 4.0 * p.variance
-        return root_length(tolerance, log, 4.0 / 3.0 * log + delay)
+        return phase_length(tolerance, log, 4.0 / 3.0 * log + delay)

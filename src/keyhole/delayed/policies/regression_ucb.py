@@ -213,7 +213,7 @@ def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> 
     best, highest = 0, -math.inf
     for arm in range(p.arms):
         information = s.information[k, arm]
-        mean = limited_mean(s, k, arm)
+        mean = clipped_mean(s, k, arm)
         variance = min(0.25, mean * (1.0 - mean) + 2.0 * log / information)
         variance = max(variance, residual)
         bound = s.weighted[k, arm] / information + math.sqrt(2.0 * variance * log / information)
@@ -241,11 +241,11 @@ def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: i
     mean, variance = 0.0, 0.0
     for arm in range(p.arms):
         if arm != pulled:
-            mean += s.expected[k, arm] * limited_mean(s, k, arm)
+            mean += s.expected[k, arm] * clipped_mean(s, k, arm)
             variance += s.expected[k, arm] ** 2 / s.information[k, arm]
     # Without the arm of the batch, whose share is large, so that no digits of the others' are lost.
     rest, noise = s.total[0] - mean, s.length[0] + variance
-    own_mean = s.expected[k, pulled] * limited_mean(s, k, pulled)
+    own_mean = s.expected[k, pulled] * clipped_mean(s, k, pulled)
     own_variance = s.expected[k, pulled] ** 2 / s.information[k, pulled]
     square = (rest - own_mean) ** 2 / (noise + own_variance)
     s.residuals[k] += square
@@ -256,12 +256,12 @@ def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: i
         if arm == pulled:
             target, weight = rest, x / noise
         else:
-            target = rest - own_mean + x * limited_mean(s, k, arm)
+            target = rest - own_mean + x * clipped_mean(s, k, arm)
             weight = x / (noise + own_variance - x**2 / information)
         s.information[k, arm] += weight * x
         s.weighted[k, arm] += weight * target
 
 
-def limited_mean(s: RegressionUCB.State, k: int, arm: int) -> float:
+def clipped_mean(s: RegressionUCB.State, k: int, arm: int) -> float:
     """Return the estimate of an arm's mean, or the nearest number in [0, 1]."""
     return float(min(max(s.weighted[k, arm] / s.information[k, arm], 0.0), 1.0))

@@ -99,7 +99,7 @@ def _ldexp(x: float, power: int) -> float:
         return math.copysign(math.inf, x)
 
 
-def _rounded(function: Function) -> Function:
+def _make_rounding(function: Function) -> Function:
     """Return a function that rounds floats to floats, with their signs, and leaves integers."""
 
     def rounded(x: Any) -> Any:
@@ -109,7 +109,7 @@ def _rounded(function: Function) -> Function:
     return rounded
 
 
-_nearest: Final = _rounded(round)
+_nearest: Final = _make_rounding(round)
 
 
 def _sign(x: Any) -> Any:
@@ -133,7 +133,7 @@ def _choice_or_nan(is_better: Function) -> Function:
 _LEAST: Final = -LARGEST - 1
 
 
-def _wrapped(operation: Function) -> Function:
+def _make_wrapping(operation: Function) -> Function:
     """Return an operation on numbers that wraps integers at 64 bits."""
 
     def wrapped(*numbers: Any) -> Any:
@@ -143,7 +143,7 @@ def _wrapped(operation: Function) -> Function:
     return wrapped
 
 
-absolute: Final = _wrapped(abs)
+absolute: Final = _make_wrapping(abs)
 
 
 def _to_integer(function: Function) -> Function:
@@ -186,14 +186,14 @@ _SAME: Final = (
 NUMPY: Final[dict[str, Any]] = {
     **{name: MATH[name] for name in _SAME},
     **CASTS,
-    **{name: _rounded(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
+    **{name: _make_rounding(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
     "rint": lambda x: _nearest(float(x)),
     "abs": absolute,
     "absolute": absolute,
     "sign": _sign,
     "maximum": _choice_or_nan(operator.ge),
     "minimum": _choice_or_nan(operator.le),
-    "square": _wrapped(lambda x: x * x),
+    "square": _make_wrapping(lambda x: x * x),
     "isinf": math.isinf,
     "arctan": MATH["atan"],
     "arctan2": MATH["atan2"],
@@ -209,10 +209,10 @@ _BITS: Final = 64
 _EXACT_POWERS: Final = 22  # of ten, in a float
 
 
-add: Final = _wrapped(operator.add)
-subtract: Final = _wrapped(operator.sub)
-multiply: Final = _wrapped(operator.mul)
-negate: Final = _wrapped(operator.neg)
+add: Final = _make_wrapping(operator.add)
+subtract: Final = _make_wrapping(operator.sub)
+multiply: Final = _make_wrapping(operator.mul)
+negate: Final = _make_wrapping(operator.neg)
 
 
 def invert(a: Any) -> Any:

@@ -53,7 +53,7 @@ def _entries(array: Any) -> Any:
     return array.cells if isinstance(array, Grid) else array
 
 
-def _folding(operation: Kernel, start: int) -> Kernel:
+def _make_reduction(operation: Kernel, start: int) -> Kernel:
     """Return the reduction by an operation, one entry after the other, as compiled loops do it."""
 
     # `sum`, `fsum` and `math.prod` round differently.
@@ -65,7 +65,7 @@ def _folding(operation: Kernel, start: int) -> Kernel:
     return fold
 
 
-_sum: Final = _folding(operator.add, 0)
+_sum: Final = _make_reduction(operator.add, 0)
 
 
 def _first(array: Any, is_better: Kernel) -> int:
@@ -92,7 +92,7 @@ def search_sorted(array: Any, value: Any) -> int:
 
 REDUCTIONS: Final[dict[str, Kernel]] = {
     "sum": _sum,
-    "prod": _folding(operator.mul, 1),
+    "prod": _make_reduction(operator.mul, 1),
     "mean": _mean,
     "argmax": lambda array: _first(_entries(array), operator.gt),
     "argmin": lambda array: _first(_entries(array), operator.lt),

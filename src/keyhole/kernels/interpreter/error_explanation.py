@@ -33,7 +33,7 @@ class OutOfBoundsError(IndexError):
     """An interpreted kernel reads or writes beyond an array; the text says where."""
 
 
-def explain_error(error: Exception, owner: str) -> Exception | None:
+def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
     """Return the error to show to the user for one that Python raised in a kernel.
 
     Its traceback ends in the kernel's line, so that a debugger stops there. None means `error`

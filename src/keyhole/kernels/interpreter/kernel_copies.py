@@ -16,7 +16,7 @@ from keyhole.kernels.compiler_fork_locks import compiler_lock
 from keyhole.kernels.fingerprint import Chain, copy_module, link
 from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
-from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_error
+from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_kernel_error
 from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, interpreted_code
 from keyhole.kernels.interpreter.wrapping_integers import CASTS, LARGEST, UInt64
 from keyhole.kernels.kernel_declaration import find_python_equivalent, returns_views
@@ -99,11 +99,11 @@ def _make_copy(plain: FunctionType) -> Kernel:
     copy.__qualname__, copy.__module__ = plain.__qualname__, plain.__module__
     result: Kernel = interpreted_arrays.cache_views(copy) if returns_views(plain) else copy
     _copies[plain] = result  # before the functions that it uses, which may use it
-    link(plain, copy, lambda name, value, chains: _value(plain, name, value, chains))
+    link(plain, copy, lambda name, value, chains: _value_of_name(plain, name, value, chains))
     return result
 
 
-def _value(user: FunctionType, name: str, value: Any, chains: Iterable[Chain]) -> Any:
+def _value_of_name(user: FunctionType, name: str, value: Any, chains: Iterable[Chain]) -> Any:
     """Return the value of a name in a kernel; `chains` are the attributes that it reads of it."""
     try:
         return _convert(value, chains)
@@ -125,7 +125,7 @@ def _convert(value: Any, chains: Iterable[Chain] = ()) -> Any:
     if isinstance(value, FunctionType) or isinstance(getattr(value, "py_func", None), FunctionType):
         return interpreted_copy(value)
     if isinstance(value, ModuleType):
-        return _module(value, chains)
+        return _module_stand_in(value, chains)
     if isinstance(value, tuple):
         items = [_convert(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
@@ -137,10 +137,10 @@ def _convert(value: Any, chains: Iterable[Chain] = ()) -> Any:
         return UInt64(value) if value > LARGEST else value
     if isinstance(value, (*_PLAIN, Enum)):
         return value
-    return _function(value)
+    return _equivalent_of(value)
 
 
-def _function(value: Any) -> Any:
+def _equivalent_of(value: Any) -> Any:
     """Return the Python equivalent of a function or type that is not a kernel."""
     home, name = getattr(value, "__module__", "") or "", getattr(value, "__name__", "")
     if home.startswith("numba."):
@@ -170,7 +170,7 @@ def _constant_array(value: np.ndarray[Any, Any]) -> Any:
         raise _UnknownError(f", {error}") from None
 
 
-def _module(module: ModuleType, chains: Iterable[Chain]) -> Any:
+def _module_stand_in(module: ModuleType, chains: Iterable[Chain]) -> Any:
     """Return a stand-in for a module, with the attributes that a kernel uses."""
     table = _TABLES.get(module.__name__)
     if table is None:
@@ -224,7 +224,7 @@ class InterpretedFunction:
         try:
             return self._copy(*given)
         except Exception as error:
-            if (found := explain_error(error, self._owner)) is None:
+            if (found := explain_kernel_error(error, self._owner)) is None:
                 raise
             raise found from None
 

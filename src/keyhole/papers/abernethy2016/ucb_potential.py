@@ -113,7 +113,7 @@ def potential_lemma(
         values = result.values(policy, "regret")
         regret, bound, excess = map(mean_estimate, (values, bounds, values - bounds))
         return Finding(
-            base.is_inside([(excess, -np.inf, 0.0)]),
+            base.judge_ranges([(excess, -np.inf, 0.0)]),
             f"regret {regret}, bound {bound}; difference {excess}",
             (
                 base.number_of("regret", regret),
@@ -126,7 +126,7 @@ def potential_lemma(
     limit = regret_bound(measure, gaps[gaps > 0], horizon=horizon)
     mean = mean_estimate(potential(measure, pulls, horizon=horizon))
     return Finding(
-        base.is_inside([(mean, -np.inf, limit)]),
+        base.judge_ranges([(mean, -np.inf, limit)]),
         f"potential {mean}, bound {format_estimate(limit, limit / 100)}",
         (base.number_of("potential", mean, at_most=limit),),
     )

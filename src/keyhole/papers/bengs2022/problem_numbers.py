@@ -244,7 +244,7 @@ def numbers_in_range(
     do: it is the negative control. If they do there too, the claim is undecided. Where the range is
     open on one side, `unlike` is given, or `no_negative_control`, why there is none.
     """
-    ends = base.or_infinite(low, high)
+    ends = base.ends_or_infinite(low, high)
     is_inside, detail, numbers = _compare(results[problem], number, arms, *ends)
     detail += base.format_claimed(*ends)
     if no_negative_control:
@@ -259,7 +259,7 @@ def numbers_in_range(
     return Finding(
         base.decide(supported=is_inside and not kept, contradicted=not is_inside),
         f"{detail}. {title} {ending}: {other}",
-        numbers + base.attribute_numbers(title, theirs),
+        numbers + base.prefix_numbers(title, theirs),
     )
 
 

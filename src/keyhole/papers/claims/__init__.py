@@ -1,10 +1,10 @@
 """Claims of papers: how they are judged by simulated results."""
 
-from keyhole.papers.claims.base import Cell, Cells, Finding, Result, is_inside, number_of
+from keyhole.papers.claims.base import Cell, Cells, Finding, Result, judge_ranges, number_of
 from keyhole.papers.claims.bounds import BOUNDS
 from keyhole.papers.claims.claim import Claim
 from keyhole.papers.claims.kinds import KINDS
 
 __all__ = [
-    "BOUNDS", "KINDS", "Cell", "Cells", "Claim", "Finding", "Result", "is_inside", "number_of",
+    "BOUNDS", "KINDS", "Cell", "Cells", "Claim", "Finding", "Result", "judge_ranges", "number_of",
 ]  # fmt: skip

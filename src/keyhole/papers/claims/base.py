@@ -326,7 +326,7 @@ def format_compared(compared: Sequence[Number], shown: Sequence[Number]) -> tupl
     return tuple(compared if len(compared) <= _MOST else shown)
 
 
-def attribute_numbers(whom: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
+def prefix_numbers(whom: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
     """Return the numbers, with a policy's or problem's name before theirs."""
     return tuple(replace(number, name=f"{whom}: {number.name}") for number in numbers)
 
@@ -362,10 +362,10 @@ def each_range(rounds: Sequence[int | None] | None, low: End, high: End) -> Rang
     """Return each of some rounds, by default the last, with its range."""
     rounds = rounds or [None]
     ends = [end if isinstance(end, list) else [end] * len(rounds) for end in (low, high)]
-    return [(t, *or_infinite(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
+    return [(t, *ends_or_infinite(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
 
 
-def or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
+def ends_or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
     """Return the ends of a range; one that is not given is infinite."""
     return -math.inf if low is None else low, math.inf if high is None else high
 
@@ -389,7 +389,7 @@ def format_range(low: float, high: float) -> str:
     return f"{format_estimate(low)} to {format_estimate(high)}"
 
 
-def is_inside(found: Sequence[tuple[Estimate, float, float]]) -> Status:
+def judge_ranges(found: Sequence[tuple[Estimate, float, float]]) -> Status:
     """Decide whether estimates lie in their ranges, whose ends may be infinite.
 
     They do if every 95 % interval lies in its range, and they do not if some estimate is

@@ -113,7 +113,7 @@ def below_bound(
     by Holm over the rounds). The negative control is held to the bound of the policy.
     """
     values = _bounds(results[problem], bound, claimed_policy, rounds)
-    return _stays_in(
+    return _compare_with_bound(
         results[problem], metric, policy, {t: (-math.inf, value) for t, value in values.items()}
     )
 
@@ -127,7 +127,7 @@ def above_bound(
     It is judged as `below_bound`.
     """
     values = _bounds(results[problem], bound, claimed_policy, rounds)
-    return _stays_in(
+    return _compare_with_bound(
         results[problem], metric, policy, {t: (value, math.inf) for t, value in values.items()}
     )
 
@@ -146,7 +146,7 @@ def _bounds(result: Result, bound: str, policy: str, rounds: Rounds | None) -> d
     return {t: bound_of(bound, policy, result, t) for t in rounds or result.curves.checkpoints}
 
 
-def _stays_in(
+def _compare_with_bound(
     result: Result, metric: str, policy: str, ranges: Mapping[int, tuple[float, float]]
 ) -> Finding:
     """Compare the mean with the bound, the finite end of its range, round by round."""
@@ -163,7 +163,7 @@ def _stays_in(
             f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"
         )
     shown = base.format_compared(list(numbers.values()), [numbers[t]])
-    return Finding(base.is_inside(list(compared.values())), detail, shown)
+    return Finding(base.judge_ranges(list(compared.values())), detail, shown)
 
 
 def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:

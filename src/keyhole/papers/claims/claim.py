@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
 from keyhole.interrupts import replaced_errors
-from keyhole.papers.claims.base import Cell, Finding, Result, attribute_numbers, check_ends
+from keyhole.papers.claims.base import Cell, Finding, Result, check_ends, prefix_numbers
 from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName, ShortText, names_in
 from keyhole.papers.verdicts import Number, Origin, Setup, Verdict
 from keyhole.play.simulation_plan import Plan
@@ -193,7 +193,7 @@ class ControlledClaim(Claim):
         # The control is judged by the same numbers, never by its own bound or range: the question
         # is whether a bad policy would pass for this one.
         broken, how, theirs = self.call(results, policy=self.negative_control)
-        numbers += attribute_numbers(self.negative_control, theirs)
+        numbers += prefix_numbers(self.negative_control, theirs)
         if broken == "does not hold":
             return Finding(status, f"{detail}. {self.negative_control} breaks it: {how}", numbers)
         # Results that contradict the claim do so whatever the control does.

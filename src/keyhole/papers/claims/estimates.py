@@ -53,7 +53,7 @@ class _Compared(NamedTuple):
 
 
 def _finding(head: str, compared: Sequence[_Compared]) -> Finding:
-    status = base.is_inside([(one.estimate, one.low, one.high) for one in compared])
+    status = base.judge_ranges([(one.estimate, one.low, one.high) for one in compared])
     numbers = tuple(number for one in compared for number in one.numbers)
     return Finding(status, head + "; ".join(one.text for one in compared), numbers)
 
@@ -92,7 +92,7 @@ def proportion(
     with a true share as low as 0.025 to the power 1/n.
     """
     result, compared = results[problem], []
-    at_least, at_most = base.or_infinite(metric_low, metric_high)
+    at_least, at_most = base.ends_or_infinite(metric_low, metric_high)
     for t, floor, ceiling in base.each_range(rounds, low, high):
         values, at = result.values(policy, metric, t), base.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))

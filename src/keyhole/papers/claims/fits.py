@@ -70,7 +70,7 @@ def linear_fit(
         bent = line.r_squared.high < r_squared and min(line.off_line) < base.LEVEL
         claimed = f"at least {r_squared:g}"
     titles, furthest = [results[key].title for key in x], int(np.argmin(line.off_line))
-    share = base.number_of("R squared", line.r_squared, *base.or_infinite(r_squared, None))
+    share = base.number_of("R squared", line.r_squared, *base.ends_or_infinite(r_squared, None))
     share = replace(share, high=min(1.0, share.high))
     off = [
         base.number_of(f"{title} off the line by", gap)
@@ -231,7 +231,7 @@ def power(
         where = f"from {points[0]:,g} to {points[1]:,g}"
         detail = f"{where} the mean may not rise: {rise}"
         return Finding("undecided", detail, (base.number_of(f"gain {where}", rise),))
-    low, high = base.or_infinite(at_least, at_most)
+    low, high = base.ends_or_infinite(at_least, at_most)
     # The claimed exponents are tested directly; the interval by bisection is for the report, and
     # can be cut off at the ends of the search.
     tests = [
@@ -245,7 +245,7 @@ def power(
     ends = (("at least", at_least), ("at most", at_most))
     claimed = [f"{text} {end:g}" for text, end in ends if end is not None]
     return Finding(
-        base.is_inside(tests),
+        base.judge_ranges(tests),
         f"means {', '.join(map(str, means))} at {', '.join(places)}; "
         f"exponent of what is gained {_text(exponent)} [{_text(lowest)}, {_text(highest)}]"
         f" (claimed: {' and '.join(claimed)})",

@@ -337,7 +337,7 @@ def growing_lead(
             factors.append(base.factor_of(name, steps[-1], at_least=1.0))
     times = ", ".join(map(str, factors))
     return Finding(
-        base.is_inside([(step, 0.0, math.inf) for step in steps]),
+        base.judge_ranges([(step, 0.0, math.inf) for step in steps]),
         f"{base.format_round(round)}: {'; '.join(texts)}; from one to the next times {times}",
         (*numbers, *factors),
     )

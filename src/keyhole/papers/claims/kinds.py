@@ -18,7 +18,7 @@ from keyhole.papers.claims.estimates import QUANTITIES
 from keyhole.papers.claims.fits import power
 from keyhole.papers.claims.judgements import trend
 from keyhole.papers.entry_files import FILES
-from keyhole.papers.entry_references import PlansOf, check_names
+from keyhole.papers.entry_references import PlansOf, refuse_unknown
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
@@ -122,7 +122,7 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
     """Refuse a claim that names something unknown, or lacks a negative control that it needs."""
     if not claim.problem_keys:
         raise ValueError(f"{where}: a problem must be named, in a field of the type ProblemName")
-    check_names(where, claim, claim.problem_keys, problems, plans_of)
+    refuse_unknown(where, claim, claim.problem_keys, problems, plans_of)
     for i, other in enumerate(claim.same_as):
         check_choice(f"{where}.same_as[{i}]", other.partition("/")[0], FILES)
     for problem in claim.problem_keys:

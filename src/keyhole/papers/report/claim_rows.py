@@ -62,11 +62,11 @@ def draw_deciding_number(verdict: Verdict, number: Number) -> IntervalStrip:
         at_least=number.at_least,
         at_most=number.at_most,
         status=verdict.status,
-        alt=format_number(number),
+        alt=format_verdict_number(number),
     )
 
 
-def format_number(number: Number) -> str:
+def format_verdict_number(number: Number) -> str:
     """Return a number with its name, its interval, its claimed range and its p-value."""
     more = []
     if _is_ranged(number):
@@ -155,14 +155,14 @@ class JudgedClaim:
         """The deciding number, and of how many it is the one nearest to its limit."""
         if self.deciding is None:
             return ""
-        text = format_number(self.deciding)
+        text = format_verdict_number(self.deciding)
         count = len(self.verdict.numbers)
         return f"{text}. Drawn: nearest to its limit of {count} numbers" if count > 1 else text
 
     @property
     def numbers(self) -> list[str]:
         """All numbers of the verdict as texts."""
-        return [format_number(number) for number in self.verdict.numbers]
+        return [format_verdict_number(number) for number in self.verdict.numbers]
 
     @property
     def needed(self) -> RunsToDecide | None:

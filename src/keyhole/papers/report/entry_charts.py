@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.pages import figure_files
-from keyhole.pages.chart_figure import write_chart
 from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
+from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.papers.claims import BOUNDS, Claim
 from keyhole.papers.claims.base import ratio_of
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
@@ -52,7 +52,7 @@ def problem_chart(part: JudgedEntry, problem: str, metric: str, id: str = "chart
         anchor=f"{id}-{problem}-{metric}",
         title=part.entry.problems[problem].title if several else "",
         caption=caption(curves, metric, None),
-        named=_named(part, problem, metric) if len(curves.labels) > 1 else (),
+        named=_named_policies(part, problem, metric) if len(curves.labels) > 1 else (),
         more=lines,
     )
     files = [f"{problem}-{metric}.{kind}" for kind in FIGURE_KINDS]
@@ -176,7 +176,7 @@ def _curve(label: str, line: Iterable[tuple[float, Estimate | None]]) -> Curve:
     return Curve(label=label, x=xs, y=ys, low=lows, high=highs)
 
 
-def _named(part: JudgedEntry, problem: str, metric: str) -> list[str]:
+def _named_policies(part: JudgedEntry, problem: str, metric: str) -> list[str]:
     """Return the policies whose names a chart shows: those of the paper's claims, then the best."""
     curves = part.runs[problem].curves
     best = sorted(curves.labels, key=lambda label: float(curves.mean(label, metric)[-1]))

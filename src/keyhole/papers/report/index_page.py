@@ -109,7 +109,7 @@ def write_index(
     index = write_page(folder / "index.html", _Index(scale, entries, parts).page())
     # Rewritten with the page, which links to it.
     claims = folder / "claims.json"
-    write_claims(claims, parts)
+    write_claims_json(claims, parts)
     return index, claims
 
 
@@ -289,7 +289,7 @@ def gallery(parts: Sequence[JudgedEntry], known: Mapping[str, Verdict]) -> Templ
     return TemplateBlock("figure_gallery", tiles=tiles)
 
 
-def write_claims(path: Path, parts: Sequence[JudgedEntry]) -> None:
+def write_claims_json(path: Path, parts: Sequence[JudgedEntry]) -> None:
     """Write the claims of entries, all run at one scale, with their verdicts."""
     # A file has one scale: verdicts at different scales are not to be compared.
     scales = {part.scale for part in parts}

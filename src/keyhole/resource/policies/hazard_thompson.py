@@ -16,8 +16,8 @@ from keyhole.resource.hazard_rate_policy import (
     find_best_limit,
     first_untried,
     grid_coarseness,
+    prior_strength,
     reward_variance,
-    strength_at,
     variance_divisor,
     write_pooled_means,
 )
@@ -119,7 +119,7 @@ class HazardThompson(HazardRatePolicy):
 
     def select(p, s: State, t: int, rng: Stream) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest of the sampled values."""
-        strength = strength_at(p.strength, p.limit_count)
+        strength = prior_strength(p.strength, p.limit_count)
         untried = first_untried(s, t)
         if untried >= 0:
             return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]

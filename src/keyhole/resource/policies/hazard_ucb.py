@@ -16,9 +16,9 @@ from keyhole.resource.hazard_rate_policy import (
     first_untried,
     grid_coarseness,
     hazard_mean,
+    prior_strength,
     reward_mean,
     reward_variance,
-    strength_at,
     write_pooled_means,
 )
 
@@ -100,7 +100,7 @@ class HazardUCB(HazardRatePolicy):
         """Return an arm that was never run, or the pair with the largest upper confidence bound."""
         # With B = S m + A, A the gain of the runs that end up to an interval, S (m - V) is B less
         # the gain: the variance is a combination of the sums of w, w B and w B^2, in one pass.
-        strength = strength_at(p.strength, p.limit_count)
+        strength = prior_strength(p.strength, p.limit_count)
         untried = first_untried(s, t)
         if untried >= 0:
             return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]

@@ -90,7 +90,7 @@ class SuccessiveHalving(Policy):
             if s.dropped[arm] == 0 and (found < 0 or s.runs[arm] < s.runs[found]):
                 found = arm
         if s.left[0] == 1 and s.told[found, 0] > 0.0:
-            return found, p.limits[best_place(s.told, s.worth, found)]
+            return found, p.limits[best_limit_position(s.told, s.worth, found)]
         # The position, from 0, of the limit with the number s M / S rounded up.
         return found, p.limits[((s.stage[0] + 1) * p.limit_count - 1) // count_stages(p.arms)]
 
@@ -129,7 +129,7 @@ class SuccessiveHalving(Policy):
         best = -math.inf
         for arm in range(p.arms):
             if s.dropped[arm] == 0 and s.told[arm, 0] > 0.0:
-                place = best_place(s.told, s.worth, arm)
+                place = best_limit_position(s.told, s.worth, arm)
                 if s.worth[arm, place] / s.told[arm, place] > best:
                     best = s.worth[arm, place] / s.told[arm, place]
                     best_arm[0], best_limit[0] = arm, p.limits[place]
@@ -143,7 +143,7 @@ def count_stages(arms: int) -> int:
     return count
 
 
-def best_place(told: FloatArray, worth: FloatArray, arm: int) -> int:
+def best_limit_position(told: FloatArray, worth: FloatArray, arm: int) -> int:
     """Return the position of the limit with the largest mean gain, among those with runs."""
     best = 0
     for place in range(1, told.shape[1]):
@@ -159,7 +159,7 @@ def drop_worst(told: FloatArray, worth: FloatArray, dropped: IntArray) -> None:
     worst, lowest = -1, math.inf
     for arm in range(len(dropped)):
         if dropped[arm] == 0:
-            place = best_place(told, worth, arm)
+            place = best_limit_position(told, worth, arm)
             value = worth[arm, place] / told[arm, place]
             # At equality the higher arm goes, so that ties favour the lowest.
             if value <= lowest:

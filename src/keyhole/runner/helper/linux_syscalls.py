@@ -35,17 +35,17 @@ def clone(flags: int) -> int:
             f"namespaces on {os.uname().machine} are not supported: its clone number is not known",
         )
     pid: int = _locked.syscall(*map(ctypes.c_long, (number, flags | signal.SIGCHLD, 0, 0, 0, 0)))
-    return _checked("clone", pid)
+    return _check_result("clone", pid)
 
 
 def set_subreaper() -> None:
     """Make this process the new parent of orphans below it (a child subreaper)."""
-    _checked("prctl", _libc.prctl(_SUBREAPER, 1, 0, 0, 0))
+    _check_result("prctl", _libc.prctl(_SUBREAPER, 1, 0, 0, 0))
 
 
 def set_parent_death_signal() -> None:
     """Have this process killed when its parent ends."""
-    _checked("prctl", _libc.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0))
+    _check_result("prctl", _libc.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0))
 
 
 def set_dumpable(dumpable: bool) -> None:
@@ -54,12 +54,12 @@ def set_dumpable(dumpable: bool) -> None:
     A fork inherits the flag; exec sets it again.
     """
     if LINUX:
-        _checked("prctl", _libc.prctl(_DUMPABLE, int(dumpable), 0, 0, 0))
+        _check_result("prctl", _libc.prctl(_DUMPABLE, int(dumpable), 0, 0, 0))
 
 
 def make_mounts_private() -> None:
     """Keep later mounts invisible outside this mount namespace."""
-    _checked("mount", _libc.mount(b"none", b"/", None, _PRIVATE, None))
+    _check_result("mount", _libc.mount(b"none", b"/", None, _PRIVATE, None))
 
 
 def mount_proc() -> bool:
@@ -67,7 +67,7 @@ def mount_proc() -> bool:
     return bool(_libc.mount(b"proc", b"/proc", b"proc", _PLAIN, None) == 0)
 
 
-def _checked(name: str, result: int) -> int:
+def _check_result(name: str, result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")

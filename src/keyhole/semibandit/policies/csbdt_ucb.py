@@ -8,7 +8,7 @@ have the largest lower bounds (the least that is plausible).
 import math
 
 from keyhole.policy import Stream
-from keyhole.semibandit.allocation_kernels import AllocationState, lower_bound
+from keyhole.semibandit.allocation_kernels import AllocationState, mean_loss_lower_bound
 from keyhole.semibandit.bisection_policy import BisectionPolicy
 
 
@@ -59,4 +59,4 @@ class CSBDTUCB(BisectionPolicy):
         for arm in range(p.arms):
             # The count starts at 1, so that the first bound divides by no 0.
             seen = 1.0 + s.losses[arm] + s.clears[arm]
-            s.values[arm] = lower_bound(s.losses[arm], seen, log)
+            s.values[arm] = mean_loss_lower_bound(s.losses[arm], seen, log)

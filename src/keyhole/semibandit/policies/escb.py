@@ -9,7 +9,7 @@ import math
 from keyhole.policy import FloatArray, float_array, parameter
 from keyhole.semibandit.allocation_kernels import AllocationState, write_allocation
 from keyhole.semibandit.policy_base import EqualSharePolicy
-from keyhole.semibandit.subset_search import Subsets, best_subset
+from keyhole.semibandit.subset_search import Subsets, find_best_subset
 
 
 class ESCB(EqualSharePolicy):
@@ -79,7 +79,7 @@ class ESCB(EqualSharePolicy):
         # Arms that were never observed have value -1: sets with the most of them have the lowest
         # sum, so that no separate case is needed.
         width = 0.0 if unseen > 0 else 0.5 * exploration(t, p.c * p.m)
-        best_subset(s, s.values, s.spreads, p.arms, p.m, width)
+        find_best_subset(s, s.values, s.spreads, p.arms, p.m, width)
         for arm in range(p.arms):
             s.funded[arm] = 1 - s.best[arm]
         write_allocation(p, s, allocation)

@@ -7,7 +7,7 @@ losses have the largest lower bounds get it, as far as the resource suffices. A 
 import math
 
 from keyhole.policy import Stream
-from keyhole.semibandit.allocation_kernels import AllocationState, lower_bound
+from keyhole.semibandit.allocation_kernels import AllocationState, mean_loss_lower_bound
 from keyhole.semibandit.policy_base import KnownThresholdPolicy
 
 
@@ -59,4 +59,4 @@ class SDCB(KnownThresholdPolicy):
         for arm in range(p.arms):
             seen = s.losses[arm] + s.clears[arm]
             # An arm that was never observed has no value: it is not funded, and so observed.
-            s.values[arm] = lower_bound(s.losses[arm], seen, log) if seen > 0.0 else 0.0
+            s.values[arm] = mean_loss_lower_bound(s.losses[arm], seen, log) if seen > 0.0 else 0.0

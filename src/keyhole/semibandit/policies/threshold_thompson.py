@@ -17,18 +17,18 @@ from keyhole.policy import (
     parameter,
     uniform,
 )
-from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_down
+from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_descending
 from keyhole.semibandit.policy_base import Policy
 from keyhole.semibandit.setting import ENOUGH, clip_to_budget, sum_up
 from keyhole.semibandit.threshold_posterior import (
     ThresholdPosterior,
+    allocation_in_piece,
     begin_posterior,
     draw_piece,
     learn_clear,
     learn_loss,
     piece_start,
-    place_in_piece,
-    probable_threshold,
+    threshold_quantile,
 )
 
 # An allocation is kept for one round more after each 200: later there is less to learn a round.
@@ -183,7 +183,7 @@ class ThresholdThompson(Policy):
     ) -> None:
         """Report what is enough with probability 1 - delta, and a search of 0 rounds."""
         for arm in range(p.arms):
-            estimates[arm] = probable_threshold(s, arm, p.delta)
+            estimates[arm] = threshold_quantile(s, arm, p.delta)
         # Nothing stays refuted: a loss in spite of an estimate raises the estimate above it.
         searched[0] = refuted[0] = 0
 
@@ -226,7 +226,7 @@ def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
         if high - low < short:
             share = 0.0
         s.drawn[arm] = piece
-        s.amounts[arm] = place_in_piece(low, high, share, p.resource, p.arms, plan)
+        s.amounts[arm] = allocation_in_piece(low, high, share, p.resource, p.arms, plan)
         s.up[arm] = 1.0 + s.losses[arm]
         s.down[arm] = 1.0 + s.clears[arm] + s.further[arm, piece]
 
@@ -239,7 +239,7 @@ def raise_to_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
             s.keys[arm] = s.amounts[arm] - s.ends[arm, s.drawn[arm]]
             s.order[count] = arm
             count += 1
-    sort_down(s.order, s.keys, count)
+    sort_descending(s.order, s.keys, count)
     for k in range(count):
         arm = s.order[k]
         if -s.keys[arm] <= left + SLACK:

@@ -16,8 +16,8 @@ from keyhole.contract.policy import Guarantee, settled_arms
 from keyhole.contract.wrapper_policy import (
     SAME_MEAN,
     StoppingWrapper,
-    count_pull,
-    settle,
+    add_reward,
+    settle_arm,
 )
 from keyhole.policy import IntArray, Kernel, Stream, argmin, argmin_fill, int_array, parameter
 from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, log_loss
@@ -112,7 +112,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
     ) -> None:
         """Have the base learn the reward, and give up arms that are proved not to be the best."""
         base_update(p, s, t, rng, arm, reward)
-        count_pull(s, arm, reward, p.arms)
+        add_reward(s, arm, reward, p.arms)
         level = math.log(max(p.arms - 1, 1) / p.delta)
         # Only pairs with this arm: the evidence on all others is what it was.
         for other in range(p.arms):
@@ -121,7 +121,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
                 give_up_lower(s, other, arm, level, p.arms)
         if s.left[0] == 1:  # the arms are never given up all
             best = argmin(s.open_pulls, p.arms)
-            settle(s, best, 1, p.arms)
+            settle_arm(s, best, 1, p.arms)
             s.left[0] = 0
             s.stopped[0] = t
 
@@ -167,7 +167,7 @@ def give_up_lower(s: BestArmStopping.State, arm: int, other: int, level: float, 
         s.evidence_pulls[arm], s.evidence_totals[arm],
         s.evidence_pulls[other], s.evidence_totals[other], level,
     ):  # fmt: skip
-        settle(s, other, 2, arms)
+        settle_arm(s, other, 2, arms)
         s.left[0] -= 1
 
 

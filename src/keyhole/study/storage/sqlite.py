@@ -191,7 +191,7 @@ class Sqlite(store.Store):
         return store.DamagedError if sqlite_connection.is_damage(error) else StoreError
 
     def _explain(self, error: Exception) -> str:
-        return sqlite_connection.explain_error(error, self.path)
+        return sqlite_connection.explain_sqlite_error(error, self.path)
 
     # Transactions.
 

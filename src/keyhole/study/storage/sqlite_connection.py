@@ -260,11 +260,11 @@ def checkpoint(db: sqlite3.Connection) -> int | None:
     with suppress(sqlite3.Error):
         blocked, pages, written = db.execute("PRAGMA wal_checkpoint").fetchone()
         if not blocked and pages == written:
-            return _size(db)
+            return _size_with_log(db)
     return None
 
 
-def _size(db: sqlite3.Connection) -> int:
+def _size_with_log(db: sqlite3.Connection) -> int:
     """Return the size of a database in bytes, with all of its log."""
     return read_pragma(db, "page_count") * read_pragma(db, "page_size")
 
@@ -273,7 +273,7 @@ def has_disk_space(db: Connection) -> bool:
     """Return whether a connection that closes can write all of the log into the file."""
     with suppress(*_UNREADABLE, FileNotFoundError):
         db.execute("PRAGMA busy_timeout = 0")
-        growth = _size(db) - os.stat(db.path).st_size
+        growth = _size_with_log(db) - os.stat(db.path).st_size
         disk = os.statvfs(db.path.parent)
         return growth <= disk.f_bavail * disk.f_frsize
     return True
@@ -423,7 +423,7 @@ def is_damage(error: Exception) -> bool:
     )
 
 
-def explain_error(error: Exception, path: Path) -> str:
+def explain_sqlite_error(error: Exception, path: Path) -> str:
     """Return what went wrong with a database file and what to do about it."""
     if isinstance(error, OSError) and error.strerror:
         reason = explain_os_error(error)

@@ -14,8 +14,8 @@ from keyhole.threshold.policy_base import (
     Policy,
     ReachCounts,
     add_observation,
-    estimate,
     find_best_arm,
+    reach_estimate,
 )
 
 
@@ -109,7 +109,7 @@ class KMUCB(Policy):
             best[level - 1] = s.kept[level - 1] if closed else find_best_arm(s, level)
             for arm in range(p.arms):
                 support[arm, level - 1] = s.tried[arm, level - 1]
-                survival[arm, level - 1] = estimate(s, level, arm)
+                survival[arm, level - 1] = reach_estimate(s, level, arm)
 
     def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if some level has several best arms."""
@@ -128,9 +128,9 @@ def settle_level(p: KMUCB, s: KMUCB.State) -> None:
     best = find_best_arm(s, level)
     # After k epochs each arm has (m - j + 1) k pulls at thresholds of at least j.
     width = math.sqrt(16.0 * math.log(p.horizon * k) / ((p.levels - level + 1) * k))
-    least = estimate(s, level, best) - width
+    least = reach_estimate(s, level, best) - width
     for arm in range(p.arms):
-        if arm != best and estimate(s, level, arm) > least:
+        if arm != best and reach_estimate(s, level, arm) > least:
             return
     s.kept[level - 1] = best
     s.level[0] = level

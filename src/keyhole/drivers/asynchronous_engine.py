@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from keyhole.contract.compiled_class import (
     CompiledClass,
     bind_kernel,
-    code_digest,
-    compile_guard,
+    compiled_guard,
+    driver_digest,
     tuple_reader,
 )
 from keyhole.contract.kernel_signatures import KernelRecords
@@ -145,7 +145,7 @@ def compiled_asynchronous_loop(
     ``numbers``, and the setting's context, decision and feedback.
     """
     kernels = (setting.allowed, duration, *imputation_kernels(policy))
-    digest = code_digest("asynchronous", policy, environment, *kernels)
+    digest = driver_digest("asynchronous", policy, environment, *kernels)
     owner = f"{policy.owner.__name__} with workers in {environment.owner.__name__}"
     return compile_cached(
         owner, digest, lambda: _build(setting, policy, environment, duration), SIGNATURE
@@ -271,7 +271,7 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
     records = policy.records
     observe = records.context.producer(environment.kernels()["observe"], "e, es, t, rng")
     select = records.decision.producer(policy.kernels()["select"], "p, s, t, rng, context")
-    allowed, impute = compile_guard(policy, setting), compile_imputation(policy)
+    allowed, impute = compiled_guard(policy, setting), compile_imputation(policy)
     read_s, read_es = policy.state.reader("S"), environment.state.reader("ES")
     read_context, write_context = records.context.reader(), records.context.writer()
     read_decision, write_decision = records.decision.reader(), records.decision.writer()
