@@ -171,8 +171,7 @@ def make_return_check(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -
             check(_describe_value(value))
         return value
 
-    handed_on: Kernel = set_python_equivalent(returned, hand_on)
-    return handed_on
+    return set_python_equivalent(returned, hand_on)
 
 
 def _is_allowed(description: _Description, allowed: Sequence[Collection[str]]) -> bool:

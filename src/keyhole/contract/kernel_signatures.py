@@ -286,8 +286,7 @@ class KernelRecords:
 
     def of(self, group: str) -> RecordLayout:
         """Return the record layout of one group."""
-        found: RecordLayout = getattr(self, group)
-        return found
+        return getattr(self, group)
 
     @property
     def layouts(self) -> tuple[Layout, ...]:

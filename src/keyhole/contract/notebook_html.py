@@ -23,7 +23,8 @@ def policy_html(policy: Any) -> str:
         for name, fact in policy.setting.known_quantities(policy.needs).items()
         if fact.argument is not None
     ]
-    line = f"{policy!r}, setting {policy.setting.name}: {_first_paragraph(policy)}"
+    paragraph = (inspect.getdoc(type(policy)) or "").partition("\n\n")[0]
+    line = f"{policy!r}, setting {policy.setting.name}: {' '.join(paragraph.split())}"
     return html_table(line, ["parameter", "value", "meaning"], rows)
 
 
@@ -49,12 +50,6 @@ def _list_arms(problem: Any) -> str:
 def _metric_rows(environment: Any) -> list[list[str]]:
     shown = [metric for metric in environment.metrics if not metric.detail]
     return [["metric" if i == 0 else "", metric.title] for i, metric in enumerate(shown)]
-
-
-def _first_paragraph(thing: Any) -> str:
-    """Return the first paragraph of the docstring of an object's class, on one line."""
-    paragraph = (inspect.getdoc(type(thing)) or "").partition("\n\n")[0]
-    return " ".join(paragraph.split())
 
 
 def html_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -61,8 +61,7 @@ class InferredPending:
 def possible_modes(cls: Any) -> Modes:
     """Return the modes that a class has at best, without an analysis of its kernels."""
     declared = inspect.getattr_static(cls, "pending")
-    modes: Modes = declared.modes if isinstance(declared, InferredPending) else declared
-    return modes
+    return declared.modes if isinstance(declared, InferredPending) else declared
 
 
 def reason_to_wait(cls: Any) -> str:

@@ -65,14 +65,12 @@ class Scale(NamedTuple):
     def to_unit(self, value: V, unit: str = REWARD) -> V:
         """Convert a value from the user's units to those of policies."""
         low = self.low if unit == REWARD else 0.0
-        found: V = (value - low) / self.span ** _POWERS[unit]
-        return found
+        return (value - low) / self.span ** _POWERS[unit]
 
     def from_unit(self, value: V, unit: str = REWARD) -> V:
         """Convert a value from the units of policies to the user's."""
         low = self.low if unit == REWARD else 0.0
-        found: V = low + value * self.span ** _POWERS[unit]
-        return found
+        return low + value * self.span ** _POWERS[unit]
 
     def check_reward(self, name: str, reward: Any) -> float:
         """Return a reward in the units of policies; refuse one that is out of range."""

@@ -80,7 +80,7 @@ def parse_reward_distributions(
     found_means: list[float] = []
     distributions: list[NumberDistribution] = []
     for name, given in zip(entry_names("means", fields), means, strict=True):
-        if _is_distribution(given):
+        if isinstance(given, Distribution | Mapping) or is_scipy(given):
             found = parse_distribution(name, given, NumberDistribution, REWARDS)
             with errors_with_conversion_hint(found.least, found.bound):
                 found.check(name, UNIT)
@@ -117,10 +117,6 @@ def _distribution_maker(
         return lambda mean: Beta(mean * weight, (1 - mean) * weight)
     spread = validate.check_number("scale", scale, SCALE)
     return lambda mean: TruncatedNormal(mean, spread)
-
-
-def _is_distribution(value: Any) -> bool:
-    return isinstance(value, Distribution | Mapping) or is_scipy(value)
 
 
 def parse_distribution(

@@ -120,8 +120,7 @@ def _load(path: Path) -> Kernel | None:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ImportError):
         if (data := read_cache_file(path)) is not None:
             loader = import_loader()
-            loaded: Kernel = loader.load(loader.MachineCode.from_bytes(data))
-            return loaded
+            return loader.load(loader.MachineCode.from_bytes(data))
     return None
 
 
@@ -235,8 +234,7 @@ def _compile(
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
     if file is not None and machine.lasting:
         write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
-    loaded: Kernel = import_loader().load(machine)
-    return loaded
+    return import_loader().load(machine)
 
 
 def _load_or_compile(

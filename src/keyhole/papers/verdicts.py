@@ -144,7 +144,7 @@ def deciding_verdict(verdict: Verdict, known: Mapping[str, Verdict]) -> Verdict:
     """
     others = [known[one] for one in verdict.same_as if one in known]
     # Of equally many replications, the least id: the same one for all verdicts on the statement.
-    return min(verdict, *others, key=_decisiveness) if others else verdict
+    return min([verdict, *others], key=lambda candidate: (-candidate.replications, candidate.id))
 
 
 def deciding_verdicts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
@@ -157,7 +157,3 @@ def one_per_statement(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return one verdict for each statement: the one that decides it."""
     deciding = deciding_verdicts(verdicts)
     return [verdict for verdict in verdicts if deciding[verdict.id].id == verdict.id]
-
-
-def _decisiveness(verdict: Verdict) -> tuple[int, str]:
-    return -verdict.replications, verdict.id

@@ -197,8 +197,7 @@ class Learner(CoreLearner):
 
     def recommend(self) -> tuple[int, float]:
         """Return the pair that the policy considers best so far."""
-        pair: tuple[int, float] = self._recommend_in_words()
-        return pair
+        return self._recommend_in_words()
 
     def _known(self) -> list[str]:
         arms, limits = self.facts["arms"], self.facts["limits"]

@@ -111,7 +111,9 @@ class Problem(AnyProblem):
         self.continuous = bool(continuous)
         self.cost: Function = as_function("cost", cost, self.limits)
         self.penalty: Function = as_function("penalty", penalty, self.limits)
-        edges = self._edges()
+        # The limits and all points where a known function is not smooth, from 0.
+        points = np.concatenate([[0.0], self.limits, self.cost.starts, self.penalty.starts])
+        edges = np.unique(points[points <= self.limits[-1]])
         # Arms may share a distribution: quadrature runs once for each distribution, not each arm.
         curves = {
             distribution: gain_curve(distribution, self.cost, edges)
@@ -128,11 +130,6 @@ class Problem(AnyProblem):
             tables = {p: gain_table(p, self.penalty, edges) for p in set(self._curves)}
             self._tables = [tables[p] for p in self._curves]
         self.best_gain, self.best_pair = self._best()
-
-    def _edges(self) -> FloatArray:
-        """Return the limits and all points where a known function is not smooth, from 0."""
-        points = np.concatenate([[0.0], self.limits, self.cost.starts, self.penalty.starts])
-        return np.unique(points[points <= self.limits[-1]])
 
     def _best(self) -> tuple[float, tuple[int, float]]:
         if self.continuous:

@@ -212,8 +212,7 @@ class Curves:
     def to_pandas(self) -> pandas.DataFrame:
         """Return the summary as a pandas data frame, as in `to_arrow` (needs keyhole[pandas])."""
         require_extra("files,pandas", "Curves.to_pandas()")
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        return self.to_arrow().to_pandas()
 
     def plot(
         self,

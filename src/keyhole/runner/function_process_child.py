@@ -134,8 +134,7 @@ def import_function(target: str, cells: Sequence[str] = ()) -> Callable[..., Any
         spec.loader.exec_module(module)
     else:
         module = importlib.import_module(where)
-    function: Callable[..., Any] = getattr(module, name)
-    return function
+    return getattr(module, name)
 
 
 def _bind(function: Callable[..., Any], fields: dict[str, Any]) -> Callable[[], Any]:

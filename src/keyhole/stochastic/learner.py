@@ -12,8 +12,7 @@ class StudyVocabulary(CoreVocabulary):
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> str:
         """Return the arm that looks best."""
-        best: str = self.arms[live[int(report["best"].item())]]
-        return best
+        return self.arms[live[int(report["best"].item())]]
 
 
 class Learner(ArmLearner):
@@ -38,5 +37,4 @@ class Learner(ArmLearner):
 
     def recommend(self) -> int:
         """Return the recommended arm: its number, or its name if arms have names."""
-        best: int = self._arm(self._recommend()["best"].item())
-        return best
+        return self._arm(self._recommend()["best"].item())

@@ -213,8 +213,7 @@ class Definition:
     def vocabulary(self, arms: Sequence[str]) -> StudyVocabulary:
         """Return the study's vocabulary, for arms of these names."""
         kind: Any = self.policy.vocabulary_class
-        made: StudyVocabulary = kind(self.policy.setting, self.facts, arms, self.scale)
-        return made
+        return kind(self.policy.setting, self.facts, arms, self.scale)
 
     def setting_as_json(self) -> dict[str, Any]:
         """Return the setting and the fields of its rows: what the bytes of the log mean."""

@@ -259,8 +259,7 @@ class GroupCommit(CachedState):
     ) -> _Result:
         """Run an operation in a transaction; return its result once its events are durable."""
         self._check_process()
-        result: _Result = self._wait_for_commit(_Request(operation, arguments))
-        return result
+        return self._wait_for_commit(_Request(operation, arguments))
 
     def _wait_for_commit(self, request: _Request) -> Any:
         """Queue (step 2), and lead if nobody else does; return the result or raise the error."""

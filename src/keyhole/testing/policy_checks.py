@@ -386,5 +386,4 @@ def parametrize_with_checks(
             # Strict: a check that is listed as failing and passes is an error, as in `run_checks`.
             marks = () if reason is None else (pytest.mark.xfail(reason=reason, strict=True),)
             cases.append(pytest.param(check, subject, id=f"{what}-{check.__name__}", marks=marks))
-    decorator: Callable[[Any], Any] = pytest.mark.parametrize(("check", "subject"), cases)
-    return decorator
+    return pytest.mark.parametrize(("check", "subject"), cases)

@@ -220,5 +220,4 @@ def parse_sequence(value: Any) -> ThresholdSequence:
     """
     if isinstance(value, ThresholdSequence):
         return value
-    order: ThresholdSequence = _parse_order("order", value, Path())
-    return order
+    return _parse_order("order", value, Path())

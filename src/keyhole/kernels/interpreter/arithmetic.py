@@ -38,8 +38,7 @@ def _c_function(name: str, arguments: int = 1) -> Function:
     """Return a function of the C library that takes and returns doubles."""
     function = getattr(_LIBRARY, name)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * arguments
-    found: Function = function
-    return found
+    return function
 
 
 def _without_errors(name: str, arguments: int = 1) -> Function:
@@ -68,8 +67,7 @@ def power_of_floats(x: float, y: float) -> float:
         return math.sqrt(x)
     if y == -1.0 and x:
         return 1.0 / x
-    found: float = _pow(x, y)
-    return found
+    return _pow(x, y)
 
 
 def power_by_squaring(x: float, n: int) -> float:

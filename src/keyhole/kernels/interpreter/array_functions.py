@@ -81,8 +81,7 @@ def _first(array: Any, is_better: Kernel) -> int:
 
 
 def _mean(array: Any) -> float:
-    mean: float = _sum(array) / math.prod(array.shape)
-    return mean
+    return _sum(array) / math.prod(array.shape)
 
 
 def search_sorted(array: Any, value: Any) -> int:

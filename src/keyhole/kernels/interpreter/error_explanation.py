@@ -43,7 +43,9 @@ def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
     steps = _steps(error.__traceback__)
     if not steps:
         return None
-    meant = _is_raised_on_purpose(steps[-1]) and not isinstance(error, UndefinedOperationError)
+    # The instruction that failed is `raise` only where the kernel's author wrote it.
+    instruction = steps[-1].tb_frame.f_code.co_code[steps[-1].tb_lasti]
+    meant = instruction == _RAISE and not isinstance(error, UndefinedOperationError)
     kind, text = (None, "") if meant else _describe(error)
     if kind is None:
         error.add_note(f"in a kernel of {owner}{_describe_place(steps)}")
@@ -86,11 +88,6 @@ def _steps(trace: TracebackType | None) -> list[TracebackType]:
     while found and found[-1].tb_frame.f_code.co_filename.startswith(_HERE):
         found.pop()
     return found
-
-
-def _is_raised_on_purpose(step: TracebackType) -> bool:
-    # The instruction that failed is `raise` only where the kernel's author wrote it.
-    return step.tb_frame.f_code.co_code[step.tb_lasti] == _RAISE
 
 
 def _is_own(frame: FrameType) -> bool:

@@ -47,8 +47,7 @@ class Result:
         """Return a metric in every replication at a checkpoint, by default the last."""
         checkpoints = self.curves.checkpoints
         c = len(checkpoints) - 1 if round is None else checkpoints.index(round)
-        values: FloatArray = self.curves.values(policy, metric)[c]
-        return values
+        return self.curves.values(policy, metric)[c]
 
     def estimate(self, policy: str, metric: str, round: int | None = None) -> Estimate:
         """Return a metric's mean with its interval at a checkpoint, by default the last."""
@@ -198,7 +197,9 @@ def comparisons(
     highest, cells = curves.metric(metric).better == "higher", list[Comparison]()
     for policy, other, round in pairs:
         gap = curves.paired(policy, other, metric=metric, round=round)
-        same = gap.equal and _is_nonzero(curves, policy, metric, round)
+        # A metric that is 0 in all replications may still rise.
+        values = curves.values(policy, metric)[curves.checkpoints.index(round)]
+        same = gap.equal and bool(values.any())
         cells.append(Comparison(policy, other, round, gap, gap.p_value, highest, same))
     return adjust_together(cells) if adjust else cells
 
@@ -207,12 +208,6 @@ def adjust_together(cells: Sequence[Comparison]) -> list[Comparison]:
     """Return comparisons with their p-values adjusted for the number of all of them (Holm)."""
     p_values = holm([cell.gap.p_value for cell in cells]).tolist()
     return [replace(cell, p_value=p) for cell, p in zip(cells, p_values, strict=True)]
-
-
-def _is_nonzero(curves: Curves, policy: str, metric: str, round: int) -> bool:
-    """Return whether a metric is other than 0 in some replication; one that is 0 may still rise."""
-    values = curves.values(policy, metric)[curves.checkpoints.index(round)]
-    return bool(values.any())
 
 
 _FEWEST: Final = 3  # without one replication, two are needed for a variance

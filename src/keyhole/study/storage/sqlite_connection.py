@@ -365,8 +365,7 @@ def find_damage(execute: Callable[[str], list[Any]]) -> str:
 
 def read_pragma(db: sqlite3.Connection, name: str) -> int:
     """Return the number that a PRAGMA gives, such as one in the header of the file."""
-    number: int = db.execute(f"PRAGMA {name}").fetchone()[0]
-    return number
+    return db.execute(f"PRAGMA {name}").fetchone()[0]
 
 
 def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
