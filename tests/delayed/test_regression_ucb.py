@@ -88,6 +88,7 @@ def test_the_steps_of_its_bound_hold(delay, told):
     pulls, earned, before = np.zeros(2, int), 0.0, 0.0
     batches, errors, runs, last = np.zeros(2), np.full(2, 0.5) - means, np.zeros(2), -1
     for t in range(4000):
+        state = {name: learner.state[name].copy() for name in ("information", "weighted")}
         if learner.state["left"][0] == 0:
             first, earned, total = t, 0.0, 0.0
         arm = learner.ask()

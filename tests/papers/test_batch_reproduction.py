@@ -171,7 +171,7 @@ def test_results_of_another_paper_are_kept(made, few, plain_figures):
         ({"threads": 0}, r"threads must lie in \[1, 1024\]"),
     ],
 )
-def test_bad_arguments_are_refused_before_anything_is_written(tmp_path, given, message):
+def test_bad_arguments_are_refused_before_anything_is_written(few, tmp_path, given, message):
     with pytest.raises(ValueError, match=message):
         reproduce_all(out=tmp_path / "out", **given)
     assert not (tmp_path / "out").exists()
@@ -187,7 +187,7 @@ def test_a_batch_that_cannot_reach_its_cluster_leaves_no_folder(few, tmp_path, m
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_of_something_else_is_refused(made, tmp_path):
+def test_a_folder_of_something_else_is_refused(made, few, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(ValueError, match="holds something else; choose another folder"):
         reproduce_all(out=tmp_path)
@@ -202,7 +202,7 @@ def test_every_entry_belongs_to_its_paper_or_to_none():
     }
 
 
-def test_an_entry_of_the_users_own_is_run_by_the_same_rules(tmp_path):
+def test_an_entry_of_the_users_own_is_run_by_the_same_rules(tmp_path, plain_figures):
     (tmp_path / "rewards.csv").write_text("arm,reward\na,1\na,0\nb,1\n")
     mine = tmp_path / "mine.toml"
     mine.write_text(MINE)

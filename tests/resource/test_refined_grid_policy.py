@@ -18,6 +18,7 @@ pytestmark = pytest.mark.interpreted
 POLICY = ZoomingRCUCB(alpha=0.1, refine=3, lipschitz=4)
 
 
+@cache
 def after(policy, rounds, seed=0, instance="NegCorr"):
     problem = replica(instance, arms=3, continuous=True)
     learner = learner_of(policy, problem, rounds)
