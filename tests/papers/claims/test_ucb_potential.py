@@ -60,7 +60,7 @@ def test_lemma_1_is_of_the_arms_that_are_not_the_best(classical):
 
 def test_in_the_threshold_bandit_wrong_pulls_count():
     problem = Thresholds([[0.95, 0.1], [0.2, 0.05]], feedback="uncensored")
-    curves = simulate(problem, [DKWUCB(), InTurn()], horizon=HORIZON, replications=4, details=True)
+    curves = simulate(problem, [DKWUCB(), InTurn()], horizon=2000, replications=6, details=True)
     found = Result("Made up", problem, curves)
     wrong = ["wrong_pulls[0]", "wrong_pulls[1]"]
     assert judge(claim("DKWUCB()", "Uniform()", metrics=wrong), found)[0] == "holds"
