@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
@@ -101,6 +101,7 @@ def test_a_learner_counts_the_same():
     assert support[0].tolist() == [5, 4, 3, 1]
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), min_size=1, max_size=40),
 )
