@@ -1,7 +1,6 @@
 """The report of a sweep: one page, with all numbers, and figures of what can be told apart."""
 
 import math
-import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -31,14 +30,14 @@ from keyhole.experiment.sweep_summary import (
     sweep_leaders,
 )
 from keyhole.metric import PER_ARM_LOGARITHM
+from keyhole.pages import figure_files
 from keyhole.pages.best_policy_tiles import TileTable
 from keyhole.pages.chart_figure import chart_figure
 from keyhole.pages.page import keep_intervals_together
-from tests.conftest import draw_only_svg
+from tests.conftest import leave_figures_empty
 from tests.html import check_page
 
-pytestmark = pytest.mark.usefixtures("only_svg")
-undrawn = pytest.mark.usefixtures("no_figures")  # a page, not its files
+pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("no_figures")]
 
 TEXT = """
 name = "small"
@@ -94,7 +93,7 @@ def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("grid") / "run"
     run(Spec.from_text(TEXT), folder)
     with pytest.MonkeyPatch.context() as patch:
-        draw_only_svg(patch)
+        leave_figures_empty(patch)
         return write_report(folder), open_run(folder)
 
 
@@ -164,7 +163,6 @@ def test_titles_stand_side_by_side_and_the_label_beside_the_panels():
     assert label.y1 < legend.y0
 
 
-@undrawn
 def test_short_names_stand_for_tables_as_a_spec_has_them(tmp_path):
     summaries = made_up({"policy[0]": [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}]})
     found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
@@ -175,7 +173,6 @@ def test_short_names_stand_for_tables_as_a_spec_has_them(tmp_path):
     ]
 
 
-@undrawn
 def test_what_a_short_name_stands_for_is_said_at_once_if_it_is_short(tmp_path):
     sweep = {"problem.means": [[0.2, 0.7], [0.1] * 40], "policy[1].width": [1, 2]}
     spec = {"sweep": sweep, "name": "made up", "policy": [{"name": "LSA"}, {"name": "a.py:Wide"}]}
@@ -209,7 +206,6 @@ def test_the_file_of_a_policy_is_named_where_it_must_be():
     assert names("a", "b") == {"policy[0]": ["a.py:A(x=1.0)", "b.py:A(x=1.0)"]}
 
 
-@undrawn
 def test_a_caption_says_where_panels_have_axes_of_their_own(tmp_path):
     def captions(*seeds):
         sweep = {"seed": [*seeds]}
@@ -346,7 +342,6 @@ def test_bands_end_at_the_same_place_whatever_the_number_of_arms():
     assert ends[0] == pytest.approx(axes[0].get_ylim()[0])
 
 
-@undrawn
 def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
     for module in (sweep_report, sweep_summary, sweep_charts):
         monkeypatch.setattr(module, "MOST_PANELS", 2)
@@ -370,7 +365,13 @@ def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
     assert key.blocks[0].rows[99] == ["means 100", "problem.means = [0.99]"]
 
 
-def test_files_have_more_panels_than_the_page_which_says_so(tmp_path):
+def test_files_have_more_panels_than_the_page_which_says_so(tmp_path, monkeypatch):
+    panels = set()
+    monkeypatch.setattr(
+        figure_files,
+        "figure_bytes",
+        lambda figure, kind, **words: panels.add(len(figure.axes)) or b"<svg/>",
+    )
     sweep = {"problem.means": [[n / 100] for n in range(30)]}
     page = sweep_page(
         RunFolder(tmp_path, {"sweep": sweep, "name": "a"}, {}, ()), made_up(sweep), ""
@@ -379,8 +380,7 @@ def test_files_have_more_panels_than_the_page_which_says_so(tmp_path):
     assert len(grid.charts) == 12
     assert "24 of 30 panels, evenly spread over all." in grid.caption
     assert grid.caption.endswith("Here are 12 of these 24 panels; the files have all.")
-    titles = re.findall(r">means \d+</text>", (tmp_path / "figure.svg").read_text())
-    assert len(set(titles)) == 24
+    assert max(panels) == 24
 
 
 def test_a_panel_of_zeros_does_not_keep_the_others_from_sharing_an_axis():
@@ -394,7 +394,6 @@ def test_a_panel_of_zeros_does_not_keep_the_others_from_sharing_an_axis():
     assert len({axes.get_ylim() for axes in figure.axes}) == 1
 
 
-@undrawn
 def test_a_table_ends_somewhere_and_says_so(tmp_path):
     summaries = made_up({"seed": list(range(201))}, checkpoints=(100,))
     found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
@@ -425,7 +424,6 @@ def test_the_summary_names_the_best_policy_and_where_intervals_overlap():
     )
 
 
-@undrawn
 def test_the_first_screen_shows_who_is_best_where(tmp_path):
     def means(values):
         return {"A": values["seed"], "B": 2.5, "C": 2.51}
@@ -456,7 +454,6 @@ def test_panels_share_an_axis_and_one_of_zeros_has_its_own(tmp_path):
         assert (chart.y.low, chart.y.high) == (None, None)
 
 
-@undrawn
 def test_one_policy_is_compared_with_itself_at_other_values(tmp_path):
     summaries = made_up({"seed": [1, 2, 3]}, lambda values: {"A": abs(values["seed"] - 2.02)})
     told = "A has the lowest what is lost in the end for seed = 2: -0.0"
@@ -467,7 +464,6 @@ def test_one_policy_is_compared_with_itself_at_other_values(tmp_path):
     assert "best" not in page.answer[0].note
 
 
-@undrawn
 def test_a_logarithmic_axis_leaves_out_a_panel_without_a_positive_mean(tmp_path):
     def means(values):
         return {"A": 0.0 if values["problem.means"] == [0.1] else values["seed"]}
