@@ -80,7 +80,7 @@ PROBLEMS = {
     ),
 }
 SLOW = ("negative correlation", "independent")  # of kinds that the others have, too
-IN_TURN = ("positive correlation", "one pair")
+IN_TURN = ("positive correlation", "one pair")  # every other policy leaves out the first
 
 
 def each_with_problems(policies):
