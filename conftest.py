@@ -49,11 +49,15 @@ KERNELS = tuple(
     )
 )  # fmt: skip
 # Where kernels run as they do for users: interpreted at first, and compiled if that takes long.
-AS_USERS = tuple(
-    f"tests/{name}/"
-    for name in (
-        "delayed", "papers", "resource", "semibandit", "stochastic", "threshold", "thresholding",
-    )
+AS_USERS = (
+    "README.md", "CONTRIBUTING.md", "docs/",
+    *(
+        f"tests/{name}/"
+        for name in (
+            "delayed", "papers", "resource", "semibandit", "stochastic", "threshold",
+            "thresholding",
+        )
+    ),
 )  # fmt: skip
 SLOW = 3600  # seconds a test that is marked slow may take
 GRACE = 60  # seconds for a test to end after its limit

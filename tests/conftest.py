@@ -62,11 +62,15 @@ def only_svg(monkeypatch):
 @pytest.fixture
 def no_figures(monkeypatch):
     """Write empty figures: drawing takes most of a report's time, and other tests look at them."""
+    leave_figures_empty(monkeypatch)
+
+
+def leave_figures_empty(patch):
     from keyhole.pages import figure_files
 
     # Below all that writes figures, however it imported the function.
-    monkeypatch.setattr(figure_files, "figure_bytes", lambda figure, kind, **words: b"<svg/>")
-    monkeypatch.setattr(figure_files.Figure, "get_layout_engine", lambda figure: None)
+    patch.setattr(figure_files, "figure_bytes", lambda figure, kind, **words: b"<svg/>")
+    patch.setattr(figure_files.Figure, "get_layout_engine", lambda figure: None)
 
 
 def draw_only_svg(patch):

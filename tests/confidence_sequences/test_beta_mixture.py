@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import betaln
@@ -29,6 +29,7 @@ def reference(count, total, alpha):
     return low, high
 
 
+@settings(max_examples=40)
 @given(
     count=st.integers(1, 10**6),
     share=st.sampled_from([0.0, 1e-3, 0.1, 0.5, 0.77, 0.999, 1.0]),

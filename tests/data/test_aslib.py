@@ -54,7 +54,11 @@ def shipped(name):
     return load_aslib(FOLDER / f"{name}.parquet")
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize(
+    "name",  # one has thirty thousand runs
+    [pytest.param(name, marks=[pytest.mark.slow] * (runs > 30_000))
+     for name, (runs, *_) in SCENARIOS.items()],
+)  # fmt: skip
 def test_the_table_of_the_description_is_reproduced(name):
     runs, arms, *bests, pair, solved = SCENARIOS[name]
     scenario = shipped(name)

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,17 +24,12 @@ def pets():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_arms_mean_is_the_share_of_its_labels_that_are_1(name):
+def test_an_arms_mean_is_the_share_of_its_labels_that_are_1_and_only_even_splits_are_free(name):
     labels, problem = load_labels(name), crowd(name)
     assert problem.arms == labels.arms
     assert np.allclose(problem.means, labels.means, rtol=0, atol=1e-15)
     names = {metric.name for metric in problem.environment.metrics}
     assert ("gold_agreement" in names) == labels.has_gold
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_only_items_split_evenly_are_on_neither_side(name):
-    labels, problem = load_labels(name), crowd(name)
     assert (problem.free == (2 * labels.ones == labels.counts)).all()
     assert np.isfinite(problem.hardness)
 
@@ -41,8 +37,8 @@ def test_only_items_split_evenly_are_on_neither_side(name):
 @pytest.mark.interpreted
 def test_a_pull_draws_one_of_the_items_labels(pets):
     problem = crowd(pets)
-    curves = simulate(problem, [Uniform()], horizon=6000, replications=20, seed=3)
-    # 2,000 labels an item settle the two that are not split; the third is right either way.
+    curves = simulate(problem, [Uniform()], horizon=600, replications=5, seed=3)
+    # 200 labels an item settle the two that are not split; the third is right either way.
     assert (curves.values("Uniform()", "aggregate_regret") == 0).all()
 
 
@@ -63,14 +59,14 @@ def test_without_replacement_a_label_is_bought_once(pets):
 @pytest.mark.parametrize("name", ["bluebirds", "sentiment_polarity_amt"])
 def test_once_every_label_is_bought_no_item_is_wrong(name):
     problem = crowd(name, replacement=False)
-    curves = simulate(problem, [Uniform()], horizon=problem.rounds, replications=2, threads=1)
+    curves = simulate(problem, [Uniform()], horizon=problem.rounds, replications=1, threads=1)
     assert not curves.values("Uniform()", "aggregate_regret").any()
 
 
 @pytest.mark.interpreted
 def test_gold_agreement_counts_the_items_with_gold(pets):
-    # 67 labels an item: enough for the cat, and an odd number, so that the emu has no ties.
-    curves = simulate(crowd(pets), [Uniform()], horizon=201, replications=400, seed=3)
+    # Seven labels an item, an odd number, so that the emu has no ties.
+    curves = simulate(crowd(pets), [Uniform()], horizon=21, replications=400, seed=3)
     agreement = curves.values("Uniform()", "gold_agreement")[0]
     assert set(agreement) == {0.5, 1.0}  # the cat is right; the emu is a coin toss
     assert abs(agreement.mean() - 0.75) < 0.06
@@ -98,7 +94,12 @@ def test_labels_of_ones_own_make_a_problem(tmp_path):
 
 @pytest.mark.interpreted
 def test_without_noise_one_label_an_item_is_enough():
-    problem = crowd("hitspam_crowdflower")
+    labels = load_labels("hitspam_crowdflower")
+    some = slice(0, 500)
+    problem = crowd(
+        replace(labels, items=labels.items[some], ones=labels.ones[some],
+                counts=labels.counts[some], gold=labels.gold[some])
+    )  # fmt: skip
     curves = simulate(problem, [LSA(), OptKG()], horizon=problem.arms, replications=1, threads=1)
     for label in curves.labels:
         assert (curves.values(label, "aggregate_regret") == 0).all()

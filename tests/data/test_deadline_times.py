@@ -14,6 +14,7 @@ def ferries():
     return Times("ferries", ("red", "blue"), ([3, 12, 5, np.inf], [8, 6]))
 
 
+@settings(max_examples=40)
 @given(minutes, grids)
 def test_a_sample_reaches_a_threshold_exactly_where_its_deadline_is_kept(time, deadlines):
     sample = level_of_time(time, deadlines)

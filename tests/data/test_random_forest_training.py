@@ -11,8 +11,8 @@ from keyhole.resource import RCUCB, Power
 
 
 def test_training_is_real_and_repeatable():
-    few, many = CONFIGURATIONS[0], CONFIGURATIONS[-1]
-    found = [train((few, 2)), train((few, 2)), train((few, 4)), train((many, 2))]
+    few = CONFIGURATIONS[0]
+    found = [train((few, 2)), train((few, 2)), train((few, 4))]
     assert found[0] == found[1] != found[2]
     assert all(0.2 < reward < 0.8 for reward in found)
 

@@ -3,8 +3,9 @@
 from dataclasses import MISSING, fields
 
 from keyhole.delayed import QPMD, Problem, Uniform
-from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.experiment import setting_registry
+from tests.interpreted_draws import seek_pull, uniform
 from tests.reference import delayed as reference
 
 

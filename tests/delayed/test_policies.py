@@ -22,7 +22,7 @@ DISTRIBUTIONS = [Constant(2), Uniform(0, 4), Geometric(2.0), Poisson(2.0)]
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@settings(max_examples=short_or_long(5, 8), deadline=None)
+@settings(max_examples=short_or_long(3, 8), deadline=None)
 @given(
     means=st.lists(st.floats(0, 1, width=16), min_size=1, max_size=4),
     distribution=st.sampled_from(DISTRIBUTIONS),
@@ -32,7 +32,7 @@ def test_the_reference_takes_the_same_decisions(policy, means, distribution, see
     assume(
         distribution.bound <= getattr(policy, "bound", math.inf)
     )  # else it is told what cannot be
-    horizon = 1500 if policy in PHASED else 300
+    horizon = short_or_long(1000, 1500) if policy in PHASED else 300
     problem = problem_for(policy, means, distribution)
     asked, arrivals = play(
         reference_of(policy, len(means), horizon),
@@ -70,8 +70,8 @@ def test_without_delays_a_base_decides_as_it_would_alone():
     means = [0.3, 0.6, 0.5]
     for base in (UCB1(), KLUCB(), ImprovedUCB()):
         late = Problem(means, Constant(0), feedback="named")
-        prompt = simulate(PromptProblem(means), {"it": base}, horizon=400, replications=8)
-        queued = simulate(late, {"it": QPMD(base=base)}, horizon=400, replications=8)
+        prompt = simulate(PromptProblem(means), {"it": base}, horizon=400, replications=2)
+        queued = simulate(late, {"it": QPMD(base=base)}, horizon=400, replications=2)
         assert np.array_equal(prompt.values("it", "regret"), queued.values("it", "regret"))
 
 
@@ -87,7 +87,7 @@ def test_policies_in_phases_ignore_names(policy):
     for feedback in ("anonymous", "named"):
         problem = Problem([0.2, 0.9, 0.5], Uniform(0, 4), feedback=feedback)
         curves = simulate(
-            problem, {"it": policy}, horizon=short_or_long(2000, 4000), replications=2
+            problem, {"it": policy}, horizon=short_or_long(1000, 4000), replications=2
         )
         values.append(curves.values("it", "regret"))
     assert np.array_equal(*values)

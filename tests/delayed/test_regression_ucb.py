@@ -20,15 +20,14 @@ pytestmark = pytest.mark.interpreted
     [
         (0.0, Constant(0)),
         (0.3, Uniform(0, 4)),
-        (7.5, Geometric(7.5)),
         (3.0, Constant(40)),
-        (60.0, Uniform(0, 30)),
+        (20.0, Geometric(7.5)),
     ],
 )
 @pytest.mark.parametrize("correct_delay", [0, 1])
 def test_the_reference_takes_the_same_decisions_for_any_expected_delay(told, delay, correct_delay):
     # A batch lasts for two delays at least, and there must be several.
-    horizon = short_or_long(max(800, int(30 * told)), 2500)
+    horizon = short_or_long(max(500, int(30 * told)), 2500)
     problem = Problem([0.3, 0.7, 0.5, 0.0], delay)
     asked, arrivals = play(
         reference.RegressionUCB(problem.arms, told, correct_delay),
@@ -45,8 +44,8 @@ def test_the_reference_takes_the_same_decisions_for_any_expected_delay(told, del
 
 def test_estimates_are_right_where_delays_are_geometric():
     problem, rng = Problem([0.2, 0.25, 0.3], Geometric(20.0)), np.random.default_rng(4)
-    learner, due = RegressionUCB(20.0, 0).learner(arms=3, feedback="anonymous"), np.zeros(10**5)
-    for t in range(20_000):
+    learner, due = RegressionUCB(20.0, 0).learner(arms=3, feedback="anonymous"), np.zeros(10**4)
+    for t in range(6000):
         if rng.random() < problem.means[learner.ask()]:
             due[t + rng.geometric(1 / 21) - 1] += 1
         learner.tell(due[t])
@@ -88,9 +87,9 @@ def test_the_steps_of_its_bound_hold(delay, told):
     learner, pending = RegressionUCB(told, 0).learner(arms=2, feedback="anonymous"), []
     pulls, earned, before = np.zeros(2, int), 0.0, 0.0
     batches, errors, runs, last = np.zeros(2), np.full(2, 0.5) - means, np.zeros(2), -1
-    for t in range(8000):
-        state = {name: value.copy() for name, value in learner.state.items()}
-        if state["left"][0] == 0:
+    for t in range(4000):
+        state = {name: learner.state[name].copy() for name in ("information", "weighted")}
+        if learner.state["left"][0] == 0:
             first, earned, total = t, 0.0, 0.0
         arm = learner.ask()
         reward, late = draw(arm, pulls[arm])
@@ -128,7 +127,7 @@ def test_the_steps_of_its_bound_hold(delay, told):
 
 def test_it_learns_where_the_expected_delay_is_overstated_tenfold():
     problem = Problem([0.4, 0.7], Uniform(0, 40))
-    curves = simulate(problem, {"it": RegressionUCB(200.0)}, horizon=5000, replications=8)
+    curves = simulate(problem, {"it": RegressionUCB(200.0)}, horizon=5000, replications=3)
     assert curves.mean("it", "regret")[-1] < 0.25 * 0.3 * 5000  # a coin has .5
 
 

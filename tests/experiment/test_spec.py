@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.experiment import Spec
@@ -244,6 +244,7 @@ def tables(draw):
     }
 
 
+@settings(max_examples=40)
 @given(tables())
 def test_a_spec_round_trips_through_toml(table):
     table["horizon"] += 20
@@ -323,6 +324,7 @@ def places(table):
     return found
 
 
+@settings(max_examples=40)
 @given(tables(), st.data())
 def test_whatever_stands_in_a_spec_it_is_valid_or_refused_in_one_line(table, data):
     table["horizon"] += 20

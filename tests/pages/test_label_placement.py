@@ -1,6 +1,6 @@
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.pages.chart_drawing import place_labels
@@ -13,6 +13,7 @@ def place(wanted):
     return place_labels(wanted, size=SIZE, length=LENGTH, farthest=FARTHEST)
 
 
+@settings(max_examples=40)
 @given(PLACES)
 def test_labels_lie_within_and_do_not_overlap(wanted):
     found = place(wanted)
@@ -22,6 +23,7 @@ def test_labels_lie_within_and_do_not_overlap(wanted):
     assert all(after - before >= SIZE - 1e-6 for before, after in pairwise(shown))
 
 
+@settings(max_examples=40)
 @given(PLACES)
 def test_labels_are_near_their_lines_and_in_their_order(wanted):
     found = [(one, at) for one, at in zip(wanted, place(wanted), strict=True) if at is not None]
@@ -29,6 +31,7 @@ def test_labels_are_near_their_lines_and_in_their_order(wanted):
     assert [at for _, at in sorted(found)] == sorted(at for _, at in found)
 
 
+@settings(max_examples=40)
 @given(PLACES.filter(bool))
 def test_the_first_label_always_has_a_place(wanted):
     assert place(wanted)[0] is not None

@@ -48,8 +48,14 @@ def test_nothing_is_cut_off_or_wider_than_the_screen(kind, width, pages, open_pa
         assert measured["cut"] == []
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
-@each_width
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", PHONE),
+        *(pytest.param(*view, marks=pytest.mark.slow)
+          for view in (("light", WIDE), ("dark", PHONE), ("dark", WIDE))),
+    ],
+)  # fmt: skip
 @each_kind
 def test_axe_finds_nothing(kind, width, scheme, pages, open_page):
     page = open_page(pages[kind], width=width, color_scheme=scheme)

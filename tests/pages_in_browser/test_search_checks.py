@@ -4,6 +4,8 @@ import pytest
 
 from tools import search_in_browser, site_in_browser
 
+pytestmark = pytest.mark.slow  # `make docs` runs the checks themselves
+
 SEARCH = """<!doctype html><html lang="en"><title>Search</title><ul class="search"></ul><script>
 const query = new URLSearchParams(location.search).get("q");
 const pages = {"a/b test": ["one", "two#part", "three", "four"], "some words": ["one"]};

@@ -4,6 +4,8 @@ import pytest
 
 from tools import site_in_browser
 
+pytestmark = pytest.mark.slow  # `make docs` runs the checks themselves
+
 PAGE = '<!doctype html><html lang="en"><title>A</title><main><h1>A</h1>{}</main>'
 
 
@@ -16,11 +18,14 @@ def site(tmp_path):
         yield address
 
 
-def test_a_good_page_has_no_faults(browser, site):
+def test_a_good_page_has_no_faults(browser, site, monkeypatch):
+    monkeypatch.setattr(site_in_browser, "SCHEMES", ("light",))
+    monkeypatch.setattr(site_in_browser, "WIDTHS", (390,))
     assert list(site_in_browser.find_page_faults(browser, site, "good.html")) == []
 
 
-def test_requests_to_a_network_and_violations_are_faults(browser, site):
+def test_requests_to_a_network_and_violations_are_faults(browser, site, monkeypatch):
+    monkeypatch.setattr(site_in_browser, "WIDTHS", (1300,))
     faults = list(site_in_browser.find_page_faults(browser, site, "bad.html"))
     per_view = len(site_in_browser.SCHEMES) * len(site_in_browser.WIDTHS)
     for words in ("fetches http://127.0.0.1:1/a.png from a network", "image-alt: "):

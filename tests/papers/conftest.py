@@ -7,6 +7,7 @@ from keyhole.experiment import spec
 from keyhole.experiment.spec_factories import make_problem
 from keyhole.pages import figure_files
 from keyhole.papers import Entry, reproduce
+from tests.conftest import draw_only_svg
 
 TINY = """
 title = "A tiny entry"
@@ -94,6 +95,7 @@ def reproduced(tiny, tmp_path_factory):
     """Return a reproduction of the small entry; its folder is not to be changed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Entry, "load", lambda name: tiny)
+        draw_only_svg(patch)
         return reproduce("tiny", out=tmp_path_factory.mktemp("tiny") / "out", threads=1)
 
 

@@ -16,7 +16,10 @@ from keyhole.papers.reproduction import _rewrite_pages, report_again
 from tests.html import check_page
 from tests.papers.conftest import draw_nothing, make_once
 
-pytestmark = pytest.mark.interpreted
+pytestmark = [
+    pytest.mark.interpreted,
+    pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon"),
+]
 MINE = """
 title = "Mine"
 source = "my notes"
@@ -46,7 +49,7 @@ origin = "ours"
 source = "my notes."
 value = 0.0
 """
-FEW = ("tao2019-lemma-19", "bengs2022-examples")
+FEW = ("tao2019-lemma-19", "pikeburke2018-appendix-f")
 
 
 def make_few(patch):
@@ -108,16 +111,16 @@ def test_each_report_links_to_the_index(made):
 
 def test_every_verdict_is_on_the_index_and_in_the_file(made):
     text, record = made.index.read_text(), json.loads(made.claims.read_text())
-    assert len(made.verdicts) == len(record["claims"]) > 20
+    assert len(made.verdicts) == len(record["claims"]) == 6
     assert len(re.findall(r'<a class="square', text)) == len(made.verdicts)
     assert [claim["verdict"] for claim in record["claims"]] == [v.status for v in made.verdicts]
 
 
 def test_the_index_counts_the_papers_claims_on_their_set_ups_apart(made):
     papers, replicas, ours = made.counts
-    assert papers.startswith("4 claims of the papers: ")  # Lemma 19, and of Figure 3
-    assert replicas.startswith("11 claims of the papers on set-ups of ours: ")
-    assert ours.startswith("9 checks of Keyhole's own: ")
+    assert papers.startswith("3 claims of the papers: ")
+    assert replicas.startswith("2 claims of the papers on set-ups of ours: ")
+    assert ours.startswith("1 check of Keyhole's own: ")
 
 
 def test_each_entry_is_its_own_reproduction(made, few, plain_figures):
@@ -171,7 +174,7 @@ def test_results_of_another_paper_are_kept(made, few, plain_figures):
         ({"threads": 0}, r"threads must lie in \[1, 1024\]"),
     ],
 )
-def test_bad_arguments_are_refused_before_anything_is_written(tmp_path, given, message):
+def test_bad_arguments_are_refused_before_anything_is_written(few, tmp_path, given, message):
     with pytest.raises(ValueError, match=message):
         reproduce_all(out=tmp_path / "out", **given)
     assert not (tmp_path / "out").exists()
@@ -187,7 +190,7 @@ def test_a_batch_that_cannot_reach_its_cluster_leaves_no_folder(few, tmp_path, m
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_of_something_else_is_refused(made, tmp_path):
+def test_a_folder_of_something_else_is_refused(made, few, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(ValueError, match="holds something else; choose another folder"):
         reproduce_all(out=tmp_path)
@@ -202,7 +205,7 @@ def test_every_entry_belongs_to_its_paper_or_to_none():
     }
 
 
-def test_an_entry_of_the_users_own_is_run_by_the_same_rules(tmp_path):
+def test_an_entry_of_the_users_own_is_run_by_the_same_rules(tmp_path, plain_figures):
     (tmp_path / "rewards.csv").write_text("arm,reward\na,1\na,0\nb,1\n")
     mine = tmp_path / "mine.toml"
     mine.write_text(MINE)
@@ -232,7 +235,7 @@ def test_a_missing_entry_is_reported(tmp_path):
         reproduce(str(tmp_path / "mine.toml"), out=tmp_path / "out")
 
 
-def test_a_folder_of_a_newer_version_is_named_so(tmp_path):
+def test_a_folder_of_a_newer_version_is_named_so(few, tmp_path):
     marker = tmp_path / "everything.json"
     marker.write_text('{"format": "keyhole-everything", "version": 2, "scale": "quick"}')
     with pytest.raises(ValueError, match="was written by a newer version of Keyhole"):

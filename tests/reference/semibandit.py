@@ -6,8 +6,7 @@ Only the streams of random numbers, and the variates drawn from them, are Keyhol
 import itertools
 import math
 
-from keyhole.draws.samplers import beta
-from keyhole.draws.streams import uniform
+from tests.interpreted_draws import beta, uniform
 
 ROUNDING = 1e-10
 WHOLE = 1e-9  # a resource that is short of a whole number by less counts as it

@@ -29,13 +29,13 @@ def functions(draw):
     )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(function=functions(), x=st.integers(0, 500).map(lambda k: k / 64))
 def test_the_kernel_computes_what_numpy_does(function, x):
     assert value_at(function.pieces, x) == pytest.approx(float(function(x)), rel=1e-14, abs=1e-14)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(function=functions())
 def test_functions_do_not_fall(function):
     x = np.linspace(0, 8, 1025)

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.interpreted
 POLICY = ZoomingRCUCB(alpha=0.1, refine=3, lipschitz=4)
 
 
+@cache
 def after(policy, rounds, seed=0, instance="NegCorr"):
     problem = replica(instance, arms=3, continuous=True)
     learner = learner_of(policy, problem, rounds)
@@ -72,7 +73,8 @@ def test_intervals_are_cut_exactly_when_their_bias_reaches_the_confidence_length
 
 def test_estimates_stay_within_their_confidence_lengths_as_lemma_8_says():
     # In at least 1 - delta of all runs, at the points of all grids; a tenth of the length is short.
-    policy, rounds, runs = ZoomingRCUCB(delta=0.2, lipschitz=4, gain_range=2), 300, 10
+    policy, rounds = ZoomingRCUCB(delta=0.2, lipschitz=4, gain_range=2), 300
+    runs = short_or_long(5, 10)
     penalty, log = Power(slope=0.1, factor=0.2, power=4), math.log(rounds**2 / policy.delta)
     kept, kept_in_a_tenth = 0, 0
     for run in range(runs):
@@ -131,7 +133,7 @@ def test_it_comes_close_to_the_best_of_all_limits():
 
 @pytest.mark.parametrize(
     ("rounds", "replications"),
-    [(3000, 2), pytest.param(30_000, 16, marks=[pytest.mark.compiled, pytest.mark.slow])],
+    [(1500, 1), pytest.param(30_000, 16, marks=[pytest.mark.compiled, pytest.mark.slow])],
 )
 def test_it_is_as_good_as_a_fine_list_that_it_need_not_be_given(rounds, replications):
     problem = replica("Indep", continuous=True)

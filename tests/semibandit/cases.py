@@ -1,6 +1,6 @@
 """Instances and helpers for the tests of the semi-bandit setting."""
 
-from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.semibandit import (
     CSBDT,
     CSBDTUCB,
@@ -12,6 +12,7 @@ from keyhole.semibandit import (
     Problem,
     ThresholdThompson,
 )
+from tests.interpreted_draws import seek_pull, uniform
 from tests.reference import semibandit as reference
 
 POLICIES = [

@@ -50,12 +50,12 @@ instances = st.integers(1, 5).flatmap(
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@settings(max_examples=short_or_long(4, 10), deadline=None)
+@settings(max_examples=short_or_long(3, 10), deadline=None)
 @given(problem=instances, seed=st.integers(0, 2**32))
 def test_the_reference_takes_the_same_decisions(policy, problem, seed):
     slow, rng = reference_of(policy, problem), stream(seed, 0, POLICY)
     learner = learner_of(policy, problem, seed)
-    for t in range(1, short_or_long(200, 300) + 1):
+    for t in range(1, short_or_long(150, 300) + 1):
         expected, asked = slow.ask(rng, t), learner.ask()
         found, total = asked.tolist(), 0.0
         assert found == expected or found == pytest.approx(expected, abs=1e-9), t

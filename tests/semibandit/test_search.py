@@ -38,7 +38,7 @@ def test_by_default_the_search_is_the_published_one():
 def test_one_quiet_spell_locks_the_printed_search_up():
     learner = CSBDT(gamma=0.01, loss_free_rounds=2).learner(arms=2, resource=1.0)
     problem = Problem([1.0, 1.0], PAIR.thresholds, resource=1.0)
-    assert played(learner, problem, 5000, first=[[0, 0], [0, 0]]) == []
+    assert played(learner, problem, 1000, first=[[0, 0], [0, 0]]) == []
     assert "arm 0: threshold above 0.5, at most 0.5; trying 0.5, 0 of 2 rounds" in repr(learner)
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
@@ -51,6 +51,7 @@ AMOUNTS = (0.0, 0.1, 0.25, 1 / 3, 0.5, 0.7, 0.9, 1.0)
 rounds_seen = st.lists(st.tuples(st.sampled_from(AMOUNTS), st.booleans()), max_size=60)
 
 
+@settings(max_examples=40)
 @given(rounds=rounds_seen, threshold=st.sampled_from(AMOUNTS[1:]))
 def test_the_posterior_is_that_of_bayes_while_no_pieces_are_merged(rounds, threshold):
     state, told = prior(), []
@@ -66,6 +67,7 @@ def test_the_posterior_is_that_of_bayes_while_no_pieces_are_merged(rounds, thres
     assert state.lows[0] == max((amount for amount, loss in told if loss), default=0)
 
 
+@settings(max_examples=40)
 @given(
     rounds=st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=20, max_size=60),
     threshold=st.floats(0.05, 1),

@@ -1,7 +1,6 @@
 """Policies, samplers and references for the tests of the stochastic bandit."""
 
-from keyhole.draws.samplers import beta
-from keyhole.draws.streams import ENVIRONMENT, POLICY, seek_pull, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, POLICY, stream
 from keyhole.stochastic import (
     KLUCB,
     MOSS,
@@ -14,6 +13,7 @@ from keyhole.stochastic import (
     TopTwoThompson,
     Uniform,
 )
+from tests.interpreted_draws import beta, seek_pull, uniform
 from tests.reference import stochastic as reference
 
 FIVE = [0.5, 0.6, 0.4, 0.3, 0.2]

@@ -74,6 +74,7 @@ def test_the_evidence_against_the_truth_has_a_mean_of_at_most_1(values, weights)
     assert 0.05 < mean <= 1.0
 
 
+@settings(max_examples=40)
 @given(
     pulls=st.tuples(st.integers(1, 10**7), st.integers(1, 10**7)),
     shares=st.tuples(st.floats(0, 1), st.floats(0, 1)),

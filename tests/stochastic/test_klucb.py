@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.draws.mean_bounds import log_complement
@@ -31,6 +31,7 @@ def test_arms_that_never_fail_tie_for_the_lowest():
 ARM = st.tuples(st.integers(1, 400), st.floats(0, 1)).map(lambda arm: (arm[0], round(arm[1], 2)))
 
 
+@settings(max_examples=40)
 @given(arms=st.lists(ARM, min_size=1, max_size=6), level=st.floats(0.7, 12), x=st.floats(-6, -0.01))
 def test_the_only_arm_above_a_number_has_the_largest_bound(arms, level, x):
     pulls, mean = np.array(arms, float).T

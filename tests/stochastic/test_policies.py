@@ -29,7 +29,7 @@ def learner_of(policy, arms, rounds, seed=0):
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("rewards", [bernoulli, fractional])
-@settings(max_examples=short_or_long(5, 10), deadline=None)
+@settings(max_examples=short_or_long(3, 10), deadline=None)
 @given(
     means=st.lists(st.floats(0, 1, width=16), min_size=1, max_size=5),
     seed=st.integers(0, 2**32),
@@ -42,7 +42,7 @@ def test_the_reference_takes_the_same_decisions(policy, rewards, means, seed):
 
 
 @pytest.mark.parametrize("policy", [UCB1(), KLUCB(), MOSS(), ImprovedUCB()], ids=repr)
-@pytest.mark.parametrize("rounds", [1000, pytest.param(4000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [500, pytest.param(4000, marks=pytest.mark.slow)])
 def test_a_long_run_agrees_with_the_reference(policy, rounds):
     slow = play(reference_of(policy, 5, rounds, 0), bernoulli(FIVE, 5, 0), rounds)
     learner = learner_of(policy, 5, rounds)

@@ -1,7 +1,6 @@
 """Problems, policies, samplers and references for the tests of the threshold bandit."""
 
-from keyhole.draws.samplers import beta
-from keyhole.draws.streams import ENVIRONMENT, POLICY, seek_pull, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, POLICY, stream
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.threshold import (
     DKWUCB,
@@ -18,6 +17,7 @@ from keyhole.threshold import (
     SurvivalThompson,
     Uniform,
 )
+from tests.interpreted_draws import beta, seek_pull, uniform
 from tests.reference import threshold as reference
 
 FIVE = [

@@ -53,7 +53,7 @@ def _instances(draw):
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@settings(max_examples=short_or_long(4, 12), deadline=None)
+@settings(max_examples=short_or_long(3, 12), deadline=None)
 @given(survival=_instances(), seed=st.integers(0, 2**32))
 def test_the_reference_takes_the_same_decisions(policy, survival, seed):
     problem, rounds = problem_for(policy, survival), 120
@@ -116,7 +116,7 @@ def test_survival_thompson_reports_the_estimate_of_kaplan_and_meier():
 @pytest.mark.parametrize("order", ["iid", "cyclic", "adversarial", "optimistic"])
 def test_kaplan_meier_agrees_with_its_reference_on_every_order(order):
     for feedback in ("censored", "uncensored"):
-        problem, rounds = Problem(FIVE, feedback=feedback, order=order), 400
+        problem, rounds = Problem(FIVE, feedback=feedback, order=order), short_or_long(200, 400)
         thresholds = thresholds_of(problem, rounds, 3, 0)
         sample = sampler(problem.survival, 3, 0)
         slow = play(

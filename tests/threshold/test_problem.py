@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
@@ -13,6 +13,7 @@ pytestmark = pytest.mark.interpreted
 PAIR = [[0.9, 0.5, 0.2], [0.7, 0.6, 0.4]]
 
 
+@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1, width=16), min_size=2, max_size=8).filter(lambda v: sum(v) > 0))
 def test_mass_and_survival_describe_the_same_distribution(weights):
     mass = np.array(weights) / sum(weights)
@@ -165,6 +166,7 @@ def test_distributions_that_differ_by_rounding_tie():
     assert lone.ties.tolist() == [1]
 
 
+@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1, width=16), min_size=2, max_size=8).filter(lambda v: sum(v) > 0))
 def test_survival_from_mass_never_rises(weights):
     mass = np.array(weights) / sum(weights)

@@ -1,7 +1,8 @@
 """Problems, samplers and references for the tests of the thresholding bandit."""
 
-from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream, uniform
+from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, PooledKG, Uniform
+from tests.interpreted_draws import seek_pull, uniform
 from tests.reference import thresholding as reference
 
 SETUP_1 = [0.2, 0.25, 0.3, 0.35, 0.45, 0.55, 0.65, 0.7, 0.75, 0.8]

@@ -24,13 +24,13 @@ def plain_level(gaps, budget, alpha):
         )
 
     low, high = 0.0, 1e6
-    for _ in range(200):
+    for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if total(middle) < share else (low, middle)
     return low
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(gaps=gap_lists, spare=st.floats(1, 1e4), alpha=st.floats(0.05, 8))
 def test_the_exploration_level_solves_equation_10(gaps, spare, alpha):
     per_arm = max(40 / alpha + 1, 40)
@@ -100,7 +100,7 @@ def index(n, s, alpha):
 
 @pytest.mark.parametrize(
     ("means", "rounds", "runs"),
-    [([0.4, 0.9], 800, 60), ([0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95], 1200, 40)],
+    [([0.4, 0.9], 800, 20), ([0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95], 1200, 10)],
     ids=["two arms", "ten arms"],
 )
 def test_lsa_explores_as_lemma_3_says(means, rounds, runs):
@@ -136,6 +136,7 @@ def test_remark_2_follows():
         )
 
 
+@pytest.mark.compiled
 def test_the_regret_of_lsa_stays_below_theorem_1():
     problem = Problem(means=[0.1, 0.3, 0.8], threshold=0.5)
     curves = simulate(
@@ -147,10 +148,11 @@ def test_the_regret_of_lsa_stays_below_theorem_1():
         )
 
 
+@pytest.mark.compiled
 def test_the_oracle_stays_below_twice_its_optimal_value():
     problem = Problem(means=[0.2, 0.35, 0.6, 0.8], threshold=0.5)
     curves = simulate(
-        problem, {"O'": KnownGaps()}, horizon=400, replications=4000, checkpoints=[50, 100, 400]
+        problem, {"O'": KnownGaps()}, horizon=400, replications=1000, checkpoints=[50, 100, 400]
     )
     mean, error = (
         curves.mean("O'", "aggregate_regret"),

@@ -9,15 +9,16 @@ from scipy import stats
 from keyhole import simulate
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.thresholding import LSA, Policy, Problem, Uniform
+from tests.lengths import short_or_long
 
 pytestmark = pytest.mark.interpreted
 
 # How many draws: bounds follow from it.
 FEW_OR_MANY = [
-    pytest.param(4_000, id="few"),
+    pytest.param(1_000, id="few"),
     pytest.param(20_000, marks=pytest.mark.slow, id="many"),
 ]
-FEW = 4_000
+FEW = 2_000
 
 
 def rewards(problem, arm=0, draws=FEW, replication=0):
@@ -78,7 +79,7 @@ def test_the_repr_is_short():
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0.01, 0.99))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=short_or_long(25, 60), deadline=None)
 def test_wrong_labels_are_counted(means, threshold):
     problem = Problem(means, threshold)
     said = np.arange(problem.arms) % 2 == 1
@@ -261,9 +262,10 @@ def test_without_replacement_every_sample_comes_once(arm):
     assert sorted(drawn) == POOLS[arm]
 
 
-@pytest.mark.parametrize("times", [480, pytest.param(1200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [240, pytest.param(1200, marks=pytest.mark.slow)])
 def test_without_replacement_every_order_is_equally_likely(times):
-    orders = [tuple(rewards(once(), 0, 4, replication=r)) for r in range(times)]
+    problem = once()
+    orders = [tuple(rewards(problem, 0, 4, replication=r)) for r in range(times)]
     found = np.unique(orders, axis=0, return_counts=True)[1]
     assert len(found) == 24
     assert stats.chisquare(found).pvalue > 1e-6

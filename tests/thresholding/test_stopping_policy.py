@@ -212,7 +212,7 @@ def edge(kind, base, problem, *, horizon, replications, delta=0.05, tolerance=0.
 def test_an_adversary_at_the_edge_does_not_break_the_guarantee():
     problem = Problem([0.45] * 12, 0.5)
     error, most, settled = edge(
-        PerArmStopping, MostLikelyWrong(), problem, horizon=700, replications=30
+        PerArmStopping, MostLikelyWrong(), problem, horizon=700, replications=15
     )
     assert error <= most
     # It is a share of all arms: of those that this adversary has settled so far, more are wrong.

@@ -8,24 +8,26 @@ from keyhole.resource import plots, three_models
 
 pytestmark = pytest.mark.interpreted
 
+RUNS = 1500
+
 
 def test_numbers_of_the_three_models_are_those_of_many_runs():
     problem = three_models("soft")
-    points = list(plots._sample_runs(problem, 4000, 7))
+    points = list(plots._sample_runs(problem, RUNS, 7))
     means = [(np.mean(earned), np.mean(used)) for used, earned in points]
     numbers = (
         problem_numbers.mean_rewards(problem),
         problem_numbers.mean_consumptions(problem),
     )
     for (reward, used), *exact in zip(means, *numbers, strict=True):
-        assert [reward, used] == pytest.approx(exact, abs=5 * 0.15 / np.sqrt(4000))
+        assert [reward, used] == pytest.approx(exact, abs=5 * 0.15 / np.sqrt(RUNS))
     for (used, earned), rise in zip(points, problem_numbers.reward_rises(problem), strict=True):
         more = np.array(used) > np.mean(used)
         found = np.mean(np.array(earned)[more]) - np.mean(np.array(earned)[~more])
-        assert found == pytest.approx(rise, abs=5 * 2 * 0.1 / np.sqrt(4000))
+        assert found == pytest.approx(rise, abs=5 * 2 * 0.1 / np.sqrt(RUNS))
     shares = [np.mean(np.array(used) > 0.6) for used, _ in points]
     assert shares == pytest.approx(
-        problem_numbers.half_limit_exceedance(problem), abs=5 * 0.5 / np.sqrt(4000)
+        problem_numbers.half_limit_exceedance(problem), abs=5 * 0.5 / np.sqrt(RUNS)
     )
 
 

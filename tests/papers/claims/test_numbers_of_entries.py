@@ -28,7 +28,15 @@ def made_up(entry, key):
     return Result(entry.problems[key].title, plan.problem, curves, plan.policies)
 
 
-@pytest.mark.parametrize("name", FILES)
+# Their problems or computations take most of the time; others have claims of all their kinds.
+DEAR = (
+    "bengs2022-examples", "bengs2022-zooming", "bengs2022-zooming-rivals", "crowd-labels", "tune",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in DEAR)) for name in FILES]
+)
 def test_the_numbers_of_shipped_claims_are_those_of_their_text(name):
     entry = entry_of(name)
     results = {key: made_up(entry, key) for key in entry.problems}

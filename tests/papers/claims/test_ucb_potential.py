@@ -14,6 +14,7 @@ from tests.papers.made_up import WORDS, judge, make_claim
 pytestmark = pytest.mark.interpreted
 
 MEANS = [0.5, 0.9, 0.1]
+HORIZON = 1000
 
 
 def claim(policy, control, **more):
@@ -32,7 +33,7 @@ def claim(policy, control, **more):
 def classical():
     problem = Problem(MEANS)
     policies = [HoeffdingUCB(), Uniform()]
-    curves = simulate(problem, policies, horizon=2000, replications=10, details=True)
+    curves = simulate(problem, policies, horizon=HORIZON, replications=4, details=True)
     return Result("Made up", problem, curves)
 
 
@@ -52,14 +53,14 @@ def test_the_lemmas_hold_of_the_policy_and_not_of_its_negative_control(classical
 
 def test_lemma_1_is_of_the_arms_that_are_not_the_best(classical):
     pulls = np.stack([classical.values("HoeffdingUCB()", f"pulls[{arm}]") for arm in (0, 2)], 1)
-    bound = potential_bound(HoeffdingUCB(), pulls, horizon=2000).mean()
+    bound = potential_bound(HoeffdingUCB(), pulls, horizon=HORIZON).mean()
     detail = judge(claim("HoeffdingUCB()", "Uniform()"), classical)[1]
     assert f"bound {bound:.0f}"[:9] in detail
 
 
 def test_in_the_threshold_bandit_wrong_pulls_count():
     problem = Thresholds([[0.95, 0.1], [0.2, 0.05]], feedback="uncensored")
-    curves = simulate(problem, [DKWUCB(), InTurn()], horizon=2000, replications=10, details=True)
+    curves = simulate(problem, [DKWUCB(), InTurn()], horizon=2000, replications=6, details=True)
     found = Result("Made up", problem, curves)
     wrong = ["wrong_pulls[0]", "wrong_pulls[1]"]
     assert judge(claim("DKWUCB()", "Uniform()", metrics=wrong), found)[0] == "holds"

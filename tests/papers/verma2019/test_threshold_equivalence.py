@@ -16,6 +16,7 @@ pytestmark = pytest.mark.interpreted
 unit = st.floats(0.02, 1)
 
 
+@settings(max_examples=50)
 @given(threshold=unit, arms=st.integers(1, 12), resource=st.floats(0.1, 14), data=st.data())
 def test_lemma_1(threshold, arms, resource, data):
     assume(threshold <= resource)
@@ -28,7 +29,7 @@ def test_lemma_1(threshold, arms, resource, data):
     assert allocation_equivalent(means, [threshold] * arms, [found] * arms, resource)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(data=st.data(), arms=st.integers(1, 6), resource=st.floats(0.3, 4))
 def test_lemma_3(data, arms, resource):
     entries = {"min_size": arms, "max_size": arms}
