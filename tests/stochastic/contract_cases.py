@@ -33,7 +33,7 @@ GROUPS = [
     ContractGroup(
         bernoulli,
         [*POLICIES, BestArmStopping(), BestArmStopping(base=UCB1(), delta=0.5)],
-        horizon=60,
+        horizon=30,
         seed=2,
         slow=[
             KLUCB(c=3.0),
@@ -42,6 +42,6 @@ GROUPS = [
             TopTwoThompson(a=0.5, b=2.0, share=0.25),
         ],
     ),
-    ContractGroup(beta, [KLUCB(), ThompsonSampling()], horizon=60, seed=2, checks=BASIC),
-    ContractGroup(replay, [KLUCB(), ThompsonSampling()], horizon=60, seed=2, checks=BASIC),
+    ContractGroup(beta, [KLUCB(), ThompsonSampling()], horizon=30, seed=2, checks=BASIC),
+    ContractGroup(replay, [KLUCB(), ThompsonSampling()], horizon=30, seed=2, checks=BASIC),
 ]
