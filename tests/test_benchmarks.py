@@ -99,7 +99,8 @@ def test_clusters_are_measured(monkeypatch):
     clusters = pytest.importorskip("benchmarks.clusters")
     monkeypatch.setattr(clusters, "connect", lambda kind, workers: Inline(workers))
     monkeypatch.setattr(clusters, "start_dask_threads", Inline)
-    monkeypatch.setattr(clusters, "POLICIES", 10)
+    monkeypatch.setattr(clusters, "POLICIES", 2)
+    monkeypatch.setattr(clusters, "ROUND", 1e-5)  # simulated rounds that take long: fewer of them
     text = check(clusters.rows(SHORT))
     assert "ray: a task that does nothing" in text
     assert "dask: 100 workers at work" in text
@@ -200,10 +201,11 @@ def same_regret(setting, name, problem, policy, horizon, replications):
     mean, error = curves.mean("it", "regret")[0], curves.std_error("it", "regret")[0]
     plain = getattr(setting, f"python_{name.lower()}")
     vectorised = getattr(setting, f"numpy_{name.lower()}")
+    each = min(400, replications // 3)
     for sample in (
         np.array([plain(instance, horizon, i) for i in range(min(300, replications))]),
         # All its replications share one order of thresholds: several runs, to average over that.
-        np.concatenate([vectorised(instance, horizon, 400, seed) for seed in range(30)]),
+        np.concatenate([vectorised(instance, horizon, each, seed) for seed in range(30)]),
     ):
         groups = sample.reshape(30, -1).mean(axis=1)
         spread = np.hypot(groups.std(ddof=1) / np.sqrt(len(groups)), error)

@@ -238,16 +238,3 @@ class Endless(LSA):
 def test_the_trial_of_a_policy_that_never_decides_ends(monkeypatch):
     monkeypatch.setattr(policy_trial, "_MOST_SECONDS", 0.3)
     attempt_all(Endless())
-
-
-class Complaining(LSA):
-    def select(p, t: int) -> int:
-        if t == 3:
-            raise ValueError("as the user words it")
-        return 0
-
-
-@pytest.mark.compiled
-def test_what_compiled_code_says_itself_stays_in_its_words():
-    with pytest.raises(ValueError, match=r"^as the user words it$"):
-        simulate(PROBLEM, [Complaining()], horizon=10, replications=9)

@@ -274,10 +274,6 @@ def test_curves_have_the_metrics_that_the_environment_declares():
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (
-            "def select(p, s): return s.index.nothing",
-            "Mine in BernoulliRewardEnvironment cannot be compiled: .*nothing",
-        ),
         ("def select(p, s): return len(np.zeros(3))", "a kernel cannot allocate memory"),
         (
             "def select(p, s): return len(s.pulls.ravel())",
@@ -302,7 +298,8 @@ def test_the_reason_has_no_bold_letters(monkeypatch):
     scope = {}
     exec("def select(p, s): return s.index.somewhere", scope)
     mine = type("Mine", (LSA,), {"select": scope["select"]})
-    with pytest.raises(TypeError, match=r"^[^\x1b]*cannot be compiled: [^\x1b]*somewhere[^\x1b]*$"):
+    message = r"^Mine in BernoulliRewardEnvironment cannot be compiled: [^\x1b]*somewhere[^\x1b]*$"
+    with pytest.raises(TypeError, match=message):
         simulate(PROBLEM, [mine()], horizon=10, replications=1)
 
 
