@@ -20,7 +20,13 @@ BASES = [KLUCB(), ThompsonSampling(), OptimisticThompson()]
 WITH_BASES = [QPMD(base=base) for base in BASES]
 
 GROUPS = [
-    ContractGroup(three_arms, [*IN_NO_PHASES, *WITH_BASES], horizon=60, seed=2),
+    ContractGroup(
+        three_arms,
+        [*IN_NO_PHASES, *WITH_BASES],
+        horizon=60,
+        seed=2,
+        slow=[QPMD(base=KLUCB()), QPMD(base=OptimisticThompson())],
+    ),
     ContractGroup(
         two_arms,
         [NaivePhases(bound=4)],

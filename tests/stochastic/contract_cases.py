@@ -36,6 +36,7 @@ GROUPS = [
         horizon=30,
         seed=2,
         slow=[
+            BestArmStopping(base=UCB1(), delta=0.5),
             KLUCB(c=3.0),
             ThompsonSampling(a=0.5, b=2.0),
             OptimisticThompson(a=0.5, b=2.0),
