@@ -2,7 +2,9 @@
 
 To compile a policy for its checks takes 2 to 10 seconds, most of them for its learner and its step
 with pending decisions. `make test` does so for one policy of each setting but the stochastic one,
-which is compiled as thresholding is; `make test-slow` for all.
+which is compiled as thresholding is; `make test-slow` for all. Checks of what drives all policies
+alike (`SHARED`) run for the first policy of each group, and in `make test-slow` for all; that of
+saving runs for those with arrays that are not saved, too.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -13,16 +15,24 @@ from typing import Any
 import pytest
 
 from keyhole.contract.policy import Policy
+from keyhole.contract.state_arrays import declared_state
 from keyhole.testing import CHECKS as ALL
 from keyhole.testing import CheckContext
 from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
-from keyhole.testing.policy_checks import play_sizes, works_for_any_number_of_arms
+from keyhole.testing.policy_checks import (
+    copies_go_on_alone,
+    engine_is_deterministic,
+    play_sizes,
+    saving_changes_nothing,
+    works_for_any_number_of_arms,
+)
 
 COMPILED = (
     works_for_any_number_of_arms,  # plays too many rounds to be interpreted
     interpreted_and_compiled_agree,
 )
-SIZES = (1, 2, 12)
+SHARED = (copies_go_on_alone, engine_is_deterministic, saving_changes_nothing)
+SIZES = (1, 12)
 
 
 def works_for_few_arms(subject):
@@ -37,8 +47,9 @@ INTERPRETED = (*(check for check in ALL if check not in COMPILED), works_for_few
 class ContractGroup:
     """Policies that are checked alike, each on the problem that `make_problem` returns for it.
 
-    Checks that compile are slow but for the policies in `compiled`. All checks are slow for those
-    in `slow`, which differ from others in their parameters alone.
+    Checks that compile are slow but for the policies in `compiled`, those in `SHARED` but for the
+    first one (saving also for those with scratch arrays). All checks are slow for those in `slow`,
+    which differ from others in their parameters alone.
     """
 
     make_problem: Callable[[Policy], Any]
@@ -62,10 +73,21 @@ class ContractGroup:
                 marks = [pytest.mark.filterwarnings(f"ignore:{w}") for w in self.ignored_warnings]
                 if check in COMPILED:
                     marks.append(pytest.mark.compiled)
-                quick = self.compiled if check in COMPILED else self.policies
-                if policy in self.slow or policy not in quick:
+                if policy in self.slow or policy not in self._quick(check):
                     marks.append(pytest.mark.slow)
                 yield pytest.param(self, policy, check, id=name, marks=marks)
+
+    def _quick(self, check: Callable) -> Collection[Policy]:
+        """Return the policies for which a check is not slow."""
+        if check in COMPILED:
+            return self.compiled
+        if check is saving_changes_nothing:
+            return [*self.policies[:1], *filter(_has_scratch, self.policies)]
+        return self.policies[:1] if check in SHARED else self.policies
+
+
+def _has_scratch(policy: Policy) -> bool:
+    return any(not field.kept for field in declared_state(type(policy)).values())
 
 
 @cache

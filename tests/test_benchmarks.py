@@ -45,9 +45,10 @@ def check(rows):
     return "\n".join(row.what for row in found)
 
 
-# Samplers by themselves would be compiled.
+# Samplers by themselves would be compiled, a start takes processes, and C++ its compiler.
+COSTLY_PARTS = (measure.sampling, targets.against_cpp, measure.starting)
 PARTS = [
-    pytest.param(part, marks=[pytest.mark.slow] * (part is measure.sampling))
+    pytest.param(part, marks=[pytest.mark.slow] * (part in COSTLY_PARTS))
     for part in (*targets.PARTS, *measure.PARTS)
 ]
 
@@ -68,7 +69,7 @@ def test_the_promises_are_measured(interpreted, part):
 
 
 # The benchmarks of these take longer, and are alike.
-COSTLY = ("delayed", "resource", "semibandit")
+COSTLY = ("delayed", "resource", "semibandit", "threshold", "thresholding")
 SETTINGS = [
     pytest.param(setting, marks=[pytest.mark.slow] * (setting in COSTLY)) for setting in BUILT_IN
 ]
@@ -85,10 +86,10 @@ def test_each_policy_of_a_setting_is_measured(interpreted, setting):
 
 
 def test_studies_are_measured(interpreted, monkeypatch):
-    monkeypatch.setattr(study, "PROCESSES", 2)
+    monkeypatch.setattr(study, "PROCESSES", 1)
     text = check(study.rows(SHORT))
     assert "SQLite: 32 threads" in text
-    assert "2 processes" in text
+    assert "1 processes" in text
 
 
 def test_running_is_measured():
@@ -99,7 +100,8 @@ def test_clusters_are_measured(monkeypatch):
     clusters = pytest.importorskip("benchmarks.clusters")
     monkeypatch.setattr(clusters, "connect", lambda kind, workers: Inline(workers))
     monkeypatch.setattr(clusters, "start_dask_threads", Inline)
-    monkeypatch.setattr(clusters, "POLICIES", 10)
+    monkeypatch.setattr(clusters, "POLICIES", 2)
+    monkeypatch.setattr(clusters, "ROUND", 1e-5)  # simulated rounds that take long: fewer of them
     text = check(clusters.rows(SHORT))
     assert "ray: a task that does nothing" in text
     assert "dask: 100 workers at work" in text
@@ -176,7 +178,7 @@ def test_yardsticks_do_the_same_work(name, horizon, replications):
 
 
 @pytest.mark.parametrize(("horizon", "replications"), SIZES)
-@pytest.mark.parametrize("name", ["UCB1", "KLUCB"])
+@pytest.mark.parametrize("name", ["UCB1", pytest.param("KLUCB", marks=pytest.mark.slow)])
 def test_yardsticks_of_the_stochastic_setting_do_the_same_work(name, horizon, replications):
     problem = stochastic_setting.Problem(stochastic_setting.MEANS)
     same_regret(
@@ -185,7 +187,13 @@ def test_yardsticks_of_the_stochastic_setting_do_the_same_work(name, horizon, re
 
 
 @pytest.mark.parametrize(("horizon", "replications"), SIZES)
-@pytest.mark.parametrize("name", ["DKWUCB", "OPTIM", "KaplanMeierUCB"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DKWUCB",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("OPTIM", "KaplanMeierUCB")),
+    ],
+)
 def test_yardsticks_of_the_threshold_setting_do_the_same_work(name, horizon, replications):
     policy, feedback, order = threshold_setting.POLICIES[name]
     survival = threshold_setting.SURVIVAL
@@ -200,10 +208,11 @@ def same_regret(setting, name, problem, policy, horizon, replications):
     mean, error = curves.mean("it", "regret")[0], curves.std_error("it", "regret")[0]
     plain = getattr(setting, f"python_{name.lower()}")
     vectorised = getattr(setting, f"numpy_{name.lower()}")
+    each = min(400, replications // 3)
     for sample in (
         np.array([plain(instance, horizon, i) for i in range(min(300, replications))]),
         # All its replications share one order of thresholds: several runs, to average over that.
-        np.concatenate([vectorised(instance, horizon, 400, seed) for seed in range(30)]),
+        np.concatenate([vectorised(instance, horizon, each, seed) for seed in range(30)]),
     ):
         groups = sample.reshape(30, -1).mean(axis=1)
         spread = np.hypot(groups.std(ddof=1) / np.sqrt(len(groups)), error)
@@ -215,7 +224,7 @@ def same_regret(setting, name, problem, policy, horizon, replications):
     ("horizon", "replications"),
     [pytest.param(30, 60, marks=pytest.mark.interpreted, id="short"), SIZES[1]],
 )
-@pytest.mark.parametrize("name", ["MPTS", "CTS"])
+@pytest.mark.parametrize("name", ["MPTS", pytest.param("CTS", marks=pytest.mark.slow)])
 def test_loops_on_semi_bandits_do_the_same_work(name, horizon, replications):
     policy, problem = semibandit_setting.POLICIES[name]
     curves = simulate(problem, {"it": policy}, horizon=horizon, replications=replications)

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,12 @@ def test_a_second_call_simulates_only_what_is_missing(folder, monkeypatch):
     assert jobs == [20, 20, 20]  # all of them are there
 
 
-def test_a_users_policy_is_told_what_it_needs(tmp_path):
+@pytest.fixture
+def few_games(monkeypatch):
+    monkeypatch.setitem(SCALES, "quick", replace(SCALES["quick"], replications=3))
+
+
+def test_a_users_policy_is_told_what_it_needs(tmp_path, few_games):
     content = bench(
         "delayed", problems=["short", "named-mpox"], policies=[MINE], out=tmp_path, threads=1
     )
@@ -149,7 +155,9 @@ def test_a_users_policy_that_fails_is_refused_before_anything_is_simulated(tmp_p
     assert not (tmp_path / "out").exists()
 
 
-def test_progress_has_the_time_left_of_all_runs_with_compilation(tmp_path, monkeypatch, capsys):
+def test_progress_has_the_time_left_of_all_runs_with_compilation(
+    tmp_path, monkeypatch, capsys, few_games
+):
     monkeypatch.setattr(keyhole.play.progress, "_SECONDS_BETWEEN_TOTALS", 0.0)
     chosen = {"problems": ["tao-1", "beta-*"], "policies": ["LSA"], "threads": 1}
     bench("thresholding", out=tmp_path, progress=True, **chosen)

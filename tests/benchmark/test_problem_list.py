@@ -1,8 +1,13 @@
+from functools import cache
+
 import pytest
 
-from keyhole.benchmark.problem_list import all_problems, make_games, select_entrants
+from keyhole.benchmark import problem_list
+from keyhole.benchmark.problem_list import make_games, select_entrants
 from keyhole.benchmark.rules import SCALES, SITUATIONS
 from keyhole.experiment.setting_registry import BUILT_IN
+
+all_problems = cache(problem_list.all_problems)
 
 
 @pytest.mark.parametrize("setting", BUILT_IN)

@@ -218,9 +218,11 @@ def gives_sometimes(p, s):
 @pytest.mark.parametrize(
     ("select", "got", "words"),
     [
-        (gives_half, "a number with a fraction", "return 1.5"),
         (gives_nothing, "nothing", "def"),
-        (gives_two, r"\(a whole number; a whole number\)", "return"),
+        pytest.param(gives_half, "a number with a fraction", "return 1.5", marks=pytest.mark.slow),
+        pytest.param(
+            gives_two, r"\(a whole number; a whole number\)", "return", marks=pytest.mark.slow
+        ),
         (gives_sometimes, "a whole number or nothing", "return 1"),
     ],
 )

@@ -1,6 +1,6 @@
 """The groups in which the policies of the delayed-feedback setting are checked."""
 
-from keyhole.delayed import ODAAF, QPMD
+from keyhole.delayed import ODAAF, QPMD, NaivePhases
 from keyhole.stochastic import KLUCB, OptimisticThompson, ThompsonSampling
 from tests.conformance import ContractGroup
 from tests.delayed.cases import PHASED, POLICIES, problem_for
@@ -14,18 +14,32 @@ def two_arms(policy):
     return problem_for(policy, [0.2, 0.9])
 
 
+WARNING = ".* gives up no arm within the horizon"
 IN_NO_PHASES = [policy for policy in POLICIES if policy not in PHASED]
 BASES = [KLUCB(), ThompsonSampling(), OptimisticThompson()]
 WITH_BASES = [QPMD(base=base) for base in BASES]
 
 GROUPS = [
-    ContractGroup(three_arms, [*IN_NO_PHASES, *WITH_BASES], horizon=120, seed=2),
+    ContractGroup(
+        three_arms,
+        [*IN_NO_PHASES, *WITH_BASES],
+        horizon=60,
+        seed=2,
+        slow=[QPMD(base=KLUCB()), QPMD(base=OptimisticThompson())],
+    ),
     ContractGroup(
         two_arms,
-        PHASED,
-        horizon=600,  # two phases
+        [NaivePhases(bound=4)],
+        horizon=200,  # one phase, and more
+        seed=2,
+        ignored_warnings=[WARNING],
+    ),
+    ContractGroup(
+        two_arms,
+        [policy for policy in PHASED if not isinstance(policy, NaivePhases)],
+        horizon=600,  # one phase, and more
         seed=2,
         compiled=[ODAAF(expected_delay=2.0)],
-        ignored_warnings=[".* gives up no arm within the horizon"],
+        ignored_warnings=[WARNING],
     ),
 ]

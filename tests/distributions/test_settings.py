@@ -67,7 +67,7 @@ def test_a_problem_with_distributions_from_outside_keeps_the_contract(problem, p
 
 
 def test_what_is_earned_has_the_means_of_the_distributions():
-    rounds, times = 300, 200
+    rounds, times = 100, 50
     curves = simulate(
         STOCHASTIC, [stochastic.Uniform()], horizon=rounds, replications=times, details=True
     )
@@ -80,8 +80,11 @@ def test_what_is_earned_has_the_means_of_the_distributions():
 def test_samples_have_the_survival_functions_of_the_distributions():
     assert THRESHOLD.levels == 3
     assert THRESHOLD.survival[1] == pytest.approx(stats.binom(5, 0.3).sf([0, 1, 2]))
-    curves = simulate(THRESHOLD, [threshold.Uniform()], horizon=300, replications=200, details=True)
-    share, error = THRESHOLD.survival.mean(), 0.5 / np.sqrt(300 * 200)
+    rounds, times = 300, 50
+    curves = simulate(
+        THRESHOLD, [threshold.Uniform()], horizon=rounds, replications=times, details=True
+    )
+    share, error = THRESHOLD.survival.mean(), 0.5 / np.sqrt(rounds * times)
     assert abs(curves.mean("Uniform", "reached_share")[-1] - share) <= 5 * error
 
 

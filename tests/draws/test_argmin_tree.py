@@ -86,6 +86,7 @@ for candidates in (10, 300):
 """
 
 
+@pytest.mark.slow
 def test_the_argmin_works_on_a_processor_without_wide_vectors():
     generic = {"NUMBA_CPU_NAME": "generic"}
     subprocess.run([sys.executable, "-c", SCRIPT], env=os.environ | generic, check=True)

@@ -93,9 +93,8 @@ DISCRETE = [
     *(
         ("binomial", (n, p), stats.binom(n, p))
         for n, p in (
-            (0, 0.5), (1, 0.4), (10, 0.3), (10, 0.0), (10, 1.0), (30, 0.7), (30, 0.9), (1000, 0.5),
-            (20, 0.5), (100, 0.101), (100, 0.899), (10**6, 0.001), (10**12, 1e-12),
-            (10**12, 0.3),
+            (0, 0.5), (10, 0.3), (10, 1.0), (30, 0.7), (30, 0.9), (1000, 0.5), (100, 0.101),
+            (100, 0.899), (10**12, 1e-12), (10**12, 0.3),
         )
     ),
     *(("poisson", (m,), stats.poisson(m)) for m in (0.0, 0.1, 5.0, 15.9, 16.0, 30.0, 1e4, 1e10)),
@@ -295,7 +294,7 @@ def test_the_grid_can_fail():
 
 
 def test_sign_and_strip_of_a_normal_draw_are_independent():
-    n = 20_000
+    n = 5_000
     rng = stream(0)
     strips, signs = np.empty(n), np.empty(n)
     for i in range(n):
@@ -326,9 +325,8 @@ def beta_step_by_step(rng, a, b):
 
 @pytest.mark.parametrize(
     ("a", "b"),
-    [(1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (1.5, 40.0), (7.0, 3.0), (300.0, 700.0), (1e6, 1.0),
-     (1e300, 1e300)],
-)  # fmt: skip
+    [(1.0, 1.0), (1.5, 40.0), (1e6, 1.0), (1e300, 1e300)],
+)
 def test_the_shortcut_of_beta_draws_the_same_numbers_from_the_same_words(a, b):
     plain = np.empty(N)
     rng = stream(0)
@@ -341,5 +339,5 @@ def test_the_shortcut_of_beta_draws_the_same_numbers_from_the_same_words(a, b):
 
 def test_the_shortcut_of_beta_is_not_always_taken():
     rng = stream(0)
-    missed = sum(samplers._usual_gamma(rng, 2.5) < 0 for _ in range(20_000))
-    assert 0.005 < missed / 20_000 < 0.1
+    missed = sum(samplers._usual_gamma(rng, 2.5) < 0 for _ in range(5_000))
+    assert 0.005 < missed / 5_000 < 0.1

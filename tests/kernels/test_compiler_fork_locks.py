@@ -69,6 +69,7 @@ print(found, os.waitstatus_to_exitcode(status))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_fork_waits_for_threads_whose_first_use_imports_numba_at_the_same_time(tmp_path):
     done = subprocess.run(

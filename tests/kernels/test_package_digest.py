@@ -4,12 +4,13 @@ import ast
 import traceback
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.kernels import compile_cache
 from keyhole.kernels.fingerprint import fingerprint
 from keyhole.kernels.package_digest import compiled_packages_digest, tree_digest
+from tests.lengths import short_or_long
 
 SOURCE = '''"""A module."""
 
@@ -52,6 +53,7 @@ WORDS = st.lists(
 )
 
 
+@settings(max_examples=short_or_long(30, 100))
 @given(words=WORDS)
 def test_comments_and_blank_lines_change_nothing(words):
     lines = [[line] for line in LINES]
@@ -66,7 +68,7 @@ TEXTS = ['"""A module."""', '    """What is kept."""', '    """Return the half."
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("other", ["", '"""Other words."""', "'''Several\n    lines.'''"])
+@pytest.mark.parametrize("other", ["", "'''Several\n    lines.'''"])
 def test_docstrings_change_nothing(text, other):
     indent = text[: len(text) - len(text.lstrip())]
     changed = SOURCE.replace(text, indent + other if other else "")

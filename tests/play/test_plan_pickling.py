@@ -79,8 +79,9 @@ from keyhole.play.policy_simulation_job import plan_digest
 from keyhole.play.plan_pickling import unpickle_plan
 from keyhole.play.thread_executor import simulate_replications
 
-plan = unpickle_plan(open(sys.argv[1], "rb").read())
-print(plan_digest(plan), simulate_replications(plan, "Turns()", range(8), threads=1).sum())
+for name in sys.argv[1:]:
+    plan = unpickle_plan(open(name, "rb").read())
+    print(plan_digest(plan), simulate_replications(plan, "Turns()", range(8), threads=1).sum())
 assert statistics.mean([1, 3]) == 2
 assert not {"helpers", "constants", "fast", "gear", "gear.more"} & set(sys.modules)
 """
@@ -98,24 +99,6 @@ def python(folder, *words):
         [sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False
     )
     return done.stdout, done.stderr
-
-
-@pytest.fixture
-def packed(tmp_path):
-    """Return what a script said that has packed its plan, and the file."""
-    here = tmp_path / "here"
-    write(here)
-    (here / "statistics.py").unlink()
-    said, errors = python(here, "script.py", str(tmp_path / "plan"))
-    assert said, errors
-    return said, tmp_path / "plan"
-
-
-def test_a_script_travels_with_all_that_lies_beside_it(packed, tmp_path):
-    said, file = packed
-    shutil.rmtree(tmp_path / "here")
-    found, errors = python(tmp_path / "there", "-c", AWAY, str(file))
-    assert found == said, errors
 
 
 SPEC = """
@@ -140,17 +123,20 @@ def test_a_file_of_a_spec_may_have_a_name_that_is_taken(tmp_path):
     assert not hasattr(statistics, "Turns")
 
 
-def test_what_lies_beside_a_file_travels_with_it_from_the_folder_one_is_in(tmp_path, monkeypatch):
-    here, there = tmp_path / "here", tmp_path / "there"
+def test_what_lies_beside_a_script_or_a_file_of_a_spec_travels_with_it(tmp_path, monkeypatch):
+    here, files = tmp_path / "here", [str(tmp_path / name) for name in ("script", "spec")]
     write(here)
+    (here / "statistics.py").unlink()
+    said, errors = python(here, "script.py", files[0])
+    assert said, errors
     (here / "mine.py").write_text((here / "script.py").read_text())
-    monkeypatch.chdir(here)
+    monkeypatch.chdir(here)  # the folder one is in
     plan = Spec.from_text(SPEC.replace("statistics.py", "mine.py")).plan
-    (tmp_path / "plan").write_bytes(pickle_plan(plan))
+    (tmp_path / "spec").write_bytes(pickle_plan(plan))
     monkeypatch.chdir(tmp_path)
     shutil.rmtree(here)
-    output, errors = python(there, "-c", AWAY, str(tmp_path / "plan"))
-    assert output.split()[:1] == [plan_digest(plan)], errors
+    output, errors = python(tmp_path / "there", "-c", AWAY, *files)
+    assert output.startswith(f"{said}{plan_digest(plan)} "), errors
 
 
 def test_a_file_that_many_points_name_is_run_once(tmp_path):
@@ -214,21 +200,22 @@ from keyhole.play.plan_pickling import pickle_plan
 from keyhole.play.policy_simulation_job import plan_digest
 from keyhole.play.thread_executor import simulate_replications
 
-def make(kind):
+def packed(kind, name):
     plan = Plan.make(
         Problem([0.2, 0.7], 0.5), [kind()], horizon=20, checkpoints=[20], seed=3, interpreted=True
     )
-    return plan, simulate_replications(plan, "Typed(period=2)", range(4), threads=1).tolist()
+    values = simulate_replications(plan, "Typed(period=2)", range(4), threads=1).tolist()
+    with open(name, "wb") as file:
+        file.write(pickle_plan(plan))
+    print(plan_digest(plan), values)
 
 def inside():
     class Typed(globals()["Typed"]):
         pass
     return Typed
 
-plan, values = make(Typed if sys.argv[2] == "cell" else inside())
-with open(sys.argv[1], "wb") as file:
-    file.write(pickle_plan(plan))
-print(plan_digest(plan), values)
+packed(Typed, sys.argv[1])
+packed(inside(), sys.argv[2])
 """
 ELSEWHERE = """
 import sys
@@ -237,11 +224,12 @@ from keyhole.play.plan_pickling import unpickle_plan
 from keyhole.play.thread_executor import simulate_replications
 
 assert "keyhole.semibandit" not in sys.modules
-plan = unpickle_plan(open(sys.argv[1], "rb").read())
-values = simulate_replications(plan, "Typed(period=2)", range(4), threads=1).tolist()
-print(plan_digest(plan), values)
-(policy,) = plan.policies.values()
-assert type(policy)(period=3.0).period == 3.0
+for name in sys.argv[1:]:
+    plan = unpickle_plan(open(name, "rb").read())
+    values = simulate_replications(plan, "Typed(period=2)", range(4), threads=1).tolist()
+    print(plan_digest(plan), values)
+    (policy,) = plan.policies.values()
+    assert type(policy)(period=3.0).period == 3.0
 
 from keyhole.thresholding import Policy
 try:
@@ -252,11 +240,11 @@ except TypeError:
 """
 
 
-@pytest.mark.parametrize("place", ["cell", "function"])
-def test_a_class_without_a_file_is_sent_by_value_and_its_lines_are_interpreted(tmp_path, place):
-    output, errors = python(tmp_path / "here", "-c", NOTEBOOK, str(tmp_path / "plan"), place)
-    assert output, errors
-    there, errors = python(tmp_path / "there", "-c", ELSEWHERE, str(tmp_path / "plan"))
+def test_a_class_of_a_cell_or_a_function_is_sent_by_value_and_its_lines_interpreted(tmp_path):
+    files = [str(tmp_path / name) for name in ("cell", "function")]
+    output, errors = python(tmp_path / "here", "-c", NOTEBOOK, *files)
+    assert output.count("\n") == 2, errors
+    there, errors = python(tmp_path / "there", "-c", ELSEWHERE, *files)
     assert there == f"{output}checked\n", errors
 
 

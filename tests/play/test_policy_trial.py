@@ -106,6 +106,8 @@ PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 def _nothing_tried_yet(monkeypatch):
     monkeypatch.setattr(policy_trial, "_tried", defaultdict(set))
     monkeypatch.setattr(policy_trial, "_seconds", defaultdict(float))
+    for limit in ("_SECONDS", "_MOST_SECONDS"):  # however busy the machine is
+        monkeypatch.setattr(policy_trial, limit, 60.0)
 
 
 def load(tmp_path, name, line="pass"):
@@ -238,16 +240,3 @@ class Endless(LSA):
 def test_the_trial_of_a_policy_that_never_decides_ends(monkeypatch):
     monkeypatch.setattr(policy_trial, "_MOST_SECONDS", 0.3)
     attempt_all(Endless())
-
-
-class Complaining(LSA):
-    def select(p, t: int) -> int:
-        if t == 3:
-            raise ValueError("as the user words it")
-        return 0
-
-
-@pytest.mark.compiled
-def test_what_compiled_code_says_itself_stays_in_its_words():
-    with pytest.raises(ValueError, match=r"^as the user words it$"):
-        simulate(PROBLEM, [Complaining()], horizon=10, replications=9)

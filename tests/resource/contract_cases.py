@@ -47,8 +47,8 @@ GROUPS = [
             FixedLimit(limit=0.6),
             FixedLimit(limit=0.9, base=ThompsonSampling()),
         ],
-        horizon=60,
+        horizon=40,
         compiled=[ReductionUCB()],
     ),
-    ContractGroup(all_limits, ON_ALL, horizon=60),
+    ContractGroup(all_limits, ON_ALL, horizon=40),
 ]

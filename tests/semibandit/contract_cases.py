@@ -13,7 +13,7 @@ GROUPS = [
     ContractGroup(
         five_arms,
         POLICIES,
-        horizon=80,
+        horizon=40,
         seed=2,
         compiled=[MPTS(m=1)],
         slow=[

@@ -33,15 +33,16 @@ GROUPS = [
     ContractGroup(
         bernoulli,
         [*POLICIES, BestArmStopping(), BestArmStopping(base=UCB1(), delta=0.5)],
-        horizon=60,
+        horizon=30,
         seed=2,
         slow=[
+            BestArmStopping(base=UCB1(), delta=0.5),
             KLUCB(c=3.0),
             ThompsonSampling(a=0.5, b=2.0),
             OptimisticThompson(a=0.5, b=2.0),
             TopTwoThompson(a=0.5, b=2.0, share=0.25),
         ],
     ),
-    ContractGroup(beta, [KLUCB(), ThompsonSampling()], horizon=60, seed=2, checks=BASIC),
-    ContractGroup(replay, [KLUCB(), ThompsonSampling()], horizon=60, seed=2, checks=BASIC),
+    ContractGroup(beta, [KLUCB(), ThompsonSampling()], horizon=30, seed=2, checks=BASIC),
+    ContractGroup(replay, [KLUCB(), ThompsonSampling()], horizon=30, seed=2, checks=BASIC),
 ]

@@ -26,7 +26,7 @@ GROUPS = [
     ContractGroup(
         small,
         POLICIES,
-        horizon=60,
+        horizon=30,
         seed=2,
         compiled=[KaplanMeierThompson()],
         slow=[
@@ -37,5 +37,5 @@ GROUPS = [
         ],
         ignored_warnings=["KMUCB.. never gets beyond level 1"],
     ),
-    ContractGroup(replay, [DKWUCB(), KaplanMeierUCB()], horizon=40, seed=1, slow=[DKWUCB()]),
+    ContractGroup(replay, [DKWUCB(), KaplanMeierUCB()], horizon=30, seed=1, slow=[DKWUCB()]),
 ]

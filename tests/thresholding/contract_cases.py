@@ -33,7 +33,7 @@ GROUPS = [
             PerArmStopping(),
             FamilywiseStopping(),
         ],
-        horizon=60,
+        horizon=30,
         compiled=[LSA()],
     ),
 ]

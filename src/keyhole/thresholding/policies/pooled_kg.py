@@ -95,7 +95,7 @@ class PooledKG(Policy):
     >>> from keyhole.thresholding import LSA, Problem
     >>> def wrong_labels(problem):
     ...     horizon, kinds = 6 * problem.arms, [PooledKG(), LSA()]
-    ...     curves = simulate(problem, kinds, horizon=horizon, replications=20)
+    ...     curves = simulate(problem, kinds, horizon=horizon, replications=5)
     ...     return [float(curves.mean(kind, "aggregate_regret")[-1]) for kind in kinds]
     >>> pooled, lsa = wrong_labels(Problem([0.1] * 199 + [0.6], 0.3))
     >>> pooled < 0.2 * lsa
