@@ -1,6 +1,8 @@
 import sys
+from functools import cache
 
 import pytest
+import typer.main
 
 from keyhole.cli import main
 
@@ -30,9 +32,14 @@ def spec(tmp_path):
     return path
 
 
+# Each start of the command line builds all commands, which takes as long as what most of them do.
+build_once = cache(typer.main.get_command)
+
+
 @pytest.fixture
 def keyhole(monkeypatch, capsys):
     """Return a function that runs the command line here: code, standard output, error."""
+    monkeypatch.setattr(typer.main, "get_command", build_once)
 
     def call(*words):
         monkeypatch.setattr(sys, "argv", ["keyhole", *map(str, words)])
