@@ -277,7 +277,7 @@ def play(address, examples):
 
 
 @pytest.mark.parametrize(
-    ("address", "examples"), [("sqlite", 20), ("postgres", 5)], indirect=["address"]
+    ("address", "examples"), [("sqlite", 8), ("postgres", 2)], indirect=["address"]
 )
 def test_a_study_does_what_a_plain_model_does(address, examples):
     play(address, examples)
