@@ -1,10 +1,11 @@
 import sys
-from functools import cache
+from functools import cache, partial
 
 import pytest
 import typer.main
 
-from keyhole.cli import main
+from keyhole.cli import main, run
+from keyhole.experiment.forecast import forecast
 
 TEXT = """
 name = "small"
@@ -30,6 +31,12 @@ def spec(tmp_path):
     path = tmp_path / "spec.toml"
     path.write_text(TEXT)
     return path
+
+
+@pytest.fixture
+def measured_shortly(monkeypatch):
+    """Forecast by a twentieth of a second of play, not by a second."""
+    monkeypatch.setattr(run, "forecast", partial(forecast, span=0.05))
 
 
 # Each start of the command line builds all commands, which takes as long as what most of them do.

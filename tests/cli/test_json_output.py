@@ -178,6 +178,7 @@ def test_a_sweep_prints_each_point(read, spec, tmp_path):
     assert found["points"][0]["metrics"].keys() == found["points"][1]["metrics"].keys()
 
 
+@pytest.mark.usefixtures("measured_shortly")
 def test_a_forecast(read, spec):
     found = read("run", spec, "--dry-run")
     assert (found["points"], found["runs"], found["on"]) == (1, 2, "threads")
