@@ -151,7 +151,8 @@ def test_the_help_of_a_command_has_an_example_of_its_own(done):
     assert "Such as threshold=3." in done("ask", "--help")
 
 
-@pytest.mark.parametrize(("pending", "shown"), [(10, 10), (11, 10), (40, 10)])
+@pytest.mark.compiled
+@pytest.mark.parametrize(("pending", "shown"), [(10, 10), (11, 10)])
 def test_show_prints_the_ends_of_many_pending_decisions(done, labels, path, pending, shown):
     with Study.open(*labels) as study:
         ids = [study.ask().id for _ in range(pending)]
@@ -423,6 +424,7 @@ def test_a_name_is_given_once(keyhole, labels, tmp_path):
     refused(*found, "name must be new, got 'labels'")
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("words", "said"),
     [

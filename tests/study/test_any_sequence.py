@@ -20,8 +20,6 @@ from tests.reference.thresholding import APT as SlowAPT
 from tests.reference.thresholding import LSA as SlowLSA
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
-pytestmark = pytest.mark.interpreted
-
 POLICIES = {
     LSA(): SlowLSA(0.5, 1.35),
     LSA(alpha=0.5): SlowLSA(0.5, 0.5),

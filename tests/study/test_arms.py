@@ -13,8 +13,6 @@ from keyhole.study.state import DecisionBytes
 from keyhole.thresholding import LSA
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
-pytestmark = pytest.mark.interpreted
-
 MANY = [f"arm {number}" for number in range(120)]
 
 

@@ -97,7 +97,6 @@ def test_a_notebook_shows_no_picture_of_hundreds_of_arms(tmp_path):
         assert "292 others" in {line.get_label() for line in study.plot().lines}
 
 
-@pytest.mark.interpreted
 def test_the_chart_of_means_fits_them_and_tells_arms_apart(tmp_path):
     names = ["Bundle", "New In", "Members", "Summer", "Free", "Welcome", "Gift", "Again"]
     with Study.create(tmp_path / "s.db", "s", UCB1(), names) as study:
