@@ -1,8 +1,11 @@
 import sys
+from functools import cache, partial
 
 import pytest
+import typer.main
 
-from keyhole.cli import main
+from keyhole.cli import main, run
+from keyhole.experiment.forecast import forecast
 
 TEXT = """
 name = "small"
@@ -31,8 +34,19 @@ def spec(tmp_path):
 
 
 @pytest.fixture
+def measured_shortly(monkeypatch):
+    """Forecast by a twentieth of a second of play, not by a second."""
+    monkeypatch.setattr(run, "forecast", partial(forecast, span=0.05))
+
+
+# Each start of the command line builds all commands, which takes as long as what most of them do.
+build_once = cache(typer.main.get_command)
+
+
+@pytest.fixture
 def keyhole(monkeypatch, capsys):
     """Return a function that runs the command line here: code, standard output, error."""
+    monkeypatch.setattr(typer.main, "get_command", build_once)
 
     def call(*words):
         monkeypatch.setattr(sys, "argv", ["keyhole", *map(str, words)])

@@ -121,9 +121,8 @@ def test_a_warning_is_one_line_too(spec, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["values.parquet", "curves.parquet"])
-def test_altered_results_are_refused_by_every_command(keyhole, spec, tmp_path, name):
-    out = tmp_path / "out"
-    assert keyhole("run", spec, "--out", out)[0] == 0
+def test_altered_results_are_refused_by_every_command(keyhole, spec, tmp_path, finished, name):
+    out = shutil.copytree(finished, tmp_path / "out")
     path = out / name
     path.write_bytes(path.read_bytes()[:-1])
     refused(*keyhole("report", out), f"{name} was altered after the run")
@@ -213,11 +212,9 @@ def test_a_folder_of_something_else_is_refused(keyhole, spec, tmp_path):
     assert [path.name for path in out.iterdir()] == ["thesis.tex"]
 
 
-def test_a_run_of_another_spec_is_refused(keyhole, spec, tmp_path):
-    out = tmp_path / "out"
-    assert keyhole("run", spec, "--out", out)[0] == 0
+def test_a_run_of_another_spec_is_refused(keyhole, spec, finished):
     spec.write_text(TEXT.replace("seed = 4", "seed = 5"))
-    refused(*keyhole("run", spec, "--out", out), "another spec")
+    refused(*keyhole("run", spec, "--out", finished), "another spec")
 
 
 @pytest.mark.parametrize(
@@ -251,12 +248,7 @@ def test_a_slip_of_the_fingers_is_refused_on_one_line(
 
 
 def test_in_a_process_of_its_own_there_is_no_traceback_either(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "keyhole", "run", "no.toml", "--out", "x"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    done = python("-m", "keyhole", "run", "no.toml", "--out", "x", cwd=tmp_path)
     refused(done.returncode, done.stdout, done.stderr, "there is no file no.toml")
 
 

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from importlib.metadata import version
 from types import ModuleType
 
@@ -16,10 +15,8 @@ import shellingham
 from typer.main import get_command
 
 from keyhole import load_run
-from keyhole.cli import run
 from keyhole.cli.app import app
 from keyhole.experiment import setting_registry
-from keyhole.experiment.forecast import forecast
 from keyhole.papers import FILES, Entry
 from tests import toys
 from tests.busy import wait_until_busy
@@ -112,15 +109,8 @@ def test_a_grid_ends_with_a_line_for_each_point(keyhole, spec, tmp_path):
     assert keyhole("report", tmp_path / "out")[0] == 0
 
 
-def measure_shortly(monkeypatch, **known):
-    """Measure for a twentieth of a second, not for one."""
-    monkeypatch.setattr(run, "forecast", partial(forecast, span=0.05, **known))
-
-
-def test_a_dry_run_says_what_would_be_played_and_plays_nothing(
-    keyhole, spec, tmp_path, monkeypatch
-):
-    measure_shortly(monkeypatch)
+@pytest.mark.usefixtures("measured_shortly")
+def test_a_dry_run_says_what_would_be_played_and_plays_nothing(keyhole, spec, tmp_path):
     spec.write_text(TEXT + SWEEP)
     code, out, _ = keyhole("run", spec, "--dry-run", "--threads", 1)
     assert code == 0
@@ -141,8 +131,8 @@ def test_a_dry_run_says_what_would_be_played_and_plays_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["spec.toml"]
 
 
-def test_a_dry_run_of_a_plain_spec_has_no_points_to_list(keyhole, spec, monkeypatch):
-    measure_shortly(monkeypatch)
+@pytest.mark.usefixtures("measured_shortly")
+def test_a_dry_run_of_a_plain_spec_has_no_points_to_list(keyhole, spec):
     code, out, _ = keyhole("run", spec, "--dry-run")
     assert code == 0
     assert out.startswith("points: 1\nruns, a policy at a point each: 2\nreplications: 80\n")

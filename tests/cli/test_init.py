@@ -245,17 +245,15 @@ def test_input_that_ends_early_interrupts(keyhole, answers, folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals here")
-def test_a_terminal_is_asked(folder):
+def test_a_terminal_is_asked(folder, keyhole, monkeypatch):
     ours, terminal = os.openpty()
     os.write(ours, b"simulate\nresource\n60\n")
-    command = [sys.executable, "-m", "keyhole", "init"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(
-        command, stdin=terminal, stderr=terminal, stdout=subprocess.PIPE, env=environment
-    )
-    os.close(terminal)
+    with open(terminal) as typed, open(os.dup(terminal), "w") as shown:
+        monkeypatch.setattr(sys, "stdin", typed)
+        monkeypatch.setattr(sys, "stderr", shown)
+        code, out, _ = keyhole("init")
     os.close(ours)
-    assert (done.returncode, done.stdout.splitlines()[0]) == (0, b"experiment.toml")
+    assert (code, out.splitlines()[0]) == (0, "experiment.toml")
     assert tomllib.loads((folder / "experiment.toml").read_text())["horizon"] == 60
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import shlex
+import shutil
 
 import pytest
 from typer.main import get_command
@@ -97,17 +98,31 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def prepared():
+    """Return what commands left that prepare others: a folder, and the words of a decision."""
+    return {}
+
+
 @pytest.fixture
-def last_output(keyhole, folder):
+def last_output(keyhole, folder, prepared, tmp_path_factory):
     """Return a function that runs commands in turn, and returns what the last one printed."""
 
-    def call(lines, *more):
-        *before, last = lines
+    def prepare(lines):
         words = {"id": ""}
-        for line in before:
+        for line in lines:
             code, out, err = keyhole(*line.format(**words).split())
             assert code == 0, err
             words = json.loads(out) if line == ASK else words
+        copy = shutil.copytree(folder, tmp_path_factory.mktemp("prepared") / "it")
+        prepared[lines] = (copy, words)
+
+    def call(lines, *more):
+        *before, last = lines
+        if tuple(before) not in prepared:
+            prepare(tuple(before))
+        copy, words = prepared[tuple(before)]
+        shutil.copytree(copy, folder, dirs_exist_ok=True)
         code, out, err = keyhole(*shlex.split(last.format(**words)), *more)
         assert code == 0, err
         return out
@@ -178,6 +193,7 @@ def test_a_sweep_prints_each_point(read, spec, tmp_path):
     assert found["points"][0]["metrics"].keys() == found["points"][1]["metrics"].keys()
 
 
+@pytest.mark.usefixtures("measured_shortly")
 def test_a_forecast(read, spec):
     found = read("run", spec, "--dry-run")
     assert (found["points"], found["runs"], found["on"]) == (1, 2, "threads")

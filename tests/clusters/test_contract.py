@@ -18,7 +18,8 @@ from tests.clusters.conftest import until
 pytestmark = pytest.mark.timeout(900)
 
 
-@pytest.fixture(scope="module", params=["dask", "ray"])
+# To start Ray takes most of the time; what is looked at of it otherwise is in test_ray.py.
+@pytest.fixture(scope="module", params=["dask", pytest.param("ray", marks=pytest.mark.slow)])
 def cluster(request):
     with connect(request.param, workers=2) as cluster:
         yield cluster

@@ -14,6 +14,18 @@ pytest.importorskip("ray")
 # Each of its waits may be as long as all of another test.
 pytestmark = pytest.mark.timeout(900)
 
+
+def test_one_that_is_started_serves_tasks():
+    with connect("ray", workers=1) as cluster:
+        assert (cluster.name, cluster.capacity()) == ("ray", 1)
+        tasks = [cluster.submit(len, cluster.share(b"bytes")), cluster.submit(int, "five")]
+        assert list(cluster.results(tasks[:1])) == [5]
+        with pytest.raises(ValueError, match="invalid literal"):
+            list(cluster.results(tasks[1:]))
+    with pytest.raises(RuntimeError):
+        cluster.capacity()
+
+
 OF_THE_USER = """
 import ray
 from keyhole.clusters import connect

@@ -29,6 +29,13 @@ def tag(monkeypatch):
     clean(word)
 
 
+@pytest.fixture(scope="module")
+def shared():
+    """Return a process that calls jobs by their names."""
+    with FunctionProcess(jobs.call) as process:
+        yield process
+
+
 def test_a_job_has_a_result_and_a_time():
     with FunctionProcess(jobs.double, jobs.prepare) as process:
         for n in (3, 4):
@@ -87,14 +94,13 @@ def test_output_of_a_job_goes_to_standard_error(capfd):
     assert "hello" in capfd.readouterr().err
 
 
-def test_a_failed_job_has_a_message_and_the_next_is_done():
-    with FunctionProcess(jobs.invert) as process:
-        with pytest.raises(RuntimeError, match="the job failed: ZeroDivisionError: division by"):
-            process.run(0, limit=60)
-        assert process.run(4, limit=60)[0] == 0.25
-        with pytest.raises(JobError, match="the job's process ended by itself: exit status 3"):
-            process.run("exit", limit=60)
-        assert process.run(2, limit=60)[0] == 0.5
+def test_a_failed_job_has_a_message_and_the_next_is_done(shared):
+    with pytest.raises(RuntimeError, match="the job failed: ZeroDivisionError: division by"):
+        shared.run(["invert", 0], limit=60)
+    assert shared.run(["invert", 4], limit=60)[0] == 0.25
+    with pytest.raises(JobError, match="the job's process ended by itself: exit status 3"):
+        shared.run(["invert", "exit"], limit=60)
+    assert shared.run(["invert", 2], limit=60)[0] == 0.5
 
 
 def test_a_failed_preparation_has_a_message():
@@ -105,22 +111,16 @@ def test_a_failed_preparation_has_a_message():
         process.run(1, limit=60)
 
 
-def test_a_signal_and_an_exit_are_distinguished():
-    with (
-        FunctionProcess(jobs.kill_itself) as process,
-        pytest.raises(JobError, match="ended by itself: signal SIGKILL"),
-    ):
-        process.run(1, limit=60)
-    with (
-        FunctionProcess(jobs.leave) as process,
-        pytest.raises(JobError, match="the job failed: SystemExit: 5"),
-    ):
-        process.run(5, limit=60)
+def test_a_signal_and_an_exit_are_distinguished(shared):
+    with pytest.raises(JobError, match="ended by itself: signal SIGKILL"):
+        shared.run(["kill_itself", 1], limit=60)
+    with pytest.raises(JobError, match="the job failed: SystemExit: 5"):
+        shared.run(["leave", 5], limit=60)
 
 
-def test_a_failed_job_has_its_seconds_and_a_short_message():
-    with FunctionProcess(jobs.fail_after) as process, pytest.raises(JobError) as caught:
-        process.run(0.2, limit=60)
+def test_a_failed_job_has_its_seconds_and_a_short_message(shared):
+    with pytest.raises(JobError) as caught:
+        shared.run(["fail_after", 0.2], limit=60)
     assert 0.2 <= caught.value.seconds < 60
     assert str(caught.value).startswith("the job failed: ValueError: xxx")
     assert len(str(caught.value)) < 600
@@ -129,22 +129,20 @@ def test_a_failed_job_has_its_seconds_and_a_short_message():
 PLAIN = [None, True, 3, 0.5, float("inf"), "\ud800 \n ü", [1, [2, {"a": None}]], "x" * 10**6]
 
 
-def test_plain_results_are_returned_unchanged():
-    with FunctionProcess(jobs.give_back) as process:
-        for value in PLAIN:
-            result, _ = process.run(value, limit=60)
-            assert result == value
-            assert type(result) is type(value)
+def test_plain_results_are_returned_unchanged(shared):
+    for value in PLAIN:
+        result, _ = shared.run(["give_back", value], limit=60)
+        assert result == value
+        assert type(result) is type(value)
 
 
-@pytest.mark.parametrize(
-    ("job", "kind"), [(jobs.a_set, "set"), (jobs.nested_set, "set"), (jobs.a_trap, "Trap")]
-)
-def test_other_results_are_refused_and_never_unpickled(tmp_path, monkeypatch, job, kind):
+def test_other_results_are_refused_and_never_unpickled(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    message = f"the result must be made of None, .*got a .*{kind}"
-    with FunctionProcess(job) as process, pytest.raises(JobError, match=message):
-        process.run(1, limit=60)
+    with FunctionProcess(jobs.call) as process:
+        for job, kind in (("a_set", "set"), ("nested_set", "set"), ("a_trap", "Trap")):
+            message = f"the result must be made of None, .*got a .*{kind}"
+            with pytest.raises(JobError, match=message):
+                process.run([job, 1], limit=60)
     assert not (tmp_path / "sprung").exists()
 
 
@@ -160,9 +158,9 @@ def test_a_job_whose_own_time_passed_the_limit_has_no_result(monkeypatch):
         assert process.run(4, limit=60)[0] == 8
 
 
-def test_jobs_of_several_threads_are_serialised():
-    with FunctionProcess(jobs.double) as process, ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda n: process.run(n, limit=60)[0], range(40)))
+def test_jobs_of_several_threads_are_serialised(shared):
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda n: shared.run(["double", n], limit=60)[0], range(40)))
     assert found == [2 * n for n in range(40)]
 
 
@@ -189,10 +187,9 @@ def test_the_preparation_has_a_limit():
                 process.run(1, limit=60)
 
 
-def test_processes_of_a_job_have_an_empty_standard_input():
-    with FunctionProcess(jobs.read_all) as process:
-        assert process.run(None, limit=60)[0] == ""
-        assert process.run(None, limit=60)[0] == ""
+def test_processes_of_a_job_have_an_empty_standard_input(shared):
+    for _ in range(2):
+        assert shared.run(["read_all", None], limit=60)[0] == ""
 
 
 def test_the_child_imports_only_the_standard_library():

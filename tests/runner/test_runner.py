@@ -92,7 +92,7 @@ def test_cpu_time_is_the_sum_over_all_processes(runner):
     script = """if True:
         import os, time
         def burn():
-            while time.process_time() < .15: pass
+            while time.process_time() < .1: pass
         if os.fork() == 0:
             burn()
             os._exit(0)
@@ -101,8 +101,8 @@ def test_cpu_time_is_the_sum_over_all_processes(runner):
     """
     run = runner.run(python(script), limit=LONG)
     assert run.outcome == "ok"
-    assert run.cpu > 0.29
-    assert runner.run(python(script), limit=LONG, cpu=0.22).outcome == "out of time"
+    assert run.cpu > 0.19
+    assert runner.run(python(script), limit=LONG, cpu=0.15).outcome == "out of time"
 
 
 @LINUX
@@ -140,7 +140,7 @@ def test_the_standard_input_is_empty(runner):
     assert runner.run(["cat"], limit=LONG).outcome == "ok"
 
 
-@pytest.mark.parametrize("size", [0, 1, 10, 65_536])
+@pytest.mark.parametrize("size", [0, 1, 65_536])
 def test_start_and_end_of_the_output_are_kept(runner, size):
     run = runner.run(python("print('a' * 100_000, end='z')"), limit=LONG, output=size)
     assert run.outcome == "ok"
@@ -233,7 +233,7 @@ def test_many_short_runs_leave_no_descriptors_open(runner):
 
     runner.run(["true"], limit=LONG)
     before = files()
-    for _ in range(30):
+    for _ in range(10):
         assert runner.run(["true"], limit=LONG).outcome == "ok"
     assert files() == before
 
@@ -260,10 +260,10 @@ def test_runners_work_side_by_side():
 
         def work(number):
             with Runner() as runner:
-                return [runner.run(["echo", f"{number}"], limit=LONG).output for _ in range(5)]
+                return [runner.run(["echo", f"{number}"], limit=LONG).output for _ in range(2)]
 
         found = list(threads.map(work, range(4)))
-    assert found == [[b"%d\n" % number] * 5 for number in range(4)]
+    assert found == [[b"%d\n" % number] * 2 for number in range(4)]
 
 
 def test_runs_of_several_threads_are_serialised(runner):
@@ -453,7 +453,7 @@ def test_cpu_time_of_unreaped_children_is_sampled(runner):
         import os, signal, time
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         if os.fork() == 0:
-            while time.process_time() < 0.5: pass
+            while time.process_time() < 0.3: pass
             os._exit(0)
         try:
             os.wait()
@@ -462,7 +462,7 @@ def test_cpu_time_of_unreaped_children_is_sampled(runner):
     """
     run = runner.run(python(script), limit=LONG)
     assert run.outcome == "ok"
-    assert run.cpu > 0.2
+    assert run.cpu > 0.1
 
 
 STOPS_ITSELF = """if True:
@@ -485,21 +485,21 @@ def test_a_command_may_print_in_its_grace(runner):
 
 
 def test_a_limit_of_cpu_time_has_a_grace_too(runner):
-    run = runner.run(python(STOPS_ITSELF.format(work="pass")), limit=LONG, cpu=0.5, grace=LONG)
+    run = runner.run(python(STOPS_ITSELF.format(work="pass")), limit=LONG, cpu=0.2, grace=LONG)
     assert (run.outcome, run.code, run.output) == ("out of time", 3, b"best 1\nbest 7\n")
 
 
 def test_nothing_outlives_the_grace(runner):
     script = """if True:
-        import os, signal
+        import os, signal, time
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.fork()
-        while True: pass
+        while True: time.sleep(600)
     """
     tagged_environment = {**os.environ, TAG: "grace"}
-    run = runner.run(python(script), limit=0.2, grace=0.3, environment=tagged_environment)
+    run = runner.run(python(script), limit=1, grace=0.3, environment=tagged_environment)
     assert (run.outcome, run.code, run.signal) == ("out of time", None, None)
-    assert run.seconds >= 0.5
+    assert run.seconds >= 1.3
     assert tagged("grace") == []
 
 

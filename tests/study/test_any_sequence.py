@@ -20,8 +20,6 @@ from tests.reference.thresholding import APT as SlowAPT
 from tests.reference.thresholding import LSA as SlowLSA
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
-pytestmark = pytest.mark.interpreted
-
 POLICIES = {
     LSA(): SlowLSA(0.5, 1.35),
     LSA(alpha=0.5): SlowLSA(0.5, 0.5),
@@ -277,7 +275,7 @@ def play(address, examples):
 
 
 @pytest.mark.parametrize(
-    ("address", "examples"), [("sqlite", 20), ("postgres", 5)], indirect=["address"]
+    ("address", "examples"), [("sqlite", 8), ("postgres", 2)], indirect=["address"]
 )
 def test_a_study_does_what_a_plain_model_does(address, examples):
     play(address, examples)

@@ -13,9 +13,7 @@ from keyhole.study.state import DecisionBytes
 from keyhole.thresholding import LSA
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
-pytestmark = pytest.mark.interpreted
-
-MANY = [f"arm {number}" for number in range(400)]
+MANY = [f"arm {number}" for number in range(120)]
 
 
 @pytest.fixture
@@ -103,7 +101,7 @@ def test_the_policy_is_given_other_arms_once_for_all_that_came_and_went(tmp_path
         study.tell(study.ask().id, 1)
         for name in MANY[3:]:
             study.add_arm(name)
-        for name in MANY[:200]:
+        for name in MANY[:60]:
             study.retire(name)
         assert calls["with_arms"] == 0
         asked = [study.ask().arm for _ in range(4)]
@@ -124,8 +122,8 @@ def test_an_ask_costs_no_work_for_each_decision_when_an_arm_was_retired(
     with Study.create(
         tmp_path / "s.db", "s", policy, MANY, durability="process_crash", **facts
     ) as study:
-        pending = [study.ask().id for _ in range(300)]
-        study.retire("arm 350")
+        pending = [study.ask().id for _ in range(80)]
+        study.retire("arm 100")
         study.tell(pending[0], 1)
         calls.clear()
         study.ask()

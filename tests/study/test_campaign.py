@@ -184,7 +184,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("address", "kills"), [("sqlite", 12), ("postgres", 4)], indirect=["address"]
+    ("address", "kills"), [("sqlite", 6), ("postgres", 2)], indirect=["address"]
 )
 def test_nothing_is_lost_when_processes_come_fork_close_and_are_killed(address, kills, folder):
     labels(address).close()

@@ -32,6 +32,7 @@ from keyhole.study.storage import (
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.thresholding import LSA
 from tests.forks import ENOUGH, in_child
+from tests.processes import python
 from tests.study.studies import check_rebuilt_states_agree, labels
 from tests.study.test_replaced import fill
 
@@ -65,12 +66,12 @@ def send(address, times, pipe):
 
 
 @contextmanager
-def threads_at_work(study, count=8):
+def threads_at_work(study, count=4, pause=0.002):
     """Let threads decide until the end; yield the list of what they were handed out."""
     ids, stop = [], threading.Event()
 
     def work():
-        while not stop.wait(0.002):  # long enough for others to work as well
+        while not stop.wait(pause):  # long enough for others to work as well
             ids.extend(decide(study, 1))
 
     with ThreadPoolExecutor(count) as pool:
@@ -98,7 +99,7 @@ def test_a_fork_while_threads_write_loses_nothing(address):
         decide(study, 1)
         first = [row.decision for row in study.log() if row.kind == ASKED]
         with threads_at_work(study) as ids:
-            found = [in_child(lambda: decide_elsewhere(address, 3)).split() for _ in range(5)]
+            found = [in_child(lambda: decide_elsewhere(address, 3)).split() for _ in range(3)]
             ids += decide(study, 3)
         study.recommend()
     check_all_is_there(address, [*first, *ids, *(id for some in found for id in some)])
@@ -107,7 +108,9 @@ def test_a_fork_while_threads_write_loses_nothing(address):
 @pytest.mark.parametrize("how", ["fork", "forkserver", "spawn"])
 def test_processes_start_while_threads_write(tmp_path, how):
     context, address = multiprocessing.get_context(how), str(tmp_path / "s.db")
-    with labels(address) as study, threads_at_work(study, 8 if how == "fork" else 2) as ids:
+    # A new interpreter takes a thousand times as long to start as a fork does.
+    crowd = {"count": 8} if how == "fork" else {"count": 2, "pause": 0.05}
+    with labels(address) as study, threads_at_work(study, **crowd) as ids:
         pipes = [context.Pipe(duplex=False) for _ in range(2 if how == "fork" else 1)]
         processes = [
             context.Process(target=send, args=(address, 3, pipe), daemon=True) for _, pipe in pipes
@@ -316,10 +319,8 @@ os.kill(os.getpid(), 9)
 """
 
 
-def test_a_child_that_ends_as_programs_do_leaves_all_to_its_parent(address):
-    ended = subprocess.run(
-        [sys.executable, "-c", ENDING, address], capture_output=True, text=True, timeout=ENOUGH
-    )
+def test_a_child_that_ends_as_programs_do_leaves_all_to_its_parent(address, tmp_path):
+    ended = python("-c", ENDING, address, cwd=tmp_path)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert ended.stderr == ""
     with closing(open_store(address)) as store:

@@ -1,6 +1,5 @@
 """Group commit: threads, processes, interrupts and failures."""
 
-import multiprocessing
 import os
 import sqlite3
 import sys
@@ -14,9 +13,8 @@ from keyhole.study import DifferentFeedbackError, Study, group_commit
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import StoreError
 from keyhole.thresholding import APT
+from tests.processes import Forked
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
-
-SPAWN = multiprocessing.get_context("spawn")
 
 
 def work(study, rounds, seed=0):
@@ -29,9 +27,15 @@ def work(study, rounds, seed=0):
     return mine
 
 
-def work_elsewhere(address, rounds, seed, found):
-    with Study.open(address, "labels") as study:
-        found.send(work(study, rounds, seed))
+WORK_ELSEWHERE = """
+import sys
+from keyhole.study import Study
+with Study.open(sys.argv[1], "labels") as study:
+    for i in range(25):
+        decision = study.ask()
+        study.tell(decision.id, i % 2)
+        print(decision.id)
+"""
 
 
 def check_all_is_there(study, ids):
@@ -50,21 +54,13 @@ def test_threads_share_a_study(address):
         check_all_is_there(study, ids)
 
 
-def test_processes_share_a_study(address):
+def test_processes_share_a_study(address, tmp_path):
     with labels(address) as study:
-        found, processes = [], []
-        for n in range(2):
-            here, there = SPAWN.Pipe(duplex=False)
-            process = SPAWN.Process(target=work_elsewhere, args=(address, 25, n, there))
-            process.start()
-            there.close()  # so that reading fails if the process does
-            found.append(here)
-            processes.append(process)
-        ids = work(study, 25)
-        for here, process in zip(found, processes, strict=True):
-            ids += here.recv()
-            process.join()
-        check_all_is_there(study, ids)
+        with Forked("-c", WORK_ELSEWHERE, address, cwd=tmp_path) as other:
+            ids = work(study, 25)
+            done = other.finish()
+        assert done.returncode == 0, done.stderr
+        check_all_is_there(study, [*ids, *done.stdout.split()])
 
 
 def test_two_studies_of_one_database_see_each_other(address):

@@ -17,7 +17,6 @@ from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import StoreError, open_store
 from tests.study.studies import check_rebuilt_states_agree, labels
 
-SPAWN = multiprocessing.get_context("spawn")
 WORKERS = 3
 
 
@@ -135,11 +134,13 @@ def stop_in_my_turn(address):
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system stops no processes")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_writer_that_is_stopped_blocks_no_reader_and_nobody_once_it_is_gone(address):
     with labels(address) as study:
         study.ask()
-        stopped = SPAWN.Process(target=stop_in_my_turn, args=(address,), daemon=True)
+        fork = multiprocessing.get_context("fork")
+        stopped = fork.Process(target=stop_in_my_turn, args=(address,), daemon=True)
         stopped.start()
         os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
         assert len(study.pending) == 1

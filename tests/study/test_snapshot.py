@@ -82,10 +82,10 @@ def test_closing_keeps_a_snapshot_from_which_a_study_goes_on(path, expected, mon
 def test_whatever_byte_is_altered_the_log_is_used_instead(path, expected, monkeypatch):
     seq, body = kept(path)
     seen = read_events(monkeypatch)
-    for place in range(0, len(body), 41):
+    for place in range(0, len(body), 97):
         keep(path, seq, body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :])
         assert opened_state(path) == expected
-    assert sum(seen) == 9 * len(range(0, len(body), 41))
+    assert sum(seen) == 9 * len(range(0, len(body), 97))
 
 
 @pytest.mark.parametrize("cut", [0, 1, 31, 32, 33, 100])

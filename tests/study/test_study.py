@@ -27,8 +27,6 @@ from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import APT, LSA
 from tests.study.studies import ARMS, Clock, check_rebuilt_states_agree, labels, state_of
 
-pytestmark = pytest.mark.interpreted
-
 
 @pytest.fixture
 def path(tmp_path):
@@ -138,6 +136,7 @@ def test_a_key_is_of_one_study(path, study):
         assert other.ask(key="k").id != study.ask(key="k").id
 
 
+@pytest.mark.interpreted
 def test_a_key_is_of_one_question(path):
     with Study.create(
         path, "k", KaplanMeierUCB(), ARMS, levels=3, feedback="censored", horizon=10
@@ -339,6 +338,7 @@ def test_feedback_of_a_retired_arm_teaches_nothing_wherever_the_arm_stood(path, 
         check_rebuilt_states_agree(study)
 
 
+@pytest.mark.interpreted
 def test_a_policy_of_ones_own_is_found_when_it_is_named(path):
     class Mine(LSA):
         """A policy that nobody can import."""
@@ -437,6 +437,7 @@ def test_the_last_arm_stays(study):
     refuses(study, lambda: study.retire("c"), ValueError, "'c' is the last arm")
 
 
+@pytest.mark.interpreted
 def test_a_policy_whose_arms_are_fixed_says_so(path):
     with Study.create(path, "s", ImprovedUCB(), ARMS, horizon=10) as study:
         for call in (lambda: study.add_arm("d"), lambda: study.retire("a")):
@@ -565,6 +566,7 @@ def refuses_in(study, call, error, match):
         call()
 
 
+@pytest.mark.interpreted
 def test_losses_are_told_by_name_of_arm(path):
     with Study.create(path, "s", CSBDT(), ARMS, resource=2.0) as study:
         decision = study.ask()
@@ -580,6 +582,7 @@ def test_losses_are_told_by_name_of_arm(path):
         check_rebuilt_states_agree(study)
 
 
+@pytest.mark.interpreted
 def test_a_run_ends_in_one_of_three_ways(path):
     with Study.create(
         path, "s", RCUCB(), ARMS, limits=[0.5, 1.0], cost=Power(slope=0.1), penalty=Power(slope=0.2)
@@ -609,6 +612,7 @@ def test_a_run_ends_in_one_of_three_ways(path):
         check_rebuilt_states_agree(study)
 
 
+@pytest.mark.interpreted
 def test_named_feedback_is_told_by_its_decision(path):
     with Study.create(path, "s", QPMD(), ARMS, feedback="named") as study:
         decisions = [study.ask() for _ in range(6)]
@@ -620,6 +624,7 @@ def test_named_feedback_is_told_by_its_decision(path):
         check_rebuilt_states_agree(study)
 
 
+@pytest.mark.interpreted
 def test_nameless_feedback_is_told_as_a_sum(path):
     with Study.create(
         path, "s", ODAAF(expected_delay=2), ARMS, horizon=1000, feedback="anonymous"

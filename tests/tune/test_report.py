@@ -19,6 +19,7 @@ from keyhole.tune.summary import (
     format_recommendation,
     format_warnings,
 )
+from tests.conftest import draw_only_svg
 from tests.tune.conftest import TABLE
 from tests.tune.test_value_estimates import played
 from tests.tune.trial_records import record
@@ -37,7 +38,9 @@ def tune(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(tune):
     """Return its report."""
-    return write_report(tune).read_text()
+    with pytest.MonkeyPatch.context() as patch:
+        draw_only_svg(patch)
+        return write_report(tune).read_text()
 
 
 def test_a_report_answers_its_question_before_everything_else(tune, page):
@@ -95,12 +98,12 @@ def test_a_report_needs_runs(spec, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_figures_can_be_drawn_of_runs_without_any_success(spec, tmp_path):
+def test_figures_can_be_drawn_of_runs_without_any_success(spec, tmp_path, only_svg):
     runs = [record("out of time", limit, limit, arm)
             for limit in (0.1, 1.0) for arm in ("quick", "slow")]  # fmt: skip
     write_report(SavedTune(tmp_path, spec, runs))
     for name in ("survival", "cactus", "gains"):
-        assert (tmp_path / f"{name}.png").stat().st_size > 0
+        assert (tmp_path / f"{name}.svg").stat().st_size > 0
 
 
 def test_seconds_are_written_without_powers_of_ten(tmp_path):

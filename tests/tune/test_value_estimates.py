@@ -30,28 +30,28 @@ def truth(mean):
 
 def test_many_runs_determine_the_gains_though_most_are_censored(spec):
     rng = np.random.default_rng(5)
-    gains = ValueEstimates(spec, played(rng, (0.05, 1.0), 20_000, [0.01, 0.1, 1.0]))
+    gains = ValueEstimates(spec, played(rng, (0.05, 1.0), 6_000, [0.01, 0.1, 1.0]))
     means = gains.draws.mean(axis=0)
-    # Some 3,300 runs of each arm with each limit: five standard errors of a share.
-    assert np.abs(means - [truth(0.05), truth(1.0)]).max() < 5 * 0.5 / 3_300**0.5
+    # Some 1,000 runs of each arm with each limit: five standard errors of a share.
+    assert np.abs(means - [truth(0.05), truth(1.0)]).max() < 5 * 0.5 / 1_000**0.5
     assert gains.success_rates.mean(axis=0)[0] == pytest.approx(
-        1.0 - np.exp(-LIMITS / 0.05), abs=0.03
+        1.0 - np.exp(-LIMITS / 0.05), abs=0.05
     )
     assert gains.seconds.mean(axis=0)[1] == pytest.approx(
-        1.0 - np.exp(-LIMITS / 1.0), abs=0.03
+        1.0 - np.exp(-LIMITS / 1.0), abs=0.05
     )  # the mean of a time that is cut off
 
 
 def test_intervals_cover_the_truth_as_often_as_stated(spec):
     rng, held = np.random.default_rng(6), []
-    for _ in range(150):
+    for _ in range(60):
         gains = ValueEstimates(spec, played(rng, (0.3, 0.6), 120, [0.1, 1.0, 1.0]))
         low, high = np.quantile(gains.draws, (0.025, 0.975), axis=0)
         held.append((low <= [truth(0.3), truth(0.6)]) & (high >= [truth(0.3), truth(0.6)]))
     shares = np.mean(held, axis=0)
-    # What is shared by the arms narrows them a little: a share of .95 deviates by .018 here.
-    assert shares.min() > 0.78
-    assert shares.mean() > 0.88
+    # What is shared by the arms narrows them a little: a share of .95 deviates by .028 here.
+    assert shares.min() > 0.73
+    assert shares.mean() > 0.86
 
 
 @pytest.mark.parametrize(("outcome", "seconds"), [("out of time", 1.0), ("ok", 0.0)])
@@ -73,7 +73,7 @@ def test_no_interval_exceeds_the_possible_gains(tmp_path, outcome, seconds, wort
     assert worst <= best.gain.low < best.gain.value < best.gain.high <= most
 
 
-@pytest.mark.parametrize("runs", [5, 10, 20])
+@pytest.mark.parametrize("runs", [5, 20])
 def test_intervals_of_an_arm_that_mostly_succeeds_cover_the_truth(runs):
     spec = Spec.from_table({"arm": [{"name": "quick", "command": "true"}], "limits": 1.0})
     rng, held = np.random.default_rng(8), []
@@ -97,10 +97,10 @@ def test_quick_runs_under_a_large_limit_are_quick():
 
 def test_many_pairs_have_fewer_draws():
     arm = [{"name": "quick", "command": "true"}]
-    arm += [{"name": f"slow {n}", "command": "true"} for n in range(999)]
+    arm += [{"name": f"slow {n}", "command": "true"} for n in range(599)]
     spec = Spec.from_table({"arm": arm, "limits": [0.1, 1.0, 2.0, 3.0, 4.0]})
     gains = ValueEstimates(spec, [record("ok", 0.05, 1.0)])
-    assert gains.draws.shape == (400, 1000, 5)
+    assert gains.draws.shape == (666, 600, 5)
 
 
 def test_an_arm_that_always_fails_is_worth_nothing(spec):

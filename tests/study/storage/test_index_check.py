@@ -42,10 +42,10 @@ def seqs(path):
         return db.execute("SELECT seq FROM event ORDER BY seq").fetchall()
 
 
-@pytest.mark.parametrize("bit", range(7))
+@pytest.mark.parametrize("bit", [0, 3, 6])
 def test_nothing_is_told_twice_of_a_decision_whose_entries_are_damaged(settled, tmp_path, bit):
     path, ids = settled
-    for id in list(ids.values())[:4]:
+    for id in list(ids.values())[:2]:
         outcomes = []
         for copy in altered(path, id, tmp_path, bit):
             before = seqs(copy)
@@ -61,7 +61,7 @@ def test_nothing_is_told_twice_of_a_decision_whose_entries_are_damaged(settled, 
         assert outcomes.count(DamagedError) >= len(outcomes) // 2 >= 2
 
 
-@pytest.mark.parametrize("bit", range(7))
+@pytest.mark.parametrize("bit", [0, 3, 6])
 def test_a_key_whose_entries_are_damaged_gets_no_other_decision(settled, tmp_path, bit):
     path, _ = settled
     for key in ("client-0", "client-4", "client-8"):

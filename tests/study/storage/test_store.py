@@ -157,14 +157,11 @@ def test_what_is_open_can_be_looked_up_under_the_lock(store, study):
     assert len(list(store.read(study))) == 2
 
 
-@pytest.mark.parametrize(
-    ("after", "limit", "found"),
-    [(0, None, 10_000), (9_990, None, 10), (3, 5_000, 5_000), (0, 0, 0)],
-)
-def test_a_long_log_is_read_in_pieces(store, study, after, limit, found):
+def test_a_long_log_is_read_in_pieces(store, study):
     add(store, study, *(row(seq) for seq in range(1, 10_001)))
-    numbers = [row.seq for row in store.read(study, after, limit)]
-    assert numbers == list(range(after + 1, after + found + 1))
+    for after, limit, found in ((0, None, 10_000), (9_990, None, 10), (3, 5_000, 5_000), (0, 0, 0)):
+        numbers = [row.seq for row in store.read(study, after, limit)]
+        assert numbers == list(range(after + 1, after + found + 1))
 
 
 def test_reading_goes_on_beside_writing(store, study):
