@@ -35,7 +35,7 @@ COMPILED_PAGES = (
     "thresholding.md",
 )  # fmt: skip
 # Those of them that take longest: they are slow, unless they are named to pytest.
-SLOW_PAGES = ("delayed.md", "real_data.md", "stochastic.md")
+SLOW_PAGES = ("delayed.md", "real_data.md", "semibandit.md", "stochastic.md")
 # What `make test-slow` compiles of what is interpreted: the tests of kernels, and of what calls
 # them. What others test, such as commands, files and pages, is the same however kernels run.
 KERNELS = tuple(

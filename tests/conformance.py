@@ -1,8 +1,8 @@
 """The contract test of the policies: its checks, and groups of policies that are checked alike.
 
 To compile a policy for its checks takes 2 to 10 seconds, most of them for its learner and its step
-with pending decisions. `make test` does so for one policy of each setting but the stochastic one,
-which is compiled as thresholding is; `make test-slow` for all. Checks of what drives all policies
+with pending decisions. `make test` does so for one policy in all, and `make test-slow` for each:
+what drives a compiled policy is the same in all settings. Checks of what drives all policies
 alike (`SHARED`) run for the first policy of each group, and in `make test-slow` for all; that of
 saving runs for those with arrays that are not saved, too.
 """

@@ -99,11 +99,12 @@ def test_yardsticks_know_more_than_a_learner():
         assert known["best solver"] <= known["best pair"] <= known["virtual best"]
 
 
+@pytest.mark.interpreted
 def test_solver_and_limit_are_learnt_together():
     problem = aslib(FOLDER / "BNSL-2016.parquet")
     policies = {"RCUCB": RCUCB(), "whole": FixedLimit(limit=1.0)}
-    curves = simulate(problem, policies, horizon=20_000, replications=8)
-    assert curves.mean("RCUCB", "best_arm_share")[-1] > 0.3
+    curves = simulate(problem, policies, horizon=2_000, replications=8)
+    assert curves.mean("RCUCB", "best_arm_share")[-1] > 0.2  # by chance an eighth
     assert np.isfinite(curves.values("whole", "regret")).all()
 
 

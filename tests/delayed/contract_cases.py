@@ -1,6 +1,6 @@
 """The groups in which the policies of the delayed-feedback setting are checked."""
 
-from keyhole.delayed import ODAAF, QPMD, NaivePhases
+from keyhole.delayed import QPMD, NaivePhases
 from keyhole.stochastic import KLUCB, OptimisticThompson, ThompsonSampling
 from tests.conformance import ContractGroup
 from tests.delayed.cases import PHASED, POLICIES, problem_for
@@ -39,7 +39,6 @@ GROUPS = [
         [policy for policy in PHASED if not isinstance(policy, NaivePhases)],
         horizon=600,  # one phase, and more
         seed=2,
-        compiled=[ODAAF(expected_delay=2.0)],
         ignored_warnings=[WARNING],
     ),
 ]

@@ -48,7 +48,6 @@ GROUPS = [
             FixedLimit(limit=0.9, base=ThompsonSampling()),
         ],
         horizon=40,
-        compiled=[ReductionUCB()],
     ),
     ContractGroup(all_limits, ON_ALL, horizon=40),
 ]

@@ -15,7 +15,6 @@ GROUPS = [
         POLICIES,
         horizon=40,
         seed=2,
-        compiled=[MPTS(m=1)],
         slow=[
             CSBST(),
             CSBDT(gamma=0.05, epsilon=0.4, as_printed=0),

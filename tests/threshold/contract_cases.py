@@ -28,7 +28,6 @@ GROUPS = [
         POLICIES,
         horizon=30,
         seed=2,
-        compiled=[KaplanMeierThompson()],
         slow=[
             AnytimeDKWUCB(c=3.0),
             CappedKLUCB(c=3.0),
