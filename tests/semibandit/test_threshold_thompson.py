@@ -16,8 +16,8 @@ from keyhole.semibandit.threshold_posterior import (
     ThresholdPosterior,
     allocation_in_piece,
     begin_posterior,
-    learn_clear,
     learn_loss,
+    learn_no_loss,
     piece_mass,
     piece_start,
     threshold_quantile,
@@ -35,7 +35,7 @@ def prior(resource=2.0):
 
 
 def learn(state, amount, loss):
-    (learn_loss if loss else learn_clear)(state, 0, amount)
+    (learn_loss if loss else learn_no_loss)(state, 0, amount)
 
 
 def log_likelihood(threshold, rounds):

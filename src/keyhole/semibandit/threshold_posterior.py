@@ -99,10 +99,10 @@ def learn_loss(s: ThresholdPosterior, arm: int, given: float) -> None:
     s.losses[arm] += 1.0
 
 
-def learn_clear(s: ThresholdPosterior, arm: int, given: float) -> None:
+def learn_no_loss(s: ThresholdPosterior, arm: int, given: float) -> None:
     """Learn that an arm had no loss with what it was given."""
     if given <= s.lows[arm] + ENOUGH:
-        learn_clear_below(s, arm)
+        learn_no_loss_below(s, arm)
         return
     piece = 0
     while s.ends[arm, piece] < given - ENOUGH:
@@ -117,7 +117,7 @@ def learn_clear(s: ThresholdPosterior, arm: int, given: float) -> None:
         merge_pieces(s, arm, cheapest_merger(s, arm))
 
 
-def learn_clear_below(s: ThresholdPosterior, arm: int) -> None:
+def learn_no_loss_below(s: ThresholdPosterior, arm: int) -> None:
     """Learn that an arm had no loss although it was given less than it needs."""
     seen, clear = 2.0 + s.losses[arm] + s.clears[arm], 1.0 + s.clears[arm]
     for piece in range(1, s.pieces[arm]):

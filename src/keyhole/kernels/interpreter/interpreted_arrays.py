@@ -189,16 +189,16 @@ def to_numpy(value: Any) -> Any:
 _borrowed: Final[dict[int, dict[Any, Any]]] = {}
 
 
-def start_caching(view: Any) -> None:
-    """Cache the arrays borrowed from a buffer until `stop_caching`; the caller holds the buffer."""
+def keep_borrowed_arrays(view: Any) -> None:
+    """Cache what is borrowed from a buffer, until `drop_borrowed_arrays`; the caller holds it."""
     _borrowed[id(view)] = {}
 
 
-def stop_caching(view: Any) -> None:
+def drop_borrowed_arrays(view: Any) -> None:
     """Drop the cached arrays borrowed from a buffer, and those borrowed from these."""
     for piece in _borrowed.pop(id(view), {}).values():
         if id(piece) in _borrowed:
-            stop_caching(piece)
+            drop_borrowed_arrays(piece)
 
 
 def _borrower(code: Any) -> Kernel:
@@ -220,7 +220,7 @@ def _borrower(code: Any) -> Kernel:
         if known is not None:
             known[key] = result
             if size == len(cells):  # all cells of a learner, from which other arrays are borrowed
-                start_caching(result)
+                keep_borrowed_arrays(result)
         return result
 
     return borrow

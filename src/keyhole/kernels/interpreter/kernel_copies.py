@@ -205,7 +205,7 @@ class InterpretedFunction:
     def __init__(self, owner: str, function: Callable[..., Any]) -> None:
         self._owner = owner
         self._cached: list[tuple[Any, Any]] = []
-        finalize(self, _stop_caching_all, self._cached).atexit = False
+        finalize(self, _drop_all_borrowed_arrays, self._cached).atexit = False
         self._lock = RLock()  # several threads may run blocks of one simulation
         try:
             self._copy = interpreted_copy(function)
@@ -236,15 +236,15 @@ class InterpretedFunction:
             return value
         array, view = self._cached[i]
         if array is not value:
-            interpreted_arrays.stop_caching(view)
+            interpreted_arrays.drop_borrowed_arrays(view)
             # Two arguments may be one memory.
             same = (v for a, v in self._cached[:i] if a is value)
             view = next(same, None) or interpreted_arrays.view_of(value)
-            interpreted_arrays.start_caching(view)
+            interpreted_arrays.keep_borrowed_arrays(view)
             self._cached[i] = (value, view)
         return view
 
 
-def _stop_caching_all(cached: list[tuple[Any, Any]]) -> None:
+def _drop_all_borrowed_arrays(cached: list[tuple[Any, Any]]) -> None:
     for _, view in cached:
-        interpreted_arrays.stop_caching(view)
+        interpreted_arrays.drop_borrowed_arrays(view)

@@ -25,8 +25,8 @@ from keyhole.semibandit.threshold_posterior import (
     allocation_in_piece,
     begin_posterior,
     draw_piece,
-    learn_clear,
     learn_loss,
+    learn_no_loss,
     piece_start,
     threshold_quantile,
 )
@@ -176,7 +176,7 @@ class ThresholdThompson(Policy):
                     s.kept[0] = 0
                 learn_loss(s, arm, given)
             else:
-                learn_clear(s, arm, given)
+                learn_no_loss(s, arm, given)
 
     def recommend(  # type: ignore[override]
         p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
