@@ -290,12 +290,12 @@ for line in open("/proc/self/status"):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
-def test_two_hundred_pairs_stay_below_a_gigabyte(tmp_path):
+def test_sixty_pairs_stay_below_400_megabytes(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", MANY.format(count=200)],
+        [sys.executable, "-c", MANY.format(count=60)],
         env=os.environ | {"KEYHOLE_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert int(done.stdout) < 1_000_000
+    assert int(done.stdout) < 400_000  # kilobytes; all that is imported takes some 200,000
