@@ -285,7 +285,7 @@ def test_a_study_does_what_a_plain_model_does(address, examples):
 @pytest.mark.parametrize(
     # The server's tables and statements are the same: few sequences show that they are.
     ("address", "examples"),
-    [("sqlite", 400), ("postgres", 60)],
+    [("sqlite", 200), ("postgres", 30)],
     indirect=["address"],
 )
 def test_a_study_does_what_a_plain_model_does_however_long_one_tries(address, examples):
