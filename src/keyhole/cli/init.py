@@ -169,13 +169,14 @@ def _setting_text(
         question = "3. What do you choose among? Names, with commas between"
         return _fill(template, path, arms=_quote(_answer("--arms", arms, question, _parse_arms)))
     # The answer is the text of the file, so that a number that does not suit it is asked again.
-    return _answer(
+    answer: str = _answer(
         "--horizon",
         horizon,
         "3. How many decisions are there?",
         lambda typed: _simulation_text(template, typed, path),
         default=str(_HORIZONS.get(setting, _HORIZON)),
     )
+    return answer
 
 
 def _parse_arms(text: str) -> list[str]:
@@ -226,12 +227,13 @@ def _tune_text(
     )
     if pattern is None and not any("{instance}" in command for command in commands):
         return _tune_spec(commands, seconds, "", path)
-    return _answer(
+    answer: str = _answer(
         "--instances",
         pattern,
         "Which files is {instance}? A pattern such as cnf/*.cnf",
         lambda typed: _tune_spec(commands, seconds, f"instances = {_quote(typed)}\n", path),
     )
+    return answer
 
 
 def _check_command(text: str, folder: Path) -> str:
@@ -305,7 +307,8 @@ def _choose(option: str, typed: str | None, question: str, choices: Mapping[str,
         return validate.check_choice(option, text, words)
 
     question = f"{question} A number or a word"
-    return _answer(option, typed, question, parse, note="\n".join(lines))
+    answer: str = _answer(option, typed, question, parse, note="\n".join(lines))
+    return answer
 
 
 def _answer(

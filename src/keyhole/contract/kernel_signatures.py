@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from keyhole.contract import kernel_checks
 from keyhole.contract.setting import Setting
@@ -286,7 +286,7 @@ class KernelRecords:
 
     def of(self, group: str) -> RecordLayout:
         """Return the record layout of one group."""
-        return getattr(self, group)
+        return cast(RecordLayout, getattr(self, group))
 
     @property
     def layouts(self) -> tuple[Layout, ...]:

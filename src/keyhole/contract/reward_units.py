@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
@@ -65,12 +65,12 @@ class Scale(NamedTuple):
     def to_unit(self, value: V, unit: str = REWARD) -> V:
         """Convert a value from the user's units to those of policies."""
         low = self.low if unit == REWARD else 0.0
-        return (value - low) / self.span ** _POWERS[unit]
+        return cast(V, (value - low) / self.span ** _POWERS[unit])
 
     def from_unit(self, value: V, unit: str = REWARD) -> V:
         """Convert a value from the units of policies to the user's."""
         low = self.low if unit == REWARD else 0.0
-        return low + value * self.span ** _POWERS[unit]
+        return cast(V, low + value * self.span ** _POWERS[unit])
 
     def check_reward(self, name: str, reward: Any) -> float:
         """Return a reward in the units of policies; refuse one that is out of range."""

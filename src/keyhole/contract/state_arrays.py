@@ -305,7 +305,7 @@ def compile_shared(
     functions that take the tuples that it makes. `source` defines `name`; it may borrow from
     buffers, and make a `record`, a named tuple `kind` with the fields `names`.
     """
-    return _shared(source, name, kind, names, is_bounds_checked())
+    return cast(Callable[..., Any], _shared(source, name, kind, names, is_bounds_checked()))
 
 
 # `checked` is there as a part of the key: code without index checks must not be used where they are

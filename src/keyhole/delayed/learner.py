@@ -194,7 +194,7 @@ class Learner(CoreLearner):
         If arms have names, it is the name. Raises a RuntimeError when the horizon has been reached,
         if the policy needs one.
         """
-        return self._arm(self._ask_number())
+        return cast(int, self._arm(self._ask_number()))
 
     def _ask_number(self) -> int:
         """Return the number of the arm to pull next."""

@@ -162,7 +162,7 @@ def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[
         The same class for the same arguments.
     """
     # In two functions, since type checkers do not see through the cache.
-    return _environment_of(cast(Any, base), name, draw)
+    return cast(type[AnyEnvironment], _environment_of(cast(Any, base), name, draw))
 
 
 @lru_cache(maxsize=256)

@@ -73,7 +73,8 @@ def uniform(rng: Any) -> float:
     cells[0] = word = (cells[0] + _COUNTER_STEP) & MASK
     word = ((word ^ (word >> 30)) * _MIX_FACTOR_1) & MASK
     word = ((word ^ (word >> 27)) * _MIX_FACTOR_2) & MASK
-    return ((word ^ (word >> 31)) >> 11) * _TO_UNIT
+    result: float = ((word ^ (word >> 31)) >> 11) * _TO_UNIT
+    return result
 
 
 def seek_pull(rng: Any, arm: int, pull: int) -> None:

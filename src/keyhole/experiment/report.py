@@ -113,12 +113,12 @@ def metric_tables(run: RunFolder, metric: str) -> list[Table]:
 
 
 def _run_title(run: RunFolder) -> str:
-    return run.spec.get("title") or run.spec["name"]
+    return cast(str, run.spec.get("title") or run.spec["name"])
 
 
 def _axes(run: RunFolder) -> dict[str, Any]:
     """Return the axes that the spec asks for."""
-    return run.spec.get("figure", {})
+    return cast(dict[str, Any], run.spec.get("figure", {}))
 
 
 def provenance_section(runs: Sequence[RunFolder]) -> Section:

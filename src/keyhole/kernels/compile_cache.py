@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -120,7 +120,7 @@ def _load(path: Path) -> Kernel | None:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ImportError):
         if (data := read_cache_file(path)) is not None:
             loader = import_loader()
-            return loader.load(loader.MachineCode.from_bytes(data))
+            return cast(Kernel, loader.load(loader.MachineCode.from_bytes(data)))
     return None
 
 
@@ -234,7 +234,7 @@ def _compile(
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
     if file is not None and machine.lasting:
         write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
-    return import_loader().load(machine)
+    return cast(Kernel, import_loader().load(machine))
 
 
 def _load_or_compile(

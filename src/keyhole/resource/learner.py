@@ -1,7 +1,7 @@
 """Learner that chooses what to run, and its limit; and the words of its studies."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -197,7 +197,7 @@ class Learner(CoreLearner):
 
     def recommend(self) -> tuple[int, float]:
         """Return the pair that the policy considers best so far."""
-        return self._recommend_in_words()
+        return cast(tuple[int, float], self._recommend_in_words())
 
     def _known(self) -> list[str]:
         arms, limits = self.facts["arms"], self.facts["limits"]

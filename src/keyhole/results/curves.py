@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
@@ -212,7 +212,7 @@ class Curves:
     def to_pandas(self) -> pandas.DataFrame:
         """Return the summary as a pandas data frame, as in `to_arrow` (needs keyhole[pandas])."""
         require_extra("files,pandas", "Curves.to_pandas()")
-        return self.to_arrow().to_pandas()
+        return cast("pandas.DataFrame", self.to_arrow().to_pandas())
 
     def plot(
         self,

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, Final, NamedTuple, NoReturn
+from typing import IO, Any, Final, NamedTuple, NoReturn, cast
 
 MARK: Final = "keyhole.runner.function_process_child: "
 """Begins the line of output that has the answer of a single call."""
@@ -134,7 +134,7 @@ def import_function(target: str, cells: Sequence[str] = ()) -> Callable[..., Any
         spec.loader.exec_module(module)
     else:
         module = importlib.import_module(where)
-    return getattr(module, name)
+    return cast(Callable[..., Any], getattr(module, name))
 
 
 def _bind(function: Callable[..., Any], fields: dict[str, Any]) -> Callable[[], Any]:

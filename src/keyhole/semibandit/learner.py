@@ -220,7 +220,7 @@ class Learner(CoreLearner):
     def _count_violations(self) -> int:
         """Return the number of losses that contradict an estimate."""
         self._do(RECOMMEND)
-        return self._report["refuted"].item()
+        return cast(int, self._report["refuted"].item())
 
     def _known(self) -> list[str]:
         known = dict(zip(self.facts, super()._known(), strict=True))

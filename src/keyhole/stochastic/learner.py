@@ -1,7 +1,7 @@
 """Learner of the classical bandit, and the words in which its studies ask and tell."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from keyhole.play.setting_learner import ArmLearner
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
@@ -12,7 +12,7 @@ class StudyVocabulary(CoreVocabulary):
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> str:
         """Return the arm that looks best."""
-        return self.arms[live[int(report["best"].item())]]
+        return cast(str, self.arms[live[int(report["best"].item())]])
 
 
 class Learner(ArmLearner):
@@ -37,4 +37,4 @@ class Learner(ArmLearner):
 
     def recommend(self) -> int:
         """Return the recommended arm: its number, or its name if arms have names."""
-        return self._arm(self._recommend()["best"].item())
+        return cast(int, self._arm(self._recommend()["best"].item()))

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
 from inspect import signature
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 import numpy as np
 
@@ -213,7 +213,7 @@ class Definition:
     def vocabulary(self, arms: Sequence[str]) -> StudyVocabulary:
         """Return the study's vocabulary, for arms of these names."""
         kind: Any = self.policy.vocabulary_class
-        return kind(self.policy.setting, self.facts, arms, self.scale)
+        return cast(StudyVocabulary, kind(self.policy.setting, self.facts, arms, self.scale))
 
     def setting_as_json(self) -> dict[str, Any]:
         """Return the setting and the fields of its rows: what the bytes of the log mean."""

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
 from threading import Lock
-from typing import Any, Final, TypeVar, TypeVarTuple
+from typing import Any, Final, TypeVar, TypeVarTuple, cast
 
 from keyhole.contract.policy import Policy
 from keyhole.study.arm_means import DecisionCounts
@@ -259,7 +259,7 @@ class GroupCommit(CachedState):
     ) -> _Result:
         """Run an operation in a transaction; return its result once its events are durable."""
         self._check_process()
-        return self._wait_for_commit(_Request(operation, arguments))
+        return cast(_Result, self._wait_for_commit(_Request(operation, arguments)))
 
     def _wait_for_commit(self, request: _Request) -> Any:
         """Queue (step 2), and lead if nobody else does; return the result or raise the error."""

@@ -121,7 +121,7 @@ class Learner(CoreLearner):
             raise RuntimeError(
                 f"tell must come first: the decision at threshold {shown} has no feedback yet"
             )
-        return self._arm(arm)
+        return cast(int, self._arm(arm))
 
     def tell(self, value: int | None = None, *, censored: bool = False) -> None:
         """Tell the feedback of the last decision: the sample, or that it is censored.

@@ -6,7 +6,7 @@ In the threshold bandit a round pays 1 if the random sample of the chosen option
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -220,4 +220,4 @@ def parse_sequence(value: Any) -> ThresholdSequence:
     """
     if isinstance(value, ThresholdSequence):
         return value
-    return _parse_order("order", value, Path())
+    return cast(ThresholdSequence, _parse_order("order", value, Path()))

@@ -38,7 +38,8 @@ def _c_function(name: str, arguments: int = 1) -> Function:
     """Return a function of the C library that takes and returns doubles."""
     function = getattr(_LIBRARY, name)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * arguments
-    return function
+    result: Function = function
+    return result
 
 
 def _without_errors(name: str, arguments: int = 1) -> Function:
@@ -67,7 +68,8 @@ def power_of_floats(x: float, y: float) -> float:
         return math.sqrt(x)
     if y == -1.0 and x:
         return 1.0 / x
-    return _pow(x, y)
+    result: float = _pow(x, y)
+    return result
 
 
 def power_by_squaring(x: float, n: int) -> float:

@@ -5,7 +5,7 @@ import operator
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from keyhole.kernels.interpreter.interpreted_arrays import Grid, UInt64View, is_array, with_shape
 from keyhole.kernels.interpreter.wrapping_integers import UInt64, to_int64, wrap
@@ -81,7 +81,7 @@ def _first(array: Any, is_better: Kernel) -> int:
 
 
 def _mean(array: Any) -> float:
-    return _sum(array) / math.prod(array.shape)
+    return cast(float, _sum(array) / math.prod(array.shape))
 
 
 def search_sorted(array: Any, value: Any) -> int:

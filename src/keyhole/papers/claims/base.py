@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, cast
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -47,7 +47,7 @@ class Result:
         """Return a metric in every replication at a checkpoint, by default the last."""
         checkpoints = self.curves.checkpoints
         c = len(checkpoints) - 1 if round is None else checkpoints.index(round)
-        return self.curves.values(policy, metric)[c]
+        return cast(FloatArray, self.curves.values(policy, metric)[c])
 
     def estimate(self, policy: str, metric: str, round: int | None = None) -> Estimate:
         """Return a metric's mean with its interval at a checkpoint, by default the last."""

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from stat import S_IFREG, S_ISDIR
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from keyhole.files import explain_os_error
 from keyhole.study.storage import schema
@@ -365,7 +365,7 @@ def find_damage(execute: Callable[[str], list[Any]]) -> str:
 
 def read_pragma(db: sqlite3.Connection, name: str) -> int:
     """Return the number that a PRAGMA gives, such as one in the header of the file."""
-    return db.execute(f"PRAGMA {name}").fetchone()[0]
+    return cast(int, db.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
