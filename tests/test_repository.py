@@ -175,8 +175,13 @@ def test_a_loader_is_described(name):
 def test_the_version_is_the_same_everywhere():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
-    newest = re.search(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE).group(1)
-    assert re.fullmatch(rf"{re.escape(version)} \((unreleased|\d{{4}}-\d\d-\d\d)\)", newest)
+    headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == "Unreleased"
+    assert re.fullmatch(rf"{re.escape(version)} \(\d{{4}}-\d\d-\d\d\)", headings[1])
+
+
+def test_the_changelog_says_what_users_of_the_last_version_need_and_no_more():
+    assert len((ROOT / "CHANGELOG.md").read_text().splitlines()) <= 150
 
 
 def test_fragments_of_the_changelog_are_named_for_what_gathers_them():
