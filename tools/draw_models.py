@@ -1,4 +1,4 @@
-"""Draw what is decided and what is seen in each setting, as SVG files of the documentation.
+"""Draw what is decided and what is seen in each setting, and the picture of the first page, as SVG.
 
 `make lists` runs it. Text and lines are dark on a light ground, or the reverse where the reader's
 system prefers that, so that a picture can be read on a page of either kind. Lengths are in units of
@@ -206,12 +206,37 @@ PICTURES: Final[dict[str, tuple[int, Callable[[], list[str]]]]] = {
 """The height and the content of the picture of each setting."""
 
 
+LABELS: Final = {"bluebirds": 64, "ducks": 73, "web sites": 35}
+"""Labels an item until all are settled, by `keyhole reproduce enough-labels --scale paper`."""
+FIXED: Final = 289
+"""A fixed number of labels an item with the same guarantee."""
+SHARE: Final = 300 / FIXED
+
+
+def labels_until_sure() -> list[str]:
+    """Return the picture of the first page: labels until sure, and a fixed number of them."""
+    parts = [text(14, 28, "Answers bought for each item, on average", kind="note")]
+    y = TOP
+    for name, labels in LABELS.items():
+        parts.append(text(14, y + 22, name))
+        parts += [bar(110, y, FIXED * SHARE, "head"), bar(110, y + 17, labels * SHARE, "seen")]
+        parts += [text(420, y + 12, str(FIXED)), text(120 + labels * SHARE, y + 30, f"{labels}")]
+        y += 48
+    parts += [
+        bar(110, y, 14, "head"),
+        text(132, y + 12, "the same number for each item"),
+    ]
+    parts += [bar(110, y + 22, 14, "seen"), text(132, y + 34, "until Keyhole is sure of it")]
+    return parts
+
+
 def pictures() -> dict[Path, str]:
     """Return the text of each file."""
-    return {
+    models = {
         IMAGES / f"model-{name}.svg": picture(height, draw())
         for name, (height, draw) in PICTURES.items()
     }
+    return models | {IMAGES / "labels-until-sure.svg": picture(TOP + 194, labels_until_sure())}
 
 
 def picture(height: int, parts: list[str]) -> str:

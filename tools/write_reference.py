@@ -38,6 +38,7 @@ CLASSES: Final = {
     ),
 }  # fmt: skip
 
+OVERVIEW = "<!-- names: written by `make lists` -->"
 BEGIN, END = "<!-- classes: written by `make lists` -->", "<!-- end of classes -->"
 
 
@@ -57,7 +58,27 @@ def pages() -> dict[Path, str]:
         for name, cls in own_classes(setting).items():
             text = policy_page if name in setting.policies else part_page
             found[class_page(package, name)] = text(setting, cls)
-    return found
+    index = REFERENCE / "index.md"
+    return found | {index: with_overview(index.read_text(), set(found))}
+
+
+def with_overview(text: str, class_pages: set[Path]) -> str:
+    """Return the text of the overview with a line for each name that a package exports."""
+    before, _, rest = text.partition(OVERVIEW)
+    after = rest.partition("```{toctree}")[2]
+    lines = ["| name | |", "|---|---|"]
+    for stem in re.findall(r"^(\w+)$", after, re.MULTILINE):
+        package = "keyhole" if stem == "keyhole" else f"keyhole.{stem}"
+        module = importlib.import_module(package)
+        lines.append(f"| **[{package}]({stem}.md)** | {first_sentence(module)} |")
+        for name in getattr(module, "__all__", ()):
+            thing = getattr(module, name)
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                page = class_page(package, name)
+                target = page if page in class_pages else REFERENCE / f"{stem}.md"
+                link = target.relative_to(REFERENCE)
+                lines.append(f"| [`{name}`]({link}) | {first_sentence(thing)} |")
+    return "\n\n".join([before.rstrip(), OVERVIEW, "\n".join(lines), "```{toctree}" + after])
 
 
 def settings() -> list[Any]:
@@ -142,9 +163,9 @@ def class_tree(package: str, names: Any) -> str:
     return "\n".join(["```{toctree}", ":hidden:", "", *lines, "```"])
 
 
-def first_sentence(cls: type) -> str:
-    """Return the first paragraph of a class's docstring, in one line of Markdown."""
-    text = " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
+def first_sentence(thing: Any) -> str:
+    """Return the first paragraph of a docstring, in one line of Markdown."""
+    text = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
     text = re.sub(r":math:`([^`]*)`", r"$\1$", text).replace("``", "`")
     return text.replace("|", r"\|")
 

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from keyhole.benchmark import read_results
@@ -9,7 +11,7 @@ ONE = ("bench", "thresholding", "--problems", "tao-1", "--policies", "LSA", "--t
 
 
 def test_bench_prints_a_table_and_writes_file_and_page(keyhole, tmp_path):
-    code, out, _ = keyhole(*ONE, "--policies", "UCBE", "--out", tmp_path)
+    code, out, _ = keyhole(*ONE, "--policies", "UCBE", "--out", tmp_path, "--verbose")
     assert code == 0
     head, columns, first, second, _, results, report = out.splitlines()
     assert head == "thresholding: Arms differ: 1 problem for tuning"
@@ -21,11 +23,20 @@ def test_bench_prints_a_table_and_writes_file_and_page(keyhole, tmp_path):
     assert (tmp_path / "report.html").is_file()
 
 
+def test_bench_says_first_who_is_best(keyhole, tmp_path):
+    code, out, _ = keyhole(*ONE, "--policies", "OptKG", "--out", tmp_path)
+    assert code == 0
+    columns, best, hint, *_ = out.splitlines()
+    assert columns.split() == ["setting", "problems", "best,", "by", "regret", "next"]
+    assert re.fullmatch(r"thresholding +arms differ \(tuning\) +(LSA|OptKG).* times", best)
+    assert "--verbose" in hint
+
+
 def test_bench_shows_the_results_of_others(keyhole, tmp_path):
     assert keyhole(*ONE, "--out", tmp_path / "one")[0] == 0
     theirs = tmp_path / "one" / "benchmark.json"
     theirs.write_text(theirs.read_text().replace('"policy": "LSA"', '"policy": "Theirs"'))
-    code, out, _ = keyhole(*ONE, "--add", theirs, "--out", tmp_path / "two")
+    code, out, _ = keyhole(*ONE, "--add", theirs, "--out", tmp_path / "two", "--verbose")
     assert code == 0
     assert "\nTheirs " in out
     (problem,) = read_results(tmp_path / "two" / "benchmark.json").problems

@@ -168,14 +168,19 @@ def tiny(monkeypatch):
 def test_reproduce_prints_a_verdict_for_every_claim(keyhole, tiny, tmp_path):
     out = tmp_path / "out"
     words = ("reproduce", "tao2019-simple-regret", "--out", out, "--threads", 1)
-    code, printed, err = keyhole(*words)
+    code, printed, err = keyhole(*words, "--verbose")
     verdicts = re.findall(r"^(holds|does not hold|undecided): (.*?):", printed, re.MULTILINE)
     assert [about for _, about in verdicts[:3]] == ["Set-up 1", "Set-up 2", "Set-up 3"]
     assert len(verdicts) == len(Entry.load("tao2019-simple-regret").claims)
     assert code == int(any(status == "does not hold" for status, _ in verdicts))
     assert "drawing the report" in err
     # The report of a reproduction is written anew by the same command as that of a run.
-    assert keyhole("report", out)[:2] == (code, printed)
+    assert keyhole("report", out, "--verbose")[:2] == (code, printed)
+    # The answer comes first, and what does not hold: at most 12 lines.
+    short = keyhole("report", out)[1].splitlines()
+    assert len(short) <= 12
+    assert re.search(r"[Tt]he paper's \d+ claims", short[1])
+    assert short[-1] == printed.splitlines()[-1]
 
 
 def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tmp_path):
@@ -184,7 +189,8 @@ def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tmp_path):
     words = ("reproduce", entry, "--out", tmp_path / "out", "--threads", 1)
     code, printed, _ = keyhole(*words)
     assert code == 1
-    assert "does not hold: Hard: No" in printed
+    assert "our check does not hold: Hard: No" in printed
+    assert len(printed.splitlines()) == 5
 
 
 def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(

@@ -10,7 +10,6 @@ from keyhole.benchmark.results_file import BenchmarkFile
 from keyhole.benchmark.rules import FLOOR_SHARE, LINEAR_SHARE
 from keyhole.benchmark.summary import (
     SituationSummary,
-    format_ratio,
     problem_table,
     situation_table,
     summarize,
@@ -71,7 +70,9 @@ def _best_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
     rows = {(one.setting, one.situation): f"{one.setting}: {one.situation}" for one in summaries}
     cells: dict[tuple[str, str], Tile] = {
         (rows[one.setting, one.situation], one.part): Tile(
-            text=one.best.policy, label=one.best.policy, note=_describe_runner_up(one)
+            text=one.best.policy,
+            label=one.best.policy,
+            note=f"next {one.runner_up}" if one.runner_up else "",
         )
         for one in summaries
     }
@@ -81,13 +82,6 @@ def _best_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
         "tuning and for judging."
     )
     return TileTable(rows=list(rows.values()), columns=parts, cells=cells, caption=caption)
-
-
-def _describe_runner_up(summary: SituationSummary) -> str:
-    if len(summary.eligible) == 1:
-        return ""
-    second = summary.eligible[1]
-    return f"next {second.policy}, {format_ratio(second.ratio / summary.best.ratio)} times"
 
 
 def _first_profile(summaries: Sequence[SituationSummary]) -> list[PageBlock]:

@@ -1,8 +1,9 @@
 """Summary of the benchmark by situation: who is best, by which rules, and the tables of it."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import numpy as np
@@ -93,6 +94,23 @@ class SituationSummary:
         most = min(one.linear_share for one in self.ranked) + MORE_LINEAR
         return [one for one in self.ranked if one.linear_share <= most]
 
+    @property
+    def runner_up(self) -> str:
+        """The next policy after the best, and how many times the regret it has."""
+        if len(self.eligible) == 1:
+            return ""
+        second = self.eligible[1]
+        return f"{second.policy}, {format_ratio(second.ratio / self.best.ratio)} times"
+
+    def as_json(self) -> dict[str, object]:
+        """Return the names of the situation, and the numbers of each policy."""
+        policies = [
+            asdict(standing) | {"ratio": standing.ratio, "rank": standing.rank}
+            for standing in self.standings
+        ]
+        names = {"setting": self.setting, "situation": self.situation, "part": self.part}
+        return names | {"policies": policies}
+
 
 def summarize(content: BenchmarkFile) -> list[SituationSummary]:
     """Return the summaries of all situations that have problems, part by part."""
@@ -154,6 +172,23 @@ def _standing(policy: str, played: Sequence[tuple[ProblemRecord, ResultRecord]])
         runs=sum(problem.replications for problem, _ in played),
         nanoseconds=math.fsum(one.nanoseconds for _, one in played) / len(played),
     )
+
+
+def describe_best(summary: SituationSummary) -> list[str]:
+    """Return a situation, its best policy, and by how much the next one is worse."""
+    problems = f"{summary.situation} ({summary.part})"
+    return [summary.setting, problems, summary.best.policy, summary.runner_up]
+
+
+def count_best(summaries: Sequence[SituationSummary]) -> list[list[str]]:
+    """Return for each setting in how many of its situations each policy is the best."""
+    best: dict[str, Counter[str]] = {}
+    for summary in summaries:
+        best.setdefault(summary.setting, Counter())[summary.best.policy] += 1
+    return [
+        [setting, ", ".join(f"{policy} {count}" for policy, count in counter.most_common())]
+        for setting, counter in best.items()
+    ]
 
 
 _PLAIN_BELOW: Final = 100

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from keyhole.cli import bench, init, new, reproductions, study_read_commands, tune
-from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, add_command
+from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, Verbose, add_command
 from keyhole.cli.output import print_result
 from keyhole.extras import require_extra
 
@@ -104,6 +104,7 @@ def run(
 @add_command(app, "keyhole report results")
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run.")],
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the report of a finished run again."""
@@ -118,7 +119,9 @@ def report(
 
     if is_reproduction(folder):
         # This ends the command.
-        reproductions.print_verdicts_and_exit(report_again(folder), as_json=as_json)
+        reproductions.print_verdicts_and_exit(
+            report_again(folder), as_json=as_json, verbose=verbose
+        )
     written = write_report(folder)
     print_result({"report": written}, f"report: {written}", as_json=as_json)
 
@@ -140,6 +143,7 @@ def reproduce(
     all_: Annotated[bool, typer.Option("--all", help="All entries, with an index page.")] = False,
     paper: Annotated[str | None, typer.Option("--paper", help="All entries of a paper.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -166,11 +170,11 @@ def reproduce(
         one = papers.reproduce(
             name, scale=scale, out=out, threads=threads, progress=not quiet, on=on
         )
-        reproductions.print_verdicts_and_exit(one, as_json=as_json)
+        reproductions.print_verdicts_and_exit(one, as_json=as_json, verbose=verbose)
     several = papers.reproduce_all(
         out=out, paper=paper, scale=scale, threads=threads, progress=not quiet, on=on
     )
-    reproductions.print_all_verdicts_and_exit(several, as_json=as_json)
+    reproductions.print_all_verdicts_and_exit(several, as_json=as_json, verbose=verbose)
 
 
 @add_command(app, "keyhole compile thresholding", "keyhole compile spec.toml", name="compile")
@@ -223,6 +227,7 @@ def doctor(as_json: AsJson = False) -> None:
 def demo(
     out: Out = _DEMO,
     threads: Threads = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -230,6 +235,5 @@ def demo(
     require_extra("files,plots,scipy", "keyhole demo")
     from keyhole import papers
 
-    reproductions.print_verdicts(
-        papers.demo(out or _DEMO, threads=threads, progress=not quiet), as_json=as_json
-    )
+    result = papers.demo(out or _DEMO, threads=threads, progress=not quiet)
+    reproductions.print_verdicts(result, as_json=as_json, verbose=verbose)

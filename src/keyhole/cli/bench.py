@@ -1,13 +1,19 @@
 """`bench`: run the benchmark, and print who is best in which situation."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from keyhole.cli.options import AsJson, Out, Quiet, Threads, examples_epilog
+from keyhole.cli.options import AsJson, Out, Quiet, Threads, Verbose, examples_epilog
 from keyhole.cli.output import print_heading, print_json
 from keyhole.extras import require_extra
+
+if TYPE_CHECKING:
+    from keyhole.benchmark.summary import SituationSummary
+
+_MOST_ROWS: Final = 8  # of a table that is read at one look
 
 EXAMPLES: Final = examples_epilog(
     "keyhole bench thresholding --out results",
@@ -32,6 +38,7 @@ def run_bench(
         typer.Option("--add", help="A results file to show beside; repeatable."),
     ] = None,
     threads: Threads = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -41,8 +48,7 @@ def run_bench(
     require_extra("files,plots,scipy", "keyhole bench")
     from keyhole.benchmark import RESULTS_FILE, bench
     from keyhole.benchmark.report import write_benchmark_page
-    from keyhole.benchmark.summary import situation_table, summarize
-    from keyhole.pages.notebook_html import text_table
+    from keyhole.benchmark.summary import summarize
     from keyhole.play.progress import print_step
 
     try:
@@ -65,13 +71,41 @@ def run_bench(
         print_step("writing the page")
     # Before anything is printed: a closed pipe makes printing fail.
     written = {"results": out / RESULTS_FILE, "report": write_benchmark_page(out, content)}
+    summaries = summarize(content)
     if as_json:
-        print_json(written)
+        print_json(written | {"situations": [summary.as_json() for summary in summaries]})
         return
-    for summary in summarize(content):
+    # Yardsticks know what is unknown in practice: of them alone, none is the best.
+    ranked = [summary for summary in summaries if summary.ranked]
+    if verbose or not ranked:
+        _print_standings(summaries)
+    else:
+        _print_best(ranked)
+    for name, path in written.items():
+        typer.echo(f"{name}: {path}")
+
+
+def _print_standings(summaries: "Sequence[SituationSummary]") -> None:
+    from keyhole.benchmark.summary import situation_table
+    from keyhole.pages.notebook_html import text_table
+
+    for summary in summaries:
         table = situation_table(summary)
         print_heading(f"{summary.setting}: {table.caption}")
         typer.echo(text_table(table.head, table.rows))
         typer.echo()
-    for name, path in written.items():
-        typer.echo(f"{name}: {path}")
+
+
+def _print_best(summaries: "Sequence[SituationSummary]") -> None:
+    """Print the best policy of each situation; of many situations, how often a policy is best."""
+    from keyhole.benchmark.summary import count_best, describe_best
+    from keyhole.pages.notebook_html import text_table
+
+    if len(summaries) <= _MOST_ROWS:
+        head = ["setting", "problems", "best, by regret", "next"]
+        rows = [describe_best(summary) for summary in summaries]
+    else:
+        head = ["setting", "best in how many situations"]
+        rows = count_best(summaries)
+    typer.echo(text_table(head, rows))
+    typer.echo("All policies: --verbose, or the report.")

@@ -30,6 +30,8 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", help="No progress on standard error.", callback=_keep_quiet)
 ]
 
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print all results, not the answer.")]
+
 
 def examples_epilog(*lines: str) -> str:
     """Return the end of a help text: examples of a command, a line each."""

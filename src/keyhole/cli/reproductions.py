@@ -1,7 +1,7 @@
 """Published experiments: their list, verdicts on their claims, and the exit code of these."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import typer
 
@@ -11,7 +11,10 @@ from keyhole.text_formatting import count_text
 
 if TYPE_CHECKING:
     from keyhole.papers import ReproducedEntries, Reproduction
+    from keyhole.papers.report.judged_entry import JudgedEntry
     from keyhole.papers.verdicts import Verdict
+
+_MOST_LINES: Final = 12  # what is printed of a reproduction is read at one look
 
 
 def show_entries(*, as_json: bool = False) -> None:
@@ -49,25 +52,66 @@ def _entry_as_json(name: str, table: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def print_verdicts(result: "Reproduction", *, as_json: bool) -> None:
-    """Print the verdict on each claim, and the path of the report."""
+def print_verdicts(result: "Reproduction", *, as_json: bool, verbose: bool) -> None:
+    """Print the answer of each entry, or the verdict on each claim, and the path of the report."""
     if as_json:
         output.print_json(_verdicts_as_json(result.verdicts) | {"report": result.report})
         return
-    for verdict in result.verdicts:
-        output.print_heading(f"{verdict.status}: {verdict.claim}")
-        output.print_paragraph(verdict.detail, 4)
+    if verbose:
+        _print_every_verdict(result.verdicts)
+    else:
+        _print_answers(result.parts)
     typer.echo(f"report: {result.report}")
 
 
-def print_verdicts_and_exit(result: "Reproduction", *, as_json: bool) -> None:
+def _print_every_verdict(verdicts: "Iterable[Verdict]") -> None:
+    for verdict in verdicts:
+        output.print_heading(f"{verdict.status}: {verdict.claim}")
+        output.print_paragraph(verdict.detail, 4)
+
+
+def _print_answers(parts: "Sequence[JudgedEntry]") -> None:
+    """Print what the page of each entry says first, and the claims that do not hold."""
+    from keyhole.papers.report.judged_entry import answer_sentence, verdicts_by_id
+
+    all_verdicts = verdicts_by_id(parts)
+    # A heading and an answer for each entry, and two lines at the end.
+    claim_lines = (_MOST_LINES - 2) // len(parts) - 2
+    for part in parts:
+        output.print_heading(part.entry.heading)
+        output.print_paragraph(answer_sentence(part, all_verdicts), 2)
+        unmet = [verdict for verdict in part.verdicts if verdict.status != "holds"]
+        _print_unmet(unmet, claim_lines)
+    typer.echo("Each claim with its numbers: --verbose, or the report.")
+
+
+def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
+    """Print claims that do not hold before those that are open, in a number of lines."""
+    from keyhole.papers.verdicts import VERBS
+
+    unmet = sorted(unmet, key=lambda verdict: verdict.status)
+    shown = unmet if len(unmet) <= lines else unmet[: lines - 1]
+    for verdict in shown:
+        status = VERBS[verdict.status][0]
+        whose = "our check" if verdict.origin == "ours" else "claim"
+        about = f"{verdict.about}: " if verdict.about else ""
+        output.print_paragraph(f"{whose} {status}: {about}{verdict.headline}", 4)
+    if len(shown) < len(unmet):
+        output.print_paragraph(f"and {len(unmet) - len(shown)} more", 4)
+
+
+def print_verdicts_and_exit(result: "Reproduction", *, as_json: bool, verbose: bool) -> NoReturn:
     """Print the verdicts, and end with 1 if a claim does not hold."""
-    print_verdicts(result, as_json=as_json)
+    print_verdicts(result, as_json=as_json, verbose=verbose)
     _exit_by_status(result.verdicts)
 
 
-def print_all_verdicts_and_exit(result: "ReproducedEntries", *, as_json: bool) -> None:
+def print_all_verdicts_and_exit(
+    result: "ReproducedEntries", *, as_json: bool, verbose: bool
+) -> NoReturn:
     """Print how many claims hold, by their origin, and end with 1 if one does not."""
+    if verbose and not as_json:
+        _print_every_verdict(result.verdicts)
     output.print_result(
         _verdicts_as_json(result.verdicts) | {"index": result.index},
         *result.counts,

@@ -235,6 +235,16 @@ def entry_answer(
     return [answer, _entry_line(part, counts(own), elsewhere, front)]
 
 
+def answer_sentence(part: JudgedEntry, known: Mapping[str, Verdict]) -> str:
+    """Return the answer of an entry with its word, and how many of Keyhole's own checks hold."""
+    answer = entry_answer(part, known, "")[0]
+    assert isinstance(answer, Answer)
+    sentences = [answer.mark, answer.text]
+    if part.papers_verdicts and part.own_verdicts:
+        sentences.append(count_sentence(part.own_verdicts, "Keyhole's own", "check"))
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
 def _entry_line(part: JudgedEntry, checks: str, elsewhere: int, front: str) -> TemplateBlock:
     """Return the small line below an answer: the entry, its size, Keyhole's checks, and a link.
 
