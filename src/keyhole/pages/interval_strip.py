@@ -18,7 +18,8 @@ _SIDE: Final = 8.0  # pixels at either end
 class IntervalStrip:
     """A number with its interval, in a strip of 110 x 16 pixels with the claimed range shaded.
 
-    An end that is infinite reaches the border. `alt` says the same in words.
+    An end that is infinite reaches the border. `alt` says the same in words; `captions` are lines
+    of text below it.
 
     Examples
     --------
@@ -34,6 +35,7 @@ class IntervalStrip:
     at_most: float = math.inf
     status: Status
     alt: str
+    captions: tuple[str, ...] = ()
     template: ClassVar[str] = "pages/templates/interval_strip.html.j2"
 
     def html(self) -> str:

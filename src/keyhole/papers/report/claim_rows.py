@@ -54,7 +54,8 @@ def deciding_number(verdict: Verdict, numbers: Sequence[Number], metric: Metric)
 
 
 def draw_deciding_number(verdict: Verdict, number: Number) -> IntervalStrip:
-    """Return the drawing of a number against the limit that is claimed of it."""
+    """Return the drawing of a number against the limit that is claimed of it, and both in words."""
+    value = str(number).partition(" [")[0]
     return IntervalStrip(
         value=number.value,
         low=number.low,
@@ -63,6 +64,7 @@ def draw_deciding_number(verdict: Verdict, number: Number) -> IntervalStrip:
         at_most=number.at_most,
         status=verdict.status,
         alt=format_verdict_number(number),
+        captions=(value, format_range(number.at_least, number.at_most)),
     )
 
 

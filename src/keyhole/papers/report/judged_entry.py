@@ -102,7 +102,7 @@ class SharedVerdict:
     def text(self) -> str:
         """What was found in how many runs: "in 40,000 runs it does not hold"."""
         if self.status is None:
-            return f"{self.replications:,} runs would judge:"
+            return f"not run yet; in {self.replications:,} runs, by"
         found = "is open" if self.status == "undecided" else self.status
         return f"in {self.replications:,} runs it {found}"
 
