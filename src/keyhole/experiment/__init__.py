@@ -29,3 +29,7 @@ def __getattr__(name: str) -> Any:
         require_extra("files,plots,scipy", f"keyhole.experiment.{name}")
         return getattr(import_module(f"keyhole.experiment.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'keyhole.experiment' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
