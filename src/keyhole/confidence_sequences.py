@@ -25,8 +25,8 @@ _MOST: Final = 10**12
 
 def log_beta(successes: float, failures: float) -> float:
     r"""Return :math:`\ln B(S + 1, F + 1)`, the likelihood averaged over all means (a kernel)."""
-    both = math.lgamma(successes + failures + 2.0)
-    return math.lgamma(successes + 1.0) + math.lgamma(failures + 1.0) - both
+    log_total = math.lgamma(successes + failures + 2.0)
+    return math.lgamma(successes + 1.0) + math.lgamma(failures + 1.0) - log_total
 
 
 def binary_entropy(mean: float) -> float:
@@ -126,7 +126,8 @@ class BetaMixture:
 
     def __init__(self, alpha: float = 0.05) -> None:
         self.alpha = check_alpha(alpha)
-        self.count, self.total = 0, 0.0
+        self.count = 0
+        self.total = 0.0
 
     def update(self, value: float) -> None:
         """Add a value in [0, 1]."""

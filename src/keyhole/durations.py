@@ -25,8 +25,8 @@ def parse_seconds(name: str, text: str) -> float:
         raise ValueError(f"{name} must be as 90s, 30m, 2h or 1d12h, got {short_repr(text)}")
     if text[-1] not in _SECONDS:
         return float(text)
-    parts = re.findall(r"([\d.]+)([smhd])", text)
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    numbers_and_units = re.findall(r"([\d.]+)([smhd])", text)
+    return sum(float(number) * _SECONDS[unit] for number, unit in numbers_and_units)
 
 
 def to_seconds(name: str, duration: Any) -> Any:

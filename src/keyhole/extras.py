@@ -29,14 +29,14 @@ def has_extra(extra: str) -> bool:
     return find_spec(EXTRAS[extra].module) is not None
 
 
-def require_extra(extras: str, what: str) -> None:
-    """Refuse `what` if a package that it needs is not installed; import nothing.
+def require_extra(extras: str, feature: str) -> None:
+    """Refuse `feature` if a package that it needs is not installed; import nothing.
 
     Parameters
     ----------
     extras : str
-        The extras that `what` needs, with commas between them, as pip takes them.
-    what : str
+        The extras that `feature` needs, with commas between them, as pip takes them.
+    feature : str
         What needs them: the beginning of the error message.
 
     Raises
@@ -46,10 +46,10 @@ def require_extra(extras: str, what: str) -> None:
     """
     missing = [extra for extra in extras.split(",") if not has_extra(extra)]
     if missing:
-        raise missing_extra(",".join(missing), what)
+        raise missing_extra(",".join(missing), feature)
 
 
-def missing_extra(extras: str, what: str, reason: object = "") -> ImportError:
+def missing_extra(extras: str, feature: str, reason: object = "") -> ImportError:
     """Return the error of missing extras, with the command that installs them.
 
     Examples
@@ -61,4 +61,4 @@ def missing_extra(extras: str, what: str, reason: object = "") -> ImportError:
     """
     told = f" ({reason})" if reason else ""
     packages = ", ".join(EXTRAS[extra].package for extra in extras.split(","))
-    return ImportError(f"{what} needs {packages}: pip install 'keyhole[{extras}]'{told}")
+    return ImportError(f"{feature} needs {packages}: pip install 'keyhole[{extras}]'{told}")

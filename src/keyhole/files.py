@@ -24,8 +24,8 @@ _ADVICE: Final = {
 }
 
 
-def read_file(path: Path, wanted: str) -> bytes:
-    """Return the content of a file that a user named; errors say that it must be `wanted`.
+def read_file(path: Path, description: str) -> bytes:
+    """Return the content of a file that a user named; errors say what it must be.
 
     Examples
     --------
@@ -36,9 +36,9 @@ def read_file(path: Path, wanted: str) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path} must be {wanted}; there is no such file") from None
+        raise FileNotFoundError(f"{path} must be {description}; there is no such file") from None
     except IsADirectoryError:
-        raise IsADirectoryError(f"{path} must be {wanted}, got a folder") from None
+        raise IsADirectoryError(f"{path} must be {description}, got a folder") from None
 
 
 def explain_os_error(error: Exception) -> str:
@@ -170,7 +170,8 @@ def errors_with_path(path: Path) -> Iterator[None]:
     except OSError as error:
         name = os.path.basename(os.fspath(error.filename or ""))
         if error.strerror and (not name or _DRAFT.fullmatch(name)):
-            error.filename, error.filename2 = str(path), None
+            error.filename = str(path)
+            error.filename2 = None
         raise
 
 
@@ -230,9 +231,9 @@ def has_content(folder: Path) -> bool:
     return False
 
 
-def refuse_newer(folder: Path, version: object, known: int) -> None:
+def refuse_newer(folder: Path, version: object, newest: int) -> None:
     """Refuse a folder of results whose format has a later version than the last known one."""
-    if isinstance(version, int) and version > known:
+    if isinstance(version, int) and version > newest:
         raise ValueError(f"{folder} was written by a newer version of Keyhole: open it with that")
 
 

@@ -102,8 +102,8 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
                 f"problem must be of one of the settings {listed}; got {short_repr(problem)}"
             )
         self._problem = problem
-        most = problem.rounds or _LONGEST
-        self._horizon = check_integer("horizon", horizon, Range(ge=1, le=most))
+        largest = problem.rounds or _LONGEST
+        self._horizon = check_integer("horizon", horizon, Range(ge=1, le=largest))
         self._with_regret = with_regret
         if with_regret and "regret" not in [m.name for m in metrics_for(problem, details=False)]:
             raise ValueError(
@@ -171,7 +171,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         feedback = played.respond(decision)
         values = self._translation.observe(feedback)
         spaces = self._translation.feedback
-        seen = {name: _element(space, values[name]) for name, space in spaces.items()}
+        observation = {name: _element(space, values[name]) for name, space in spaces.items()}
         reward = self._translation.reward({**decision, **self._context}, feedback)
         # Regret does not depend on a recommendation, but the kernel needs a limit that exists.
         report = {"best_limit": decision.get("limit")}
@@ -179,7 +179,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         self._is_over = played.rounds == self._horizon
         if not self._is_over:
             self._begin_round(played)
-        return {**seen, **self._context}, reward, False, self._is_over, info
+        return {**observation, **self._context}, reward, False, self._is_over, info
 
     def _begin_round(self, played: InteractiveEnvironment) -> None:
         context = played.observe()
@@ -216,7 +216,8 @@ def _delayed(problem: Any) -> _Translation:
 
     def by_arm(feedback: Mapping[str, Any]) -> Observation:
         count = int(feedback["count"])
-        sources, rewards = feedback["sources"][:count], feedback["rewards"][:count]
+        sources = feedback["sources"][:count]
+        rewards = feedback["rewards"][:count]
         return {
             "totals": np.bincount(sources, rewards, arms),
             "counts": np.bincount(sources, minlength=arms),

@@ -71,10 +71,10 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
     try:
         yield
     except BaseException as error:
-        other = replace(error)
-        if other is error or (came and isinstance(error, KeyboardInterrupt)):
+        replacement = replace(error)
+        if replacement is error or (came and isinstance(error, KeyboardInterrupt)):
             raise
-        raise other from error
+        raise replacement from error
     finally:
         # The code may have set a handler of its own, which stays.
         if is_noted and signal.getsignal(signal.SIGINT) is note:

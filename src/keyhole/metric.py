@@ -52,8 +52,10 @@ class Metric:
     def __post_init__(self) -> None:
         """Check the values, and make default words from the name."""
         check_line("name", self.name)
-        words = check_line(f"words of {self.name}", self.words or self.name.replace("_", " "))
-        object.__setattr__(self, "words", words)
+        name_in_words = check_line(
+            f"words of {self.name}", self.words or self.name.replace("_", " ")
+        )
+        object.__setattr__(self, "words", name_in_words)
         check_choice(f"better of {self.name}", self.better, get_args(Better))
         check_choice(f"drawn of {self.name}", self.drawn, get_args(Drawn))
 
@@ -69,8 +71,8 @@ class Metric:
 
     def of(self, arm: int | str) -> Self:
         """Return the metric of one arm, by its number or the text of its name."""
-        words = f"{self.words}, arm {arm}"
-        return replace(self, name=f"{self.name}[{arm}]", words=words, per_arm=False)
+        name_in_words = f"{self.words}, arm {arm}"
+        return replace(self, name=f"{self.name}[{arm}]", words=name_in_words, per_arm=False)
 
 
 # Metrics of most environments.

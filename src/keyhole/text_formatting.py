@@ -21,7 +21,7 @@ def count_text(number: float, noun: str) -> str:
     return f"{number:.0f} {noun}"
 
 
-def join_words(words: Sequence[str]) -> str:
+def join_words(items: Sequence[str]) -> str:
     """Return words as a list in a sentence.
 
     Examples
@@ -29,7 +29,7 @@ def join_words(words: Sequence[str]) -> str:
     >>> join_words(["pulls"]), join_words(["pulls", "totals", "index"])
     ('pulls', 'pulls, totals and index')
     """
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
 def capitalize(text: str) -> str:

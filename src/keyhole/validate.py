@@ -80,11 +80,12 @@ class Range:
 
     def __str__(self) -> str:
         """Return the range as words that follow "must"."""
-        low, high = (self.ge, self.gt), (self.le, self.lt)
+        low = (self.ge, self.gt)
+        high = (self.le, self.lt)
         if low != (None, None) and high != (None, None):
-            left = f"[{_end(self.ge)}" if self.ge is not None else f"({_end(self.gt)}"
+            lower_end = f"[{_end(self.ge)}" if self.ge is not None else f"({_end(self.gt)}"
             right = f"{_end(self.le)}]" if self.le is not None else f"{_end(self.lt)})"
-            return f"lie in {left}, {right}"
+            return f"lie in {lower_end}, {right}"
         if self.ge is not None:
             return f"be at least {_end(self.ge)}"
         if self.gt is not None:
@@ -170,10 +171,10 @@ def escape_controls(text: str, allowed: str = "") -> str:
     )
 
 
-def _is_joining(text: str, place: int) -> bool:
+def _is_joining(text: str, position: int) -> bool:
     """Return whether a character is a joiner between two that it may join."""
-    beside = text[max(place - 1, 0) : place + 2 : 2]
-    if text[place] not in _JOINERS or len(beside) < 2 or min(beside) < _FIRST_SHAPED:
+    beside = text[max(position - 1, 0) : position + 2 : 2]
+    if text[position] not in _JOINERS or len(beside) < 2 or min(beside) < _FIRST_SHAPED:
         return False
     return not _SHAPED.isdisjoint(map(unicodedata.bidirectional, beside))
 
@@ -208,20 +209,22 @@ def check_line(name: str, value: Any) -> str:
     return value
 
 
-def check_short_line(name: str, value: Any, most: int) -> str:
-    """Return `value` if it is a text for one line with at most `most` characters."""
-    if len(check_line(name, value)) > most:
-        raise ValueError(f"{name} must have at most {most} characters, got {len(value):,}")
+def check_short_line(name: str, value: Any, length: int) -> str:
+    """Return `value` if it is a text for one line with at most `length` characters."""
+    if len(check_line(name, value)) > length:
+        raise ValueError(f"{name} must have at most {length} characters, got {len(value):,}")
     return str(value)
 
 
 @contextmanager
-def explain_memory_errors(what: str) -> Iterator[None]:
+def explain_memory_errors(field: str) -> Iterator[None]:
     """Refuse input that needs more memory than there is."""
     try:
         yield
     except (MemoryError, OverflowError) as error:
-        raise ValueError(f"{what} must fit into memory: {error or 'there is too little'}") from None
+        raise ValueError(
+            f"{field} must fit into memory: {error or 'there is too little'}"
+        ) from None
 
 
 def check_number(name: str, value: Any, allowed: Range = ANY) -> float:
@@ -232,14 +235,14 @@ def check_number(name: str, value: Any, allowed: Range = ANY) -> float:
     if isinstance(value, bool) or not isinstance(value, _REAL):
         raise TypeError(f"{name} must be a number, got {short_repr(value)}")
     try:
-        found = float(value)
+        number = float(value)
     except OverflowError:  # a whole number beyond all floats
-        found = math.inf if value > 0 else -math.inf
-    if found not in allowed or not math.isfinite(found):
-        wanted = ANY if found in allowed else allowed
+        number = math.inf if value > 0 else -math.inf
+    if number not in allowed or not math.isfinite(number):
+        expected = ANY if number in allowed else allowed
         got = short_repr(value) if isinstance(value, int) else f"{value}"
-        raise ValueError(f"{name} must {wanted}, got {got}")
-    return found
+        raise ValueError(f"{name} must {expected}, got {got}")
+    return number
 
 
 def check_unit_interval(name: str, value: Any) -> float:
@@ -260,20 +263,20 @@ def check_integer(name: str, value: Any, allowed: Range = ANY) -> int:
         return value
     if isinstance(value, _BOOLS) or not isinstance(value, _WHOLE):
         raise TypeError(f"{name} must be a whole number, got {short_repr(value)}")
-    found = int(value)
-    if found not in allowed:
-        raise ValueError(f"{name} must {allowed}, got {short_repr(found)}")
-    if not -_INT64 <= found < _INT64:  # the integers of compiled code
-        raise ValueError(f"{name} must lie in [-2**63, 2**63), got {short_repr(found)}")
-    return found
+    integer = int(value)
+    if integer not in allowed:
+        raise ValueError(f"{name} must {allowed}, got {short_repr(integer)}")
+    if not -_INT64 <= integer < _INT64:  # the integers of compiled code
+        raise ValueError(f"{name} must lie in [-2**63, 2**63), got {short_repr(integer)}")
+    return integer
 
 
 def column_to_array(values: Any) -> Any:
     """Return a column of a data frame (pandas, Arrow, Polars) as an array; all else as it is."""
     if isinstance(values, Sequence | np.ndarray) or not hasattr(values, "__array__"):
         return values
-    found = np.asarray(values)
-    return found if found.ndim == 1 else values
+    column = np.asarray(values)
+    return column if column.ndim == 1 else values
 
 
 def check_seed(seed: Any) -> int:
@@ -301,16 +304,17 @@ def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.flo
         raise ValueError(f"{name} must have at least one entry, got none")
     # The common cases first: distributions check thousands of points at which they are integrated,
     # and files hold a million recorded values.
-    found = None
+    vector = None
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and values.ndim == 1:
-        found = values.astype(np.float64)
+        vector = values.astype(np.float64)
     elif isinstance(values, list) and set(map(type, values)) <= {float, int}:
         with suppress(OverflowError):  # a whole number beyond all floats
-            found = np.array(values, np.float64)
-    if found is not None:
-        low, high = float(found.min()), float(found.max())
+            vector = np.array(values, np.float64)
+    if vector is not None:
+        low = float(vector.min())
+        high = float(vector.max())
         if math.isfinite(low) and math.isfinite(high) and low in allowed and high in allowed:
-            return found
+            return vector
     return np.array([check_number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
 
 
@@ -330,7 +334,7 @@ def check_each(
         raise ValueError(f"{name}[{entry}] must {allowed}, got {values[entry]}")
 
 
-def check_sequence(name: str, values: Any, wanted: str = "a sequence of names") -> list[Any]:
+def check_sequence(name: str, values: Any, expected: str = "a sequence of names") -> list[Any]:
     """Return the entries of a sequence, a column or a generator, in their order.
 
     Sets, which have no order, are refused, and so are texts, mappings and data frames, which
@@ -349,7 +353,7 @@ def check_sequence(name: str, values: Any, wanted: str = "a sequence of names") 
         has_order = False
     if table or not has_order or getattr(values, "ndim", 1) != 1:
         hint = "; for a column of a data frame pass df['arm'], say" if table else ""
-        raise TypeError(f"{name} must be {wanted}{hint}, got {short_repr(values)}")
+        raise TypeError(f"{name} must be {expected}{hint}, got {short_repr(values)}")
     return list(values)
 
 
@@ -362,13 +366,13 @@ def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
     Traceback (most recent call last):
     ValueError: arms must differ, got 'a' twice
     """
-    words = tuple(values)
-    if not words:
+    names = tuple(values)
+    if not names:
         raise ValueError(f"{name} must have at least one entry, got none")
-    word, times = Counter(words).most_common(1)[0]
+    word, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise ValueError(f"{name} must differ, got {word!r} twice")
-    return words
+    return names
 
 
 def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -> tuple[Any, ...]:
@@ -390,8 +394,8 @@ def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -
     texts = {_visible_text(text): text for text in earlier}
     for text in filter(lambda name: isinstance(name, str), names):
         if text != (first := texts.setdefault(_visible_text(text), text)):
-            both = f"{first!a} and {text!a} look alike, but are two names"
-            warn_user(f"{both}: write one of them otherwise")
+            look_alike = f"{first!a} and {text!a} look alike, but are two names"
+            warn_user(f"{look_alike}: write one of them otherwise")
         if len(names) > 1 and text.strip().casefold() in _TOTALS:
             warn_user(f"{text!a} is one of the {name}: leave out a row of totals")
     return names
@@ -399,9 +403,11 @@ def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -
 
 def warn_user(text: str) -> None:
     """Warn at the line outside Keyhole from which it was called, however deep."""
-    frame, level = sys._getframe(1), 2
+    frame = sys._getframe(1)
+    level = 2
     while frame.f_back and f"{frame.f_globals.get('__name__')}.".startswith("keyhole."):
-        frame, level = frame.f_back, level + 1
+        frame = frame.f_back
+        level = level + 1
     warnings.warn(text, stacklevel=level)
 
 
@@ -409,8 +415,8 @@ def _visible_text(name: str) -> str:
     """Return a name without what is hardly seen; accents, spaces and capitals in one form."""
     if not name.isascii():
         categories = ((c, unicodedata.category(c)) for c in name if c not in _VARIANTS)
-        seen = (" " if category == "Zs" else c for c, category in categories if category != "Cf")
-        name = unicodedata.normalize("NFC", "".join(seen))
+        visible = (" " if category == "Zs" else c for c, category in categories if category != "Cf")
+        name = unicodedata.normalize("NFC", "".join(visible))
     name = " ".join(name.split())
     # Not of ids such as aB3x, of which others differ in capitals alone.
     is_word = name in (name.lower(), name.upper(), name.capitalize(), name.title())
@@ -422,20 +428,21 @@ def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = 
 
     An error lists them, or the first of many and `listing`, which says where all are listed.
     """
-    words = list(allowed)
-    if isinstance(value, str) and value in words:
+    choices = list(allowed)
+    if isinstance(value, str) and value in choices:
         return value
     typed = value if isinstance(value, str) else short_repr(value)
-    listed, more = ", ".join(words), ""
-    if len(words) > _LISTED:
-        listed = ", ".join(words[:_FIRST])
-        more = f" and {len(words) - _FIRST:,} more{listing and f' ({listing})'}"
+    listed = ", ".join(choices)
+    more = ""
+    if len(choices) > _LISTED:
+        listed = ", ".join(choices[:_FIRST])
+        more = f" and {len(choices) - _FIRST:,} more{listing and f' ({listing})'}"
     raise ValueError(
-        f"{name} must be one of {listed}{more}; got {short_repr(value)}{suggestion(typed, words)}"
+        f"{name} must be one of {listed}{more}; got {short_repr(value)}{suggestion(typed, choices)}"
     )
 
 
-def suggestion(typed: str, words: Iterable[str]) -> str:
+def suggestion(typed: str, candidates: Iterable[str]) -> str:
     """Return a question whether the nearest of some words was meant, or "".
 
     Examples
@@ -445,7 +452,8 @@ def suggestion(typed: str, words: Iterable[str]) -> str:
     >>> suggestion("regret", ["rounds", "simple_regret", "aggregate_regret"])
     " (did you mean 'simple_regret' or 'aggregate_regret'?)"
     """
-    typed, folded = typed[:_SHOWN_CHARACTERS].casefold(), {word.casefold(): word for word in words}
+    typed = typed[:_SHOWN_CHARACTERS].casefold()
+    folded = {word.casefold(): word for word in candidates}
     # "regret" is a word of both 'simple_regret' and 'aggregate_regret', "lsa" of 'LSA(alpha=1)'.
     close = [key for key in folded if typed.isalpha() and typed in _NO_LETTERS.split(key)]
     if typed in folded or not 0 < len(close) <= _SUGGESTED:

@@ -118,23 +118,23 @@ class Cluster(Executor):
 
     def results(self, futures: Iterable[Future[Any]]) -> Iterator[Any]:
         """Yield what tasks return as they end; raise the first error and cancel the others."""
-        left = set(futures)
+        unfinished = set(futures)
         try:
-            while left:
-                for future in self.completed(left, _POLL_SECONDS):
-                    left.remove(future)
+            while unfinished:
+                for future in self.completed(unfinished, _POLL_SECONDS):
+                    unfinished.remove(future)
                     yield self.result(future)
         finally:
-            self.cancel(left)
+            self.cancel(unfinished)
 
 
-def check_versions(there: Mapping[str, str], here: Mapping[str, str]) -> None:
+def check_versions(there: Mapping[str, str], local_versions: Mapping[str, str]) -> None:
     """Refuse a worker whose versions, by name, differ from those of its client."""
     for name, version in there.items():
-        if here.get(name) != version:
+        if local_versions.get(name) != version:
             raise ValueError(
                 f"the worker on {socket.gethostname()} has {name} {version}, and this client has "
-                f"{name} {here.get(name)}: install the same version on both"
+                f"{name} {local_versions.get(name)}: install the same version on both"
             )
 
 
@@ -160,7 +160,7 @@ def make_wanted_check() -> Callable[[], bool]:
 
 THREADS: Final = "threads"
 _MODULES: Final = {"dask": "keyhole.clusters.dask", "ray": "keyhole.clusters.ray"}
-_ELSEWHERE: Final = " or ".join(f"{kind}[=ADDRESS]" for kind in _MODULES)
+_ELSEWHERE: Final = " or ".join(f"{scheduler}[=ADDRESS]" for scheduler in _MODULES)
 _WORKERS: Final = Range(ge=1, le=1024)
 
 
@@ -180,10 +180,10 @@ def _parse_on(on: str) -> tuple[str, str | None]:
         raise TypeError(
             f"on must be a text, or an executor of concurrent.futures, got {short_repr(on)}"
         )
-    kind, sign, address = check_line("on", on).partition("=")
-    if kind not in (THREADS, *_MODULES) or (sign and (kind == THREADS or not address)):
+    scheduler, sign, address = check_line("on", on).partition("=")
+    if scheduler not in (THREADS, *_MODULES) or (sign and (scheduler == THREADS or not address)):
         raise ValueError(f"on must be {THREADS}, {_ELSEWHERE}, got {short_repr(on)}")
-    return kind, address or None
+    return scheduler, address or None
 
 
 def connect(on: str, *, workers: int | None = None) -> Cluster:
@@ -212,12 +212,12 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     ...
     ValueError: on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got 'slurm'
     """
-    kind, address = _parse_on(on)
+    scheduler, address = _parse_on(on)
     check_address(on, workers, name="workers")
-    if kind == THREADS:
+    if scheduler == THREADS:
         raise ValueError(f"on must be {_ELSEWHERE} here, got {on!r}")
-    require_extra(kind, f"on = {on!r}")
-    return cast(Cluster, import_module(_MODULES[kind]).connect_or_start(on, address, workers))
+    require_extra(scheduler, f"on = {on!r}")
+    return cast(Cluster, import_module(_MODULES[scheduler]).connect_or_start(on, address, workers))
 
 
 @contextmanager

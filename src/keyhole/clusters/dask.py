@@ -85,14 +85,14 @@ def _connect(address: str) -> Client:
     try:
         scheme, _ = parse_address(address)
         get_backend(scheme)
-        place = get_address_host_port(address)
+        host_and_port = get_address_host_port(address)
     except ValueError as error:
         raise ValueError(
             f"the address of Dask must be one such as tcp://HOST:PORT, got {short_repr(address)}: "
             f"{error}"
         ) from error
     if scheme in ("tcp", "tls", "ws", "wss"):  # a client would try for a while
-        socket.create_connection(place, _TIMEOUT).close()
+        socket.create_connection(host_and_port, _TIMEOUT).close()
     client: Future[Client] = Future()
 
     def make_client() -> None:
@@ -128,8 +128,11 @@ class Dask(Cluster):
     def __init__(self, name: str, client: Client, local: LocalCluster | None = None) -> None:
         # Not pure: Dask would run two tasks with equal arguments once.
         super().__init__(client.get_executor(pure=False))
-        self.name, self._client, self._local = name, client, local
-        self._counted, self._is_lost = -inf, False
+        self.name = name
+        self._client = client
+        self._local = local
+        self._counted = -inf
+        self._is_lost = False
         self.capacity()
 
     def capacity(self) -> int:
@@ -178,7 +181,7 @@ class Dask(Cluster):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Cancel all tasks and disconnect; end processes that were started for this client."""
-        for part in (self._client, self._local):
-            if part is not None:
+        for resource in (self._client, self._local):
+            if resource is not None:
                 with suppress(CancelledError, OSError, TimeoutError):
-                    part.close(timeout=_CLOSE_SECONDS)
+                    resource.close(timeout=_CLOSE_SECONDS)

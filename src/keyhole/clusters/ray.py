@@ -52,7 +52,8 @@ class Ray(Cluster):
     """The cluster that this process has initialised; `shutdown` ends that, if it is the owner."""
 
     def __init__(self, name: str, *, is_owner: bool = True) -> None:
-        self.name, self._is_owner = name, is_owner
+        self.name = name
+        self._is_owner = is_owner
         self._task = ray.remote(num_cpus=1, max_retries=_RETRIES)(_call)
 
     def capacity(self) -> int:
@@ -68,7 +69,8 @@ class Ray(Cluster):
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a task; cancelling its future cancels it."""
-        reference, future = self._task.remote(fn, *args, **kwargs), Future[Any]()
+        reference = self._task.remote(fn, *args, **kwargs)
+        future = Future[Any]()
 
         def finish(task: Future[Any]) -> None:
             if future.set_running_or_notify_cancel():

@@ -1,7 +1,4 @@
-"""Scenarios of the algorithm selection library, ASlib: problems of choosing a solver and a limit.
-
-A scenario has the run times of many solvers; a run that takes longer than its limit is stopped.
-"""
+"""Scenarios of ASlib, the algorithm selection library, as problems of choosing a solver."""
 
 import math
 from collections.abc import Iterator
@@ -65,10 +62,10 @@ class Scenario:
     def __repr__(self) -> str:
         """Return the name and the sizes."""
         runs, solvers = self.seconds.shape
-        made = f"{runs} runs each"
+        run_text = f"{runs} runs each"
         if self.limits is not None:
-            made = f"{int((self.limits > 0.0).sum())} runs in all"
-        return f"Scenario({self.name}: {solvers} solvers, {made}, cut-off {self.cutoff:g} s)"
+            run_text = f"{int((self.limits > 0.0).sum())} runs in all"
+        return f"Scenario({self.name}: {solvers} solvers, {run_text}, cut-off {self.cutoff:g} s)"
 
     def solved_shares(self, limit: float = 1.0) -> FloatArray:
         """Return the share of runs that each solver completes within a fraction of the cut-off.
@@ -115,8 +112,8 @@ class Scenario:
             Reward of a completed run: 1, or the quality of its answer. With "quality", instances
             with a completed run of unknown quality are left out.
         """
-        if (most := np.max(np.asarray(limits))) > 1:
-            raise ValueError(f"limits must be at most 1, the cut-off, got {most:g}")
+        if (largest_limit := np.max(np.asarray(limits))) > 1:
+            raise ValueError(f"limits must be at most 1, the cut-off, got {largest_limit:g}")
         earned = np.isfinite(self.seconds).astype(np.float64)
         if check_choice("reward", reward, REWARDS) == "quality":
             if self.quality is None:
@@ -127,14 +124,14 @@ class Scenario:
         until = np.full(self.seconds.shape, self.cutoff) if self.limits is None else self.limits
         # An instance without a known quality of one solver is left out for all: solvers are
         # compared on the same instances.
-        known = ~np.isnan(earned).any(axis=1)
-        columns = [values[known].T for values in (earned, self.seconds, until)]
-        made = [
+        is_complete = ~np.isnan(earned).any(axis=1)
+        columns = [values[is_complete].T for values in (earned, self.seconds, until)]
+        runs_made = [
             # A limit of 0 means that the run was not made.
             [values[limit > 0.0] for values in (reward, used / self.cutoff, limit / self.cutoff)]
             for reward, used, limit in zip(*columns, strict=True)
         ]
-        runs = MeasuredRuns(self.name, self.solvers, *map(tuple, zip(*made, strict=True)))
+        runs = MeasuredRuns(self.name, self.solvers, *map(tuple, zip(*runs_made, strict=True)))
         return runs.problem(
             limits,
             cost=Power(slope=1.0) if cost is None else cost,
@@ -228,27 +225,32 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
 
 def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float) -> Scenario:
     """Return the table of the runs; refuse gaps and repeated entries."""
-    found: dict[tuple[str, str], dict[str, ScenarioRun]] = {}
+    runs_by_instance: dict[tuple[str, str], dict[str, ScenarioRun]] = {}
     for run in runs:
-        row = found.setdefault(run.task, {})
+        row = runs_by_instance.setdefault(run.task, {})
         if run.solver in row:
             run_name = f"{run.solver} on {', '.join(run.task)}"
             raise ValueError(f"{path}: the run of {run_name} must be given once, got 2")
         row[run.solver] = run
-    if not found:
+    if not runs_by_instance:
         raise ValueError(f"{path}: at least one run must be given, got none")
-    names = sorted({solver for row in found.values() for solver in row})
+    names = sorted({solver for row in runs_by_instance.values() for solver in row})
     solvers = check_names("solvers", names)
     # With limits, a tune chose the runs, and need not have made all. Without, a gap is a fault of
     # the file.
-    gaps = any(run.limit < math.inf for row in found.values() for run in row.values())
-    for task, row in found.items():
+    gaps = any(run.limit < math.inf for row in runs_by_instance.values() for run in row.values())
+    for task, row in runs_by_instance.items():
         missing = [solver for solver in solvers if solver not in row]
         if missing and not gaps:
             raise ValueError(f"{path}: the run of {missing[0]} on {', '.join(task)} must be given")
     # A limit of 0 marks a run that was not made.
     none = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
-    table = np.array([[row.get(one, none)[2:] for one in solvers] for row in found.values()])
+    table = np.array(
+        [
+            [row.get(solver_name, none)[2:] for solver_name in solvers]
+            for row in runs_by_instance.values()
+        ]
+    )
     table.setflags(write=False)
     seconds, quality, limits = (table[:, :, k] for k in range(3))
     return Scenario(

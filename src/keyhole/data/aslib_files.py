@@ -61,16 +61,17 @@ def read_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
 
 def _read_description(path: Path) -> defaultdict[str, list[str]]:
     """Return the entries of a description: words after a name, or in a list below it."""
-    entries, current = defaultdict[str, list[str]](list), ""
+    entries = defaultdict[str, list[str]](list)
+    current = ""
     # A list has one of two forms: behind the name, or below it with a dash before each entry.
     for text in read_text(path).splitlines():
         line = _YAML.findall(text)[0]
-        if one := re.match(r"([a-z_]+)\s*:(.*)$", line):
-            current = one.group(1)
-            words = one.group(2).strip().strip("[]").split(",")
-            entries[current] = [word for word in map(_bare, words) if word]
-        elif current and (one := re.match(r"\s*-\s+(.*)$", line)):
-            entries[current].append(_bare(one.group(1)))
+        if match := re.match(r"([a-z_]+)\s*:(.*)$", line):
+            current = match.group(1)
+            items = match.group(2).strip().strip("[]").split(",")
+            entries[current] = [word for word in map(_bare, items) if word]
+        elif current and (match := re.match(r"\s*-\s+(.*)$", line)):
+            entries[current].append(_bare(match.group(1)))
         elif line.strip():
             current = ""
     return entries
@@ -83,8 +84,8 @@ def _bare(word: str) -> str:
 def _measures(entries: Mapping[str, list[str]]) -> list[_Measure]:
     columns = (entries[name] for name in ("performance_measures", "performance_type", "maximize"))
     return [
-        _Measure(name.lower(), kind.lower(), more.lower() == "true")
-        for name, kind, more in zip(*columns, strict=False)
+        _Measure(name.lower(), measure_kind.lower(), more.lower() == "true")
+        for name, measure_kind, more in zip(*columns, strict=False)
     ]
 
 
@@ -105,34 +106,41 @@ def _to_float(text: str) -> float:
 def _read_arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[ScenarioRun]:
     """Yield the runs of an ARFF file; `measures` determine the columns of time and quality."""
     lines = read_text(path).splitlines()
-    words = [line.split(maxsplit=2) for line in lines]
-    at = next((i for i, word in enumerate(words) if word and word[0].lower() == "@data"), None)
-    if at is None:
+    line_words = [line.split(maxsplit=2) for line in lines]
+    data_line = next(
+        (i for i, word in enumerate(line_words) if word and word[0].lower() == "@data"), None
+    )
+    if data_line is None:
         raise ValueError(f"{path}: @DATA must follow the attributes, got the end of the file")
     columns = [
         _bare(word[1]).lower()
-        for word in words[:at]
+        for word in line_words[:data_line]
         if len(word) > 1 and word[0].lower() == "@attribute"
     ]
-    times = [one.name for one in measures if one.kind == "runtime"] + list(_TIMES)
+    times = [measure.name for measure in measures if measure.kind == "runtime"] + list(_TIMES)
     time = next((name for name in times if name in columns), times[0])
-    places = []
+    positions = []
     for name in ("instance_id", "repetition", "algorithm", "runstatus", time):
         if name not in columns:
             got = shorten_message(str(columns))
             raise ValueError(f"{path}: the attribute {name} must be given, got {got}")
-        places.append(columns.index(name))
+        positions.append(columns.index(name))
     quality = next(
-        (one for one in measures if one.kind == "solution_quality" and one.name in columns), None
+        (
+            measure
+            for measure in measures
+            if measure.kind == "solution_quality" and measure.name in columns
+        ),
+        None,
     )
-    for number, line in enumerate(lines[at + 1 :], at + 2):
+    for number, line in enumerate(lines[data_line + 1 :], data_line + 2):
         if not line.strip() or line.lstrip().startswith("%"):
             continue
         where = f"{path}, line {number}"
         fields = _split_fields(where, line)
         if len(fields) != len(columns):
             raise ValueError(f"{where}: the run must have {len(columns)} fields, got {len(fields)}")
-        instance, repetition, solver, status, text = (fields[k].strip() for k in places)
+        instance, repetition, solver, status, text = (fields[k].strip() for k in positions)
         seconds = _parse_runtime(where, text, status, cutoff)
         good = math.nan
         if quality is not None and seconds < math.inf:
@@ -145,7 +153,8 @@ def _read_arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Itera
 
 def _split_fields(where: str, line: str) -> list[str]:
     """Return the fields of a run, plain or in quotation marks of either kind."""
-    fields, length = [], 0
+    fields = []
+    length = 0
     for match in _FIELD.finditer(f"{line},"):
         mark, quoted, plain = match.groups(default="")
         fields.append(quoted.replace(f"\\{mark}", mark).replace(mark * 2, mark) if mark else plain)
@@ -190,8 +199,8 @@ def read_table(path: Path) -> tuple[float, Iterator[ScenarioRun]]:
         raise FileNotFoundError(f"{path}: there is no such file")
     try:
         names = pq.read_schema(path).names
-        wanted = [name for name in (*_TABLE, *_FURTHER) if names.count(name) == 1]
-        columns = pq.read_table(path, columns=wanted).to_pydict()
+        column_names = [name for name in (*_TABLE, *_FURTHER) if names.count(name) == 1]
+        columns = pq.read_table(path, columns=column_names).to_pydict()
     # A damaged file may fail in its metadata, in a page, or in a text that is not UTF-8.
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ValueError(
@@ -210,7 +219,8 @@ def read_table(path: Path) -> tuple[float, Iterator[ScenarioRun]]:
 
 
 def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterator[ScenarioRun]:
-    file, size = str(path), len(columns["runtime"])
+    file = str(path)
+    size = len(columns["runtime"])
     objectives = columns.get("objective", [None] * size)
     valid = columns.get("objective_consistent", [True] * size)
     rows = zip(*(columns[name] for name in _TABLE[:-1]), objectives, valid, strict=True)
@@ -277,11 +287,12 @@ def write_aslib(
         The runs.
     """
     where = Path(folder)
-    rows, times = [], Counter[tuple[str, str]]()
+    rows = []
+    times = Counter[tuple[str, str]]()
     # Read twice: whether there is a column of qualities depends on all runs.
-    made = list(runs)
-    graded = any(not math.isnan(run.quality) for run in made)
-    for run in made:
+    exported_runs = list(runs)
+    graded = any(not math.isnan(run.quality) for run in exported_runs)
+    for run in exported_runs:
         # ASlib knows a run by instance, repetition and solver; a second one without a number of its
         # own would be refused as a duplicate.
         times[run.instance, run.solver] += 1
@@ -314,7 +325,7 @@ def _header(name: str, graded: bool) -> list[str]:
     return [
         f"@RELATION {_quoted(name)}",
         "",
-        *(f"@ATTRIBUTE {one}" for one in columns),
+        *(f"@ATTRIBUTE {attribute}" for attribute in columns),
         "",
         "@DATA",
     ]

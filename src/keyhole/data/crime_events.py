@@ -1,8 +1,4 @@
-"""Recorded crimes by place and day, as the problem of dividing patrols among places.
-
-A place is an option (arm). Bundled data and files of the user give the crimes; a place that gets
-enough patrols is assumed to have none.
-"""
+"""Recorded crimes by place and day, as the problem of dividing patrols among places."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -81,9 +77,9 @@ class Events:
 
     def __repr__(self) -> str:
         """Return the name and the sizes."""
-        days, places = self.counts.shape
+        days, place_count = self.counts.shape
         return (
-            f"Events({self.name}: {places} places, {days} days, "
+            f"Events({self.name}: {place_count} places, {days} days, "
             f"{self.counts.mean():.2f} events a day and place)"
         )
 
@@ -223,11 +219,13 @@ def read_events_csv(
         _refuse_totals(path, days)
     first = days[0] if since is None else first
     last = days[-1] if until is None else last
-    places = tuple(dict.fromkeys(place for _, place in counts))
+    place_names = tuple(dict.fromkeys(place_name for _, place_name in counts))
     # All days between the first and the last, also those without a row.
     calendar = [first + timedelta(days=n) for n in range((last - first).days + 1)]
-    table = np.array([[counts.get((day, place), 0) for place in places] for day in calendar])
-    return Events(Path(path).stem, places, first, table, source=str(path))
+    table = np.array(
+        [[counts.get((day, place_name), 0) for place_name in place_names] for day in calendar]
+    )
+    return Events(Path(path).stem, place_names, first, table, source=str(path))
 
 
 def _read_counts(
@@ -236,8 +234,8 @@ def _read_counts(
     """Return the numbers of events; refuse days before the first and after the last."""
     counts: dict[tuple[date, str], int] = {}
 
-    def add(day: str, place: str, events: str) -> None:
-        key = _parse_day("day", day), place
+    def add(day: str, place_name: str, events: str) -> None:
+        key = _parse_day("day", day), place_name
         if not first <= key[0] <= last:
             raise ValueError(
                 f"day must lie from {first} to {last}, got {day}: is its year mistyped, or of "
@@ -245,7 +243,7 @@ def _read_counts(
                 "and the last day by since= and until="
             )
         if key in counts:
-            raise ValueError(f"day and place must differ, got {day}, {place!r} twice")
+            raise ValueError(f"day and place must differ, got {day}, {place_name!r} twice")
         # int() is more lenient: it takes 1_000, and the digits of other scripts.
         if not events.isascii() or not events.isdecimal():
             raise ValueError(f"events must be a whole number, at least 0, got {events!r}")
@@ -270,9 +268,11 @@ def _find_main_days(days: list[date]) -> list[date]:
     if len(days) < 4:
         return days
     gaps = [(later - day).days for day, later in pairwise(days)]
-    longest, span, inner = max(gaps), sum(gaps), len(gaps) - 1
-    at = gaps.index(longest) + 1
-    fewer, main = sorted((days[:at], days[at:]), key=len)
+    longest = max(gaps)
+    span = sum(gaps)
+    inner = len(gaps) - 1
+    main_start = gaps.index(longest) + 1
+    fewer, main = sorted((days[:main_start], days[main_start:]), key=len)
     is_far = 4 * len(fewer) <= len(days) and longest >= min((main[-1] - main[0]).days, 365)
     # Of all choices of as many days between the first and the last, these have so long a gap.
     is_rare = _ONE_IN * len(gaps) * comb(span - longest, inner) < comb(span - 1, inner)

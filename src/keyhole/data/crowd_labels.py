@@ -1,7 +1,4 @@
-"""Crowdsourced yes/no labels, as the problem of which items most workers would label yes.
-
-An item is an option (arm); to try it is to ask one more worker.
-"""
+"""Crowdsourced yes/no labels, as the problem of which items most workers would label yes."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -104,9 +101,9 @@ class Labels:
     def __repr__(self) -> str:
         """Return the name, the sizes, the mean, and the number of gold labels."""
         total = int(self.counts.sum())
-        known = int((self.gold != _UNKNOWN).sum())
+        gold_count = int((self.gold != _UNKNOWN).sum())
         mean = f"mean label {self.ones.sum() / total:.3f}"
-        gold = f"gold for {count_text(known, 'item')}" if known else "no gold"
+        gold = f"gold for {count_text(gold_count, 'item')}" if gold_count else "no gold"
         sizes = f"{count_text(self.arms, 'item')}, {count_text(total, 'label')}"
         return f"Labels({self.name}: {sizes}, {mean}, {gold})"
 

@@ -289,12 +289,13 @@ def for_each_row(
     lines, and says how many more there are; after 1,000 bad rows the file is not read on.
     """
     errors: list[tuple[int, str]] = []
-    rows, found = filter(None, reader), False
+    rows = filter(None, reader)
+    has_rows = False
     is_read = False
     while not is_read:
         try:
             for row in rows:
-                found = True
+                has_rows = True
                 if len(row) != fields:
                     raise ValueError(f"the row must have {fields} fields, got {len(row)}")
                 add(row)
@@ -306,7 +307,7 @@ def for_each_row(
             is_read = isinstance(error, csv.Error) or len(errors) == _MOST_READ
     if errors:
         raise ValueError(f"{path}, {_join_errors(errors)}")
-    if not found:
+    if not has_rows:
         raise ValueError(f"{path}: at least one row must follow the header, got none")
 
 
@@ -322,8 +323,8 @@ def _join_errors(errors: Sequence[tuple[int, str]]) -> str:
     shorten = shorten_message if len(errors) == 1 else _leave_out_middle
     texts = [f"line {line}: {shorten(text)}" for line, text in errors[:_MOST_NAMED]]
     if more := len(errors) - len(texts):
-        least = "at least " if len(errors) == _MOST_READ else ""
-        texts.append(f"and {least}{more:,} more {'row' if more == 1 else 'rows'}")
+        at_least = "at least " * (len(errors) == _MOST_READ)
+        texts.append(f"and {at_least}{more:,} more {'row' if more == 1 else 'rows'}")
     return "; ".join(texts)
 
 
@@ -378,13 +379,15 @@ def read_rows(
             if header.count(name) != 1 and (name in columns or name in header):
                 reason = separator_hint(header, is_delimiter_free=True) or hint
                 raise ValueError(f"the header must have one column {name}, got {header}{reason}")
-    wanted = [header.index(name) if name in header else None for name in (*columns, *optional)]
+    columns_read = [
+        header.index(name) if name in header else None for name in (*columns, *optional)
+    ]
 
     first_lines: dict[Hashable, int] = {}
     repeats: list[int] = []
 
     def add_row(row: list[str]) -> None:
-        texts = ["" if at is None else row[at].strip() for at in wanted]
+        texts = ["" if column is None else row[column].strip() for column in columns_read]
         _refuse_empty({name: texts[columns.index(name)] for name in filled})
         value = identify(*texts)
         if value and not is_key:  # a number: a file may have millions of rows

@@ -1,8 +1,4 @@
-"""Logs of advertisements, as the problem of choosing one to show while purchases arrive late.
-
-A log has impressions (an advertisement was shown) and conversions (it led to a purchase, later).
-Bundled are the orders of a shop's customers, and the delays with which diseases were reported.
-"""
+"""Logs of advertisements, as the problem of choosing one while purchases arrive late."""
 
 import math
 import warnings
@@ -116,11 +112,11 @@ class Conversions:
         feedback : {"anonymous", "named"}, default "anonymous"
             Whether only the number of conversions is observed, or also their decisions.
         """
-        limit, seen = self._delays_within(within)
-        rewards = [(delays <= limit).astype(np.float64) for delays in seen]
+        limit, delays_seen = self._delays_within(within)
+        rewards = [(delays <= limit).astype(np.float64) for delays in delays_seen]
         # An impression without a conversion has no delay, but a replay needs one: its reward of 0
         # arrives when the time is up.
-        waits = [np.minimum(delays, limit) for delays in seen]
+        waits = [np.minimum(delays, limit) for delays in delays_seen]
         return Problem.replay(rewards, waits, feedback=feedback)
 
     def _delays_within(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
@@ -142,8 +138,8 @@ class Conversions:
                 f"followed at most; got {limit:g}"
             )
         pairs = zip(self.delays, self.followed, strict=True)
-        seen = [delays[ends > limit] for delays, ends in pairs]
-        total, kept = (sum(map(len, column)) for column in (self.delays, seen))
+        followed_delays = [delays[ends > limit] for delays, ends in pairs]
+        total, kept = (sum(map(len, column)) for column in (self.delays, followed_delays))
         if kept < total:
             warnings.warn(
                 f"{total - kept:,} of {total:,} impressions of {self.name} are left out: they were "
@@ -151,7 +147,7 @@ class Conversions:
                 f"counts{'; a smaller `within` leaves out fewer' if limit else ''}",
                 stacklevel=3,
             )
-        return limit, seen
+        return limit, followed_delays
 
 
 def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
@@ -190,11 +186,11 @@ def load_cdnow() -> Conversions:
     Conversions(CDNOW; 1: 5111 of 11920, 2: 2803 of 5435, 3: 1560 of 2746, 4+: 2042 of 3469)
     """
     notes, rows = read_bundled_table("delays", "cdnow.csv")
-    found: dict[str, list[FloatArray]] = {}
+    delays_by_month: dict[str, list[FloatArray]] = {}
     for items, delay, customers in rows:
         days = float(delay) if delay else math.inf
-        found.setdefault(items, []).append(np.full(int(customers), days))
-    delays = tuple(np.concatenate(parts) for parts in found.values())
+        delays_by_month.setdefault(items, []).append(np.full(int(customers), days))
+    delays = tuple(np.concatenate(arrays) for arrays in delays_by_month.values())
     followed = [np.full(len(column), _FOLLOWED + 1.0) for column in delays]
     return Conversions(notes["name"], _ITEMS, delays, notes["source"], notes["licence"], followed)
 
@@ -256,8 +252,8 @@ def read_conversions_csv(
     arms: list[str] = []
     times: list[tuple[float, float]] = []
 
-    def add(shown: str, converted: str, arm: str) -> None:
-        times.append(csv_rows.parse_time_and_delay(parse_time, _COLUMNS, shown, converted))
+    def add(shown_at: str, converted_at: str, arm: str) -> None:
+        times.append(csv_rows.parse_time_and_delay(parse_time, _COLUMNS, shown_at, converted_at))
         arms.append(arm)
 
     csv_rows.read_rows(
@@ -270,16 +266,19 @@ def read_conversions_csv(
         last = parse_time("until", str(until))
     if not (starts <= last).any():
         raise ValueError(f"until must not be before all impressions, got {until}")
-    delays, rounds = np.where(ends <= last, gaps, math.inf) / length, (last - starts) / length
+    delays = np.where(ends <= last, gaps, math.inf) / length
+    rounds = (last - starts) / length
     fractions = np.concatenate([delays[np.isfinite(delays)], rounds]) % 1
     # With whole times the round of `last` is over too. Rounded down: a conversion less than a round
     # after its impression has delay 0.
     columns = np.floor(delays), np.floor(rounds) + (not fractions.any())
-    shown: dict[str, list[int]] = {}
+    start_times: dict[str, list[int]] = {}
     for row in np.flatnonzero(starts <= last).tolist():
-        shown.setdefault(arms[row], []).append(row)
-    by_arm, followed = (tuple(column[rows] for rows in shown.values()) for column in columns)
-    return Conversions(Path(path).stem, tuple(shown), by_arm, source=str(path), followed=followed)
+        start_times.setdefault(arms[row], []).append(row)
+    by_arm, followed = (tuple(column[rows] for rows in start_times.values()) for column in columns)
+    return Conversions(
+        Path(path).stem, tuple(start_times), by_arm, source=str(path), followed=followed
+    )
 
 
 def _check_delays(name: str, values: Any) -> FloatArray:

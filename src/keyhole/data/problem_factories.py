@@ -1,8 +1,4 @@
-"""Functions that make problems of recorded data from the entries of a spec (an experiment's file).
-
-They extend the settings' own factories, and replace those that also accept a file or the name of a
-data set.
-"""
+"""Functions that make problems of recorded data from the entries of a spec."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

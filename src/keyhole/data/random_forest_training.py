@@ -1,9 +1,4 @@
-"""Training runs of random forests, as the problem of choosing parameters and a time limit.
-
-A set of parameters is an option (arm); training that takes longer than its limit is stopped.
-
-Training needs scikit-learn: install keyhole[forests].
-"""
+"""Training runs of random forests, as the problem of choosing parameters and a time limit."""
 
 import time
 from dataclasses import dataclass
@@ -98,7 +93,8 @@ def train(job: tuple[Configuration, int]) -> float:
     if not _houses:
         _load_houses()
     configuration, seed = job
-    features, prices = _houses["features"], _houses["prices"]
+    features = _houses["features"]
+    prices = _houses["prices"]
     errors = []
     for train_rows, test_rows in make_task(seed, len(prices)):
         forest = RandomForestRegressor(
@@ -152,10 +148,10 @@ class ForestTrainer:
         The reward is that of `train`; the result is None if the limit of `limit` seconds was
         exceeded. RuntimeError if the training fails; see `keyhole.runner.FunctionProcess`.
         """
-        at = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
+        configuration = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
         allowed = check_number("limit", limit, Range(gt=0))
         self._runs += 1
-        return self._process.run((CONFIGURATIONS[at], self._seed + self._runs), allowed)
+        return self._process.run((CONFIGURATIONS[configuration], self._seed + self._runs), allowed)
 
     def close(self) -> None:
         """End the process."""

@@ -1,7 +1,4 @@
-"""Recorded runs of several options (arms), replayed as a problem of choosing one and its limit.
-
-Each has a reward and a consumption, such as seconds; a run that would exceed its limit is stopped.
-"""
+"""Recorded runs of several options, replayed as a problem of choosing one and its limit."""
 
 import csv
 import math
@@ -64,18 +61,20 @@ class MeasuredRuns:
         """Check the values, and copy the lists into arrays."""
         object.__setattr__(self, "arms", check_names("arms", self.arms))
         unlimited = tuple(np.full(len(used), math.inf) for used in self.consumptions)
-        given = {
+        columns = {
             "rewards": self.rewards,
             "consumptions": self.consumptions,
             "limits": unlimited if self.limits is None else self.limits,
         }
-        for name, lists in given.items():
+        for name, lists in columns.items():
             object.__setattr__(self, name, check_columns(name, lists, self.arms))
         for arm in range(len(self.arms)):
             self._check(arm)
 
     def _check(self, arm: int) -> None:
-        rewards, used, limits = self.rewards[arm], self.consumptions[arm], self._limits[arm]
+        rewards = self.rewards[arm]
+        used = self.consumptions[arm]
+        limits = self._limits[arm]
         for name, values in (("consumptions", used), ("limits", limits)):
             if len(values) != len(rewards):
                 raise ValueError(
@@ -149,21 +148,25 @@ class MeasuredRuns:
         (array([[-0.1,  0.8]]), array([[2, 1]]))
         """
         grid = check_increasing("limits", check_vector("limits", limits, Range(gt=0)))
-        costs, penalties = as_function("cost", cost, grid), as_function("penalty", penalty, grid)
+        costs = as_function("cost", cost, grid)
+        penalties = as_function("penalty", penalty, grid)
         gains = np.full((len(self.arms), len(grid)), np.nan)
         counts = np.zeros(gains.shape, np.int64)
         # A run with a large limit shows how it would have ended with each smaller one.
-        for (arm, at), _ in np.ndenumerate(gains):
-            informative = self._limits[arm] >= grid[at]
-            used, earned = self.consumptions[arm][informative], self.rewards[arm][informative]
-            done = used <= grid[at]
-            counts[arm, at] = len(used)
+        for (arm, limit_index), _ in np.ndenumerate(gains):
+            informative = self._limits[arm] >= grid[limit_index]
+            used = self.consumptions[arm][informative]
+            earned = self.rewards[arm][informative]
+            done = used <= grid[limit_index]
+            counts[arm, limit_index] = len(used)
             if len(used):
                 # The cost is not evaluated at consumptions beyond the limit, which may be infinite.
                 values = np.where(
-                    done, earned - costs(np.where(done, used, 0.0)), -float(penalties(grid[at]))
+                    done,
+                    earned - costs(np.where(done, used, 0.0)),
+                    -float(penalties(grid[limit_index])),
                 )
-                gains[arm, at] = values.mean()
+                gains[arm, limit_index] = values.mean()
         return gains, counts
 
     def problem(
@@ -206,8 +209,13 @@ class MeasuredRuns:
             rows.writerow((*_COLUMNS, _LIMIT))
             for arm, *columns in zip(*lists, strict=True):
                 for reward, used, limit in zip(*columns, strict=True):
-                    done = ("", "") if math.isinf(used) else (f"{reward:.6g}", f"{used:.6g}")
-                    rows.writerow((arm, *done, "" if math.isinf(limit) else f"{limit:.6g}"))
+                    # Empty: a run that was ended, and no limit.
+                    numbers = [f"{reward:.6g}", f"{used:.6g}", f"{limit:.6g}"]
+                    if math.isinf(used):
+                        numbers[:2] = ["", ""]
+                    if math.isinf(limit):
+                        numbers[2] = ""
+                    rows.writerow((arm, *numbers))
 
 
 def read_measured_csv(
@@ -245,18 +253,20 @@ def read_measured_csv(
     Measured(runs; fast: 1 run, slow: 2 runs)
     """
     common = "" if limit is None else repr(check_number("limit", limit, Range(gt=0)))
-    found: dict[str, list[tuple[float, float, float]]] = {}
+    runs_by_arm: dict[str, list[tuple[float, float, float]]] = {}
 
-    def add(arm: str, reward: str, consumption: str, own: str) -> None:
-        if own and common:
-            raise ValueError(f"limit must be given once, got {common} for all and {own!r} here")
-        allowed = _number("limit", own, decimal) if own else limit or math.inf
+    def add(arm: str, reward: str, consumption: str, run_limit: str) -> None:
+        if run_limit and common:
+            raise ValueError(
+                f"limit must be given once, got {common} for all and {run_limit!r} here"
+            )
+        allowed = _number("limit", run_limit, decimal) if run_limit else limit or math.inf
         if not allowed:
-            raise ValueError(f"limit must be above 0, got {own!r}")
+            raise ValueError(f"limit must be above 0, got {run_limit!r}")
         if not reward and not consumption:
             if math.isinf(allowed):
                 raise ValueError("limit must be given for a run that was ended, got ''")
-            found.setdefault(arm, []).append((0.0, math.inf, allowed))
+            runs_by_arm.setdefault(arm, []).append((0.0, math.inf, allowed))
             return
         if not reward or not consumption:
             filled = "consumption" if consumption else "reward"
@@ -270,10 +280,10 @@ def read_measured_csv(
             raise ValueError(f"reward must lie in [0, 1], got {reward!r}")
         if used > allowed:
             raise ValueError(f"consumption must be at most the limit, {allowed:g}, got {used:g}")
-        found.setdefault(arm, []).append((earned, used, allowed))
+        runs_by_arm.setdefault(arm, []).append((earned, used, allowed))
 
     read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter, filled=("arm",))
-    runs = [np.array(values).T for values in found.values()]
+    runs = [np.array(values).T for values in runs_by_arm.values()]
     # They seem to have been ended, and are written as if they had not.
     if count := sum(int(((run[0] == 0) & (run[1] == run[2])).sum()) for run in runs):
         warn_user(
@@ -281,7 +291,7 @@ def read_measured_csv(
             "count as ended by themselves: if the limit ended them, leave both fields empty"
         )
     rewards, consumptions, limits = (tuple(run[k] for run in runs) for k in range(3))
-    return MeasuredRuns(Path(path).stem, tuple(found), rewards, consumptions, limits)
+    return MeasuredRuns(Path(path).stem, tuple(runs_by_arm), rewards, consumptions, limits)
 
 
 def _number(name: str, text: str, decimal: str) -> float:

@@ -1,8 +1,4 @@
-"""Recorded times, such as of deliveries, as the problem of choosing what meets a deadline.
-
-An arm is a way to do the job, such as a carrier; a deadline is a threshold for its time. Bundled
-are the flights out of New York City in 2013, and a restaurant's deliveries.
-"""
+"""Recorded times, such as of deliveries, as the problem of choosing what meets a deadline."""
 
 import csv
 import math
@@ -244,21 +240,27 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
     validate.check_choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
     if origin is not None:
         validate.check_choice("origin", origin, ORIGINS)
-    least = validate.check_integer("min_flights", min_flights, validate.Range(ge=1))
-    found: dict[str, list[FloatArray]] = {}
+    fewest_flights = validate.check_integer("min_flights", min_flights, validate.Range(ge=1))
+    times_by_carrier: dict[str, list[FloatArray]] = {}
     for dest, start, carrier, delays in table:
         if dest == route and origin in (None, start):
             # Pairs of delay and count.
             texts, counts = zip(*(pair.split(":") for pair in delays.split(" ")), strict=True)
             minutes = [math.inf if text == "never" else float(text) for text in texts]
-            found.setdefault(carrier, []).append(np.repeat(minutes, np.array(counts, int)))
-    carriers = {carrier: np.concatenate(parts) for carrier, parts in sorted(found.items())}
-    kept = {carrier: minutes for carrier, minutes in carriers.items() if len(minutes) >= least}
+            times_by_carrier.setdefault(carrier, []).append(
+                np.repeat(minutes, np.array(counts, int))
+            )
+    carriers = {
+        carrier: np.concatenate(arrays) for carrier, arrays in sorted(times_by_carrier.items())
+    }
+    kept = {
+        carrier: minutes for carrier, minutes in carriers.items() if len(minutes) >= fewest_flights
+    }
     name = f"flights to {route}" if origin is None else f"flights from {origin} to {route}"
     if len(kept) < 2:
         sizes = ", ".join(f"{carrier} {len(minutes)}" for carrier, minutes in carriers.items())
         raise ValueError(
-            f"min_flights must leave at least two carriers, got {least} where {name} are "
+            f"min_flights must leave at least two carriers, got {fewest_flights} where {name} are "
             f"{sizes or 'none'}"
         )
     return Times(name, tuple(kept), tuple(kept.values()), notes["source"], notes["licence"])
@@ -334,12 +336,13 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
     minutes = np.array(columns["minutes"], np.float64)
     if arms != "day":
         values = np.array(columns[arms], np.float64)
-        names, place = _assign_bands(values, BANDS[arms] if bands is None else bands)
+        names, arm_of_row = _assign_bands(values, BANDS[arms] if bands is None else bands)
     elif bands is None:
-        names, place = DAYS, np.array([DAYS.index(day) for day in columns["day"]])
+        names = DAYS
+        arm_of_row = np.array([DAYS.index(day) for day in columns["day"]])
     else:
         raise ValueError(f"bands must be left out where arms are days, got {bands!r}")
-    groups = tuple(minutes[place == arm] for arm in range(len(names)))
+    groups = tuple(minutes[arm_of_row == arm] for arm in range(len(names)))
     return Times(f"deliveries by {arms}", names, groups, notes["source"], notes["licence"])
 
 
@@ -349,15 +352,15 @@ def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...]
     for i in range(1, len(cuts)):
         if cuts[i] <= cuts[i - 1]:
             raise ValueError(f"bands must be increasing, got {cuts[i]:g} after {cuts[i - 1]:g}")
-    shown = [f"{cut:g}" for cut in cuts]
-    inner = [f"{low} to {high}" for low, high in pairwise(shown)]
-    names = (f"below {shown[0]}", *inner, f"from {shown[-1]}")
+    cut_texts = [f"{cut:g}" for cut in cuts]
+    inner = [f"{low} to {high}" for low, high in pairwise(cut_texts)]
+    names = (f"below {cut_texts[0]}", *inner, f"from {cut_texts[-1]}")
     # From the right: an order on a boundary belongs to the upper band.
-    place = np.searchsorted(cuts, values, side="right")
+    band_of_row = np.searchsorted(cuts, values, side="right")
     for arm, name in enumerate(names):
-        if not (place == arm).any():
+        if not (band_of_row == arm).any():
             raise ValueError(
                 f"bands must each have an order, got none {name}: orders lie between "
                 f"{values.min():g} and {values.max():g}"
             )
-    return names, place
+    return names, band_of_row

@@ -21,7 +21,7 @@ _EPSILON: Final = 1e-9
 
 
 def place_labels(
-    wanted: Sequence[float], *, size: float, length: float, farthest: float
+    centres: Sequence[float], *, size: float, length: float, farthest: float
 ) -> list[float | None]:
     """Return the centre of each label, as near as possible to the wanted one.
 
@@ -31,7 +31,7 @@ def place_labels(
 
     Parameters
     ----------
-    wanted : sequence of float
+    centres : sequence of float
         The wanted centres, the most important label first.
     size : float
         The height of a label.
@@ -46,28 +46,30 @@ def place_labels(
     [40.0, 50, 60.0]
     """
     placed: list[float] = []
-    found: list[float | None] = []
-    for centre in wanted:
+    positions: list[float | None] = []
+    for centre in centres:
         # The nearest free place is the wanted one, an end, or next to a label.
         candidates = [centre, size / 2, length - size / 2]
-        candidates += [other + side * size for other in placed for side in (-1.0, 1.0)]
-        free = [
-            place
-            for place in candidates
-            if size / 2 <= place <= length - size / 2
-            and abs(place - centre) <= farthest
-            and all(abs(place - other) >= size - _EPSILON for other in placed)
+        candidates += [
+            neighbour + direction * size for neighbour in placed for direction in (-1.0, 1.0)
         ]
-        nearest = min(free, key=lambda place: abs(place - centre), default=None)
-        found.append(nearest)
+        free = [
+            position
+            for position in candidates
+            if size / 2 <= position <= length - size / 2
+            and abs(position - centre) <= farthest
+            and all(abs(position - neighbour) >= size - _EPSILON for neighbour in placed)
+        ]
+        nearest = min(free, key=lambda position: abs(position - centre), default=None)
+        positions.append(nearest)
         if nearest is not None:
             placed.append(nearest)
     # In the order of the wanted centres, lines from labels to their curves do not cross.
-    shown = [number for number, place in enumerate(found) if place is not None]
-    upwards = sorted(shown, key=lambda number: (wanted[number], number))
-    for number, place in zip(upwards, sorted(placed), strict=True):
-        found[number] = place
-    return found
+    placed_numbers = [number for number, position in enumerate(positions) if position is not None]
+    upwards = sorted(placed_numbers, key=lambda number: (centres[number], number))
+    for number, position in zip(upwards, sorted(placed), strict=True):
+        positions[number] = position
+    return positions
 
 
 # With these, 11 curves of 1,000 points make less than 60 kB.
@@ -120,7 +122,8 @@ class DrawnLine:
     def classes(self) -> str:
         """The classes of its look in the style sheet."""
         dashes = f"d{self.style.dashes % _DASHES} p{self.rank % _PRINT_DASHES}"
-        named, overlaid = " named" * self.is_named, " overlaid" * self.is_overlaid
+        named = " named" * self.is_named
+        overlaid = " overlaid" * self.is_overlaid
         return f"c{self.style.colour} {dashes}{named}{overlaid}"
 
 
@@ -159,7 +162,8 @@ def shorten(label: str) -> str:
 def _draw_line(curve: Curve, plot: Plot, style: LineStyle) -> DrawnLine:
     across, up = plot.points(curve)
     kept = chart_paths.thin_line(across, up, _PANEL_LINE_POINTS if plot.is_panel else _LINE_POINTS)
-    across, up = across[kept], up[kept]
+    across = across[kept]
+    up = up[kept]
     path = chart_paths.line_path(across, up, plot.units, steps=curve.steps)
     return DrawnLine(curve, style, path, chart_paths.dots_path(across, up, plot.units))
 
@@ -169,13 +173,13 @@ def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) ->
     by_label = {line.curve.label: line for line in lines}
     ends = [_end(by_label[label].curve, plot) for label in order]
     # A curve that leaves the plot is named at the border where it leaves.
-    wanted = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
-    places = place_labels(wanted, size=LABEL, length=plot.height, farthest=_FARTHEST)
+    centres = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
+    positions = place_labels(centres, size=LABEL, length=plot.height, farthest=_FARTHEST)
     rank = 0
-    for label, (across, _), begin, place in zip(order, ends, wanted, places, strict=True):
-        if place is None:
+    for label, (across, _), begin, position in zip(order, ends, centres, positions, strict=True):
+        if position is None:
             continue
-        percent = plot.percent(place)
+        percent = plot.percent(position)
         down = round(begin / plot.height * plot.units)
         by_label[label] = replace(
             by_label[label],
@@ -215,8 +219,8 @@ def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
         return line
     across, _ = plot.points(curve)
     low, high = map(plot.y.fractions, plot.interval(curve))
-    most = _PANEL_BAND_POINTS if plot.is_panel else _BAND_POINTS
-    points = chart_paths.thin_band(across, low, high, most)
+    point_count = _PANEL_BAND_POINTS if plot.is_panel else _BAND_POINTS
+    points = chart_paths.thin_band(across, low, high, point_count)
     return replace(
         line,
         band=chart_paths.band_path(*points, plot.units, steps=curve.steps),
@@ -252,33 +256,36 @@ def draw_references(
     heights = np.nan_to_num(plot.y.fractions([line.value for line in references]), nan=-1.0)
     texts = []
     for line, up in zip(references, heights, strict=True):
-        arrow = "" if 0 <= up <= 1 else "↑" if up > 1 else "↓"
-        number = f"{format_number(line.value)} {unit}".strip()
-        texts.append(f"{line.label} ({number} {arrow})" if arrow else line.label)
+        text = line.label
+        if not 0 <= up <= 1:
+            number = f"{format_number(line.value)} {unit}".strip()
+            text += f" ({number} {'↑' if up > 1 else '↓'})"
+        texts.append(text)
     # Names stand above their lines.
     above = np.clip((1 - heights) * plot.height - LABEL / 2, LABEL / 2, plot.height - LABEL / 2)
-    places = place_labels(above.tolist(), size=LABEL, length=plot.height, farthest=plot.height)
+    positions = place_labels(above.tolist(), size=LABEL, length=plot.height, farthest=plot.height)
     return [
         DrawnReference(
             round((1 - float(up)) * 100, 2) if 0 <= up <= 1 else None,
-            Name(text, text, plot.percent(place)),
+            Name(text, text, plot.percent(position)),
         )
-        for text, up, place in zip(texts, heights, places, strict=True)
-        if place is not None
+        for text, up, position in zip(texts, heights, positions, strict=True)
+        if position is not None
     ]
 
 
 def draw_rings(rings: Sequence[Ring], plot: Plot) -> list[DrawnRing]:
     """Return the rings that lie within the axes."""
-    found = []
+    drawn_rings = []
     for ring in rings:
-        left, up = plot.x.percent(ring.x), plot.y.percent(ring.y)
-        if 0 <= left <= 100 and 0 <= up <= 100:
-            is_left = left > _RIGHT_HALF
-            found.append(
-                DrawnRing(ring, left, round(100 - up, 2), _ring_interval(ring, plot), is_left)
+        across = plot.x.percent(ring.x)
+        up = plot.y.percent(ring.y)
+        if 0 <= across <= 100 and 0 <= up <= 100:
+            is_left = across > _RIGHT_HALF
+            drawn_rings.append(
+                DrawnRing(ring, across, round(100 - up, 2), _ring_interval(ring, plot), is_left)
             )
-    return found
+    return drawn_rings
 
 
 def _ring_interval(ring: Ring, plot: Plot) -> tuple[float, float] | None:
@@ -303,7 +310,7 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
 
     Places that several curves share are listed once.
     """
-    places: list[list[float | None]] = []
+    positions: list[list[float | None]] = []
     curves = []
     for curve in chart.curves:
         kept = chart_paths.spread_points(
@@ -311,18 +318,18 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
         )
         x = _rounded(np.asarray(curve.x, np.float64)[kept])
         # Curves of a chart mostly have the same places, which are then written once.
-        if x not in places:
-            places.append(x)
+        if x not in positions:
+            positions.append(x)
         label, note = map(escape_controls, (curve.label, curve.note))
-        shown: dict[str, Any] = {"label": label, "note": note, "x": places.index(x)}
+        entry: dict[str, Any] = {"label": label, "note": note, "x": positions.index(x)}
         if curve.steps:
-            shown["steps"] = True
+            entry["steps"] = True
         if shift := plot.shifts.get(curve.label):
-            shown["shift"] = round(shift, 4)
-        curves.append(shown | _numbers(curve, kept, plot.y))
+            entry["shift"] = round(shift, 4)
+        curves.append(entry | _numbers(curve, kept, plot.y))
     axes = {"x": _axis(chart.x, plot.x), "y": _axis(chart.y, plot.y)}
-    found = axes | {"places": places, "curves": curves}
-    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    content = axes | {"places": positions, "curves": curves}
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")  # no "</script>" within
 
 
@@ -351,26 +358,29 @@ def _numbers(
         half = np.where(np.isneginf(low), high - y, (high - low) / 2)
     half = np.where(np.isfinite(half) & (half > 0), half, np.nan)
     decimals = _DIGITS_OF_INTERVAL - 1 - np.floor(np.log10(half))
-    shown = {"y": y, "low": low, "high": high}
-    return {name: _rounded(values, decimals) for name, values in shown.items()}
+    columns = {"y": y, "low": low, "high": high}
+    return {name: _rounded(values, decimals) for name, values in columns.items()}
 
 
 def _rounded(values: Floats, decimals: Floats | None = None) -> list[float | None]:
     """Return numbers rounded to these decimals, else to six digits; None if unknown."""
     with np.errstate(divide="ignore"):
-        own = _DIGITS - 1 - np.floor(np.log10(np.abs(values)))
+        own_decimals = _DIGITS - 1 - np.floor(np.log10(np.abs(values)))
     if decimals is not None:
-        own = np.where(np.isfinite(decimals), decimals, own)
-    return list(map(_round, values.tolist(), own.tolist()))
+        own_decimals = np.where(np.isfinite(decimals), decimals, own_decimals)
+    return list(map(_round, values.tolist(), own_decimals.tolist()))
 
 
 def _round(value: float, decimals: float) -> float | None:
     if not math.isfinite(value):
         return None
     is_whole = value == int(value)
-    found = value if is_whole or not math.isfinite(decimals) else round(value, int(decimals))
+    if not is_whole and math.isfinite(decimals):
+        value = round(value, int(decimals))
     # JSON writes whole numbers without a point.
-    return int(found) if found == int(found) and abs(found) < _LARGEST_WHOLE else found
+    if value == int(value) and abs(value) < _LARGEST_WHOLE:
+        return int(value)
+    return value
 
 
 _PHONE_CHARACTERS: Final = 25  # as wide as a plot on a phone

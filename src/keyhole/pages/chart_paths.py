@@ -13,18 +13,19 @@ UNITS: Final = 1800
 _REACH: Final = 4.0  # lines outside the drawing end this many of its sizes away
 
 
-def thin_line(x: Floats, y: Floats, most: int) -> npt.NDArray[np.intp]:
-    """Return the indices of at most about `most` points that keep the look of a line.
+def thin_line(x: Floats, y: Floats, point_count: int) -> npt.NDArray[np.intp]:
+    """Return the indices of at most about `point_count` points that keep the look of a line.
 
     The width is divided into equal columns. Of each, the highest and the lowest point stay, and a
     gap. The first and the last point stay.
     """
-    if len(x) <= most:
+    if len(x) <= point_count:
         return np.arange(len(x))
     # A column keeps two points, its lowest and its highest: a peak between others stays visible.
-    column = _columns(x, most // 2)
+    column = _columns(x, point_count // 2)
     # Sorted by column and height, the lowest point is the first of its column. NaN comes last.
-    up, down = np.lexsort((y, column)), np.lexsort((-y, column))
+    up = np.lexsort((y, column))
+    down = np.lexsort((-y, column))
     first = np.flatnonzero(np.diff(column[up], prepend=-1))
     gaps = np.flatnonzero(np.isnan(y))
     gap_of_each = gaps[np.unique(column[gaps], return_index=True)[1]]
@@ -32,11 +33,13 @@ def thin_line(x: Floats, y: Floats, most: int) -> npt.NDArray[np.intp]:
     return np.unique(np.concatenate([up[first], down[first], gap_of_each, ends]))
 
 
-def thin_band(x: Floats, low: Floats, high: Floats, most: int) -> tuple[Floats, Floats, Floats]:
-    """Return at most about `most` points of a band that contains the whole band."""
-    if len(x) <= most:
+def thin_band(
+    x: Floats, low: Floats, high: Floats, point_count: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return at most about `point_count` points of a band that contains the whole band."""
+    if len(x) <= point_count:
         return x, low, high
-    starts = np.flatnonzero(np.diff(_columns(x, most), prepend=-1))
+    starts = np.flatnonzero(np.diff(_columns(x, point_count), prepend=-1))
     # fmin and fmax ignore NaN.
     return (
         np.concatenate([x[:1], x[starts][1:-1], x[-1:]]),
@@ -45,17 +48,18 @@ def thin_band(x: Floats, low: Floats, high: Floats, most: int) -> tuple[Floats, 
     )
 
 
-def spread_points(x: Floats, most: int) -> npt.NDArray[np.intp]:
-    """Return the indices of at most about `most` points, evenly spread, with both ends."""
-    if len(x) <= most:
+def spread_points(x: Floats, point_count: int) -> npt.NDArray[np.intp]:
+    """Return the indices of at most about `point_count` points, evenly spread, with both ends."""
+    if len(x) <= point_count:
         return np.arange(len(x))
-    starts = np.flatnonzero(np.diff(_columns(x, most - 1), prepend=-1))
+    starts = np.flatnonzero(np.diff(_columns(x, point_count - 1), prepend=-1))
     return np.unique(np.append(starts, len(x) - 1))
 
 
 def _columns(x: Floats, count: int) -> npt.NDArray[np.intp]:
     """Return the number of the column of each point; of points that are not drawn, too."""
-    low, high = np.nanmin(x, initial=np.inf), np.nanmax(x, initial=-np.inf)
+    low = np.nanmin(x, initial=np.inf)
+    high = np.nanmax(x, initial=-np.inf)
     if not low < high:
         return np.zeros(len(x), np.intp)
     share = np.nan_to_num((x - low) / (high - low), nan=0.0)
@@ -90,20 +94,20 @@ def dots_path(x: Floats, y: Floats, height: int) -> str:
     """
     across, down = _pixels(x, y, height)
     alone = [start for start, end in _runs(x + y) if end - start == 1]
-    return "".join(f"M{across[one]} {down[one]}h.01" for one in alone)
+    return "".join(f"M{across[point]} {down[point]}h.01" for point in alone)
 
 
 def band_path(x: Floats, low: Floats, high: Floats, height: int, *, steps: bool = False) -> str:
     """Return the closed path of a band, one for each part without a gap."""
     across, upper = _pixels(x, high, height)
     _, lower = _pixels(x, low, height)
-    parts = []
+    outlines = []
     for start, end in _runs(x + low + high):
         if end - start > 1:
             there = _corners(across[start:end], upper[start:end], steps)
             back = _corners(across[start:end], lower[start:end], steps)
-            parts.append(_segment(np.concatenate([there, back[::-1]])) + "z")
-    return "".join(parts)
+            outlines.append(_segment(np.concatenate([there, back[::-1]])) + "z")
+    return "".join(outlines)
 
 
 def whiskers_path(x: Floats, low: Floats, high: Floats, height: int) -> str:
@@ -111,7 +115,7 @@ def whiskers_path(x: Floats, low: Floats, high: Floats, height: int) -> str:
     across, upper = _pixels(x, high, height)
     _, lower = _pixels(x, low, height)
     alone = [start for start, end in _runs(x + low + high) if end - start == 1]
-    return "".join(f"M{across[one]} {upper[one]}V{lower[one]}" for one in alone)
+    return "".join(f"M{across[point]} {upper[point]}V{lower[point]}" for point in alone)
 
 
 def _pixels(x: Floats, y: Floats, height: int) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.int_]]:
@@ -133,7 +137,8 @@ def _corners(
 ) -> npt.NDArray[np.int_]:
     """Return the points of a line; with steps, each height holds until the next point."""
     if steps:
-        across, down = np.repeat(across, 2)[1:], np.repeat(down, 2)[:-1]
+        across = np.repeat(across, 2)[1:]
+        down = np.repeat(down, 2)[:-1]
     return np.stack([across, down], axis=1)
 
 

@@ -44,12 +44,13 @@ class Scale:
 
     def fractions(self, values: Sequence[float] | Floats) -> Floats:
         """Return where values lie: 0 at `low`, 1 at `high`; NaN where they cannot be drawn."""
-        found = np.array(values, np.float64)
-        found[~_is_drawable(found, self.name == "log")] = np.nan
+        numbers = np.array(values, np.float64)
+        numbers[~_is_drawable(numbers, self.name == "log")] = np.nan
         if self.name == "linear":
-            return (found - self.low) / (self.high - self.low)
-        low, high = math.log(self.low), math.log(self.high)
-        return (np.log(found) - low) / (high - low)
+            return (numbers - self.low) / (self.high - self.low)
+        low = math.log(self.low)
+        high = math.log(self.high)
+        return (np.log(numbers) - low) / (high - low)
 
     def percent(self, value: float) -> float:
         """Return where a value lies, in per cent of the axis; NaN if it cannot be drawn."""
@@ -57,14 +58,14 @@ class Scale:
 
     def values(self, fractions: Sequence[float] | Floats) -> Floats:
         """Return the values that lie at these fractions of the axis."""
-        places = np.asarray(fractions, np.float64)
+        positions = np.asarray(fractions, np.float64)
         if self.name == "linear":
-            return self.low + places * (self.high - self.low)
-        return np.asarray(self.low * (self.high / self.low) ** places)
+            return self.low + positions * (self.high - self.low)
+        return np.asarray(self.low * (self.high / self.low) ** positions)
 
-    def ticks(self, most: int = 6, *, whole: bool = False) -> list[Tick]:
-        """Return at most about `most` ticks within the axis; with `whole`, at whole numbers."""
-        values = self.tick_values(most, whole=whole)
+    def ticks(self, tick_count: int = 6, *, whole: bool = False) -> list[Tick]:
+        """Return about `tick_count` ticks at most within the axis; if `whole`, at whole numbers."""
+        values = self.tick_values(tick_count, whole=whole)
         texts = self.tick_texts(values)
         return [Tick(self.percent(v), text) for v, text in zip(values, texts, strict=True)]
 
@@ -72,11 +73,11 @@ class Scale:
         """Return the labels of ticks at these values."""
         return tick_texts(values) if self.name == "linear" else list(map(format_number, values))
 
-    def tick_values(self, most: int = 6, *, whole: bool = False) -> list[float]:
+    def tick_values(self, tick_count: int = 6, *, whole: bool = False) -> list[float]:
         """Return the values of the ticks: see `ticks`."""
         values = self._log_ticks() if self.name == "log" else None
         if values is None:
-            locator = MaxNLocator(most - 1, steps=_TICK_STEPS, integer=whole)
+            locator = MaxNLocator(tick_count - 1, steps=_TICK_STEPS, integer=whole)
             values = locator.tick_values(self.low, self.high)
         slack = 1e-9
         return [float(v) for v in values if -slack <= self.fractions([v])[0] <= 1 + slack]
@@ -84,10 +85,10 @@ class Scale:
     def _log_ticks(self) -> Sequence[float] | None:
         """Return powers of ten, or these with 2 and 5 between; None where linear ticks are more."""
         for between in ((1.0,), (1.0, 2.0, 5.0)):
-            found = LogLocator(subs=between, numticks=_MOST_LOG_TICKS).tick_values(
+            tick_values = LogLocator(subs=between, numticks=_MOST_LOG_TICKS).tick_values(
                 self.low, self.high
             )
-            inside = [float(v) for v in found if self.low <= v <= self.high]
+            inside = [float(v) for v in tick_values if self.low <= v <= self.high]
             if len(inside) >= _FEWEST_LOG_TICKS:
                 return inside
         return None
@@ -125,14 +126,18 @@ def format_number(value: float) -> str:
     >>> [format_number(v) for v in (0.2, 1000, -2.5, 0.00012, 3e15, 2e-9, 0)]
     ['0.2', '1,000', '-2.5', '0.00012', '3e15', '2e-9', '0']
     """
-    if not math.isfinite(value):
-        return "unknown" if math.isnan(value) else ("infinite" if value > 0 else "-infinite")
-    if value != 0 and not _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
+    if math.isnan(value):
+        return "unknown"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    if value == 0:
+        return "0"
+    if not _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
         mantissa, _, power = f"{value:.4g}".partition("e")
         return f"{mantissa}e{int(power)}"
-    digits = 6 - math.floor(math.log10(abs(value))) if value else 0
+    digits = 6 - math.floor(math.log10(abs(value)))
     text = f"{round(value, digits):,.{max(digits, 0)}f}"
-    return (text.rstrip("0").rstrip(".") if "." in text else text) if value else "0"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def fit_scale(
@@ -151,25 +156,34 @@ def fit_scale(
     from 0 to 1, or from 1 to 10.
     """
     is_log = name == "log"
-    least, most = _range(values, is_log)
-    if not least <= most:
+    smallest, largest = _range(values, is_log)
+    if not smallest <= largest:
         # Nothing can be drawn: the ends that are given determine the axis; else it is arbitrary.
-        fixed = [end for end in (low, high) if end is not None]
-        least, most = (min(fixed), max(fixed)) if fixed else ((1, 10) if is_log else (0, 1))
+        arbitrary = [1, 10] if is_log else [0, 1]
+        fixed = [end for end in (low, high) if end is not None] or arbitrary
+        smallest = min(fixed)
+        largest = max(fixed)
     lowest, highest = _interval_range(intervals, is_log)
     # Where nothing is negative, no margin begins below 0. On a logarithmic axis, intervals reach no
     # further down than half of the least value.
-    floor = least / 2 if is_log else (0.0 if min(least, lowest) >= 0 else -math.inf)
+    floor = -math.inf
+    if is_log:
+        floor = smallest / 2
+    elif min(smallest, lowest) >= 0:
+        floor = 0.0
     lowest = max(lowest, floor)
     to, back = (math.log, math.exp) if is_log else (float, float)
-    a, b = to(min(least, lowest)), to(max(most, highest))
+    a = to(min(smallest, lowest))
+    b = to(max(largest, highest))
     size = max(abs(a), abs(b))
     if b - a <= max(size * _EQUAL, 1 / _LARGEST):  # no ticks lie between
         reach = 1.0 if is_log or size <= 1 / _LARGEST else size / 2
-        a, b = a - reach, b + reach
+        a = a - reach
+        b = b + reach
     elif margin:
         gap = b * _MARGIN - a * _MARGIN
-        a, b = a - gap, b + gap
+        a = a - gap
+        b = b + gap
     if not is_log:
         a = max(a, floor)
     return Scale(*_fix_ends(back(a), back(b), low, high), name)
@@ -177,45 +191,50 @@ def fit_scale(
 
 def _fix_ends(a: float, b: float, low: float | None, high: float | None) -> tuple[float, float]:
     """Return the ends of an axis, of which some are given, in their order."""
-    first, last = a if low is None else low, b if high is None else high
+    first = a if low is None else low
+    last = b if high is None else high
     if first < last:
         return first, last
     # The end that is given lies beyond all values.
     if low is not None:
         return low, low + (abs(low) or 1.0)
-    return (last / 2, last) if last > 0 else (last - (abs(last) or 1.0), last)
+    if last > 0:
+        return last / 2, last
+    return last - (abs(last) or 1.0), last
 
 
 def _interval_range(
     intervals: Sequence[tuple[Floats, Floats]], is_log: bool
 ) -> tuple[float, float]:
     """Return the range of the last interval of each curve, and of 95 of 100 of all."""
-    found = [math.inf, -math.inf]
-    for side, choose in enumerate((min, max)):
-        ends = [each[side] for each in intervals]
+    ends_shown = [math.inf, -math.inf]
+    for end_index, choose in enumerate((min, max)):
+        ends = [each[end_index] for each in intervals]
         ends = [end[_is_drawable(end, is_log)] for end in ends]
         ends = [end for end in ends if end.size]
         if ends:
-            known = np.sort(np.concatenate(ends))
-            skipped = int((1 - _SHOWN_INTERVALS) * known.size)
-            usual = known[[skipped, -1 - skipped][side]]
-            found[side] = float(choose(usual, *(end[-1] for end in ends)))
-    return found[0], found[1]
+            sorted_ends = np.sort(np.concatenate(ends))
+            skipped = int((1 - _SHOWN_INTERVALS) * sorted_ends.size)
+            usual = sorted_ends[[skipped, -1 - skipped][end_index]]
+            ends_shown[end_index] = float(choose(usual, *(end[-1] for end in ends)))
+    return ends_shown[0], ends_shown[1]
 
 
 def _is_drawable(values: Floats, is_log: bool) -> npt.NDArray[np.bool_]:
     """Return which numbers have a place on an axis; NaN and infinities have none."""
-    found: npt.NDArray[np.bool_] = np.abs(values) <= _LARGEST
-    return found & (values >= 1 / _LARGEST) if is_log else found
+    is_drawable: npt.NDArray[np.bool_] = np.abs(values) <= _LARGEST
+    return is_drawable & (values >= 1 / _LARGEST) if is_log else is_drawable
 
 
 def _range(values: Iterable[Floats], is_log: bool) -> tuple[float, float]:
-    least, most = math.inf, -math.inf
+    smallest = math.inf
+    largest = -math.inf
     for each in values:
         usable = each[_is_drawable(each, is_log)]
         if usable.size:
-            least, most = min(least, float(usable.min())), max(most, float(usable.max()))
-    return least, most
+            smallest = min(smallest, float(usable.min()))
+            largest = max(largest, float(usable.max()))
+    return smallest, largest
 
 
 LABEL: Final = 17
@@ -248,7 +267,7 @@ class Plot:
     @classmethod
     def of(cls, chart: LineChart, *, height: int, is_panel: bool) -> "Plot":
         """Return the plot of a chart."""
-        places = _places(chart)
+        positions = _places(chart)
         count = len(chart.curves)
         # Curves that have one common place would cover each other, and so stand side by side.
         step = min(_WIDEST_SHIFT, 0.8 / max(count, 1))
@@ -256,8 +275,8 @@ class Plot:
             curve.label: (number - (count - 1) / 2) * step
             for number, curve in enumerate(chart.curves)
         }
-        shown = shifts if len(places) == 1 and count > 1 else {}
-        return cls(_x_scale(chart), _y_scale(chart), height, is_panel, shown, places)
+        curve_shifts = shifts if len(positions) == 1 and count > 1 else {}
+        return cls(_x_scale(chart), _y_scale(chart), height, is_panel, curve_shifts, positions)
 
     @cached_property
     def units(self) -> int:
@@ -276,7 +295,8 @@ class Plot:
         """
         if curve.low is None or curve.high is None:
             return (nothing := np.full(len(curve.x), np.nan)), nothing
-        low, high = np.array(curve.low, np.float64), np.array(curve.high, np.float64)
+        low = np.array(curve.low, np.float64)
+        high = np.array(curve.high, np.float64)
         beyond = np.isneginf(low) | ((low <= 0) & (self.y.name == "log"))
         low = np.where(beyond, self.y.low, low)
         is_drawn = ~np.isnan(self.y.fractions(curve.y))
@@ -290,8 +310,8 @@ class Plot:
     def x_ticks(self) -> Sequence[Tick]:
         """Return the ticks of the horizontal axis; at whole numbers where all places are."""
         if len(self.places) == 1:
-            place = float(self.places[0])
-            return [Tick(self.x.percent(place), format_number(place))]
+            position = float(self.places[0])
+            return [Tick(self.x.percent(position), format_number(position))]
         return self.x.ticks(4 if self.is_panel else 6, whole=self.has_whole_x)
 
     def y_ticks(self) -> Sequence[Tick]:
@@ -305,15 +325,17 @@ class Plot:
 
 def _places(chart: LineChart) -> Floats:
     """Return the different places of all points, ascending."""
-    places = np.concatenate([np.empty(0), *(np.asarray(one.x, float) for one in chart.curves)])
-    return np.unique(places[np.isfinite(places)])
+    positions = np.concatenate(
+        [np.empty(0), *(np.asarray(curve.x, float) for curve in chart.curves)]
+    )
+    return np.unique(positions[np.isfinite(positions)])
 
 
 def _x_scale(chart: LineChart) -> Scale:
-    places = [np.asarray(curve.x, np.float64) for curve in chart.curves]
-    places.append(np.array([ring.x for ring in chart.rings], np.float64))
+    positions = [np.asarray(curve.x, np.float64) for curve in chart.curves]
+    positions.append(np.array([ring.x for ring in chart.rings], np.float64))
     axis = chart.x
-    return fit_scale(axis.scale, places, low=axis.low, high=axis.high, margin=bool(chart.rings))
+    return fit_scale(axis.scale, positions, low=axis.low, high=axis.high, margin=bool(chart.rings))
 
 
 def _y_scale(chart: LineChart) -> Scale:

@@ -37,30 +37,30 @@ def blank_figure(width: float = 8.2, height: float = 4.6) -> Figure:
     return figure
 
 
-def figure_bytes(figure: Figure, kind: str, *, title: str = "", caption: str = "") -> bytes:
+def figure_bytes(figure: Figure, file_type: str, *, title: str = "", caption: str = "") -> bytes:
     """Return a figure as an ``svg``, ``png`` or ``pdf`` file with title and caption as metadata."""
     sink = io.BytesIO()
     for text in figure.findobj(Text):
         text.set_text(escape_controls(text.get_text(), "\n"))
     title, caption = map(escape_controls, (title, caption))
-    for_title, for_caption, left_out = _METADATA[kind]
+    for_title, for_caption, left_out = _METADATA[file_type]
     metadata = {for_title: title, for_caption: caption} | dict.fromkeys(left_out)
     with mpl.rc_context(_SETTINGS):
-        figure.savefig(sink, format=kind, dpi=150, metadata=metadata)
+        figure.savefig(sink, format=file_type, dpi=150, metadata=metadata)
     return sink.getvalue()
 
 
 def write_figure(figure: Figure, path: Path, *, title: str, caption: str) -> list[Path]:
     """Write a figure to files of each kind, whose names begin with `path`; return them."""
-    files = {kind: path.with_name(f"{path.name}.{kind}") for kind in _METADATA}
+    files = {file_type: path.with_name(f"{path.name}.{file_type}") for file_type in _METADATA}
     # The layout is computed once and then removed: it takes as long as drawing, and savefig would
     # compute it for each kind again.
     if (layout := figure.get_layout_engine()) is not None:
         layout.execute(figure)
     with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
         figure.set_layout_engine()
-    for kind, file in files.items():
-        write_atomically(file, figure_bytes(figure, kind, title=title, caption=caption))
+    for file_type, file in files.items():
+        write_atomically(file, figure_bytes(figure, file_type, title=title, caption=caption))
     return list(files.values())
 
 
@@ -80,7 +80,7 @@ class Picture:
     @classmethod
     def read(cls, path: Path, *, caption: str, alt: str) -> "Picture":
         """Return a figure from its files, whose names begin with `path`."""
-        files = [path.with_name(f"{path.name}.{kind}") for kind in FIGURE_KINDS]
+        files = [path.with_name(f"{path.name}.{file_type}") for file_type in FIGURE_KINDS]
         # The first kind is SVG: the page holds its text, and the other files lie beside the page.
         svg = files[0].read_text(encoding="utf-8")
         return cls(_inline(svg, path.name), alt, caption, [file.name for file in files])

@@ -52,7 +52,8 @@ class IntervalStrip:
         """Begin and width of the claimed range; None without a limit."""
         if not self.limits:
             return None
-        low, high = self._place(self.at_least), self._place(self.at_most)
+        low = self._place(self.at_least)
+        high = self._place(self.at_most)
         return low, round(max(high - low, 0.0), 1)
 
     @property
@@ -71,10 +72,11 @@ class IntervalStrip:
         if math.isinf(number):
             return 0.0 if number < 0 else float(_WIDTH)
         # The strip spans all of its finite numbers: value, interval and limits are all visible.
-        shown = (self.value, self.low, self.high, self.at_least, self.at_most)
-        finite = [end for end in shown if math.isfinite(end)]
-        low, high = min(finite), max(finite)
+        numbers = (self.value, self.low, self.high, self.at_least, self.at_most)
+        finite = [end for end in numbers if math.isfinite(end)]
+        low = min(finite)
+        high = max(finite)
         if low == high:
             return _WIDTH / 2
-        place = float(np.interp(number, [low, high], [_SIDE, _WIDTH - _SIDE]))
-        return round(place, 1)
+        position = float(np.interp(number, [low, high], [_SIDE, _WIDTH - _SIDE]))
+        return round(position, 1)

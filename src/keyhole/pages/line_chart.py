@@ -174,9 +174,9 @@ class ChartGrid:
     @cached_property
     def legend(self) -> "list[DrawnLine]":
         """A line of each label, for the legend: a named one where there is one."""
-        found: dict[str, DrawnLine] = {}
+        lines: dict[str, DrawnLine] = {}
         for line in (line for drawing in self.drawings for line in drawing.lines):
-            seen = found.get(line.curve.label)
-            if seen is None or (line.is_drawn and line.is_named >= seen.is_named):
-                found[line.curve.label] = line
-        return [found[label] for label in self.labels]
+            earlier_line = lines.get(line.curve.label)
+            if earlier_line is None or (line.is_drawn and line.is_named >= earlier_line.is_named):
+                lines[line.curve.label] = line
+        return [lines[label] for label in self.labels]

@@ -100,12 +100,12 @@ def _draw_chart(
             style |= _REFERENCE | {"marker": "_"}
         lines[curve.label] = _draw_curve(curve, axes, plot, number, style)
     _draw_marks(chart, axes, plot)
-    most, letters = _PANEL_TICKS if among else _TICKS
-    locator: Locator = _PageLocator(plot.x.name, most, letters, whole=plot.has_whole_x)
+    tick_count, letters = _PANEL_TICKS if among else _TICKS
+    locator: Locator = _PageLocator(plot.x.name, tick_count, letters, whole=plot.has_whole_x)
     if len(plot.places) == 1:
         locator = FixedLocator(plot.places.tolist())
     _set_axis(axes, "x", chart.x, _widen(plot, chart, 0), locator, before[0])
-    locator = _PageLocator(plot.y.name, most, np.inf, whole=False)
+    locator = _PageLocator(plot.y.name, tick_count, np.inf, whole=False)
     _set_axis(axes, "y", chart.y, _widen(plot, chart, 1), locator, before[1])
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
@@ -114,7 +114,8 @@ def _draw_chart(
 
 def _draw_curve(curve: Curve, axes: Axes, plot: Plot, number: int, style: Any) -> Line2D:
     """Draw a curve with its band, and with bars where points have no neighbours."""
-    x, y = np.asarray(curve.x, np.float64), np.asarray(curve.y, np.float64)
+    x = np.asarray(curve.x, np.float64)
+    y = np.asarray(curve.y, np.float64)
     if curve.label in plot.shifts:
         x = plot.x.values(plot.points(curve)[0])
     is_drawn = ~np.isnan(plot.y.fractions(y))
@@ -151,23 +152,23 @@ def _draw_marks(chart: LineChart, axes: Axes, plot: Plot) -> None:
         if plot.y.low <= line.value <= plot.y.high:
             axes.axhline(line.value, **_REFERENCE)
     for reference in draw_references(chart.references, plot, chart.y.unit):
-        place = (0.01, 1 - reference.name.place / 100)
-        axes.annotate(reference.name.text, place, xycoords="axes fraction", va="center", **text)
+        position = (0.01, 1 - reference.name.place / 100)
+        axes.annotate(reference.name.text, position, xycoords="axes fraction", va="center", **text)
     for ring in chart.rings:
         axes.plot([ring.x], [ring.y], **_RING)
-        side = -1 if plot.x.fractions([ring.x])[0] > _RIGHT_HALF else 1
+        direction = -1 if plot.x.fractions([ring.x])[0] > _RIGHT_HALF else 1
         axes.annotate(
-            ring.label, (ring.x, ring.y), xytext=(9 * side, 6), textcoords="offset points",
-            ha="left" if side > 0 else "right", **text,
+            ring.label, (ring.x, ring.y), xytext=(9 * direction, 6), textcoords="offset points",
+            ha="left" if direction > 0 else "right", **text,
         )  # fmt: skip
 
 
 class _PageLocator(Locator):
     """The ticks that pages have, of whatever part of the axis is shown."""
 
-    def __init__(self, name: ScaleName, most: int, letters: float, *, whole: bool) -> None:
+    def __init__(self, name: ScaleName, tick_count: int, letters: float, *, whole: bool) -> None:
         self._name = name
-        self._most = most
+        self._most = tick_count
         self._letters = letters
         self._whole = whole
 
@@ -179,8 +180,8 @@ class _PageLocator(Locator):
         """Return the places of the ticks between two values."""
         low, high = sorted((float(vmin), float(vmax)))
         scale = Scale(low, high, self._name)
-        for most in range(self._most, 1, -1):
-            values = scale.tick_values(most, whole=self._whole)
+        for tick_count in range(self._most, 1, -1):
+            values = scale.tick_values(tick_count, whole=self._whole)
             if sum(len(text) + 2 for text in scale.tick_texts(values)) <= self._letters:
                 break
         return values
@@ -201,23 +202,25 @@ class _PageFormatter(Formatter):
         return self._scale.tick_texts([*map(float, values)])
 
 
-def _widen(plot: Plot, chart: LineChart, side: int) -> Scale:
+def _widen(plot: Plot, chart: LineChart, axis_index: int) -> Scale:
     """Return the scale of `x` (0) or `y` (1), with a margin at each end where there are points."""
-    scale = (plot.x, plot.y)[side]
-    places = np.concatenate([np.empty(0), *(plot.points(curve)[side] for curve in chart.curves)])
-    first = -_MARGIN if np.nanmin(places, initial=0.5) < _END else 0.0
-    last = 1 + _MARGIN if np.nanmax(places, initial=0.5) > 1 - _END else 1.0
+    scale = (plot.x, plot.y)[axis_index]
+    positions = np.concatenate(
+        [np.empty(0), *(plot.points(curve)[axis_index] for curve in chart.curves)]
+    )
+    first = -_MARGIN if np.nanmin(positions, initial=0.5) < _END else 0.0
+    last = 1 + _MARGIN if np.nanmax(positions, initial=0.5) > 1 - _END else 1.0
     low, high = scale.values([first, last]).tolist()
     return Scale(low, high, scale.name)
 
 
 def _set_axis(
-    axes: Axes, which: str, axis: Axis, scale: Scale, locator: Locator, before: Sequence[float]
+    axes: Axes, axis_name: str, axis: Axis, scale: Scale, locator: Locator, before: Sequence[float]
 ) -> None:
     """Set scale, title and ticks of an axis, and its ends, without hiding what it had `before`."""
     ends = [scale.low, scale.high, *before]
-    axes.set(**{f"{which}scale": scale.name, f"{which}lim": (min(ends), max(ends))})
-    drawn = getattr(axes, f"{which}axis")
+    axes.set(**{f"{axis_name}scale": scale.name, f"{axis_name}lim": (min(ends), max(ends))})
+    drawn = getattr(axes, f"{axis_name}axis")
     drawn.set_label_text(axis.heading, parse_math=False)
     drawn.set_major_locator(locator)
     drawn.set_major_formatter(_PageFormatter(scale))
@@ -235,17 +238,17 @@ def _grid_figure(grid: ChartGrid) -> Figure:
     title_height = _TITLE * max(title.count("\n") for title in titles)
     height = (_HEIGHT if columns > 1 else _ONE_HEIGHT) + title_height
     figure = figure_files.blank_figure(_WIDTH, height * rows + legend_height)
-    places = figure.subplots(rows, columns, squeeze=False).ravel()
+    all_axes = figure.subplots(rows, columns, squeeze=False).ravel()
     headings = [chart.y.heading for chart in grid.charts]
     usual = max(headings, key=headings.count)
-    for axes, title, chart in zip(places, titles, grid.charts, strict=False):
+    for axes, title, chart in zip(all_axes, titles, grid.charts, strict=False):
         _draw_chart(chart, axes, among=grid.labels, **_PANEL)
         axes.set_title(title, fontsize=_PANEL_TEXT, parse_math=False)
         axes.tick_params(labelsize=_PANEL_TEXT)
         heading = "" if chart.y.heading == usual else wrap_label(chart.y.heading)
         axes.set(xlabel="", ylabel=heading)
         axes.yaxis.label.set_fontsize(_PANEL_TEXT)
-    for axes in places[len(grid.charts) :]:
+    for axes in all_axes[len(grid.charts) :]:
         axes.remove()
     for axis in {chart.y for chart in grid.charts}:  # margins, too, are equal where axes are
         pairs = zip(figure.axes, grid.charts, strict=True)

@@ -56,9 +56,9 @@ def _print_value(value: Any) -> Any:
     return value if hasattr(value, "__html__") else escape_controls(str(value), "\n\t")
 
 
-def render_template(template: str, **shown: Any) -> str:
+def render_template(template: str, **values: Any) -> str:
     """Render a template, given by its path in the package."""
-    return _templates().get_template(template).render(shown)
+    return _templates().get_template(template).render(values)
 
 
 @cache
@@ -66,12 +66,12 @@ def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # only reports need it
 
     # With StrictUndefined a misspelt name in a template is an error, not an empty text.
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("keyhole", ""), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, finalize=_print_value,
     )  # fmt: skip
-    found.filters["together"] = keep_intervals_together
-    return found
+    environment.filters["together"] = keep_intervals_together
+    return environment
 
 
 _PAGE: Final = "pages/templates/page.html.j2"
@@ -108,8 +108,8 @@ class Text:
     @property
     def paragraphs(self) -> list[str]:
         """The paragraphs."""
-        parts = self.text.replace("\r\n", "\n").split("\n\n")
-        return [part.strip() for part in parts if part.strip()]
+        blocks = self.text.replace("\r\n", "\n").split("\n\n")
+        return [block.strip() for block in blocks if block.strip()]
 
 
 @dataclass(frozen=True)

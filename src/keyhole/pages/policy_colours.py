@@ -1,10 +1,4 @@
-"""Colours and line styles of policies, equal on all pages and in all figures, and legends.
-
-A policy is what charts compare; its colour follows the leading identifier of its label: ``LSA``,
-``LSA(alpha=2)`` and ``LSA, our replica`` have the same colour, and differ by the dashes of their
-lines. A page on a phone shows a figure about 330 pixels wide. Figures are 4.2 inches wide, so that
-letters of 10 points, Matplotlib's default, have 11 pixels there, and capitals 8.
-"""
+"""Colours and line styles of policies, equal on all pages and in all figures, and legends."""
 
 from __future__ import annotations
 
@@ -59,8 +53,8 @@ def leading_identifier(label: str) -> str:
     >>> leading_identifier("LSA(alpha=1.35)"), leading_identifier("0.5")
     ('LSA', '0.5')
     """
-    found = _IDENTIFIER.match(label)
-    return found[0] if found else label
+    match = _IDENTIFIER.match(label)
+    return match[0] if match else label
 
 
 def policy_colour(label: str) -> str:

@@ -59,25 +59,31 @@ def curve_chart(
     check_choice("x", x, _SCALES)
     scale: Scale = y or "linear"
     check_choice("y", scale, _SCALES)
-    arms, known = arms_divisor(curves, metric, y), curves.metric(metric)
+    arms = arms_divisor(curves, metric, y)
+    metric_description = curves.metric(metric)
     means = np.array([n.value for label in curves.labels for n in curves.estimates(label, metric)])
-    least = float(means[means > 0].min(initial=np.inf))
+    smallest_mean = float(means[means > 0].min(initial=np.inf))
     # No mean has a logarithm: the axis is linear, whatever was asked for.
-    if np.isinf(least):
-        arms, scale = None, "linear"
+    if np.isinf(smallest_mean):
+        arms = None
+        scale = "linear"
     is_logarithm = arms is not None or scale == "log"
     lines = [_curve(curves, label, metric, arms, is_logarithm) for label in curves.labels]
     low = None
     if is_logarithm:  # half of the least mean, as far as intervals are shown
-        low = least / 2 if arms is None else float(np.log(least / 2 / arms))
-    elif known.drawn != "mean":  # an axis that begins above 0 hides linear growth
+        low = smallest_mean / 2 if arms is None else float(np.log(smallest_mean / 2 / arms))
+    elif metric_description.drawn != "mean":  # an axis that begins above 0 hides linear growth
         ends = np.array([[line.y, line.low] for line in lines])
         low = float(np.nanmin(ends, initial=0.0))
     return LineChart(
         id=anchor,
         x=Axis(title="round", scale=x),
         y=Axis(
-            title=known.title if arms is None else f"ln({known.title} / arms)", scale=scale, low=low
+            title=metric_description.title
+            if arms is None
+            else f"ln({metric_description.title} / arms)",
+            scale=scale,
+            low=low,
         ),
         curves=[*lines, *more],
         alt=describe_curves(curves, metric),
@@ -94,9 +100,9 @@ def _curve(
 
     A lower end is minus infinity where it has no logarithm: it is drawn to the end of the axis.
     """
-    found = curves.estimates(label, metric)
+    estimates = curves.estimates(label, metric)
     mean, low, high = (
-        np.array([getattr(number, end) for number in found]) for end in ("value", "low", "high")
+        np.array([getattr(number, end) for number in estimates]) for end in ("value", "low", "high")
     )
     # One replication has an infinite interval, of which nothing is drawn.
     low, high = (np.where(np.isfinite(low), end, np.nan) for end in (low, high))
@@ -139,7 +145,8 @@ def describe_curves(curves: CurveSet, metric: str) -> str:
     last = {label: curves.estimates(label, metric)[-1] for label in curves.labels}
     order = sorted(last, key=lambda label: -last[label].value)
     ends = ", ".join(f"{label} {last[label].plus_minus()}" for label in order)
-    first, end = curves.checkpoints[0], curves.checkpoints[-1]
+    first = curves.checkpoints[0]
+    end = curves.checkpoints[-1]
     return (
         f"{curves.metric(metric).title} over the rounds {first:,} to {end:,}. At the end, from the "
         f"highest: {ends}."

@@ -1,7 +1,4 @@
-"""Curves of simulations: each metric of several policies, at several rounds of every history.
-
-A *checkpoint* is a round at which metrics are recorded, a *replication* one simulated history.
-"""
+"""Curves of simulations: each metric of several policies, at several rounds of every history."""
 
 from __future__ import annotations
 
@@ -76,11 +73,11 @@ class Curves:
         arms: int | None = None,
     ) -> None:
         self.checkpoints = tuple(int(c) for c in checkpoints)
-        known = [Metric(metric) if isinstance(metric, str) else metric for metric in metrics]
-        self.metrics = tuple(metric.name for metric in known)
+        metric_list = [Metric(metric) if isinstance(metric, str) else metric for metric in metrics]
+        self.metrics = tuple(metric.name for metric in metric_list)
         self.labels = tuple(values)
         self.arms = arms
-        self._known = dict(zip(self.metrics, known, strict=True))
+        self._known = dict(zip(self.metrics, metric_list, strict=True))
         self._values = dict(values)
 
     @property
@@ -111,16 +108,16 @@ class Curves:
 
     def _last_means(self) -> tuple[str, list[str], list[list[str]]]:
         """Return the means at the last checkpoint: caption, head and rows of a table."""
-        shown = [m for m in self.metrics if not self.metric(m).detail] or self.metrics
+        shown_metrics = [m for m in self.metrics if not self.metric(m).detail] or self.metrics
         rows = [
-            [label, *(self.estimates(label, m)[-1].plus_minus() for m in shown)]
+            [label, *(self.estimates(label, m)[-1].plus_minus() for m in shown_metrics)]
             for label in self.labels
         ]
         caption = (
             f"After {self.checkpoints[-1]:,} rounds: mean over {self.replications:,} replications "
             "± half of its 95 % interval; of a share, the whole interval."
         )
-        return caption, ["policy", *(self.metric(m).title for m in shown)], rows
+        return caption, ["policy", *(self.metric(m).title for m in shown_metrics)], rows
 
     def metric(self, name: str) -> Metric:
         """Return a metric by its name: its title, unit, and which of two means is better."""
@@ -144,9 +141,11 @@ class Curves:
         """Return the label of a policy that is given as in `values`."""
         name = policy if isinstance(policy, str) else repr(policy)
         # "LSA" is refused where it fits two labels, such as LSA(alpha=1) and LSA(alpha=2).
-        found = [label for label in self.labels if label.partition("(")[0] == name]
-        given = name if isinstance(policy, Policy) else policy  # for the error message
-        return found[0] if len(found) == 1 else check_choice("policy", given, self.labels)
+        matches = [label for label in self.labels if label.partition("(")[0] == name]
+        if len(matches) == 1:
+            return matches[0]
+        asked_for = name if isinstance(policy, Policy) else policy
+        return check_choice("policy", asked_for, self.labels)
 
     def mean(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return a metric's mean over replications, shape (checkpoints,)."""

@@ -29,7 +29,9 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
     >>> round(beta_quantile(0.5, 3.0, 3.0), 12), round(beta_quantile(0.025, 1.0, 10.0), 12)
     (0.5, 0.002528578544)
     """
-    low, high, x = 0.0, 1.0, a / (a + b)
+    low = 0.0
+    high = 1.0
+    x = a / (a + b)
     for _ in range(_STEPS):
         excess = beta_cdf(x, a, b) - probability
         if excess == 0.0:
@@ -125,7 +127,8 @@ class Estimate:
         if not (low <= 1.0 and high >= 0.0):  # no share lies in the range
             return 0.0
         below = self.value < low
-        count, n = self.count or 0, self.replications
+        count = self.count or 0
+        n = self.replications
         # The tails that Clopper and Pearson's interval inverts, so that test and interval agree.
         tail = bdtr(count, n, low) if below else bdtrc(count - 1, n, high)
         return min(1.0, 2.0 * float(tail))
@@ -257,7 +260,9 @@ def mean_estimate(values: FloatArray) -> Estimate:
 
     Values that differ by rounding errors only count as equal.
     """
-    n, lowest, highest = len(values), float(values.min()), float(values.max())
+    n = len(values)
+    lowest = float(values.min())
+    highest = float(values.max())
     if n == 1:
         return Estimate(lowest, math.inf, n)
     # Otherwise the standard error would be made of rounding errors, and any difference significant.
@@ -268,7 +273,8 @@ def mean_estimate(values: FloatArray) -> Estimate:
 
 def share_estimate(values: FloatArray) -> Estimate:
     """Estimate the mean of values 0 or 1, with its exact interval."""
-    n, count = len(values), int(values.sum())
+    n = len(values)
+    count = int(values.sum())
     share = count / n
     return Estimate(share, math.sqrt(share * (1.0 - share) / n), n, count)
 
@@ -295,15 +301,15 @@ def format_estimate(value: float, reach: float = 0.0) -> str:
     size = abs(value)
     if _ROUNDING * size < reach < _PLAIN and size < _PLAIN:
         # The decimal place of the second significant digit of the reach.
-        places = 1 - math.floor(math.log10(reach))
-        number = round(value, places) + 0.0  # -0.0 becomes 0.0
-        return f"{number:,.{max(0, places)}f}" if places <= _FINEST else f"{value:.3g}"
+        decimals = 1 - math.floor(math.log10(reach))
+        number = round(value, decimals) + 0.0  # -0.0 becomes 0.0
+        return f"{number:,.{max(0, decimals)}f}" if decimals <= _FINEST else f"{value:.3g}"
     if not 1.0 / _PLAIN < size < _PLAIN:
         return f"{value:.4g}"
     # Exact numbers, and those of one replication, have six significant digits.
-    places = max(0, _DIGITS - 1 - math.floor(math.log10(size)))
-    text = f"{value:,.{places}f}"
-    return text.rstrip("0").rstrip(".") if places else text
+    decimals = max(0, _DIGITS - 1 - math.floor(math.log10(size)))
+    text = f"{value:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
 
 
 def _format_interval(value: float, low: float, high: float, reach: float) -> str:
@@ -312,8 +318,8 @@ def _format_interval(value: float, low: float, high: float, reach: float) -> str
         return f"{format_estimate(value)} (one replication: no interval)"
     if reach == 0.0:
         return f"{format_estimate(value)} in every run"
-    middle, least, most = (format_estimate(x, reach) for x in (value, low, high))
-    return f"{middle} [{least}, {most}]"
+    middle, lower, upper = (format_estimate(x, reach) for x in (value, low, high))
+    return f"{middle} [{lower}, {upper}]"
 
 
 def format_p_value(p_value: float) -> str:
