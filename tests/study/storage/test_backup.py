@@ -118,7 +118,7 @@ def test_a_backup_that_fails_leaves_nothing(tmp_path, copy, monkeypatch):
     labels(tmp_path / "s.db").close()
 
     def full(path, how):
-        db = sqlite_connection.Connection(path, path)
+        db = sqlite_connection.Connection(path, "mode=rwc")
         db.execute("PRAGMA max_page_count = 2")
         return db
 
