@@ -3,17 +3,16 @@
 import struct
 from array import array
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import format_interval, mean_interval
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.study.definition import Definition, JsonObject
+from keyhole.study.definition import Definition, JsonObject, Policies
 from keyhole.study.events import EXPIRED, KINDS, EventError
 from keyhole.study.state import LogState
 from keyhole.study.storage import Row
@@ -67,7 +66,7 @@ class DecisionCounts(LogState):
         Classes in which a policy is looked up first.
     """
 
-    def __init__(self, definition: Definition, policies: Iterable[type[Policy]] = ()) -> None:
+    def __init__(self, definition: Definition, policies: Policies = ()) -> None:
         super().__init__(definition)
         self.policy = definition.policy
         self._policies = tuple(policies)
@@ -134,13 +133,11 @@ class DecisionCounts(LogState):
         """Count the feedback of a decision, or keep it until those before are told."""
         super().learn(event, row, feedback)
         values = self.feedback.unpack(feedback)
-        feedback_words = self.vocabulary.format_feedback(*self.values(row), values)
+        fields = self.vocabulary.format_feedback(*self.values(row), values)
         numbers = {
-            name: float(value)
-            for name, value in feedback_words.items()
-            if isinstance(value, int | float)
+            name: float(value) for name, value in fields.items() if isinstance(value, int | float)
         }
-        self.flags.update(name for name, value in feedback_words.items() if isinstance(value, bool))
+        self.flags.update(name for name, value in fields.items() if isinstance(value, bool))
         if "reward" in values:  # words may leave out that it was 0
             numbers = {"reward": self.vocabulary.scale.from_unit(values["reward"])} | numbers
         arm = self._arm(row)
@@ -160,9 +157,7 @@ class DecisionCounts(LogState):
 
     def told_numbers(self) -> list[str]:
         """Return the names of the numbers in the feedback so far, such as "reward"."""
-        return list(
-            dict.fromkeys(name for _, _, numbers in self.feedback_numbers for name in numbers)
-        )
+        return list(dict.fromkeys(name for *_, fields in self.feedback_numbers for name in fields))
 
     @property
     def interval_word(self) -> str:
@@ -225,10 +220,8 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     for arm, arm_name in enumerate(counts.arms.names):
         for name, by_arm in values.items():
             numbers = by_arm[arm][1]
-            count = len(numbers)
-            if name in counts.flags:  # left out where it is not True: a share of all feedback
-                count = told_counts[arm]
-            if count:
+            # A flag is left out where it is not True: its mean is the share of all feedback.
+            if count := told_counts[arm] if name in counts.flags else len(numbers):
                 assumed_count = assumed.get((arm, count), 0)
                 means[arm_name][name] = make_mean(counts, name, count, sum(numbers), assumed_count)
     return means
@@ -298,10 +291,8 @@ def _explain_intervals(counts: DecisionCounts) -> str:
     if not any(numbers for _, _, numbers in counts.feedback_numbers):
         return "" if counts.early else "There are no means: no number was told of a single arm."
     if counts.interval_word:
-        mean_name = "mean reward within the timeout" if counts.assumed.total() else "mean"
-        return (
-            f"[low, high] holds the arm's {mean_name} at all times at once, with 95 % confidence."
-        )
+        target = "mean reward within the timeout" if counts.assumed.total() else "mean"
+        return f"[low, high] holds the arm's {target} at all times at once, with 95 % confidence."
     if counts.policy.setting.fixed_means:
         expired = count_text(counts.untold, "decision")
         return f"Means have no intervals: {expired} expired, and only other feedback was told."
@@ -312,14 +303,11 @@ def _explain_intervals(counts: DecisionCounts) -> str:
 def _explain_pending(counts: DecisionCounts) -> str:
     """Return what pending decisions do to means; "" where they are few and wait without end."""
     if counts.early:
-        early_decisions = count_text(len(counts.early), "decision")
-        text = (
-            f"Means leave out the feedback of {early_decisions} until all before are told or expire"
-        )
+        count = count_text(len(counts.early), "decision")
+        text = f"Means leave out the feedback of {count} until all before are told or expire"
         return f"{text}: successes are told first."
     rule = counts.definition.rule
-    are_many = len(counts.pending) > counts.feedback_count
-    matters = rule.timeout or rule.timeout_decisions or are_many
+    matters = rule.timeout or rule.timeout_decisions or len(counts.pending) > counts.feedback_count
     if not (counts.pending and counts.feedback_numbers and matters) or counts.assumes_no_reward:
         return ""
     pending = count_text(len(counts.pending), "decision")
@@ -347,8 +335,7 @@ def means_as_json(means: dict[str, dict[str, ArmMean]]) -> dict[str, dict[str, J
 
 def _mean_as_json(mean: ArmMean) -> JsonObject:
     low, high = mean.interval or (None, None)
-    content = {"told": mean.told, "assumed": mean.assumed, "mean": mean.mean}
-    return content | {"low": low, "high": high}
+    return {"told": mean.told, "assumed": mean.assumed, "mean": mean.mean, "low": low, "high": high}
 
 
 def best_chances(counts: DecisionCounts) -> dict[str, float]:
@@ -395,9 +382,8 @@ def chances_text(chances: Mapping[str, float], pending: int) -> str:
     """Return the highest chances on one line, and what they are."""
     highest = sorted(chances.items(), key=lambda item: -item[1])
     arm_chances = ", ".join(f"{arm} {100 * chance:.1f} %" for arm, chance in highest[:_MAX_ARMS])
-    if len(highest) > _MAX_ARMS:
-        arm_chances += f", {len(highest) - _MAX_ARMS:,} more"
+    remainder = f", {len(highest) - _MAX_ARMS:,} more" if len(highest) > _MAX_ARMS else ""
     source = "by the policy's posterior of these means"
     if pending:
         source += f", without {count_text(pending, 'pending decision')}"
-    return f"{arm_chances} ({source}; no error rate is guaranteed)"
+    return f"{arm_chances}{remainder} ({source}; no error rate is guaranteed)"

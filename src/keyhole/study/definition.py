@@ -17,30 +17,22 @@ from keyhole.contract.learner_signature import resolve_facts
 from keyhole.contract.pending_mode_inference import PENDING_MODES, check_allowed
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
+from keyhole.play import study_vocabulary
 from keyhole.play.saved_learner import find_policy
-from keyhole.play.study_vocabulary import (
-    StudyVocabulary,
-    Values,
-    check_reserved_words,
-    declared_words,
-    example_decisions,
-)
+from keyhole.play.study_vocabulary import StudyVocabulary, Values, check_reserved_words
 from keyhole.study.events import EventError, SettingCodeError, convert_vocabulary_errors
 
 # Raise with every change of meaning: older versions refuse a definition by its number, in one line.
 _FORMAT: Final = 2
+_version: Final = cache(version)  # it is read from a file
 _SECONDS: Final = validate.Range(gt=0, le=2**33)  # 272 years: what dates can bear
 _NO_REWARD: Final = "no_reward"
 _CONSEQUENCES: Final = ("forget", "ask_again", _NO_REWARD)
 
+Policies = Iterable[type[Policy]]
+"""Classes in which a policy is looked up by its name, before those of Keyhole."""
 JsonObject = dict[str, Any]
 """An object that was parsed from JSON."""
-
-
-@cache
-def _own_version() -> str:
-    """Return the version of this package; cached, since it is read from a file."""
-    return version("keyhole")
 
 
 @dataclass(frozen=True)
@@ -120,15 +112,7 @@ class Definition:
 
     @classmethod
     def create(
-        cls,
-        policy: Policy,
-        arms: Iterable[str],
-        facts: Mapping[str, object],
-        *,
-        pending: str | None = None,
-        rule: TimeoutRule | None = None,
-        seed: int = 0,
-        time_unit: float = 0.0,
+        cls, policy: Policy, arms: Iterable[str], facts: Mapping[str, object], **options: Any
     ) -> Self:
         """Return the definition of a new study; `facts` are the arguments of `Policy.learner`."""
         _check_policy(policy)
@@ -138,20 +122,17 @@ class Definition:
                 "keyhole.policy.StudyVocabulary as vocabulary_class in the base of its policies"
             )
         names = _check_arm_names(arms)
-        facts_in_units, scale = resolve_facts(
-            policy.setting,
-            type(policy),
-            {**facts, "arms": len(names)},
-            caller=f"a study of {policy}",
-        )
-        checked_facts = policy.check_facts(policy.setting.to_unit(facts_in_units, scale))
+        all_facts = {**facts, "arms": len(names)}
+        caller = f"a study of {policy}"
+        user_facts, scale = resolve_facts(policy.setting, type(policy), all_facts, caller=caller)
+        checked_facts = policy.check_facts(policy.setting.to_unit(user_facts, scale))
         if text := policy.caution(checked_facts, None):
             warnings.warn(text, stacklevel=3)
-        mode = pending_mode(policy, pending)
-        if pending is None and mode == "wait" and (text := policy.explain_waiting()):
+        chosen_mode = options.pop("pending", None)
+        pending = pending_mode(policy, chosen_mode)
+        if chosen_mode is None and pending == "wait" and (text := policy.explain_waiting()):
             warnings.warn(text, stacklevel=3)
-        rule = rule or TimeoutRule()
-        definition = cls(policy, checked_facts, names, mode, rule, seed, time_unit, scale)
+        definition = cls(policy, checked_facts, names, pending, scale=scale, **options)
         check_vocabulary(definition.vocabulary(names), definition.rule)
         return definition
 
@@ -172,14 +153,9 @@ class Definition:
         for name in facts:
             validate.check_choice("a fact", name, fact_names)
         self.check_change(policy, facts)
-        new_facts = {**self.facts, **policy.setting.to_unit(facts, self.scale)}
+        new_facts = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
         mode = None if self.pending == pending_mode(self.policy, None) else self.pending
-        return replace(
-            self,
-            policy=policy,
-            facts=policy.check_facts(new_facts),
-            pending=pending_mode(policy, mode),
-        )
+        return replace(self, policy=policy, facts=new_facts, pending=pending_mode(policy, mode))
 
     def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
         """Refuse a policy of another setting, and facts that differ from the present ones."""
@@ -199,11 +175,11 @@ class Definition:
     def check_successor(self, successor: "Definition") -> None:
         """Refuse a definition that differs in more than `with_policy` changes."""
         self.check_change(successor.policy, successor.facts)
-        reverted = replace(successor, policy=self.policy, pending=self.pending, facts=self.facts)
-        if reverted != self:
+        original = replace(successor, policy=self.policy, pending=self.pending, facts=self.facts)
+        if original != self:
             raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
 
-    def read_change(self, data: bytes, policies: Iterable[type[Policy]], event: int) -> Self:
+    def read_change(self, data: bytes, policies: Policies, event: int) -> Self:
         """Return the definition written by an event, in which only the policy may differ."""
         definition = self.from_bytes(data, policies)
         try:
@@ -257,12 +233,11 @@ class Definition:
                     f"{validate.short_repr(written['version'])}, and here is {title}, version "
                     f"{setting['version']}: use the package that wrote it"
                 )
+        # An export names each value, so that the order of fields may differ.
+        in_order = list if ordered else sorted
         for group, fields in setting["fields"].items():
             written_fields = written["fields"][group]
-            is_same = fields == written_fields
-            if not ordered:  # an export names each value: the order of fields may differ
-                is_same = sorted(fields) == sorted(written_fields)
-            if not is_same:
+            if in_order(fields) != in_order(written_fields):
                 raise ValueError(
                     f"{group} must have the fields {_format_fields(fields)} of {title}, got "
                     f"{_format_fields(written_fields)} in the log: export it with the package that "
@@ -276,7 +251,7 @@ class Definition:
         facts |= {name: v.tolist() for name, v in facts.items() if isinstance(v, np.ndarray)}
         content = {
             "format": _FORMAT,
-            "keyhole": _own_version(),
+            "keyhole": _version("keyhole"),
             "policy": policy_class.__name__,
             "module": policy_class.__module__,
             "setting": self.setting_as_json(),
@@ -292,9 +267,7 @@ class Definition:
         return json.dumps(content, allow_nan=False).encode()
 
     @classmethod
-    def from_bytes(
-        cls, data: bytes, policies: Iterable[type[Policy]] = (), *, ordered: bool = True
-    ) -> Self:
+    def from_bytes(cls, data: bytes, policies: Policies = (), *, ordered: bool = True) -> Self:
         """Return the definition that `to_bytes` wrote; the policy's class is found as by learners.
 
         With `ordered`, which rows of bytes need, the fields must also have the same order.
@@ -305,11 +278,11 @@ class Definition:
             raise ValueError(f"the definition of the study is damaged: {error!r}") from error
 
     @classmethod
-    def _read(cls, content: JsonObject, policies: Iterable[type[Policy]], ordered: bool) -> Self:
+    def _read(cls, content: JsonObject, policies: Policies, ordered: bool) -> Self:
         if content["format"] != _FORMAT:
             raise ValueError(
                 f"the study was made by keyhole {content.get('keyhole')}, in a format that keyhole "
-                f"{version('keyhole')} does not know"
+                f"{_version('keyhole')} does not know"
             )
         policy_class = find_policy(content["policy"], content["module"], policies)
         policy = policy_class.from_parameters(content["parameters"])
@@ -351,14 +324,14 @@ def check_vocabulary(vocabulary: StudyVocabulary, rule: TimeoutRule) -> None:
     here.
     """
     vocabulary.check_study()
-    check_reserved_words(declared_words(vocabulary))
+    check_reserved_words(study_vocabulary.declared_words(vocabulary))
     assumes_feedback = rule.assumes_no_reward and vocabulary.has_feedback
     if vocabulary.setting.context:
         is_inherited = type(vocabulary).default_feedback is StudyVocabulary.default_feedback
         if assumes_feedback and is_inherited:
             _check_default(vocabulary, signature(vocabulary.parse_feedback).bind, {})
         return
-    for decision in example_decisions(vocabulary.setting, vocabulary.facts):
+    for decision in study_vocabulary.example_decisions(vocabulary.setting, vocabulary.facts):
         # Errors in the code are left to `ask`, which names the decision that leads to them.
         with suppress(SettingCodeError), convert_vocabulary_errors(vocabulary):
             check_reserved_words(vocabulary.format_decision({}, decision))

@@ -193,11 +193,8 @@ class _Asked(EventKind):
         values = state.values(row)
         with convert_vocabulary_errors(state.vocabulary):
             decision_words = state.vocabulary.format_decision(*values)
-        return {
-            "round": _check_count(ROUND.unpack_from(event.body)[0]),
-            **decision_words,
-            "stream": stream,
-        }
+        round_number = _check_count(ROUND.unpack_from(event.body)[0])
+        return {"round": round_number, **decision_words, "stream": stream}
 
     def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
         state = formatter.state
@@ -444,9 +441,7 @@ def check_event(state: "LogState", event: Row) -> None:
             )
         event_kind.check(state, event)
     except (*DAMAGE, struct.error) as error:
-        why = f"it is malformed ({error!r})"
-        if isinstance(error, ValueError):
-            why = str(error)
+        why = str(error) if isinstance(error, ValueError) else f"it is malformed ({error!r})"
         raise EventError(event.seq, why) from error
 
 
@@ -473,19 +468,17 @@ class ValueChecker:
 
     def _check_decision_words(self, cells: bytes) -> None:
         """Refuse a decision that cannot be formatted, such as one of an arm that never existed."""
-        vocabulary = self._vocabulary
         values = self._state.values(_NO_HEADER + cells)
-        with convert_vocabulary_errors(vocabulary):
-            decision_words = vocabulary.format_decision(*values)
-            if vocabulary.parse_decision(decision_words) != values:
+        with convert_vocabulary_errors(self._vocabulary):
+            decision_words = self._vocabulary.format_decision(*values)
+            if self._vocabulary.parse_decision(decision_words) != values:
                 raise ValueError(f"its decision is not allowed, {short_repr(decision_words)}")
 
     def _check_decision(self, cells: bytes, may_be_retired: bool = False) -> None:
         """Refuse a decision that the setting does not allow; its arm may have been retired."""
         self.check_decision_words(cells)
         if not self._state.is_allowed(_NO_HEADER + cells, may_be_retired=may_be_retired):
-            verb = "was" if may_be_retired else "is"
-            raise ValueError(f"its decision {verb} not allowed")
+            raise ValueError(f"its decision {'was' if may_be_retired else 'is'} not allowed")
 
     def check_pending_row(self, row: bytes) -> None:
         """Refuse the row of a pending decision that no study can have had."""
@@ -497,21 +490,20 @@ class ValueChecker:
 
     def _check_feedback(self, cells: bytes, feedback: bytes) -> None:
         """Refuse feedback that cannot have been told of a decision."""
-        vocabulary = self._vocabulary
         codec = self._state.feedback
         values = *self._state.values(_NO_HEADER + cells), codec.unpack(feedback)
-        with convert_vocabulary_errors(vocabulary):
-            feedback_words = vocabulary.format_feedback(*values)
-            if codec.pack(vocabulary.parse_feedback(*values[:2], **feedback_words)) != feedback:
+        with convert_vocabulary_errors(self._vocabulary):
+            feedback_words = self._vocabulary.format_feedback(*values)
+            body = codec.pack(self._vocabulary.parse_feedback(*values[:2], **feedback_words))
+            if body != feedback:
                 raise ValueError(f"its feedback is invalid, {short_repr(feedback_words)}")
 
     def check_sum(self, body: bytes) -> None:
         """Refuse an anonymous sum that cannot have been told."""
-        vocabulary = self._vocabulary
         values = self._state.sums.unpack(body)
-        with convert_vocabulary_errors(vocabulary):
-            sum_words = vocabulary.format_sum(values)
-            if self._state.pack_sum(vocabulary.parse_sum(**sum_words)) != body:
+        with convert_vocabulary_errors(self._vocabulary):
+            sum_words = self._vocabulary.format_sum(values)
+            if self._state.pack_sum(self._vocabulary.parse_sum(**sum_words)) != body:
                 raise ValueError(f"its sum is invalid, {short_repr(sum_words)}")
 
 

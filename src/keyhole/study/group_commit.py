@@ -19,16 +19,15 @@ What only reads has a replica of the state (`ReadOnlyReplica`), and waits for no
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
 from threading import Lock
-from typing import Final, TypeVar, TypeVarTuple, cast
+from typing import Any, Final, TypeVar, TypeVarTuple, cast
 
-from keyhole.contract.policy import Policy
 from keyhole.study.arm_means import DecisionCounts
-from keyhole.study.definition import Definition
+from keyhole.study.definition import Definition, Policies
 from keyhole.study.events import END_OF_TIME, POLICY_CHANGED, EventError
 from keyhole.study.policy_state import LearningError, PolicyChangedError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
@@ -63,9 +62,7 @@ class CachedState:
 
     store: Store
 
-    def __init__(
-        self, study: int, definition: bytes, policies: Iterable[type[Policy]] = ()
-    ) -> None:
+    def __init__(self, study: int, definition: bytes, policies: Policies = ()) -> None:
         self.study = study
         self.definition_bytes = definition
         self.policies = tuple(policies)
@@ -236,12 +233,7 @@ class GroupCommit(CachedState):
     """
 
     def __init__(
-        self,
-        store: Store,
-        study: int,
-        definition: bytes,
-        clock: Clock,
-        policies: Iterable[type[Policy]] = (),
+        self, store: Store, study: int, definition: bytes, clock: Clock, policies: Policies = ()
     ) -> None:
         # Locks are taken in this order: the queue of requests here, the `-queue` file or the
         # advisory lock (`Store.begin`), FORK_LOCK. Within FORK_LOCK nothing may be waited for that
@@ -258,9 +250,7 @@ class GroupCommit(CachedState):
         self._group: _Group | None = None
 
     def submit(
-        self,
-        operation: Callable[[Transaction, *_Arguments], _Result],
-        *arguments: *_Arguments,
+        self, operation: Callable[[Transaction, *_Arguments], _Result], *arguments: *_Arguments
     ) -> _Result:
         """Run an operation in a transaction; return its result once its events are durable."""
         self._check_process()
@@ -288,9 +278,9 @@ class GroupCommit(CachedState):
 
     def _find_oldest(self) -> _Request | None:
         """Return the request that has waited longest."""
-        waiting = self._waiting.copy()
+        requests = self._waiting.copy()
         return next(
-            (request for request in waiting if not (request.is_cancelled or request.is_done)), None
+            (request for request in requests if not (request.is_cancelled or request.is_done)), None
         )
 
     def _try_to_lead(self, request: _Request) -> bool:
@@ -342,8 +332,7 @@ class GroupCommit(CachedState):
                 self.store.rollback()
         for request in group.requests:
             if group.error is not None:
-                request.result = None
-                request.error = group.error
+                request.result, request.error = None, group.error
             request.is_done = True
             _wake(request)
         self._group = None
@@ -435,9 +424,7 @@ class GroupCommit(CachedState):
         self._state = state
 
     def change(
-        self,
-        operation: Callable[[Transaction, *_Arguments], None],
-        *arguments: *_Arguments,
+        self, operation: Callable[[Transaction, *_Arguments], None], *arguments: *_Arguments
     ) -> None:
         """Run an operation that changes the policy, even where the present one fails at the log."""
         # The ordinary way keeps the state. If the policy fails at the log, the only way on is to
@@ -475,14 +462,8 @@ class ReadOnlyReplica(CachedState):
     `connect` opens the database at the first read.
     """
 
-    def __init__(
-        self,
-        connect: Callable[[], Store],
-        study: int,
-        definition: bytes,
-        policies: Iterable[type[Policy]] = (),
-    ) -> None:
-        super().__init__(study, definition, policies)
+    def __init__(self, connect: Callable[[], Store], *study: Any) -> None:
+        super().__init__(*study)
         self._connect = connect
         self._lock = Lock()  # guards connection and state
         self._store: Store | None = None
@@ -530,20 +511,18 @@ class ReadOnlyReplica(CachedState):
         """
         with self._locked():
             self.store.check_not_replaced(self.study)
-            counts = self._counts
-            self._counts = None  # an error may leave it half changed
+            counts, self._counts = self._counts, None  # an error may leave it half changed
             if counts is None:
                 with FORK_LOCK.shared(self):
                     definition = Definition.from_bytes(self.definition_bytes, self.policies)
                     counts = DecisionCounts(definition, self.policies)
-            if self.store.last_seq(self.study) - counts.seq > max_events:
-                self._counts = counts
-                return None
-            with self.convert_event_errors():
-                for row in self.store.read(self.study, counts.seq):
-                    counts.add(row)
+            is_short = self.store.last_seq(self.study) - counts.seq <= max_events
+            if is_short:
+                with self.convert_event_errors():
+                    for row in self.store.read(self.study, counts.seq):
+                        counts.add(row)
             self._counts = counts
-            return counts
+            return counts if is_short else None
 
     def rows(self) -> list[Row]:
         """Return the whole log."""

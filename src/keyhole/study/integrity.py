@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from keyhole.contract.policy import Policy
 from keyhole.study import events
-from keyhole.study.definition import Definition
-from keyhole.study.events import EventError, SettingCodeError, check_event
+from keyhole.study.definition import Definition, Policies
 from keyhole.study.policy_state import LearningError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import State
@@ -43,10 +42,8 @@ class StudyCheck:
         if not self.damage:
             return f"{self.name}: {count_text(self.events, 'event')}, all whole"
         verb = "is" if self.events == 1 else "are"
-        return (
-            f"{self.name}: damaged: {self.damage}; {self.whole} of "
-            f"{count_text(self.events, 'event')} {verb} whole"
-        )
+        proportion = f"{self.whole} of {count_text(self.events, 'event')} {verb} whole"
+        return f"{self.name}: damaged: {self.damage}; {proportion}"
 
 
 @dataclass(frozen=True)
@@ -116,15 +113,14 @@ def check_database(
     """
     with closing(open_store(storage, make=False)) as store:
         study_names = [study for study, _ in store.studies()]
-        if name is not None:
-            if name not in study_names:
-                store.find(name)  # raises, and names the studies that there are
-            study_names = [name]
+        if name is not None and name not in study_names:
+            store.find(name)  # raises, and names the studies that there are
+        study_names = study_names if name is None else [name]
         checks = [_check_study(store, study, tuple(policies)) for study in study_names]
         return DatabaseCheck(store.find_page_damage(), checks)
 
 
-def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) -> StudyCheck:
+def _check_study(store: Store, name: str, policies: Policies) -> StudyCheck:
     whole_count = event_count = 0
     try:
         study_number, definition = store.find(name)
@@ -137,15 +133,13 @@ def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) ->
             if snapshot is not None and whole_count == snapshot[0]:
                 _check_snapshot(snapshot, state, policies)
         return StudyCheck(name, event_count, whole_count)
-    except SettingCodeError:  # it says nothing of the stored data
+    except events.SettingCodeError:  # it says nothing of the stored data
         raise
     except (StoreError, ValueError, TypeError, RuntimeError) as error:
         return StudyCheck(name, event_count, whole_count, str(error))
 
 
-def _check_snapshot(
-    snapshot: tuple[int, bytes], state: State, policies: tuple[type[Policy], ...]
-) -> None:
+def _check_snapshot(snapshot: tuple[int, bytes], state: State, policies: Policies) -> None:
     """Refuse a usable snapshot that is not the state after its event."""
     assert state.last is not None
     snapshot_state = read_snapshot(snapshot, state.last, policies)
@@ -154,7 +148,7 @@ def _check_snapshot(
 
 
 def rebuild_states(
-    definition: Definition, rows: Iterable[Row], policies: Iterable[type[Policy]]
+    definition: Definition, rows: Iterable[Row], policies: Policies
 ) -> Iterator[State]:
     """Yield the state of a study after each of its events, all checked.
 
@@ -175,18 +169,18 @@ def rebuild_states(
     learning_error: LearningError | None = None
     for row in rows:
         applied_rows.append(row)
-        check_event(state, row)
+        events.check_event(state, row)
         if row.key is not None and row.key in used_keys:
-            raise EventError(row.seq, f"key must be new, got {row.key!r}")
+            raise events.EventError(row.seq, f"key must be new, got {row.key!r}")
         used_keys.add(row.key)
         if row.kind == events.ASKED:
             if row.decision in asked_rows:
-                raise EventError(row.seq, f"decision must be a new id, got {row.decision!r}")
+                raise events.EventError(row.seq, f"decision must be a new id, got {row.decision!r}")
             asked_rows[row.decision] = state.row(row)
         elif row.kind in (events.TOLD_LATE, events.TOLD_TOO_LATE) and not row.body.startswith(
             asked_rows.get(row.decision, b"?")
         ):
-            raise EventError(row.seq, f"its decision is not the one of {row.decision!r}")
+            raise events.EventError(row.seq, f"its decision is not the one of {row.decision!r}")
         # A new policy learns the whole log, from its first event.
         if row.kind == events.POLICY_CHANGED:
             changed = definition.read_change(row.body, policies, row.seq)

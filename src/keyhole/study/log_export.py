@@ -16,8 +16,7 @@ from keyhole.files import decode_text, read_file, write_atomically
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import Words
 from keyhole.study import events
-from keyhole.study.definition import Definition
-from keyhole.study.events import COMMON_WORDS, KINDS, EventError
+from keyhole.study.definition import Definition, Policies
 from keyhole.study.integrity import rebuild_states
 from keyhole.study.state import LogState, State
 from keyhole.study.storage import Row
@@ -26,7 +25,7 @@ from keyhole.validate import check_choice, check_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_KIND_NUMBERS: Final = {event_kind.name: number for number, event_kind in KINDS.items()}
+_KIND_NUMBERS: Final = {event_kind.name: number for number, event_kind in events.KINDS.items()}
 _FORMAT: Final = "keyhole-study"
 _VERSION: Final = 2
 
@@ -44,7 +43,7 @@ class EventFormatter:
         Classes in which a policy is looked up first.
     """
 
-    def __init__(self, definition: Definition, policies: Iterable[type[Policy]] = ()) -> None:
+    def __init__(self, definition: Definition, policies: Policies = ()) -> None:
         self.state = LogState(definition)
         self.asked: dict[str, bytes] = {}
         self.policies = tuple(policies)
@@ -59,13 +58,13 @@ class EventFormatter:
         """
         try:
             events.check_time(row.at)
-            event_kind = KINDS[row.kind]
+            event_kind = events.KINDS[row.kind]
             event_words: Words = {"seq": row.seq, "at": row.at, "event": event_kind.name}
             columns = {"decision": row.decision, "key": row.key}
             event_words |= {name: value for name, value in columns.items() if value}
             return event_words | event_kind.words(self, row)
         except (*DAMAGE, struct.error) as error:
-            raise EventError(row.seq, f"it is malformed ({error!r})") from error
+            raise events.EventError(row.seq, f"it is malformed ({error!r})") from error
 
     def row(self, event_words: Words) -> Row:
         """Return the row of an event given as named values."""
@@ -73,7 +72,7 @@ class EventFormatter:
         decision = event_words.get("decision")
         key = event_words.get("key")
         row = Row(event_words["seq"], number, decision, key, float(event_words["at"]), b"")
-        return row._replace(body=KINDS[number].pack(self, row, event_words))
+        return row._replace(body=events.KINDS[number].pack(self, row, event_words))
 
 
 def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
@@ -82,16 +81,16 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
 
     text_type = pa.string()
     types = (pa.int64(), pa.timestamp("us", "UTC"), text_type, text_type, text_type, pa.int64())
-    column_types = dict(zip(COMMON_WORDS, types, strict=True))
+    column_types = dict(zip(events.COMMON_WORDS, types, strict=True))
     formatter = EventFormatter(definition)
-    log_entries = [formatter.words(row) for row in rows]
-    for event in log_entries:
+    entries = [formatter.words(row) for row in rows]
+    for event in entries:
         event["at"] = round(event["at"] * 1e6)
         event.pop("stream", None)
         if "head" in event:
             event["policy"] = event.pop("head")["policy"]
-    names = dict.fromkeys([*COMMON_WORDS, *(name for event in log_entries for name in event)])
-    columns = {name: [event.get(name) for event in log_entries] for name in names}
+    names = dict.fromkeys([*events.COMMON_WORDS, *(name for event in entries for name in event)])
+    columns = {name: [event.get(name) for event in entries] for name in names}
     for name, values in columns.items():
         if any(isinstance(value, dict) for value in values):  # numbers by arm
             columns[name] = [None if value is None else list(value.items()) for value in values]
@@ -118,7 +117,7 @@ def write_export(path: Path, name: str, definition: Definition, rows: Sequence[R
     write_atomically(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
 
-def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Definition, list[Row]]:
+def read_export(path: Path, policies: Policies) -> tuple[str, Definition, list[Row]]:
     """Return name, definition and rows of an export, checked."""
     try:
         text = decode_text(read_file(path, "an exported study"), path)
@@ -201,14 +200,14 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     for row in rows:
         events.check_event(state, row)
         if row.kind == events.ASKED:
-            asked = state.values(state.row(row))
-            body = state.decide(asked[0], row.at)
-            would_ask = state.values(state.row(row._replace(body=body)))
+            asked_values = state.values(state.row(row))
+            body = state.decide(asked_values[0], row.at)
+            other_values = state.values(state.row(row._replace(body=body)))
             columns["decision"].append(row.decision)
             columns["round"].append(int(events.ROUND.unpack_from(row.body)[0]))
-            columns["asked"].append(json.dumps(state.vocabulary.format_decision(*asked)))
-            columns["would_ask"].append(json.dumps(state.vocabulary.format_decision(*would_ask)))
+            columns["asked"].append(json.dumps(state.vocabulary.format_decision(*asked_values)))
+            columns["would_ask"].append(json.dumps(state.vocabulary.format_decision(*other_values)))
         # The decision of the log is applied, whatever this policy would have decided.
         state.apply(row)
-    agreed = sum(a == b for a, b in zip(columns["asked"], columns["would_ask"], strict=True))
-    return Replay(definition.policy, len(columns["asked"]), agreed, pa.table(columns))
+    match_count = sum(a == b for a, b in zip(columns["asked"], columns["would_ask"], strict=True))
+    return Replay(definition.policy, len(columns["asked"]), match_count, pa.table(columns))

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from keyhole.contract.policy import Policy
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.play.study_vocabulary import StudyVocabulary, Values, check_reserved_words
+from keyhole.play.study_vocabulary import StudyVocabulary, Values, Words, check_reserved_words
 from keyhole.study import events
-from keyhole.study.definition import JsonObject
-from keyhole.study.events import SettingCodeError, convert_vocabulary_errors
 from keyhole.study.group_commit import Transaction
 from keyhole.study.state import State, drop_signs_of_zeros
 from keyhole.study.storage import Row
@@ -100,7 +98,7 @@ class Decision:
         """Return the arguments to unpickle it with."""
         return type(self), (self.id, dict(self.words), self.round, self.at, self.until)
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> dict[str, object]:
         """Return the decision as JSON objects have it."""
         until = None if self.until is None else self.until.isoformat()
         content = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
@@ -114,10 +112,12 @@ def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
         yield
     except (*DAMAGE, struct.error) as error:
         why = str(error) if isinstance(error, ValueError) else repr(error)
-        raise SettingCodeError(vocabulary, f"what it parsed cannot be read back: {why}") from error
+        raise events.SettingCodeError(
+            vocabulary, f"what it parsed cannot be read back: {why}"
+        ) from error
 
 
-def ask(transaction: Transaction, key: str | None, context_words: Mapping[str, object]) -> Decision:
+def ask(transaction: Transaction, key: str | None, context_words: Words) -> Decision:
     """Return a new decision, the one of an idempotency key, or one that is to be asked again."""
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
@@ -187,17 +187,14 @@ def make_decision(state: State, id: str, row: bytes) -> Decision:
     round_number, asked_at = events.ROW_HEADER.unpack_from(row)
     decision_words = MappingProxyType(state.vocabulary.format_decision(*state.values(row)))
     timeout = state.definition.rule.timeout
-    until = None if timeout is None else _to_datetime(asked_at + timeout)
-    return Decision(id, decision_words, int(round_number), _to_datetime(asked_at), until)
+    until = None if timeout is None else datetime.fromtimestamp(asked_at + timeout, UTC)
+    time = datetime.fromtimestamp(asked_at, UTC)
+    return Decision(id, decision_words, int(round_number), time, until)
 
 
 def pending_decisions(state: State) -> list[Decision]:
     """Return the decisions without feedback, oldest first."""
     return [make_decision(state, id, row) for id, row in state.pending.items()]
-
-
-def _to_datetime(time: float) -> datetime:
-    return datetime.fromtimestamp(time, UTC)
 
 
 def _expire_overdue(transaction: Transaction) -> None:
@@ -230,7 +227,7 @@ def expire(transaction: Transaction, id: str) -> None:
     body = b""
     if state.assumes_no_reward:
         row = state.pending[id]
-        with convert_vocabulary_errors(state.vocabulary):
+        with events.convert_vocabulary_errors(state.vocabulary):
             default_feedback = state.vocabulary.default_feedback(*state.values(row))
         body = encode_feedback(state, row, (), default_feedback)
     transaction.write(events.EXPIRED, id, body)
@@ -247,9 +244,7 @@ def expire_pending(transaction: Transaction, decision: str | Decision) -> None:
 
 def _find_events(transaction: Transaction, id: str) -> list[Row]:
     """Return the events of a decision, of which the first handed it out."""
-    rows = []
-    if events.is_id(id):
-        rows = transaction.events_of_decision(id)
+    rows = transaction.events_of_decision(id) if events.is_id(id) else []
     if not rows:
         raise ValueError(f"id must be that of a decision of this study, got {short_repr(id)}")
     if why := _find_contradiction(transaction.state, id, [row.kind for row in rows]):
@@ -283,10 +278,7 @@ def _decision_id(decision: str | Decision) -> str:
 
 
 def tell(
-    transaction: Transaction,
-    decision: str | Decision,
-    unnamed: tuple[object, ...],
-    feedback: Mapping[str, object],
+    transaction: Transaction, decision: str | Decision, unnamed: Sequence[object], feedback: Words
 ) -> None:
     """Record the feedback of a decision."""
     state = transaction.state
@@ -303,9 +295,7 @@ def tell(
     body = encode_feedback(state, row, unnamed, feedback)
     for event in rows:
         if event.kind in (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE):
-            told_body = event.body
-            if event.kind != events.TOLD:
-                _, told_body = state.split_late_body(event.body)
+            told_body = event.body if event.kind == events.TOLD else event.body[len(row) :]
             # The same again is no error: the answer to the first call may have been lost.
             if told_body == body:
                 return
@@ -320,13 +310,11 @@ def tell(
     transaction.write(late_kind, id, row + body)
 
 
-def encode_feedback(
-    state: State, row: bytes, unnamed: tuple[object, ...], feedback: Mapping[str, object]
-) -> bytes:
+def encode_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback: Words) -> bytes:
     """Return the bytes of the feedback of a decision, checked."""
     arguments = (*state.values(row), *unnamed)
     values = _call_vocabulary("tell", state.vocabulary.parse_feedback, arguments, feedback)
-    with convert_vocabulary_errors(state.vocabulary):
+    with events.convert_vocabulary_errors(state.vocabulary):
         body = state.feedback.pack(drop_signs_of_zeros(values))
     with convert_read_back_errors(state.vocabulary):
         state.checker.check_feedback(row[events.ROW_HEADER.size :], body)
@@ -334,10 +322,7 @@ def encode_feedback(
 
 
 def _call_vocabulary(
-    operation: str,
-    method: Callable[..., Values],
-    arguments: Sequence[object],
-    keywords: Mapping[str, object],
+    operation: str, method: Callable[..., Values], arguments: Sequence[object], keywords: Words
 ) -> Values:
     """Call a method of the vocabulary; if the arguments do not fit, name those that do."""
     try:
@@ -359,15 +344,13 @@ def _call_vocabulary(
     return values
 
 
-def tell_sum(
-    transaction: Transaction, unnamed: tuple[object, ...], feedback: Mapping[str, object]
-) -> None:
+def tell_sum(transaction: Transaction, unnamed: Sequence[object], feedback: Words) -> None:
     """Record anonymous feedback."""
     state = transaction.state
     if not state.vocabulary.sum_fields:
         raise TypeError("tell_sum is for anonymous feedback; here each decision is told by its id")
     values = _call_vocabulary("tell_sum", state.vocabulary.parse_sum, unnamed, feedback)
-    with convert_vocabulary_errors(state.vocabulary):
+    with events.convert_vocabulary_errors(state.vocabulary):
         values = drop_signs_of_zeros(values)
     body = state.pack_sum(values)
     with convert_read_back_errors(state.vocabulary):

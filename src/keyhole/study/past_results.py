@@ -71,18 +71,18 @@ def import_csv(
     column_names = {name: column for name, column in columns.items() if column is not None}
     rows = read_past_decisions(path, column_names, target.check_result, **csv_format)
     decisions = [decision for decision, _ in rows]
-    # Without times a decision is its arm and its reward, as in files that were imported before.
-    results: list[tuple[object, ...]] = [(arm, reward) for arm, reward, *_ in decisions]
     if has_times:
         window = target.find_window(within, columns["key"])
         decisions = judge_by_window(rows, window, writer.clock(), keep_pending=target.can_wait)
-        results = [tuple(decision) for decision in decisions]
+    # Without times a decision is its arm and its reward, as in files that were imported before.
+    width = 4 if has_times else 2
+    results = [decision[:width] for decision in decisions]
     digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
-    imported = writer.submit(_import_past, decisions, f"{_KEY}{digest}")
-    if imported:
-        for doubt in target.find_doubts(decisions, len(rows), has_times=has_times):
+    imported_count = writer.submit(_import_past, decisions, f"{_KEY}{digest}")
+    if imported_count:
+        for doubt in target.doubts(decisions, len(rows), has_times=has_times):
             warnings.warn(doubt, stacklevel=3)
-    return imported
+    return imported_count
 
 
 class _ImportTarget:
@@ -159,15 +159,12 @@ class _ImportTarget:
             )
         return check_number("within", window, Range(gt=0))
 
-    def find_doubts(
-        self, decisions: Sequence[PastDecision], rows: int, *, has_times: bool
-    ) -> Iterator[str]:
+    def doubts(self, past: Sequence[PastDecision], rows: int, *, has_times: bool) -> Iterator[str]:
         """Yield what may be wrong with the decisions that were imported from so many rows."""
-        left_out = rows - len(decisions)
-        if left_out > 0:
+        if rows > len(past):
             yield (
-                f"{left_out:,} of {rows:,} rows are left out: their window was not over at the "
-                "last time in the file"
+                f"{rows - len(past):,} of {rows:,} rows are left out: their window was not over at "
+                "the last time in the file"
             )
         if self._rule.assumes_no_reward and not has_times:
             yield (
@@ -175,7 +172,7 @@ class _ImportTarget:
                 "with shown_at (in a shell --shown-at) Keyhole leaves them out"
             )
         # Policies that cannot stop only count. Rows with times have been sorted by these.
-        results = [(decision.arm, decision.reward or 0.0) for decision in decisions]
+        results = [(decision.arm, decision.reward or 0.0) for decision in past]
         if self._policy.verdicts and not has_times and is_sorted_by_reward(results):
             yield (
                 "the rows of each arm are sorted by reward, and a policy that can stop may settle "
@@ -188,16 +185,14 @@ def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
     by_arm: dict[str, list[float]] = {}
     for name, reward in results:
         by_arm.setdefault(name, []).append(reward)
-    varied_rewards = [rewards for rewards in by_arm.values() if len(set(rewards)) > 1]
-    is_rising = all(rewards == sorted(rewards) for rewards in varied_rewards)
-    if not is_rising and any(
-        rewards != sorted(rewards, reverse=True) for rewards in varied_rewards
-    ):
+    arm_rewards = [rewards for rewards in by_arm.values() if len(set(rewards)) > 1]
+    is_rising = all(rewards == sorted(rewards) for rewards in arm_rewards)
+    if not is_rising and any(rewards != sorted(rewards, reverse=True) for rewards in arm_rewards):
         return False
     # The chance of one order among all orders of an arm's rewards, of which equal ones are one.
     log_chance = sum(
         sum(lgamma(count + 1) for count in Counter(rewards).values()) - lgamma(len(rewards) + 1)
-        for rewards in varied_rewards
+        for rewards in arm_rewards
     )
     return log_chance < log(_CHANCE)
 
@@ -219,9 +214,8 @@ def _import_past(transaction: Transaction, decisions: Sequence[PastDecision], ke
             decided_at = decision.at or transaction.now
             id = new_id(decided_at)
             body = _asked_body(state, target.arm_number(decision.arm))
-            event_key = decision.key or None
-            if number == 0:  # the first one has its reward, and so no key of its own
-                event_key = key
+            # The first one has its reward, and so no key of its own.
+            event_key = key if number == 0 else decision.key or None
             transaction.write_unasked(Row(state.seq + 1, ASKED, id, event_key, decided_at, body))
             if decision.reward is not None:
                 feedback = encode_feedback(state, state.pending[id], (decision.reward,), {})

@@ -25,8 +25,7 @@ class PolicyChangedError(Exception):
 
     def __init__(self, event: Row) -> None:
         super().__init__("the policy changed")
-        self.definition = event.body
-        self.seq = event.seq
+        self.definition, self.seq = event.body, event.seq
 
 
 class LearningError(RuntimeError):
@@ -72,6 +71,7 @@ class PolicyState:
         self.definition = definition
         self.facts = dict(facts)
         self._compiled = compiled = compiled_policy(type(policy))
+        self.digest = compiled.digest  # of everything that the policy's kernels depend on
         known_quantities = policy.numbers() | self.facts
         self.sizes = compiled.sizes(known_quantities)
         layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
@@ -87,8 +87,7 @@ class PolicyState:
         self._copy = self._learnt.copy() if self._imputes else self._learnt
         begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
         memory = self._copy.data.cast("B")
-        self._context_bytes = memory[begin:middle]
-        self._decision_bytes = memory[middle:end]
+        self._context_bytes, self._decision_bytes = memory[begin:middle], memory[middle:end]
         self.stream = np.array([definition.seed, 0, 0, 0], np.uint64)
         self._interpreted = is_interpreted()
         # Array indexes come from the log, which anybody with access to the database can write:
@@ -128,8 +127,7 @@ class PolicyState:
         """Return whether the setting allows a decision."""
         begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
         memory = self._learnt.data.cast("B")
-        memory[begin:middle] = context
-        memory[middle:end] = decision
+        memory[begin:middle], memory[middle:end] = context, decision
         return bool(self._run(pending_step.CHECK, 0))
 
     def learn(self, batch: Sequence[tuple[bytes, int]]) -> None:
@@ -169,10 +167,8 @@ class PolicyState:
         self._run(pending_step.RECOMMEND, 0)
         return {name: view.copy() for name, view in self._report.items()}
 
-    def with_arms(
-        self, arms: int, old_positions: IntArray, new_positions: IntArray
-    ) -> "PolicyState":
-        """Return the state with other arms: those at old positions get the new positions.
+    def with_arms(self, arms: int, sources: IntArray, targets: IntArray) -> "PolicyState":
+        """Return the state with other arms: ``targets[i]`` gets the values of ``sources[i]``.
 
         All other arms are as at the beginning.
         """
@@ -187,7 +183,7 @@ class PolicyState:
                 continue
             axis = axis_names.index("arms")
             old_rows = np.moveaxis(old_array, axis, 0)
-            np.moveaxis(new_array, axis, 0)[new_positions] = old_rows[old_positions]
+            np.moveaxis(new_array, axis, 0)[targets] = old_rows[sources]
         return self._hand_over_to(new_state)
 
     def with_facts(self, facts: Values) -> "PolicyState":
@@ -205,7 +201,9 @@ class PolicyState:
 
     def _hand_over_to(self, new_state: "PolicyState") -> "PolicyState":
         """Rebuild a state whose arrays are filled, and give it the random stream of this one."""
-        new_state.rebuild()
+        # Search trees do not follow arrays that are written from outside.
+        memory = new_state._learnt[new_state._plan[1] :]
+        new_state._compiled.state.rebuild_trees(memory, new_state.sizes)
         new_state.stream[:] = self.stream
         return new_state
 
@@ -229,10 +227,6 @@ class PolicyState:
                     view[()] = values[name]
         self._run(pending_step.TELL, 0, row, 1)
 
-    def rebuild(self) -> None:
-        """Rebuild search trees after arrays were written from outside."""
-        self._compiled.state.rebuild_trees(self._learnt[self._plan[1] :], self.sizes)
-
     def arrays_to_save(self) -> bytes:
         """Return random stream and arrays as bytes, for a snapshot."""
         state = self._learnt[self._plan[1] : self._plan[2]]
@@ -242,8 +236,3 @@ class PolicyState:
         """Restore what `arrays_to_save` returned."""
         self.stream[:2] = np.frombuffer(data[:16], np.uint64)
         self._learnt[self._plan[1] : self._plan[2]] = np.frombuffer(data[16:])
-
-    @property
-    def digest(self) -> str:
-        """A digest of everything that the policy's kernels depend on."""
-        return self._compiled.digest

@@ -3,12 +3,11 @@
 import hashlib
 import json
 import struct
-from collections.abc import Iterable
 from typing import Final
 
-from keyhole.contract.policy import Policy, check_settled
+from keyhole.contract.policy import check_settled
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.study.definition import Definition, JsonObject
+from keyhole.study.definition import Definition, JsonObject, Policies
 from keyhole.study.policy_state import PolicyState
 from keyhole.study.state import State
 from keyhole.study.storage import Row
@@ -40,9 +39,7 @@ def make_snapshot(state: State) -> bytes:
     return hashlib.sha256(content).digest() + content
 
 
-def read_snapshot(
-    snapshot: tuple[int, bytes], last_event: Row, policies: Iterable[type[Policy]]
-) -> State | None:
+def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Policies) -> State | None:
     """Return the state of a snapshot taken after an event, or None if it cannot be used.
 
     It is then damaged, was made by other code, or holds values that no state can have. The store
@@ -104,8 +101,8 @@ def _check_sizes(state: State, fields: JsonObject) -> None:
     if sizes != expected_sizes:
         raise ValueError(f"sizes must be {expected_sizes}, got {sizes}")
     for name in ("returned", "renewed"):
-        if missing := set(fields[name]) - set(fields["open"]):
-            raise ValueError(f"{name} must be pending, got {short_repr(min(missing))}")
+        if missing_ids := set(fields[name]) - set(fields["open"]):
+            raise ValueError(f"{name} must be pending, got {short_repr(min(missing_ids))}")
     for rounds in fields["renewed"].values():
         check_integer("renewed", rounds, Range(ge=0, le=fields["rounds"]))
 

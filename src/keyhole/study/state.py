@@ -37,9 +37,7 @@ def drop_signs_of_zeros(values: Values) -> Values:
 def _drop_sign_of_zero(value: object) -> object:
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [_drop_sign_of_zero(item) for item in value]
-    if isinstance(value, float) and value == 0:
-        return 0.0
-    return value
+    return 0.0 if isinstance(value, float) and value == 0 else value
 
 
 class RowCodec:
@@ -137,13 +135,6 @@ class DecisionBytes:
     def body_of_event(self, round: float, cells: bytes, stream: Iterable[int]) -> bytes:
         """Return the body of the event of a decision, given as the cells of its row."""
         return ROUND.pack(round) + cells + STREAM.pack(*stream)
-
-    def row_of_event(self, event: Row) -> bytes:
-        """Return the row of a decision, from the event that handed it out."""
-        # The time is no part of the body: it is a column of the log.
-        (round_number,) = ROUND.unpack_from(event.body)
-        end = ROUND.size + self.bytes - ROW_HEADER.size
-        return ROW_HEADER.pack(round_number, event.at) + event.body[ROUND.size : end]
 
     def stream_of_event(self, body: bytes) -> tuple[int, int]:
         """Return the policy's random stream after a decision, from the body of its event."""
@@ -249,8 +240,7 @@ class LogState:
     """
 
     def __init__(self, definition: Definition, since: int = 0) -> None:
-        self.definition = definition
-        self.since = since
+        self.definition, self.since = definition, since
         policy = definition.policy
         sizes = compiled_policy(type(policy)).sizes(policy.numbers() | definition.facts)
         self.arms = Arms(definition.arms)
@@ -271,7 +261,10 @@ class LogState:
 
     def row(self, event: Row) -> bytes:
         """Return the row of a decision, from the event that handed it out."""
-        return self.decisions.row_of_event(event)
+        # The time is no part of the body: it is a column of the log.
+        (round_number,) = ROUND.unpack_from(event.body)
+        end = ROUND.size + self.decisions.bytes - ROW_HEADER.size
+        return ROW_HEADER.pack(round_number, event.at) + event.body[ROUND.size : end]
 
     def values(self, row: bytes) -> tuple[Values, Values]:
         """Return context and decision of a row."""
@@ -373,9 +366,8 @@ class State(LogState):
         # processes: it is imputed again for every decision.
         self._always_reimputes = bool(definition.time_unit) or draws
         self.round: StudyRound | None = None
-        round_class = self.vocabulary.round_class
-        if learns and round_class is not None:
-            self.round = round_class(self.vocabulary, definition.policy)
+        if learns and self.vocabulary.round_class is not None:
+            self.round = self.vocabulary.round_class(self.vocabulary, definition.policy)
 
     def is_allowed(self, row: bytes, *, may_be_retired: bool = False) -> bool:
         """Return whether the setting allows a decision; one of a retired arm only if it may be."""
@@ -390,15 +382,13 @@ class State(LogState):
         self.is_dirty = True
         self.learn_batch()
         self._end_round()
-        packed_context = self.decisions.context.pack(context)
+        cells = self.decisions.context.pack(context)
         imputes_all = self._must_reimpute or self._always_reimputes
         rows = self._rows_to_impute(now, imputes_all)
-        decision = self.policy_state.decide(
-            self.rounds + 1, packed_context, rows, imputes_all=imputes_all
-        )
+        decision = self.policy_state.decide(self.rounds + 1, cells, rows, imputes_all=imputes_all)
         self._must_reimpute = False
         self._not_imputed = []
-        return self.body_of_decision(packed_context + self.decisions.with_numbers(decision))
+        return self.body_of_decision(cells + self.decisions.with_numbers(decision))
 
     def body_of_decision(self, cells: bytes) -> bytes:
         """Return the body of the event of the next decision, with the stream as it is now."""
@@ -407,9 +397,7 @@ class State(LogState):
 
     def _rows_to_impute(self, now: float, imputes_all: bool) -> FloatArray:
         """Return the pending decisions whose feedback is still to be imputed, as kernel rows."""
-        rows: Collection[bytes] = self._not_imputed
-        if imputes_all:
-            rows = self.pending.values()
+        rows: Collection[bytes] = self.pending.values() if imputes_all else self._not_imputed
         if self.definition.pending != "impute" or not rows:
             return _NO_ROWS
         return self.decisions.as_cells(rows, now, self.definition.time_unit)
@@ -495,8 +483,7 @@ class State(LogState):
         """Apply one event, read or just decided."""
         self.is_dirty = True
         events.KINDS[event.kind].apply(self, event)
-        self.seq = event.seq
-        self.last = event
+        self.seq, self.last = event.seq, event
         self.is_dirty = False
 
     def add_decision(self, id: str, row: bytes) -> None:
@@ -517,8 +504,6 @@ class State(LogState):
         """Return the pending decisions that have exceeded their timeout, oldest first."""
         rule = self.definition.rule
         ids: list[str] = []
-        if rule.timeout is None and rule.timeout_decisions is None:
-            return ids
         for id in self.awaiting_feedback:
             round_number, asked_at = ROW_HEADER.unpack_from(self.pending[id])
             later_decisions = self.rounds - self.asked_again_after.get(id, int(round_number))
@@ -555,11 +540,10 @@ class State(LogState):
         """Give the policy the arms in use: once, however many came and went."""
         if self._policy_arms is None:
             return
-        new_positions = self.arms.positions[self._policy_arms]
-        (old_positions,) = np.nonzero(new_positions >= 0)
-        self.policy_state = self.policy_state.with_arms(
-            len(self.arms.live), old_positions, new_positions[old_positions]
-        )
+        targets = self.arms.positions[self._policy_arms]
+        (sources,) = np.nonzero(targets >= 0)
+        arms = len(self.arms.live)
+        self.policy_state = self.policy_state.with_arms(arms, sources, targets[sources])
         self._policy_arms = None
 
     def change_policy(self, event: Row) -> None:
@@ -588,9 +572,7 @@ class State(LogState):
     def is_settled(self, id: str) -> bool:
         """Return whether a pending decision is about settled arms alone."""
         arrays = self._verdict_arrays()
-        if not arrays:
-            return False
-        positions = self.decisions.positions(self.pending[id])
+        positions = self.decisions.positions(self.pending[id]) if arrays else []
         return bool(positions) and all(arrays["settled"][position] for position in positions)
 
     def _verdict_arrays(self) -> Mapping[str, FloatArray | IntArray]:
@@ -598,8 +580,7 @@ class State(LogState):
         if not self.definition.policy.verdicts:
             return {}
         # An error leaves a batch that is learnt in part: nobody may use the state then.
-        was_dirty = self.is_dirty
-        self.is_dirty = True
+        was_dirty, self.is_dirty = self.is_dirty, True
         self.learn_batch()
         self.is_dirty = was_dirty
         return self.policy_state.state

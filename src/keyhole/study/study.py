@@ -166,7 +166,7 @@ class Study:
             )
         check_names("arms", definition.arms)  # not where it is opened: it may be an old one
         with closing(open_store(storage, durability=durability)) as store:
-            check_names("name", [check_line("name", name)], [old for old, _ in store.studies()])
+            check_names("name", [check_line("name", name)], [study for study, _ in store.studies()])
             store.create(name, definition.to_bytes(), check_now(clock()))
         return cls(storage, name, policies=[type(policy)], durability=durability, clock=clock)
 
@@ -206,12 +206,9 @@ class Study:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Return the arguments with which another process opens it."""
-        open_study = partial(
-            type(self),
-            policies=self._writer.policies,
-            durability=self._durability,
-            clock=self._writer.clock,
-        )
+        writer = self._writer
+        options: dict[str, Any] = {"policies": writer.policies, "clock": writer.clock}
+        open_study = partial(type(self), durability=self._durability, **options)
         return open_study, (self._storage, self.name)
 
     # Deciding.
@@ -555,10 +552,8 @@ class Study:
     ) -> _T | None:
         """Return a summary of the counts; None if more events are yet to be read."""
         counts = self._replica.count_decisions(inf if most_events is None else most_events)
-        if counts is None:
-            return None
         with FORK_LOCK.shared():
-            return summarize(counts)
+            return None if counts is None else summarize(counts)
 
     def history(self) -> "pa.Table":
         """Return all events as a table: number, time, kind, decision, and the values by name.
@@ -636,10 +631,10 @@ class Study:
             from keyhole.study.log_export import replay_policy
 
             definition = self.definition
-            replayed = definition.with_policy(policy, facts)
+            replay_definition = definition.with_policy(policy, facts)
             if policy != definition.policy or any(row.kind == POLICY_CHANGED for row in rows):
                 operations.check_off_policy(policy, sum(row.kind == ASKED for row in rows))
-            return replay_policy(replayed, rows)
+            return replay_policy(replay_definition, rows)
 
     def log(self) -> list[Row]:
         """Return all events as they are stored."""

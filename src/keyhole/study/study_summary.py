@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
@@ -36,21 +35,20 @@ _OTHER_STYLE: Final[Any] = {"color": "#999999", "linewidth": 0.7, "zorder": 1.0}
 
 Curve = tuple[IntArray, FloatArray]
 Told = Mapping[int, tuple[list[int], list[float]]]
-_Array = TypeVar("_Array", IntArray, FloatArray)
 
 
-def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> list[list[str]]:
+def summary_rows(counts: DecisionCounts, policy_texts: Mapping[str, str] | None) -> list[list[str]]:
     """Return a table of two columns: setting, policy, arms, counts of decisions, last event.
 
-    `learnt` has what only the policy knows, such as its recommendation, by the name of the row;
-    None where the policy has not learnt the log in this process.
+    `policy_texts` has what only the policy knows, such as its recommendation, by the name of the
+    row; None where the policy has not learnt the log in this process.
     """
     vocabulary = counts.policy.vocabulary_class
     last_event = "none yet"
     if counts.at:
         last_event = f"{datetime.fromtimestamp(counts.at, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    if learnt is None and vocabulary and vocabulary.has_recommendation():
-        learnt = {"recommended": "not computed yet; recommend() does it"}
+    if policy_texts is None and vocabulary and vocabulary.has_recommendation():
+        policy_texts = {"recommended": "not computed yet; recommend() does it"}
     rows = [
         ["setting", counts.policy.setting.name],
         ["policy", repr(counts.policy)],
@@ -60,7 +58,7 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
         ["pending decisions", f"{len(counts.pending):,}"],
         ["expired", f"{counts.expired:,}"],
         ["last event", last_event],
-        *([name, text] for name, text in (learnt or {}).items()),
+        *([name, text] for name, text in (policy_texts or {}).items()),
     ]
     if counts.feedback_count and (chances := arm_means.best_chances(counts)):
         rows.append(["chance to be best", arm_means.chances_text(chances, len(counts.pending))])
@@ -80,11 +78,10 @@ def learnt_texts(state: State) -> dict[str, str]:
     return texts
 
 
-def progress_text(policy: Policy, settled: Mapping[str, str], arms: int) -> str:
+def progress_text(policy: Any, settled: Mapping[str, str], arms: int) -> str:
     """Return how many arms are settled, and the guarantee of the policy's verdicts."""
-    progress = f"{len(settled)} of {count_text(arms, 'arm')}"
-    if len(settled) == arms:
-        progress += "; done"
+    ending = "; done" if len(settled) == arms else ""
+    progress = f"{len(settled)} of {count_text(arms, 'arm')}{ending}"
     return f"{progress} ({policy.guarantee().text})"
 
 
@@ -127,8 +124,8 @@ def _arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     head, rows = arm_means.arm_table(counts)
     if len(rows) <= _MAX_ROWS:
         return head, rows
-    more = [f"... and {len(rows) - _MAX_ROWS:,} more", *("" for _ in head[1:])]
-    return head, [*(rows[arm] for arm in sorted(order_arms(counts)[:_MAX_ROWS])), more]
+    remainder = [f"... and {len(rows) - _MAX_ROWS:,} more", *("" for _ in head[1:])]
+    return head, [*(rows[arm] for arm in sorted(order_arms(counts)[:_MAX_ROWS])), remainder]
 
 
 def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes":
@@ -141,33 +138,32 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
     told = arm_means.values_by_arm(counts, name)
     names = counts.arms.names
     order = order_arms(counts).tolist()
-    named = order[:_MAX_NAMED]
-    others = order[_MAX_NAMED:]
-    if shows == "decisions":
-        curves = _decisions_by_arm(counts)
-        axes.set_ylabel("decisions of the arm")
-    else:
+    named_arms, other_arms = order[:_MAX_NAMED], order[_MAX_NAMED:]
+    curves = _decisions_by_arm(counts)
+    axes.set_ylabel("decisions of the arm")
+    if shows == "mean":
         curves = _means_by_arm(counts, told)
         axes.set_ylabel(f"mean {name}")
     # By position, since colours by name, as policies have them, may be alike for two of few arms.
-    styles = matplotlib_styles([f"arm {position}" for position in range(len(named))])
+    styles = matplotlib_styles([f"arm {position}" for position in range(len(named_arms))])
     intervals: list[tuple[float, float]] = []
-    for rank, (arm, style) in enumerate(zip(sorted(named), styles.values(), strict=True)):
+    for rank, (arm, style) in enumerate(zip(sorted(named_arms), styles.values(), strict=True)):
         steps, heights = map(_thin, curves[arm])
-        marked = rank * _MARKER_GAP / _MAX_NAMED, _MARKER_GAP  # no marker covers another
-        axes.step(steps, heights, where="post", label=names[arm], markevery=marked, **style)
+        marker_spacing = rank * _MARKER_GAP / _MAX_NAMED, _MARKER_GAP  # no marker covers another
+        axes.step(steps, heights, where="post", label=names[arm], markevery=marker_spacing, **style)
         if shows == "mean" and name == counts.interval_word and len(steps):
             intervals.append(_fill_interval(counts, *told[arm], axes, str(style["color"])))
-    if others:
+    if other_arms:
         steps, heights = (
-            np.concatenate([np.append(_thin(curves[arm][i]), np.nan) for arm in others])
+            np.concatenate([np.append(_thin(curves[arm][i]), np.nan) for arm in other_arms])
             for i in (0, 1)
         )
-        axes.step(steps, heights, where="post", label=f"{len(others):,} others", **_OTHER_STYLE)
+        axes.step(steps, heights, where="post", label=f"{len(other_arms):,} others", **_OTHER_STYLE)
     axes.set_xlim(0, max(1, len(counts.asked)))
     axes.set_xlabel("decision")
     if shows == "mean":
-        _fit_axis(axes, [curves[arm][1][-1] for arm in named if len(curves[arm][1])], intervals)
+        means = [curves[arm][1][-1] for arm in named_arms if len(curves[arm][1])]
+        _fit_axis(axes, means, intervals)
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     add_legend(axes, *axes.get_legend_handles_labels())
@@ -180,11 +176,11 @@ def _fit_axis(axes: "Axes", means: list[float], intervals: Sequence[tuple[float,
     Earlier means, and the wide intervals of arms with few decisions, may lie outside.
     """
     median = np.median([high - low for low, high in intervals]) if intervals else 0.0
-    narrow = [interval for interval in intervals if interval[1] - interval[0] <= median]
-    bottom = min(means + [low for low, _ in narrow], default=0.0)
-    top = max(means + [high for _, high in narrow], default=0.0)
+    narrow_intervals = [interval for interval in intervals if interval[1] - interval[0] <= median]
+    bottom = min(means + [low for low, _ in narrow_intervals], default=0.0)
+    top = max(means + [high for _, high in narrow_intervals], default=0.0)
     if top > bottom:
-        margin = (top - bottom) * (_MARGIN if narrow else 1.0)
+        margin = (top - bottom) * (_MARGIN if narrow_intervals else 1.0)
         low, high = axes.get_ylim()
         axes.set_ylim(max(low, bottom - margin), min(high, top + margin))
 
@@ -201,7 +197,7 @@ def order_arms(counts: DecisionCounts) -> IntArray:
     return np.argsort(-np.bincount(asked, minlength=len(counts.arms.names)), kind="stable")
 
 
-def _thin(values: _Array) -> _Array:
+def _thin(values: Any) -> Any:
     """Return at most so many of the values of a curve as can be seen, evenly spread."""
     positions = np.linspace(0, len(values) - 1, min(len(values), _MAX_STEPS))
     return np.take(values, positions.round().astype(int))
@@ -212,10 +208,8 @@ def _decisions_by_arm(counts: DecisionCounts) -> list[Curve]:
     asked = np.array(counts.asked, np.int64)
     ends = np.cumsum(np.bincount(asked, minlength=len(counts.arms.names)))[:-1]
     by_arm = np.split(np.argsort(asked, kind="stable") + 1, ends)
-    return [
-        _extend(np.append(0, arm_decisions), np.arange(len(arm_decisions) + 1.0), len(asked))
-        for arm_decisions in by_arm
-    ]
+    end = len(asked)
+    return [_extend(np.append(0, steps), np.arange(len(steps) + 1.0), end) for steps in by_arm]
 
 
 def _means_by_arm(counts: DecisionCounts, told: Told) -> list[Curve]:

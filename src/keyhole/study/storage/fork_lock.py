@@ -114,10 +114,10 @@ class ForkLock:
         """Return whether no fork keeps a thread from beginning an operation."""
         # Those within an operation go on, or the fork would wait for them for ever; unless a fork
         # has given up waiting and closes connections right now.
-        forking = self._threads_forking()
-        if not forking or self._is_another_fork_running(thread):
-            return not forking
-        return thread in forking or thread in self._busy_threads()
+        forking_threads = self._threads_forking()
+        if not forking_threads or self._is_another_fork_running(thread):
+            return not forking_threads
+        return thread in forking_threads or thread in self._busy_threads()
 
     def _threads_forking(self) -> list[int]:
         """Return the threads that fork just now."""
@@ -128,8 +128,7 @@ class ForkLock:
 
     def _is_another_fork_running(self, own_thread: int) -> bool:
         """Return whether another thread is about to fork, and waits no longer."""
-        forking = self._threads_forking()
-        return any(self._forks[t].is_exclusive for t in forking if t != own_thread)
+        return any(self._forks[t].is_exclusive for t in self._threads_forking() if t != own_thread)
 
     def _busy_threads(self) -> list[int]:
         """Return the threads with an operation under way."""

@@ -205,8 +205,7 @@ class Postgres(Store):
 
     def _drop(self) -> None:
         self._next_seq = 0
-        db = self._db
-        self._db = None
+        db, self._db = self._db, None
         if db is not None:
             db.close()
 
@@ -215,8 +214,7 @@ class Postgres(Store):
 
     def after_fork(self, is_in_operation: bool) -> None:
         """In a fork, leave the parent's connection without a message to the server."""
-        db = self._db
-        self._db = None
+        db, self._db = self._db, None
         if db is None:
             return
         # Collecting the connection would send a termination message over the parent's socket.
@@ -229,9 +227,8 @@ class Postgres(Store):
             os.close(null_device)
 
     def _error_class(self, error: Exception) -> type[StoreError]:
-        if getattr(error, "sqlstate", None) in ("42P05", "26000"):
-            return FinalStoreError  # see `_NEEDS_SESSION`
-        return StoreError
+        needs_session = getattr(error, "sqlstate", None) in ("42P05", "26000")
+        return FinalStoreError if needs_session else StoreError
 
     def _explain(self, error: Exception) -> str:
         text = str(error).strip().partition("\n")[0] or type(error).__name__

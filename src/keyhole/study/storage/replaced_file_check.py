@@ -16,11 +16,7 @@ from textwrap import shorten
 from typing import Final, NamedTuple, Self
 
 from keyhole.study.storage import sqlite_connection
-from keyhole.study.storage.sqlite_connection import (
-    INTEGRITY_CHECK,
-    describe_damage,
-    file_identity,
-)
+from keyhole.study.storage.sqlite_connection import file_identity, find_status
 from keyhole.study.storage.store import FinalStoreError, Row, digest_of_definition, explain_damage
 
 WHY_REPLACED = (
@@ -28,7 +24,7 @@ WHY_REPLACED = (
     "had the old one open, remove the -wal and -shm beside it if they are there, and open the "
     "study again"
 )
-_LONG_LOG: Final = 2000 * 4120  # bytes, of two thousand pages: writing it takes three flushes
+_LONG: Final = 2000 * 4120  # bytes, of two thousand pages: writing it takes three flushes
 _COMMITS: Final = 500  # in which as many are written, or so
 _FORMAT: Final = Struct("<8sQqqQq")
 _MAGIC: Final = b"keyhole2"
@@ -106,8 +102,7 @@ class OpenFile:
         logs = _log_identities(self._name)
         stamp = status.st_mtime_ns, status.st_size
         if self._logs is None:
-            if None not in logs:  # SQLite makes them when it first reads
-                self._logs = logs
+            self._logs = None if None in logs else logs  # SQLite makes them when it first reads
             sqlite_connection.share_with_group(self._name)
         elif self._logs != logs:
             why = (
@@ -132,8 +127,7 @@ class OpenFile:
         Return whether SQLite knows of all changes since it was last accepted: it does of our own
         checkpoints, not of a copy that another process has found intact and accepted.
         """
-        old_stamp = self._accepted_stamp
-        old_accepted_at = self._accepted_at
+        old_stamp, old_accepted_at = self._accepted_stamp, self._accepted_at
         record = self._read_record()
         last_record = FileRecord.read(self._path)
         is_recorded = last_record is not None and last_record.has_same_file(record)
@@ -142,9 +136,8 @@ class OpenFile:
         elif queue is not None:
             self._accepted_at = time.time_ns()
         self._write_record(record._replace(accepted_at=self._accepted_at), queue)
-        if old_stamp is None or old_stamp == self._accepted_stamp:
-            return True
-        return is_recorded and old_accepted_at == self._accepted_at
+        is_unchanged = old_stamp in (None, self._accepted_stamp)
+        return is_unchanged or (is_recorded and old_accepted_at == self._accepted_at)
 
     def record(self, queue: int, *, is_rewritten: bool = False) -> None:
         """Record the file after a checkpoint; the caller holds the writers' lock."""
@@ -160,39 +153,31 @@ class OpenFile:
 
     def log_size(self) -> int | None:
         """Return the size of the write-ahead log in bytes; None if there is none."""
-        try:
-            return os.stat(f"{self._name}-wal").st_size
-        except FileNotFoundError:
-            return None
+        status = find_status(f"{self._name}-wal")
+        return None if status is None else status.st_size
 
     def is_long(self, log_size: int, queue: int) -> bool:
         """Return whether a checkpoint is due, given the size of the log; called once a commit."""
-        if log_size < _LONG_LOG:
+        if log_size < _LONG:
             return False
         # SQLite overwrites the log from its beginning after a checkpoint and never truncates it, so
         # its size is the longest it has been: what counts is growth, or else the number of commits.
         data = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
-        commits = last_size = 0
-        if len(data) == _LOG_FORMAT.size:
-            commits, last_size = _LOG_FORMAT.unpack(data)
-        growth = log_size - last_size
-        if growth < 0:  # a shorter log is a new one
-            growth = log_size
-        commits += 1
-        is_long = growth > _LONG_LOG // 8 or commits >= _COMMITS
-        if is_long:
-            commits = 0
-            last_size = log_size
-        os.pwrite(queue, _LOG_FORMAT.pack(commits, last_size), _FORMAT.size)
+        commits, last_size = _LOG_FORMAT.unpack(data.ljust(_LOG_FORMAT.size, b"\0"))
+        # A shorter log is a new one.
+        growth = log_size - last_size if log_size >= last_size else log_size
+        is_long = growth > _LONG // 8 or commits + 1 >= _COMMITS
+        record = (0, log_size) if is_long else (commits + 1, last_size)
+        os.pwrite(queue, _LOG_FORMAT.pack(*record), _FORMAT.size)
         return is_long
 
     def is_replaced(self) -> bool:
         """Return whether another file has its name, or the log beside it is another's."""
-        try:
-            if self.identity != file_identity(self._path):
-                return True
-        except FileNotFoundError:
+        status = find_status(self._name)
+        if status is None:
             return False
+        if self.identity != (status.st_dev, status.st_ino):
+            return True
         logs = _log_identities(self._name)
         # Closing the last connection removes the log by its name, which would be another's.
         is_own = self._logs is None or logs == self._logs
@@ -232,20 +217,14 @@ class OpenFile:
 
 def _log_identities(path: str) -> list[tuple[int, int] | None]:
     """Return the identities of `-wal` and `-shm`; None for one that is not there."""
-    identities: list[tuple[int, int] | None] = []
-    for name in (f"{path}-wal", f"{path}-shm"):
-        try:
-            status = os.stat(name)
-            identities.append((status.st_dev, status.st_ino))
-        except FileNotFoundError:
-            identities.append(None)
-    return identities
+    statuses = [find_status(f"{path}{ending}") for ending in ("-wal", "-shm")]
+    return [None if status is None else (status.st_dev, status.st_ino) for status in statuses]
 
 
 def _find_any_damage(db: sqlite3.Connection) -> str:
     """Return a line on the first damage of pages, definitions and events."""
     try:
-        if damage := describe_damage(db.execute(INTEGRITY_CHECK)):
+        if damage := sqlite_connection.find_damage(db.execute):
             return damage
         studies = db.execute("SELECT id, name, at, head, digest FROM study").fetchall()
         return next(filter(None, (_find_study_damage(db, *study) for study in studies)), "")
@@ -254,15 +233,10 @@ def _find_any_damage(db: sqlite3.Connection) -> str:
 
 
 def _find_study_damage(
-    db: sqlite3.Connection,
-    study: int,
-    name: str,
-    created_at: float,
-    definition: bytes,
-    digest: bytes,
+    db: sqlite3.Connection, study: int, name: str, creation: float, definition: bytes, digest: bytes
 ) -> str:
     """Return the first damage of a study, from its definition to its tail."""
-    if digest != digest_of_definition(name, created_at, definition):
+    if digest != digest_of_definition(name, creation, definition):
         return f"the definition of study {name!r}"
     seq = 0
     records = db.execute(

@@ -86,6 +86,5 @@ def migrate(execute: Callable[[str], object], version: int, dialect: Mapping[str
 
 def format_queries(dialect: Mapping[str, str]) -> dict[str, str]:
     """Return the queries of this module in a dialect of SQL, by their templates."""
-    constants = (value for name, value in globals().items() if name.isupper())
-    templates = [value for value in constants if isinstance(value, str)]
-    return {template: template.format_map(dialect) for template in templates}
+    texts = (text for name, text in globals().items() if name.isupper() and isinstance(text, str))
+    return {text: text.format_map(dialect) for text in texts}

@@ -169,11 +169,7 @@ class Sqlite(store.Store):
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
-        try:
-            rows = self._run(self._query, sqlite_connection.INTEGRITY_CHECK, ())
-        except store.DamagedError as error:
-            return str(error)
-        return sqlite_connection.describe_damage(rows)
+        return sqlite_connection.find_damage(self._run, self._query)
 
     def fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
         """Fill all tables; `read` yields the rows of a table, given the names of its columns."""
@@ -277,8 +273,7 @@ class Sqlite(store.Store):
 
     def after_fork(self, is_in_operation: bool) -> None:
         """In a fork, give up the parent's connection and lock."""
-        db = self._db
-        self._db = None
+        db, self._db = self._db, None
         # Only if the fork came within a call is the connection still open. The call may go on in
         # the child: it gets an error at its next statement, and the parent keeps its lock.
         if db is not None and is_in_operation:
@@ -490,7 +485,6 @@ class Sqlite(store.Store):
 
     def _close_queue(self) -> None:
         """Close the queue, which releases its lock unless a fork still has it open."""
-        queue = self._queue
-        self._queue = None
+        queue, self._queue = self._queue, None
         if queue is not None:
             os.close(queue)

@@ -13,7 +13,7 @@ import re
 import sqlite3
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from stat import S_IFREG, S_ISDIR
@@ -21,9 +21,10 @@ from typing import Final, cast
 
 from keyhole.files import explain_os_error
 from keyhole.study.storage import schema
+from keyhole.study.storage.store import DamagedError
 
 BUSY_TIMEOUT: Final = 30.0  # seconds, for a program that holds SQLite's lock without queueing
-INTEGRITY_CHECK: Final = "PRAGMA integrity_check(5)"
+_CHECK: Final = "PRAGMA integrity_check(5)"
 APPLICATION: Final = int.from_bytes(b"Keyh")  # the application id in the header of our files
 
 _READ: Final = "mode=ro"
@@ -209,17 +210,17 @@ def _open_log(db: Connection, is_reader: bool) -> None:
     # Where there is no log SQLite makes one, also for a reader. Nobody goes on with that, since a
     # writer could not write to it, and would find that the reader removes it.
     log = Path(f"{db.path}-wal")
-    status_before = _find_status(log)
+    status_before = find_status(log)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
     except _UNREADABLE as error:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY":
             raise  # another error is that of the next statement too, which may know what to do
-    status_after = _find_status(log)
+    status_after = find_status(log)
     if status_after and not status_after.st_size:
         if is_reader and status_after.st_uid == os.geteuid():
             for path in (log, Path(f"{db.path}-shm")):
-                if (status := _find_status(path)) and status.st_uid == status_after.st_uid:
+                if (status := find_status(path)) and status.st_uid == status_after.st_uid:
                     path.unlink(missing_ok=True)
             status_after = None
         elif not is_reader and not has_access(log, os.W_OK):
@@ -229,7 +230,7 @@ def _open_log(db: Connection, is_reader: bool) -> None:
         raise BlockingIOError("the last writer has just closed the file: try again")
 
 
-def _find_status(path: Path | str) -> os.stat_result | None:
+def find_status(path: Path | str) -> os.stat_result | None:
     """Return what `stat` says of a file; None if it is not there."""
     try:
         return os.stat(path)
@@ -239,7 +240,7 @@ def _find_status(path: Path | str) -> os.stat_result | None:
 
 def _is_emptied(path: Path) -> bool:
     """Return whether the file is empty and its log is not: a copy is just being put there."""
-    log = _find_status(f"{path}-wal")
+    log = find_status(f"{path}-wal")
     # SQLite removes the log of an empty file, and with it commits of those who have it open.
     return not path.stat().st_size and log is not None and log.st_size > 0
 
@@ -355,9 +356,15 @@ def check_header(path: Path, db: sqlite3.Connection) -> int:
     return version
 
 
-def describe_damage(rows: Iterable[tuple[object, ...]]) -> str:
-    """Return what an integrity check found, in a line; "" if nothing is damaged."""
-    lines = [str(text) for (text,) in rows]
+def find_damage(execute: Callable[..., Iterable[tuple[object, ...]]], *arguments: object) -> str:
+    """Return a line on damaged pages and indexes; "" if there are none.
+
+    `execute` returns the rows of a statement, given `arguments`, the statement and its values.
+    """
+    try:
+        lines = [str(text) for (text,) in execute(*arguments, _CHECK, ())]
+    except DamagedError as error:
+        return str(error)
     return "" if lines == ["ok"] else " ".join("; ".join(lines).split())
 
 
@@ -432,9 +439,7 @@ def explain_sqlite_error(error: Exception, path: Path) -> str:
     name = getattr(error, "sqlite_errorname", "SQLITE_ERROR").split("_")[1]
     if name in ("CANTOPEN", "READONLY"):
         return f"{error}; {_explain_access(path)}"
-    if name in _ADVICE:
-        return f"{error}; {_ADVICE[name]}"
-    return str(error)
+    return f"{error}; {_ADVICE[name]}" if name in _ADVICE else str(error)
 
 
 def _explain_access(path: Path) -> str:
@@ -449,10 +454,9 @@ def _explain_access(path: Path) -> str:
             file = Path(f"{path}{ending}")
             if has_access(path, os.W_OK) and file.exists() and not has_access(file, os.W_OK):
                 return _NOT_SHARED.format(file, _owner(file))
-    except PermissionError:
-        return _LET_WRITE
     except OSError as error:
-        return explain_os_error(error)
+        if not isinstance(error, PermissionError):
+            return explain_os_error(error)
     return _LET_WRITE
 
 

@@ -30,7 +30,7 @@ _STUDY_HEADER: Final = struct.Struct("<dqq")  # time, and the lengths of name an
 _EVENT_HEADER: Final = struct.Struct("<qqdqqq")  # number, kind, time, and the lengths of the rest
 _ABSENT: Final = -1  # the length of a decision or key that an event does not have
 
-_Arguments = TypeVarTuple("_Arguments")
+_Values = TypeVarTuple("_Values")
 _Result = TypeVar("_Result")
 
 
@@ -99,7 +99,7 @@ def digest_of_definition(name: str, created_at: float, definition: bytes) -> byt
     return blake2b(header + name_bytes + definition, digest_size=_DIGEST_SIZE).digest()
 
 
-def next_digest(previous_digest: bytes, row: Row) -> bytes:
+def next_digest(prior_digest: bytes, row: Row) -> bytes:
     """Return the digest of an event, given that of the event before.
 
     Raises
@@ -113,9 +113,8 @@ def next_digest(previous_digest: bytes, row: Row) -> bytes:
         time = row.at + 0.0  # databases keep no -0.0
         # The lengths come before the texts: otherwise "ab" and "c" would have the digest of "a" and
         # "bc".
-        sizes = decision_size, key_size, len(row.body)
-        header = _EVENT_HEADER.pack(row.seq, row.kind, time, *sizes)
-        content = b"".join((previous_digest, header, decision, key, row.body))
+        header = _EVENT_HEADER.pack(row.seq, row.kind, time, decision_size, key_size, len(row.body))
+        content = b"".join((prior_digest, header, decision, key, row.body))
     except (struct.error, AttributeError, TypeError, UnicodeError) as reason:
         raise ValueError(f"a value has the wrong type ({reason})") from reason
     return blake2b(content, digest_size=_DIGEST_SIZE).digest()
@@ -138,12 +137,10 @@ def add_row_digests(digest: bytes, rows: Iterable[Row]) -> list[Record]:
     return records
 
 
-def explain_damage(previous_digest: object, row: Row, digest: object) -> str:
+def explain_damage(prior_digest: object, row: Row, digest: object) -> str:
     """Return why a row is not the one that was written; "" if it is."""
     try:
-        is_whole = (
-            isinstance(previous_digest, bytes) and next_digest(previous_digest, row) == digest
-        )
+        is_whole = isinstance(prior_digest, bytes) and digest == next_digest(prior_digest, row)
     except ValueError as reason:
         return str(reason)
     return "" if is_whole else "its checksum does not fit"
@@ -177,14 +174,11 @@ class Store(ABC):
         """Return the names of all studies and when they were created, oldest first."""
         return self._select(schema.STUDIES)
 
-    def create(
-        self, name: str, definition: bytes, created_at: float, rows: Sequence[Row] = ()
-    ) -> int:
+    def create(self, name: str, definition: bytes, time: float, rows: Sequence[Row] = ()) -> int:
         """Add a study with its definition and first rows in one transaction; return its number."""
         self._check_numbers(rows, 1)
-        check_short_line("name", name, LONGEST)
-        digest = digest_of_definition(name, created_at, definition)
-        study = name, created_at, definition, digest
+        digest = digest_of_definition(check_short_line("name", name, LONGEST), time, definition)
+        study = name, time, definition, digest
         if not self._run(self._create, study, add_row_digests(digest, rows)):
             raise ValueError(
                 f"name must be new, got {short_repr(name)}: there is such a study already; open "
@@ -301,15 +295,12 @@ class Store(ABC):
         for seq, record in enumerate(records[after > 0 :], after + 1):
             if record[0] != seq:
                 self.raise_damaged(study, seq, "it is missing")
-            yield self._verify_row(study, record[:-1], digest, record[-1])
+            yield self._verify_row(study, Row._make(record[:-1]), digest, record[-1])
             digest = record[-1]
 
-    def _verify_row(
-        self, study: int, values: Iterable[object], previous_digest: object, digest: object
-    ) -> Row:
+    def _verify_row(self, study: int, row: Row, prior_digest: object, digest: object) -> Row:
         """Return a row, compared with its digest, given the digest of the row before."""
-        row = Row._make(values)
-        if why := explain_damage(previous_digest, row, digest):
+        if why := explain_damage(prior_digest, row, digest):
             self.raise_damaged(study, row.seq, why)
         return row
 
@@ -405,10 +396,10 @@ class Store(ABC):
     def _verify_lookup(self, study: int, records: list[Record]) -> list[Row]:
         """Verify rows that were selected together with the digests of the rows before them."""
         rows = []
-        for *values, digest, previous_digest in records:
+        for *values, digest, prior_digest in records:
             if values[0] == 1:
-                previous_digest = self._name_and_digest(study)[1]
-            rows.append(self._verify_row(study, values, previous_digest, digest))
+                prior_digest = self._name_and_digest(study)[1]
+            rows.append(self._verify_row(study, Row._make(values), prior_digest, digest))
         return rows
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
@@ -436,7 +427,7 @@ class Store(ABC):
         """Return the rows of a query, without the lock."""
         return self._run(self._query, self._sql[template], values)
 
-    def _run(self, operation: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
+    def _run(self, operation: Callable[[*_Values], _Result], *values: *_Values) -> _Result:
         """Run an operation; if it fails, roll back and raise an error that says what to do."""
         if self._process != os.getpid():
             raise StoreError(
@@ -445,7 +436,7 @@ class Store(ABC):
         if self._refusals:
             raise FinalStoreError(self._refusals[0])
         try:
-            return operation(*arguments)
+            return operation(*values)
         except self.failures as error:
             self._drop()
             why = " ".join(self._explain(error).split())
