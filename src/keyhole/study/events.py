@@ -393,11 +393,11 @@ class _PolicyChanged(EventKind):
         return {"head": definition | {"policy": str(definition["policy"])}}
 
     def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        content = event_words["head"]
+        head = event_words["head"]
         definition = formatter.state.definition
-        definition.from_bytes(json.dumps(content).encode(), formatter.policies, ordered=False)
+        definition.from_bytes(json.dumps(head).encode(), formatter.policies, ordered=False)
         # Its fields get today's order.
-        return json.dumps({**content, "setting": definition.setting_as_json()}).encode()
+        return json.dumps({**head, "setting": definition.setting_as_json()}).encode()
 
 
 KINDS: Final[Mapping[int, EventKind]] = {

@@ -182,12 +182,10 @@ def rebuild_states(
         ):
             raise events.EventError(row.seq, f"its decision is not the one of {row.decision!r}")
         # A new policy learns the whole log, from its first event.
+        new_rows = [row]
         if row.kind == events.POLICY_CHANGED:
-            changed = definition.read_change(row.body, policies, row.seq)
-            state = State(changed, row.seq)
+            state = State(definition.read_change(row.body, policies, row.seq), row.seq)
             new_rows = applied_rows
-        else:
-            new_rows = [row]
         try:
             state.apply_all(new_rows)
         except LearningError as error:  # go on checking: the policy may change later

@@ -112,9 +112,8 @@ def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
         yield
     except (*DAMAGE, struct.error) as error:
         why = str(error) if isinstance(error, ValueError) else repr(error)
-        raise events.SettingCodeError(
-            vocabulary, f"what it parsed cannot be read back: {why}"
-        ) from error
+        text = f"what it parsed cannot be read back: {why}"
+        raise events.SettingCodeError(vocabulary, text) from error
 
 
 def ask(transaction: Transaction, key: str | None, context_words: Words) -> Decision:

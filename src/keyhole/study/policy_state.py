@@ -71,7 +71,6 @@ class PolicyState:
         self.definition = definition
         self.facts = dict(facts)
         self._compiled = compiled = compiled_policy(type(policy))
-        self.digest = compiled.digest  # of everything that the policy's kernels depend on
         known_quantities = policy.numbers() | self.facts
         self.sizes = compiled.sizes(known_quantities)
         layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
@@ -236,3 +235,8 @@ class PolicyState:
         """Restore what `arrays_to_save` returned."""
         self.stream[:2] = np.frombuffer(data[:16], np.uint64)
         self._learnt[self._plan[1] : self._plan[2]] = np.frombuffer(data[16:])
+
+    @property
+    def digest(self) -> str:
+        """A digest of everything that the policy's kernels depend on."""
+        return self._compiled.digest
