@@ -1,22 +1,18 @@
-"""Counts of decisions and means of feedback by arm, and the chance of each arm to be the best.
-
-They are read from a study's log alone, without its policy.
-"""
+"""Counts of decisions, means of feedback and chances to be best by arm, read from the log alone."""
 
 import struct
 from array import array
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import format_interval, mean_interval
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.study.definition import Definition
+from keyhole.study.definition import Definition, JsonObject, Policies
 from keyhole.study.events import EXPIRED, KINDS, EventError
 from keyhole.study.state import LogState
 from keyhole.study.storage import Row
@@ -25,10 +21,10 @@ from keyhole.text_formatting import count_text
 NO_ARM: Final = -1
 """The number that stands for the arm of a decision that is not about one arm."""
 _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
-"""Places around the middle of a posterior, in units of its width, dense in the middle."""
-_MOST_POINTS: Final = 3000
+"""Points around the middle of a posterior, in units of its width, dense in the middle."""
+_MAX_POINTS: Final = 3000
 _TINY: Final = 1e-300
-_MOST_ARMS: Final = 5
+_MAX_ARMS: Final = 5
 
 
 class DecisionCounts(LogState):
@@ -70,7 +66,7 @@ class DecisionCounts(LogState):
         Classes in which a policy is looked up first.
     """
 
-    def __init__(self, definition: Definition, policies: Iterable[type[Policy]] = ()) -> None:
+    def __init__(self, definition: Definition, policies: Policies = ()) -> None:
         super().__init__(definition)
         self.policy = definition.policy
         self._policies = tuple(policies)
@@ -105,7 +101,8 @@ class DecisionCounts(LogState):
         except (*DAMAGE, struct.error) as error:
             raise EventError(event.seq, f"it is malformed ({error!r})") from error
         self.expired += event.kind == EXPIRED
-        self.seq, self.at = event.seq, event.at
+        self.seq = event.seq
+        self.at = event.at
 
     def add_decision(self, id: str, row: bytes) -> None:
         """Count a decision that was handed out."""
@@ -128,34 +125,39 @@ class DecisionCounts(LogState):
     def _arm(self, row: bytes) -> int:
         """Return the number of the arm of a decision, or -1."""
         name = self.vocabulary.format_decision(*self.values(row)).get("arm")
-        return self.vocabulary.arm_number("arm", name) if isinstance(name, str) else NO_ARM
+        if not isinstance(name, str):
+            return NO_ARM
+        return self.vocabulary.arm_number("arm", name)
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
         """Count the feedback of a decision, or keep it until those before are told."""
         super().learn(event, row, feedback)
         values = self.feedback.unpack(feedback)
-        words = self.vocabulary.format_feedback(*self.values(row), values)
+        fields = self.vocabulary.format_feedback(*self.values(row), values)
         numbers = {
-            name: float(value) for name, value in words.items() if isinstance(value, int | float)
+            name: float(value) for name, value in fields.items() if isinstance(value, int | float)
         }
-        self.flags.update(name for name, value in words.items() if isinstance(value, bool))
+        self.flags.update(name for name, value in fields.items() if isinstance(value, bool))
         if "reward" in values:  # words may leave out that it was 0
             numbers = {"reward": self.vocabulary.scale.from_unit(values["reward"])} | numbers
-        arm, id = self._arm(row), str(event.decision)
+        arm = self._arm(row)
+        id = str(event.decision)
         self.arms_with_feedback.add(arm)
         self.early[id] = arm, numbers, event.kind == EXPIRED
         if not self.assumes_no_reward:
             self._ids.append(id)
         while self._ids and self._ids[0] in self.early:
             arm, numbers, is_assumed = self.early.pop(self._ids.popleft())
-            # The place on the axis of a plot: if feedback is in order, the decision's own number.
-            step = len(self.feedback_numbers) + 1 if self.assumes_no_reward else len(self.asked)
+            # The position on the axis of a plot.
+            step = len(self.asked)
+            if self.assumes_no_reward:  # feedback is in order: the decision's own number
+                step = len(self.feedback_numbers) + 1
             self.feedback_numbers.append((step, arm, numbers))
             self.assumed[arm] += is_assumed
 
     def told_numbers(self) -> list[str]:
         """Return the names of the numbers in the feedback so far, such as "reward"."""
-        return list(dict.fromkeys(name for _, _, words in self.feedback_numbers for name in words))
+        return list(dict.fromkeys(name for *_, fields in self.feedback_numbers for name in fields))
 
     @property
     def interval_word(self) -> str:
@@ -164,7 +166,8 @@ class DecisionCounts(LogState):
         Decisions that expired for good and taught nothing would make them wrong: the feedback that
         was told is then no fair sample of all feedback, for instance where only successes are told.
         """
-        return "reward" if self.policy.setting.fixed_means and self.untold == 0 else ""
+        is_fair = self.policy.setting.fixed_means and self.untold == 0
+        return "reward" if is_fair else ""
 
 
 @dataclass(frozen=True)
@@ -199,36 +202,37 @@ class ArmMean:
 
 def values_by_arm(counts: DecisionCounts, name: str) -> Mapping[int, tuple[list[int], list[float]]]:
     """Return by arm the decisions at which a number in its feedback was told, and the numbers."""
-    told: defaultdict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    told_by_arm: defaultdict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for step, arm, numbers in counts.feedback_numbers:
         if name in numbers:
-            told[arm][0].append(step)
-            told[arm][1].append(numbers[name])
-    return told
+            told_by_arm[arm][0].append(step)
+            told_by_arm[arm][1].append(numbers[name])
+    return told_by_arm
 
 
 def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     """Return for each arm the mean of each number that was told of it, by its name."""
-    told = Counter(arm for _, arm, _ in counts.feedback_numbers)
+    told_counts = Counter(arm for _, arm, _ in counts.feedback_numbers)
     values = {name: values_by_arm(counts, name) for name in counts.told_numbers()}
     # What is assumed has a reward, and may lack another number, such as a consumption.
-    assumed = {(arm, told[arm]): number for arm, number in counts.assumed.items()}
-    # A flag is left out where it is not True: its mean is the share of all feedback.
-    return {
-        arm_name: {
-            name: make_mean(counts, name, count, sum(by_arm[arm][1]), assumed.get((arm, count), 0))
-            for name, by_arm in values.items()
-            if (count := told[arm] if name in counts.flags else len(by_arm[arm][1]))
-        }
-        for arm, arm_name in enumerate(counts.arms.names)
-    }
+    assumed = {(arm, told_counts[arm]): number for arm, number in counts.assumed.items()}
+    means: dict[str, dict[str, ArmMean]] = {arm_name: {} for arm_name in counts.arms.names}
+    for arm, arm_name in enumerate(counts.arms.names):
+        for name, by_arm in values.items():
+            numbers = by_arm[arm][1]
+            # A flag is left out where it is not True: its mean is the share of all feedback.
+            if count := told_counts[arm] if name in counts.flags else len(numbers):
+                assumed_count = assumed.get((arm, count), 0)
+                means[arm_name][name] = make_mean(counts, name, count, sum(numbers), assumed_count)
+    return means
 
 
 def make_mean(
     counts: DecisionCounts, name: str, told: int, total: float, assumed: int = 0
 ) -> ArmMean:
     """Return the mean of numbers that sum to `total`, in the units of the study."""
-    mean, scale = total / told, counts.vocabulary.scale
+    mean = total / told
+    scale = counts.vocabulary.scale
     if name != counts.interval_word:
         return ArmMean(told, mean, None, assumed)
     # Converting to [0, 1] rounds: a mean at an end of the scale could come to lie outside.
@@ -238,18 +242,18 @@ def make_mean(
 
 def arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table by arm: decisions, told, and the mean of each number."""
-    told = Counter(arm for _, arm, _ in counts.feedback_numbers)
-    columns = {"decisions": Counter(counts.asked), "told": told}
+    told_counts = Counter(arm for _, arm, _ in counts.feedback_numbers)
+    columns = {"decisions": Counter(counts.asked), "told": told_counts}
     if counts.assumed.total():
         columns["of these assumed"] = counts.assumed
-    names, means = counts.told_numbers(), arm_means(counts)
+    names = counts.told_numbers()
     rows = [
         [
             arm_name,
             *(f"{column[arm]:,}" for column in columns.values()),
             *(str(by_name.get(name, "")) for name in names),
         ]
-        for arm, (arm_name, by_name) in enumerate(means.items())
+        for arm, (arm_name, by_name) in enumerate(arm_means(counts).items())
     ]
     return ["arm", *columns, *(f"mean {name}" for name in names)], rows
 
@@ -261,8 +265,8 @@ def arms_without_feedback(counts: DecisionCounts) -> list[str]:
     """
     if NO_ARM in counts.arms_with_feedback:
         return []
-    without = (arm for arm in counts.arms.live if arm not in counts.arms_with_feedback)
-    return [counts.arms.names[arm] for arm in without]
+    arms = (arm for arm in counts.arms.live if arm not in counts.arms_with_feedback)
+    return [counts.arms.names[arm] for arm in arms]
 
 
 def explain_intervals(counts: DecisionCounts) -> str:
@@ -287,8 +291,8 @@ def _explain_intervals(counts: DecisionCounts) -> str:
     if not any(numbers for _, _, numbers in counts.feedback_numbers):
         return "" if counts.early else "There are no means: no number was told of a single arm."
     if counts.interval_word:
-        mean = "mean reward within the timeout" if counts.assumed.total() else "mean"
-        return f"[low, high] holds the arm's {mean} at all times at once, with 95 % confidence."
+        target = "mean reward within the timeout" if counts.assumed.total() else "mean"
+        return f"[low, high] holds the arm's {target} at all times at once, with 95 % confidence."
     if counts.policy.setting.fixed_means:
         expired = count_text(counts.untold, "decision")
         return f"Means have no intervals: {expired} expired, and only other feedback was told."
@@ -299,37 +303,39 @@ def _explain_intervals(counts: DecisionCounts) -> str:
 def _explain_pending(counts: DecisionCounts) -> str:
     """Return what pending decisions do to means; "" where they are few and wait without end."""
     if counts.early:
-        early = count_text(len(counts.early), "decision")
-        text = f"Means leave out the feedback of {early} until all before are told or expire"
+        count = count_text(len(counts.early), "decision")
+        text = f"Means leave out the feedback of {count} until all before are told or expire"
         return f"{text}: successes are told first."
-    rule, pending = counts.definition.rule, count_text(len(counts.pending), "decision")
-    is_much = rule.timeout or rule.timeout_decisions or len(counts.pending) > counts.feedback_count
-    if not (counts.pending and counts.feedback_numbers and is_much) or counts.assumes_no_reward:
+    rule = counts.definition.rule
+    matters = rule.timeout or rule.timeout_decisions or len(counts.pending) > counts.feedback_count
+    if not (counts.pending and counts.feedback_numbers and matters) or counts.assumes_no_reward:
         return ""
+    pending = count_text(len(counts.pending), "decision")
     return f"With {pending} pending, means are wrong if bad outcomes are told later than good."
 
 
 def mean_lines(means: dict[str, dict[str, ArmMean]]) -> list[str]:
     """Return means as lines of text, one for each number of each arm."""
-    return [
-        f"{arm}: {mean.told:,} told{f' ({mean.assumed:,} assumed)' if mean.assumed else ''}, "
-        f"mean {name} {mean}{' at any time' if mean.interval else ''}"
-        for arm, by_name in means.items()
-        for name, mean in by_name.items()
-    ]
+    lines = []
+    for arm, by_name in means.items():
+        for name, mean in by_name.items():
+            assumed = f" ({mean.assumed:,} assumed)" if mean.assumed else ""
+            suffix = " at any time" if mean.interval else ""
+            lines.append(f"{arm}: {mean.told:,} told{assumed}, mean {name} {mean}{suffix}")
+    return lines
 
 
-def means_as_json(means: dict[str, dict[str, ArmMean]]) -> dict[str, dict[str, Any]]:
+def means_as_json(means: dict[str, dict[str, ArmMean]]) -> dict[str, dict[str, JsonObject]]:
     """Return means as JSON values: told, assumed, mean, low, high of each number of each arm."""
-    fields = ("told", "assumed", "mean", "low", "high")
     return {
-        arm: {
-            name: dict(zip(fields, (mean.told, mean.assumed, mean.mean, *ends), strict=True))
-            for name, mean in by_name.items()
-            for ends in [mean.interval or (None, None)]
-        }
+        arm: {name: _mean_as_json(mean) for name, mean in by_name.items()}
         for arm, by_name in means.items()
     }
+
+
+def _mean_as_json(mean: ArmMean) -> JsonObject:
+    low, high = mean.interval or (None, None)
+    return {"told": mean.told, "assumed": mean.assumed, "mean": mean.mean, "low": low, "high": high}
 
 
 def best_chances(counts: DecisionCounts) -> dict[str, float]:
@@ -340,7 +346,8 @@ def best_chances(counts: DecisionCounts) -> dict[str, float]:
     prior = counts.policy.beta_prior
     if prior is None or not counts.interval_word:
         return {}
-    means, scale = arm_means(counts), counts.vocabulary.scale
+    means = arm_means(counts)
+    scale = counts.vocabulary.scale
     arms = list(counts.arms.names_in_use)
     rewards = [means[arm].get("reward", ArmMean(0, scale.low)) for arm in arms]
     pulls = np.array([mean.told for mean in rewards])
@@ -361,7 +368,7 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
     """
     widths = np.maximum(a**-0.5, 1.0 / a) + np.maximum(b**-0.5, 1.0 / b)
     points = np.sort((np.log(a / b)[:, None] + widths[:, None] * _GRID).ravel())
-    logits = points[:: max(1, len(points) // _MOST_POINTS), None]
+    logits = points[:: max(1, len(points) // _MAX_POINTS), None]
     logs = -a * np.logaddexp(0.0, -logits) - b * np.logaddexp(0.0, logits)
     density = np.exp(logs - logs.max(axis=0))
     masses = (density[1:] + density[:-1]) * np.diff(logits, axis=0)
@@ -374,8 +381,9 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
 def chances_text(chances: Mapping[str, float], pending: int) -> str:
     """Return the highest chances on one line, and what they are."""
     highest = sorted(chances.items(), key=lambda item: -item[1])
-    shown = ", ".join(f"{arm} {100 * chance:.1f} %" for arm, chance in highest[:_MOST_ARMS])
-    more = f", {len(highest) - _MOST_ARMS:,} more" if len(highest) > _MOST_ARMS else ""
-    missing = f", without {count_text(pending, 'pending decision')}" if pending else ""
-    source = f"by the policy's posterior of these means{missing}"
-    return f"{shown}{more} ({source}; no error rate is guaranteed)"
+    arm_chances = ", ".join(f"{arm} {100 * chance:.1f} %" for arm, chance in highest[:_MAX_ARMS])
+    remainder = f", {len(highest) - _MAX_ARMS:,} more" if len(highest) > _MAX_ARMS else ""
+    source = "by the policy's posterior of these means"
+    if pending:
+        source += f", without {count_text(pending, 'pending decision')}"
+    return f"{arm_chances}{remainder} ({source}; no error rate is guaranteed)"

@@ -1,7 +1,6 @@
-"""The options (arms) of a study: names, which are in use, and positions in the policy's arrays."""
+"""The arms of a study: their names, which are in use, and positions in the policy's arrays."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -38,14 +37,14 @@ class Arms:
         # In place: the study's vocabulary has this list.
         self.names[:] = check_distinct("arms", [check_line("arm", name) for name in names])
         self._numbers = {name: number for number, name in enumerate(self.names)}
-        numbers = range(len(self.names)) if live is None else list(live)
-        known = Range(ge=0, lt=len(self.names))
-        self._in_use = {check_integer("an arm of live", number, known): None for number in numbers}
+        numbers = list(range(len(self.names)) if live is None else live)
+        allowed = Range(ge=0, lt=len(self.names))
+        self._in_use = {check_integer("an arm of live", n, allowed): None for n in numbers}
         if len(self._in_use) < len(numbers):
             raise ValueError("live must have each arm once")
-        self._forget()
+        self._clear_caches()
 
-    def _forget(self) -> None:
+    def _clear_caches(self) -> None:
         self.has_retired_arms = len(self._in_use) < len(self.names)
         self._live: IntArray | None = None
         self._positions: IntArray | None = None
@@ -55,20 +54,21 @@ class Arms:
         self._numbers[name] = number = len(self.names)
         self.names.append(name)
         self._in_use[number] = None
-        self._forget()
+        self._clear_caches()
 
     def retire(self, name: str) -> None:
         """Take an arm out of use."""
         del self._in_use[self._numbers[name]]
-        self._forget()
+        self._clear_caches()
 
     def check_new(self, field: str, name: str) -> None:
         """Refuse the name of an arm that exists or was retired."""
         if name in self._numbers:
-            said = "is an arm" if self._numbers[name] in self._in_use else "was retired, for good"
-            raise ValueError(f"{field} must be new, but {name!r} {said}")
+            is_in_use = self._numbers[name] in self._in_use
+            reason = "is an arm" if is_in_use else "was retired, for good"
+            raise ValueError(f"{field} must be new, but {name!r} {reason}")
 
-    def check_can_retire(self, field: str, name: Any) -> None:
+    def check_can_retire(self, field: str, name: object) -> None:
         """Refuse a name that is no arm in use, and the last arm."""
         if not isinstance(name, str) or self._numbers.get(name) not in self._in_use:
             check_choice(field, name, self.names_in_use)

@@ -1,7 +1,4 @@
-"""The definition of a study (policy, arms, rules), written once at the beginning of its log.
-
-A study decides for real, by a policy (a rule that chooses among options, the arms).
-"""
+"""The definition of a study (policy, arms, rules), written once at the beginning of its log."""
 
 import json
 import warnings
@@ -20,26 +17,22 @@ from keyhole.contract.learner_signature import resolve_facts
 from keyhole.contract.pending_mode_inference import PENDING_MODES, check_allowed
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
+from keyhole.play import study_vocabulary
 from keyhole.play.saved_learner import find_policy
-from keyhole.play.study_vocabulary import (
-    StudyVocabulary,
-    check_reserved_words,
-    declared_words,
-    example_decisions,
-)
+from keyhole.play.study_vocabulary import StudyVocabulary, Values, check_reserved_words
 from keyhole.study.events import EventError, SettingCodeError, convert_vocabulary_errors
 
 # Raise with every change of meaning: older versions refuse a definition by its number, in one line.
 _FORMAT: Final = 2
+_version: Final = cache(version)  # it is read from a file
 _SECONDS: Final = validate.Range(gt=0, le=2**33)  # 272 years: what dates can bear
 _NO_REWARD: Final = "no_reward"
-_AFTER: Final = ("forget", "ask_again", _NO_REWARD)
+_CONSEQUENCES: Final = ("forget", "ask_again", _NO_REWARD)
 
-
-@cache
-def _own_version() -> str:
-    """Return the version of this package; cached, since it is read from a file."""
-    return version("keyhole")
+Policies = Iterable[type[Policy]]
+"""Classes in which a policy is looked up by its name, before those of Keyhole."""
+JsonObject = dict[str, Any]
+"""An object that was parsed from JSON."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +63,18 @@ class TimeoutRule:
             validate.check_integer(
                 "timeout_decisions", self.timeout_decisions, validate.Range(ge=1)
             )
-        validate.check_choice("on_timeout", self.on_timeout, _AFTER)
+        validate.check_choice("on_timeout", self.on_timeout, _CONSEQUENCES)
 
     @property
     def assumes_no_reward(self) -> bool:
         """Whether a decision that expires counts as one with a reward of 0."""
         return self.on_timeout == _NO_REWARD
 
-    def has_expired(self, waited: float, later: int) -> bool:
+    def has_expired(self, seconds_waited: float, later_decisions: int) -> bool:
         """Return whether a decision has expired, after so many seconds and later decisions."""
-        if self.timeout is not None and waited > self.timeout:
+        if self.timeout is not None and seconds_waited > self.timeout:
             return True
-        return self.timeout_decisions is not None and later >= self.timeout_decisions
+        return self.timeout_decisions is not None and later_decisions >= self.timeout_decisions
 
 
 @dataclass(frozen=True)
@@ -103,13 +96,13 @@ class Definition:
     seed : int
         Seed of the policy's random numbers.
     time_unit : float
-        Consumption of a run in a second, where it is time; else 0.
+        Length of a second in the unit of the limits; 0 if limits are not times.
     scale : Scale
         The units of rewards.
     """
 
     policy: Policy
-    facts: dict[str, Any]
+    facts: Values
     arms: tuple[str, ...]
     pending: str
     rule: TimeoutRule = field(default_factory=TimeoutRule)
@@ -119,7 +112,7 @@ class Definition:
 
     @classmethod
     def create(
-        cls, policy: Policy, arms: Iterable[str], facts: Mapping[str, Any], **given: Any
+        cls, policy: Policy, arms: Iterable[str], facts: Mapping[str, object], **options: Any
     ) -> Self:
         """Return the definition of a new study; `facts` are the arguments of `Policy.learner`."""
         _check_policy(policy)
@@ -129,19 +122,19 @@ class Definition:
                 "keyhole.policy.StudyVocabulary as vocabulary_class in the base of its policies"
             )
         names = _check_arm_names(arms)
-        policy_class, caller = type(policy), f"a study of {policy}"
-        known = {**facts, "arms": len(names)}
-        in_units, scale = resolve_facts(policy.setting, policy_class, known, caller=caller)
-        checked = policy.check_facts(policy.setting.to_unit(in_units, scale))
-        if text := policy.caution(checked, None):
+        all_facts = {**facts, "arms": len(names)}
+        caller = f"a study of {policy}"
+        user_facts, scale = resolve_facts(policy.setting, type(policy), all_facts, caller=caller)
+        checked_facts = policy.check_facts(policy.setting.to_unit(user_facts, scale))
+        if text := policy.caution(checked_facts, None):
             warnings.warn(text, stacklevel=3)
-        wanted = given.pop("pending", None)
-        pending = pending_mode(policy, wanted)
-        if wanted is None and pending == "wait" and (text := policy.explain_waiting()):
+        chosen_mode = options.pop("pending", None)
+        pending = pending_mode(policy, chosen_mode)
+        if chosen_mode is None and pending == "wait" and (text := policy.explain_waiting()):
             warnings.warn(text, stacklevel=3)
-        made = cls(policy, checked, names, pending, scale=scale, **given)
-        check_vocabulary(made.vocabulary(names), made.rule)
-        return made
+        definition = cls(policy, checked_facts, names, pending, scale=scale, **options)
+        check_vocabulary(definition.vocabulary(names), definition.rule)
+        return definition
 
     def __post_init__(self) -> None:
         """Check the fields, and that they fit together."""
@@ -151,20 +144,18 @@ class Definition:
         validate.check_seed(self.seed)
         validate.check_number("time_unit", self.time_unit, validate.Range(ge=0))
 
-    def with_policy(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
+    def with_policy(self, policy: Policy, facts: Mapping[str, object]) -> Self:
         """Return the definition with another policy and the facts that it needs in addition.
 
         A pending mode that was chosen stays; otherwise it is the new policy's default.
         """
+        fact_names = [name for name in self.policy.setting.facts if name != "arms"]
         for name in facts:
-            validate.check_choice(
-                "a fact", name, [name for name in self.policy.setting.facts if name != "arms"]
-            )
+            validate.check_choice("a fact", name, fact_names)
         self.check_change(policy, facts)
-        checked = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
-        # A mode that was chosen stays; a default becomes that of the new policy.
-        chosen = self.pending if self.pending != pending_mode(self.policy, None) else None
-        return replace(self, policy=policy, facts=checked, pending=pending_mode(policy, chosen))
+        new_facts = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
+        mode = None if self.pending == pending_mode(self.policy, None) else self.pending
+        return replace(self, policy=policy, facts=new_facts, pending=pending_mode(policy, mode))
 
     def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
         """Refuse a policy of another setting, and facts that differ from the present ones."""
@@ -174,21 +165,21 @@ class Definition:
                 f"policy must be of the setting {self.policy.setting.name!r}, got {policy!r}"
             )
         for name, value in facts.items():
-            before = self.facts.get(name)
+            present_value = self.facts.get(name)
             # The log was written with these facts: decisions in it may be invalid with others.
-            if not (before is None or np.array_equal(before, value)):  # the log is written so
+            if present_value is not None and not np.array_equal(present_value, value):
                 raise ValueError(
-                    f"{name} must be {before} as before, got {validate.short_repr(value)}"
+                    f"{name} must be {present_value} as before, got {validate.short_repr(value)}"
                 )
 
-    def check_successor(self, later: "Definition") -> None:
+    def check_successor(self, successor: "Definition") -> None:
         """Refuse a definition that differs in more than `with_policy` changes."""
-        self.check_change(later.policy, later.facts)
-        same = replace(later, policy=self.policy, pending=self.pending, facts=self.facts)
-        if same != self:
+        self.check_change(successor.policy, successor.facts)
+        original = replace(successor, policy=self.policy, pending=self.pending, facts=self.facts)
+        if original != self:
             raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
 
-    def read_change(self, data: bytes, policies: Iterable[type[Policy]], event: int) -> Self:
+    def read_change(self, data: bytes, policies: Policies, event: int) -> Self:
         """Return the definition written by an event, in which only the policy may differ."""
         definition = self.from_bytes(data, policies)
         try:
@@ -201,8 +192,8 @@ class Definition:
         """Refuse a change of arms if the policy, or the decisions in the log, cannot take it."""
         setting = self.policy.setting
         fields = (*setting.context.values(), *setting.decision.values())
-        fixed = any("arms" in field.shape for field in fields) or setting.by_round
-        if fixed or not self.policy.arms_change:
+        has_fixed_arms = any("arms" in field.shape for field in fields) or setting.by_round
+        if has_fixed_arms or not self.policy.arms_change:
             raise TypeError(f"{self.policy} does not support adding or retiring arms")
         if not (vocabulary := self.vocabulary(self.arms)).find_arm_fields():
             raise TypeError(
@@ -212,12 +203,13 @@ class Definition:
 
     def vocabulary(self, arms: Sequence[str]) -> StudyVocabulary:
         """Return the study's vocabulary, for arms of these names."""
-        kind: Any = self.policy.vocabulary_class
-        return cast(StudyVocabulary, kind(self.policy.setting, self.facts, arms, self.scale))
+        vocabulary_class = cast(type[StudyVocabulary], self.policy.vocabulary_class)
+        return vocabulary_class(self.policy.setting, self.facts, arms, self.scale)
 
-    def setting_as_json(self) -> dict[str, Any]:
+    def setting_as_json(self) -> JsonObject:
         """Return the setting and the fields of its rows: what the bytes of the log mean."""
-        setting, vocabulary = self.policy.setting, self.vocabulary(self.arms)
+        setting = self.policy.setting
+        vocabulary = self.vocabulary(self.arms)
         groups = {
             "context": setting.context,
             "decision": setting.decision,
@@ -225,40 +217,43 @@ class Definition:
             "notes": vocabulary.note_fields,
         }
         fields = {
-            group: [[name, field.dtype, list(field.shape)] for name, field in found.items()]
-            for group, found in groups.items()
+            group: [[name, field.dtype, list(field.shape)] for name, field in group_fields.items()]
+            for group, group_fields in groups.items()
         }
         return {"name": setting.name, "version": setting.version, "fields": fields}
 
-    def _check_setting(self, written: Mapping[str, Any], ordered: bool) -> None:
+    def _check_setting(self, written: JsonObject, ordered: bool) -> None:
         """Refuse a log whose rows had other fields than the setting has today."""
-        here = self.setting_as_json()
-        of = f"the setting {here['name']!r}"
+        setting = self.setting_as_json()
+        title = f"the setting {setting['name']!r}"
         for name in ("name", "version"):
-            if written[name] != here[name]:
+            if written[name] != setting[name]:
                 raise ValueError(
                     f"the study is of the setting {validate.short_repr(written['name'])}, version "
-                    f"{validate.short_repr(written['version'])}, and here is {of}, version "
-                    f"{here['version']}: use the package that wrote it"
+                    f"{validate.short_repr(written['version'])}, and here is {title}, version "
+                    f"{setting['version']}: use the package that wrote it"
                 )
-        for group, fields in here["fields"].items():
-            before = written["fields"][group]
-            # An export names each value, so that the order of fields may differ.
-            if fields != before if ordered else sorted(fields) != sorted(before):
+        # An export names each value, so that the order of fields may differ.
+        in_order = list if ordered else sorted
+        for group, fields in setting["fields"].items():
+            written_fields = written["fields"][group]
+            if in_order(fields) != in_order(written_fields):
                 raise ValueError(
-                    f"{group} must have the fields {_format_fields(fields)} of {of}, got "
-                    f"{_format_fields(before)} in the log: export it with the package that wrote it"
+                    f"{group} must have the fields {_format_fields(fields)} of {title}, got "
+                    f"{_format_fields(written_fields)} in the log: export it with the package that "
+                    "wrote it"
                 )
 
     def to_bytes(self) -> bytes:
         """Return it as JSON."""
-        kind = type(self.policy)
-        facts = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in self.facts.items()}
+        policy_class = type(self.policy)
+        facts = dict(self.facts)
+        facts |= {name: v.tolist() for name, v in facts.items() if isinstance(v, np.ndarray)}
         content = {
             "format": _FORMAT,
-            "keyhole": _own_version(),
-            "policy": kind.__name__,
-            "module": kind.__module__,
+            "keyhole": _version("keyhole"),
+            "policy": policy_class.__name__,
+            "module": policy_class.__module__,
             "setting": self.setting_as_json(),
             "parameters": self.policy.parameters(),
             "facts": facts,
@@ -272,9 +267,7 @@ class Definition:
         return json.dumps(content, allow_nan=False).encode()
 
     @classmethod
-    def from_bytes(
-        cls, data: bytes, policies: Iterable[type[Policy]] = (), *, ordered: bool = True
-    ) -> Self:
+    def from_bytes(cls, data: bytes, policies: Policies = (), *, ordered: bool = True) -> Self:
         """Return the definition that `to_bytes` wrote; the policy's class is found as by learners.
 
         With `ordered`, which rows of bytes need, the fields must also have the same order.
@@ -285,17 +278,15 @@ class Definition:
             raise ValueError(f"the definition of the study is damaged: {error!r}") from error
 
     @classmethod
-    def _read(
-        cls, content: Mapping[str, Any], policies: Iterable[type[Policy]], ordered: bool
-    ) -> Self:
+    def _read(cls, content: JsonObject, policies: Policies, ordered: bool) -> Self:
         if content["format"] != _FORMAT:
             raise ValueError(
                 f"the study was made by keyhole {content.get('keyhole')}, in a format that keyhole "
-                f"{version('keyhole')} does not know"
+                f"{_version('keyhole')} does not know"
             )
-        kind = find_policy(content["policy"], content["module"], policies)
-        policy = kind.from_parameters(content["parameters"])
-        found = cls(
+        policy_class = find_policy(content["policy"], content["module"], policies)
+        policy = policy_class.from_parameters(content["parameters"])
+        definition = cls(
             policy,
             policy.check_facts(content["facts"]),
             tuple(content["arms"]),
@@ -305,11 +296,11 @@ class Definition:
             content["time_unit"],
             Scale.of(content["scale"]),
         )
-        found._check_setting(content["setting"], ordered)
-        return found
+        definition._check_setting(content["setting"], ordered)
+        return definition
 
 
-def _parse_json(data: bytes) -> dict[str, Any]:
+def _parse_json(data: bytes) -> JsonObject:
     """Return the JSON of a definition."""
     try:
         content = json.loads(data)
@@ -320,12 +311,10 @@ def _parse_json(data: bytes) -> dict[str, Any]:
     return content
 
 
-def _format_fields(fields: Any) -> str:
+def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:
     """Return names, types and shapes of fields in a line."""
-    words = (
-        f"{name} ({dtype}{''.join(f' by {n}' for n in shape)})" for name, dtype, shape in fields
-    )
-    return ", ".join(words) or "none"
+    texts = (f"{name} ({' by '.join(map(str, [dtype, *shape]))})" for name, dtype, shape in fields)
+    return ", ".join(texts) or "none"
 
 
 def check_vocabulary(vocabulary: StudyVocabulary, rule: TimeoutRule) -> None:
@@ -335,21 +324,24 @@ def check_vocabulary(vocabulary: StudyVocabulary, rule: TimeoutRule) -> None:
     here.
     """
     vocabulary.check_study()
-    check_reserved_words(declared_words(vocabulary))
-    is_told = rule.assumes_no_reward and vocabulary.has_feedback
+    check_reserved_words(study_vocabulary.declared_words(vocabulary))
+    assumes_feedback = rule.assumes_no_reward and vocabulary.has_feedback
     if vocabulary.setting.context:
-        if is_told and type(vocabulary).default_feedback is StudyVocabulary.default_feedback:
+        is_inherited = type(vocabulary).default_feedback is StudyVocabulary.default_feedback
+        if assumes_feedback and is_inherited:
             _check_default(vocabulary, signature(vocabulary.parse_feedback).bind, {})
         return
-    for decision in example_decisions(vocabulary.setting, vocabulary.facts):
+    for decision in study_vocabulary.example_decisions(vocabulary.setting, vocabulary.facts):
         # Errors in the code are left to `ask`, which names the decision that leads to them.
         with suppress(SettingCodeError), convert_vocabulary_errors(vocabulary):
             check_reserved_words(vocabulary.format_decision({}, decision))
-        if is_told:
+        if assumes_feedback:
             _check_default(vocabulary, vocabulary.parse_feedback, decision)
 
 
-def _check_default(vocabulary: StudyVocabulary, parse: Callable[..., Any], decision: Any) -> None:
+def _check_default(
+    vocabulary: StudyVocabulary, parse: Callable[..., object], decision: Values
+) -> None:
     """Refuse default feedback that the vocabulary cannot parse."""
     with convert_vocabulary_errors(vocabulary):
         feedback = vocabulary.default_feedback({}, decision)
@@ -366,11 +358,11 @@ def _check_default(vocabulary: StudyVocabulary, parse: Callable[..., Any], decis
 def pending_mode(policy: Policy, pending: str | None) -> str:
     """Return the pending mode of a policy: its default, unless another is chosen."""
     # In settings by round the policy has a state for pending decisions of its own.
-    bears = ("ignore",) if policy.setting.by_round else policy.pending
+    modes = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:
-        return bears[0]
+        return modes[0]
     validate.check_choice("pending", pending, PENDING_MODES)
-    check_allowed(policy, pending, bears)
+    check_allowed(policy, pending, modes)
     return pending
 
 

@@ -58,13 +58,13 @@ END_OF_TIME: Final = 2.0**37
 COMMON_WORDS: Final = ("seq", "at", "event", "decision", "key", "round")  # of every event
 
 _LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_TWO: Final = [a + b for a in _LETTERS for b in _LETTERS]
+_LETTER_PAIRS: Final = [a + b for a in _LETTERS for b in _LETTERS]
 _ID_LENGTH: Final = 26
-_CACHED: Final = 4096  # entries of each cache
+_CACHE_SIZE: Final = 4096  # entries of each cache
 _NO_HEADER: Final = ROW_HEADER.pack(0.0, 0.0)
 _NO_SUMS: Final = "a sum is for anonymous feedback, which this setting does not have"
 # Values read from a database have the types of their fields, so these errors are the code's own.
-_MISTAKES: Final = (
+_CODE_ERRORS: Final = (
     AssertionError, AttributeError, KeyError, NameError, NotImplementedError, TypeError,
     struct.error,
 )  # fmt: skip
@@ -81,7 +81,7 @@ def new_id(now: float) -> str:
     (26, True)
     """
     bits = (max(0, int(now * 1000.0)) & (2**48 - 1)) << 80 | secrets.randbits(80)
-    return "".join([_TWO[bits >> shift & 1023] for shift in range(120, -1, -10)])
+    return "".join([_LETTER_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 def is_id(text: object) -> bool:
@@ -102,7 +102,8 @@ class EventError(ValueError):
 
     def __init__(self, seq: int, why: str) -> None:
         super().__init__(f"event {seq}: {why}")
-        self.seq, self.why = seq, why
+        self.seq = seq
+        self.why = why
 
 
 class SettingCodeError(RuntimeError):
@@ -117,10 +118,10 @@ class SettingCodeError(RuntimeError):
     """
 
     def __init__(self, vocabulary: StudyVocabulary, why: str) -> None:
-        kind = type(vocabulary)
+        vocabulary_class = type(vocabulary)
         super().__init__(
             f"the vocabulary of setting {vocabulary.setting.name!r} failed "
-            f"({kind.__module__}.{kind.__qualname__}): {why}"
+            f"({vocabulary_class.__module__}.{vocabulary_class.__qualname__}): {why}"
         )
 
 
@@ -129,7 +130,7 @@ def convert_vocabulary_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
     """Raise errors of a vocabulary's code as `SettingCodeError`."""
     try:
         yield
-    except _MISTAKES as error:
+    except _CODE_ERRORS as error:
         raise SettingCodeError(vocabulary, repr(error)) from error
 
 
@@ -158,7 +159,7 @@ class EventKind:
         """Return the body as named values."""
         return {}
 
-    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
         """Return the body that `words` made these words of."""
         return b""
 
@@ -182,25 +183,26 @@ class _Asked(EventKind):
         state.checker.check_decision(event.body[ROUND.size : -STREAM.size])
 
     def apply(self, state: "LogState", event: Row) -> None:
-        state.add_decision(_id_of(event), state.row(event))
+        state.add_decision(_decision_id(event), state.row(event))
 
     def words(self, formatter: "EventFormatter", event: Row) -> Words:
         state = formatter.state
-        formatter.asked[_id_of(event)] = row = state.row(event)
+        formatter.asked[_decision_id(event)] = row = state.row(event)
         stream = [f"{word:016x}" for word in STREAM.unpack(event.body[-STREAM.size :])]
-        state.checker.check_words(row[ROW_HEADER.size :])
+        state.checker.check_decision_words(row[ROW_HEADER.size :])
         values = state.values(row)
         with convert_vocabulary_errors(state.vocabulary):
-            words = state.vocabulary.format_decision(*values)
-        return {"round": _check_count(ROUND.unpack_from(event.body)[0]), **words, "stream": stream}
+            decision_words = state.vocabulary.format_decision(*values)
+        round_number = _check_count(ROUND.unpack_from(event.body)[0])
+        return {"round": round_number, **decision_words, "stream": stream}
 
-    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
         state = formatter.state
-        context, decision = state.vocabulary.parse_decision(words)
+        context, decision = state.vocabulary.parse_decision(event_words)
         cells = state.decisions.context.pack(context) + state.decisions.decision.pack(decision)
-        stream = (int(word, 16) for word in words["stream"])
-        body = state.decisions.body_of_event(words["round"], cells, stream)
-        formatter.asked[_id_of(event)] = state.row(event._replace(body=body))
+        stream = (int(word, 16) for word in event_words["stream"])
+        body = state.decisions.body_of_event(event_words["round"], cells, stream)
+        formatter.asked[_decision_id(event)] = state.row(event._replace(body=body))
         return body
 
 
@@ -212,10 +214,10 @@ class _Told(EventKind):
         state.checker.check_feedback(row[ROW_HEADER.size :], event.body)
 
     def apply(self, state: "LogState", event: Row) -> None:
-        state.learn(event, state.remove_pending(_id_of(event)), event.body)
+        state.learn(event, state.remove_pending(_decision_id(event)), event.body)
 
     def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        return self._format(formatter, formatter.asked[_id_of(event)], event.body)
+        return self._format(formatter, formatter.asked[_decision_id(event)], event.body)
 
     def _format(self, formatter: "EventFormatter", row: bytes, feedback: bytes) -> Words:
         if not feedback:
@@ -225,10 +227,11 @@ class _Told(EventKind):
         with convert_vocabulary_errors(state.vocabulary):
             return state.vocabulary.format_feedback(*values)
 
-    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
-        state, fields = formatter.state, _own_words(words)
-        values = state.values(formatter.asked[_id_of(event)])
-        return state.feedback.pack(state.vocabulary.parse_feedback(*values, **fields))
+    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
+        state = formatter.state
+        values = state.values(formatter.asked[_decision_id(event)])
+        feedback = state.vocabulary.parse_feedback(*values, **_body_words(event_words))
+        return state.feedback.pack(feedback)
 
 
 class _Expired(_Told):
@@ -242,7 +245,7 @@ class _Expired(_Told):
             _check_empty(event)
 
     def apply(self, state: "LogState", event: Row) -> None:
-        id = _id_of(event)
+        id = _decision_id(event)
         # A decision about a retired arm is not asked again: nobody could act on it.
         if state.definition.rule.on_timeout == "ask_again" and state.is_live(id):
             state.to_ask_again[id] = None
@@ -252,8 +255,10 @@ class _Expired(_Told):
         if event.body:
             state.learn(event, row, event.body)
 
-    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
-        return super().pack(formatter, event, words) if _own_words(words) else b""
+    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
+        if not _body_words(event_words):
+            return b""
+        return super().pack(formatter, event, event_words)
 
 
 class _AskedAgain(EventKind):
@@ -266,7 +271,7 @@ class _AskedAgain(EventKind):
         _check_empty(event)
 
     def apply(self, state: "LogState", event: Row) -> None:
-        id = _id_of(event)
+        id = _decision_id(event)
         row = state.remove_pending(id)
         # Its timeout begins anew: in seconds by the time in its row, and in decisions.
         header = ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at)
@@ -284,19 +289,19 @@ class _ToldLate(_Told):
         rule = state.definition.rule.on_timeout
         if state.assumes_no_reward != (event.kind == TOLD_TOO_LATE):
             raise ValueError(f"late feedback must be of the other kind with on_timeout={rule!r}")
-        row, feedback = state.split_late(event.body)
-        state.checker.check_pending(row)
+        row, feedback = state.split_late_body(event.body)
+        state.checker.check_pending_row(row)
         state.checker.check_feedback(row[ROW_HEADER.size :], feedback)
 
     def apply(self, state: "LogState", event: Row) -> None:
-        state.learn(event, *state.split_late(event.body))
+        state.learn(event, *state.split_late_body(event.body))
 
     def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        row = formatter.asked[_id_of(event)]
+        row = formatter.asked[_decision_id(event)]
         return self._format(formatter, row, event.body[len(row) :])
 
-    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
-        return formatter.asked[_id_of(event)] + super().pack(formatter, event, words)
+    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
+        return formatter.asked[_decision_id(event)] + super().pack(formatter, event, event_words)
 
 
 class _ToldTooLate(_ToldLate):
@@ -326,9 +331,9 @@ class _SumTold(EventKind):
         with convert_vocabulary_errors(state.vocabulary):
             return state.vocabulary.format_sum(values)
 
-    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
+    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
         state = formatter.state
-        return state.sums.pack(state.vocabulary.parse_sum(**_own_words(words)))
+        return state.sums.pack(state.vocabulary.parse_sum(**_body_words(event_words)))
 
 
 class _ArmAdded(EventKind):
@@ -347,9 +352,9 @@ class _ArmAdded(EventKind):
         formatter.state.arms.add(event.body.decode())
         return {"arm": event.body.decode()}
 
-    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
-        formatter.state.arms.add(words["arm"])
-        return str(words["arm"]).encode()
+    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
+        formatter.state.arms.add(event_words["arm"])
+        return str(event_words["arm"]).encode()
 
 
 class _ArmRetired(EventKind):
@@ -370,8 +375,8 @@ class _ArmRetired(EventKind):
     def words(self, formatter: "EventFormatter", event: Row) -> Words:
         return {"arm": event.body.decode()}
 
-    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
-        return str(words["arm"]).encode()
+    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
+        return str(event_words["arm"]).encode()
 
 
 class _PolicyChanged(EventKind):
@@ -387,11 +392,12 @@ class _PolicyChanged(EventKind):
         definition = json.loads(event.body)
         return {"head": definition | {"policy": str(definition["policy"])}}
 
-    def pack(self, formatter: "EventFormatter", event: Row, words: Words) -> bytes:
-        content, definition = words["head"], formatter.state.definition
-        definition.from_bytes(json.dumps(content).encode(), formatter.policies, ordered=False)
+    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
+        head = event_words["head"]
+        definition = formatter.state.definition
+        definition.from_bytes(json.dumps(head).encode(), formatter.policies, ordered=False)
         # Its fields get today's order.
-        return json.dumps({**content, "setting": definition.setting_as_json()}).encode()
+        return json.dumps({**head, "setting": definition.setting_as_json()}).encode()
 
 
 KINDS: Final[Mapping[int, EventKind]] = {
@@ -421,19 +427,19 @@ def check_event(state: "LogState", event: Row) -> None:
     try:
         if event.seq != state.seq + 1:
             raise ValueError(f"the log has a gap: event {event.seq} follows {state.seq}")
-        kind = KINDS.get(event.kind)
-        if kind is None:
+        event_kind = KINDS.get(event.kind)
+        if event_kind is None:
             raise ValueError(f"its kind is {short_repr(event.kind)}, which is unknown")
         check_time(event.at)
         if event.key is not None:
-            if not kind.may_have_key:
+            if not event_kind.may_have_key:
                 raise ValueError("an event of its kind has no key")
             check_line("key", event.key)
-        if (event.decision is not None) != kind.has_decision:
+        if (event.decision is not None) != event_kind.has_decision:
             raise ValueError(
                 f"decision must be given or absent as the kind requires, got {event.decision!r}"
             )
-        kind.check(state, event)
+        event_kind.check(state, event)
     except (*DAMAGE, struct.error) as error:
         why = str(error) if isinstance(error, ValueError) else f"it is malformed ({error!r})"
         raise EventError(event.seq, why) from error
@@ -450,60 +456,61 @@ class ValueChecker:
         self._state = state
         # In unit scale: in other units a value may differ in its last bit when parsed again.
         self._vocabulary = replace(state.definition, scale=UNIT).vocabulary(state.arms.names)
-        self.forget()
+        self.clear_caches()
 
-    def forget(self) -> None:
+    def clear_caches(self) -> None:
         """Check everything anew, since other arms are in use."""
         # A log has the same few decisions and rewards again and again: the checks are cached by
         # their bytes, until the arms change.
-        self.check_words = lru_cache(_CACHED)(self._check_words)
-        self.check_decision = lru_cache(_CACHED)(self._check_decision)
-        self.check_feedback = lru_cache(_CACHED)(self._check_feedback)
+        self.check_decision_words = lru_cache(_CACHE_SIZE)(self._check_decision_words)
+        self.check_decision = lru_cache(_CACHE_SIZE)(self._check_decision)
+        self.check_feedback = lru_cache(_CACHE_SIZE)(self._check_feedback)
 
-    def _check_words(self, cells: bytes) -> None:
+    def _check_decision_words(self, cells: bytes) -> None:
         """Refuse a decision that cannot be formatted, such as one of an arm that never existed."""
-        vocabulary, values = self._vocabulary, self._state.values(_NO_HEADER + cells)
-        with convert_vocabulary_errors(vocabulary):
-            named = vocabulary.format_decision(*values)
-            if vocabulary.parse_decision(named) != values:
-                raise ValueError(f"its decision is not allowed, {short_repr(named)}")
+        values = self._state.values(_NO_HEADER + cells)
+        with convert_vocabulary_errors(self._vocabulary):
+            decision_words = self._vocabulary.format_decision(*values)
+            if self._vocabulary.parse_decision(decision_words) != values:
+                raise ValueError(f"its decision is not allowed, {short_repr(decision_words)}")
 
-    def _check_decision(self, cells: bytes, retired: bool = False) -> None:
-        """Refuse a decision that the setting does not allow; its arm may be `retired` since."""
-        self.check_words(cells)
-        if not self._state.is_allowed(_NO_HEADER + cells, retired=retired):
-            raise ValueError(f"its decision {'was' if retired else 'is'} not allowed")
+    def _check_decision(self, cells: bytes, may_be_retired: bool = False) -> None:
+        """Refuse a decision that the setting does not allow; its arm may have been retired."""
+        self.check_decision_words(cells)
+        if not self._state.is_allowed(_NO_HEADER + cells, may_be_retired=may_be_retired):
+            raise ValueError(f"its decision {'was' if may_be_retired else 'is'} not allowed")
 
-    def check_pending(self, row: bytes) -> None:
+    def check_pending_row(self, row: bytes) -> None:
         """Refuse the row of a pending decision that no study can have had."""
-        t, at = ROW_HEADER.unpack_from(row)
-        if not 1 <= t <= self._state.rounds or t != int(t):
-            raise ValueError(f"round must be from 1 to {self._state.rounds}, got {t}")
-        check_time(at)
+        round_number, asked_at = ROW_HEADER.unpack_from(row)
+        if not 1 <= round_number <= self._state.rounds or round_number != int(round_number):
+            raise ValueError(f"round must be from 1 to {self._state.rounds}, got {round_number}")
+        check_time(asked_at)
         self.check_decision(row[ROW_HEADER.size :], True)
 
     def _check_feedback(self, cells: bytes, feedback: bytes) -> None:
         """Refuse feedback that cannot have been told of a decision."""
-        vocabulary, codec = self._vocabulary, self._state.feedback
+        codec = self._state.feedback
         values = *self._state.values(_NO_HEADER + cells), codec.unpack(feedback)
-        with convert_vocabulary_errors(vocabulary):
-            named = vocabulary.format_feedback(*values)
-            if codec.pack(vocabulary.parse_feedback(*values[:2], **named)) != feedback:
-                raise ValueError(f"its feedback is invalid, {short_repr(named)}")
+        with convert_vocabulary_errors(self._vocabulary):
+            feedback_words = self._vocabulary.format_feedback(*values)
+            body = codec.pack(self._vocabulary.parse_feedback(*values[:2], **feedback_words))
+            if body != feedback:
+                raise ValueError(f"its feedback is invalid, {short_repr(feedback_words)}")
 
     def check_sum(self, body: bytes) -> None:
         """Refuse an anonymous sum that cannot have been told."""
-        vocabulary, values = self._vocabulary, self._state.sums.unpack(body)
-        with convert_vocabulary_errors(vocabulary):
-            named = vocabulary.format_sum(values)
-            if self._state.pack_sum(vocabulary.parse_sum(**named)) != body:
-                raise ValueError(f"its sum is invalid, {short_repr(named)}")
+        values = self._state.sums.unpack(body)
+        with convert_vocabulary_errors(self._vocabulary):
+            sum_words = self._vocabulary.format_sum(values)
+            if self._state.pack_sum(self._vocabulary.parse_sum(**sum_words)) != body:
+                raise ValueError(f"its sum is invalid, {short_repr(sum_words)}")
 
 
-def check_time(at: float) -> None:
+def check_time(time: float) -> None:
     """Refuse a time that no event can have."""
-    if not 0.0 <= at < END_OF_TIME:
-        raise ValueError(f"its time must be in seconds since 1970, got {at}")
+    if not 0.0 <= time < END_OF_TIME:
+        raise ValueError(f"its time must be in seconds since 1970, got {time}")
 
 
 def _check_count(value: float) -> int:
@@ -526,10 +533,10 @@ def _find_pending(state: "LogState", event: Row) -> bytes:
     return row
 
 
-def _own_words(words: Words) -> Words:
-    """Return the words of an event that not every event has."""
-    return {name: value for name, value in words.items() if name not in COMMON_WORDS}
+def _body_words(event_words: Words) -> Words:
+    """Return the words of an event's body, which not every event has."""
+    return {name: value for name, value in event_words.items() if name not in COMMON_WORDS}
 
 
-def _id_of(event: Row) -> str:
+def _decision_id(event: Row) -> str:
     return str(event.decision)

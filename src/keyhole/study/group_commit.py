@@ -19,16 +19,15 @@ What only reads has a replica of the state (`ReadOnlyReplica`), and waits for no
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
 from threading import Lock
 from typing import Any, Final, TypeVar, TypeVarTuple, cast
 
-from keyhole.contract.policy import Policy
 from keyhole.study.arm_means import DecisionCounts
-from keyhole.study.definition import Definition
+from keyhole.study.definition import Definition, Policies
 from keyhole.study.events import END_OF_TIME, POLICY_CHANGED, EventError
 from keyhole.study.policy_state import LearningError, PolicyChangedError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
@@ -63,10 +62,10 @@ class CachedState:
 
     store: Store
 
-    def __init__(
-        self, study: int, definition: bytes, policies: Iterable[type[Policy]] = ()
-    ) -> None:
-        self.study, self.definition_bytes, self.policies = study, definition, tuple(policies)
+    def __init__(self, study: int, definition: bytes, policies: Policies = ()) -> None:
+        self.study = study
+        self.definition_bytes = definition
+        self.policies = tuple(policies)
         self._state: State | None = None
         self._snapshot_seq = 0  # the last event in the last snapshot
         self._process = os.getpid()
@@ -87,7 +86,7 @@ class CachedState:
             state = self._state if learns else None
             if state is None:
                 # A file put in the place of this one may hold another study of this number.
-                self.store.check(self.study)
+                self.store.check_not_replaced(self.study)
                 with FORK_LOCK.shared(self):
                     state = self._load_snapshot() if learns else None
                     state = state or self._rebuild(self.definition_bytes, 0, learns)
@@ -112,19 +111,19 @@ class CachedState:
         """Return the state of the last snapshot, or None if there is none that can be used."""
         self.store.check_tail(self.study)
         snapshot = self.store.snapshot(self.study)
-        last = snapshot and next(self.store.read(self.study, snapshot[0] - 1, 1), None)
-        if not snapshot or not last:
+        last_event = snapshot and next(self.store.read(self.study, snapshot[0] - 1, 1), None)
+        if not snapshot or not last_event:
             return None
-        state = read_snapshot(snapshot, last, self.policies)
-        self._snapshot_seq = state.seq if state else 0
+        state = read_snapshot(snapshot, last_event, self.policies)
+        self._snapshot_seq = 0 if state is None else state.seq
         return state
 
     def _rebuild(self, definition: bytes, since: int, learns: bool) -> State:
         """Replay the whole log with the policy that is in force at its end."""
-        first = Definition.from_bytes(self.definition_bytes, self.policies)
+        first_definition = Definition.from_bytes(self.definition_bytes, self.policies)
         while True:
-            present = first.read_change(definition, self.policies, since)
-            state = State(present, since, learns=learns)
+            present_definition = first_definition.read_change(definition, self.policies, since)
+            state = State(present_definition, since, learns=learns)
             try:
                 state.apply_all(self.store.read(self.study))
             except PolicyChangedError as change:
@@ -153,14 +152,16 @@ class Transaction:
     """The context of a request: the state, the time, and the events that are to be committed."""
 
     def __init__(self, state: State, now: float, store: Store, study: int) -> None:
-        self.state, self.now = state, now
+        self.state = state
+        self.now = now
+        self.store = store
+        self.study = study
         self.rows: list[Row] = []
         self.ends_group = False  # the state must be rebuilt before the next request
-        self.store, self.study = store, study
 
-    def write(self, kind: int, decision: str | None, body: bytes, key: str | None = None) -> None:
-        """Append an event and apply it to the state."""
-        row = Row(self.state.seq + 1, kind, decision, key, self.now, body)
+    def write(self, number: int, decision: str | None, body: bytes, key: str | None = None) -> None:
+        """Append an event of the kind with this number, and apply it to the state."""
+        row = Row(self.state.seq + 1, number, decision, key, self.now, body)
         self.state.apply(row)
         self.rows.append(row)
 
@@ -177,13 +178,13 @@ class Transaction:
 
     def events_of_decision(self, decision: str) -> list[Row]:
         """Return all events of a decision, those of this transaction included."""
-        mine = [row for row in self.rows if row.decision == decision]
-        return self.store.events_of_decision(self.study, decision) + mine
+        own_rows = [row for row in self.rows if row.decision == decision]
+        return self.store.events_of_decision(self.study, decision) + own_rows
 
     def find_by_key(self, key: str) -> Row | None:
         """Return the event with an idempotency key; None if there is none."""
-        mine = [row for row in self.rows if row.key == key]
-        return mine[0] if mine else self.store.find_by_key(self.study, key)
+        own_row = next((row for row in self.rows if row.key == key), None)
+        return own_row or self.store.find_by_key(self.study, key)
 
 
 def check_clock(clock: object) -> None:
@@ -203,10 +204,10 @@ def check_now(now: float) -> float:
 class _Request:
     """A call that waits for a commit, in a group with others or by itself (`exclusive`)."""
 
-    operation: Callable[..., Any]
-    arguments: tuple[Any, ...] = ()
+    operation: Callable[..., object]
+    arguments: tuple[object, ...] = ()
     exclusive: bool = False
-    result: Any = None
+    result: object = None
     error: BaseException | None = None
     is_done: bool = False
     is_cancelled: bool = False
@@ -232,18 +233,14 @@ class GroupCommit(CachedState):
     """
 
     def __init__(
-        self,
-        store: Store,
-        study: int,
-        definition: bytes,
-        clock: Clock,
-        policies: Iterable[type[Policy]] = (),
+        self, store: Store, study: int, definition: bytes, clock: Clock, policies: Policies = ()
     ) -> None:
         # Locks are taken in this order: the queue of requests here, the `-queue` file or the
         # advisory lock (`Store.begin`), FORK_LOCK. Within FORK_LOCK nothing may be waited for that
         # a thread may hold which waits for FORK_LOCK.
         super().__init__(study, definition, policies)
-        self.store, self.clock = store, clock
+        self.store = store
+        self.clock = clock
         # A deque: `append` and `popleft` are single instructions, so no lock is needed, and
         # none can be left held by a thread that is interrupted.
         self._waiting: deque[_Request] = deque()
@@ -253,15 +250,13 @@ class GroupCommit(CachedState):
         self._group: _Group | None = None
 
     def submit(
-        self,
-        operation: Callable[[Transaction, *_Arguments], _Result],
-        *arguments: *_Arguments,
+        self, operation: Callable[[Transaction, *_Arguments], _Result], *arguments: *_Arguments
     ) -> _Result:
         """Run an operation in a transaction; return its result once its events are durable."""
         self._check_process()
         return cast(_Result, self._wait_for_commit(_Request(operation, arguments)))
 
-    def _wait_for_commit(self, request: _Request) -> Any:
+    def _wait_for_commit(self, request: _Request) -> object:
         """Queue (step 2), and lead if nobody else does; return the result or raise the error."""
         try:
             try:
@@ -283,9 +278,9 @@ class GroupCommit(CachedState):
 
     def _find_oldest(self) -> _Request | None:
         """Return the request that has waited longest."""
-        waiting = self._waiting.copy()
+        requests = self._waiting.copy()
         return next(
-            (request for request in waiting if not (request.is_cancelled or request.is_done)), None
+            (request for request in requests if not (request.is_cancelled or request.is_done)), None
         )
 
     def _try_to_lead(self, request: _Request) -> bool:
@@ -302,8 +297,8 @@ class GroupCommit(CachedState):
             self._finish_group()
             FORK_LOCK.release(self)
             self._leader.pop(None)
-        if not self._leader and (following := self._find_oldest()) is not None:
-            _wake(following)
+        if not self._leader and (next_request := self._find_oldest()) is not None:
+            _wake(next_request)
 
     def _run_group(self, request: _Request) -> None:
         """Run a request together with all others that wait."""
@@ -380,7 +375,7 @@ class GroupCommit(CachedState):
         return None
 
     def _complete(self, request: _Request, transaction: Transaction) -> None:
-        begun = len(transaction.rows)
+        row_count = len(transaction.rows)
         try:
             request.result = request.operation(transaction, *request.arguments)
         except StoreError:  # the lock is lost, and the whole transaction with it
@@ -394,7 +389,7 @@ class GroupCommit(CachedState):
             # are dropped, and no other request may see a state that holds part of them.
             if transaction.state.is_dirty:
                 transaction.ends_group = True
-                del transaction.rows[begun:]
+                del transaction.rows[row_count:]
 
     def _begin_transaction(self, *, learns: bool = True) -> Transaction:
         """Take the study's lock and apply the events that other processes have committed."""
@@ -412,7 +407,8 @@ class GroupCommit(CachedState):
             return
         # The state is detached meanwhile: `make_snapshot` lets the policy learn its batch, and an
         # interrupt must not leave a half-updated state behind.
-        self._state, self._snapshot_seq = None, state.seq
+        self._state = None
+        self._snapshot_seq = state.seq
         try:
             with FORK_LOCK.shared(self):
                 snapshot = make_snapshot(state)
@@ -428,9 +424,7 @@ class GroupCommit(CachedState):
         self._state = state
 
     def change(
-        self,
-        operation: Callable[[Transaction, *_Arguments], None],
-        *arguments: *_Arguments,
+        self, operation: Callable[[Transaction, *_Arguments], None], *arguments: *_Arguments
     ) -> None:
         """Run an operation that changes the policy, even where the present one fails at the log."""
         # The ordinary way keeps the state. If the policy fails at the log, the only way on is to
@@ -439,7 +433,7 @@ class GroupCommit(CachedState):
             return self.submit(operation, *arguments)
         self._wait_for_commit(_Request(self._change, (operation, arguments), exclusive=True))
 
-    def _change(self, operation: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    def _change(self, operation: Callable[..., None], arguments: tuple[object, ...]) -> None:
         self._check_open()
         transaction = self._begin_transaction(learns=False)
         with FORK_LOCK.shared(self):
@@ -492,47 +486,48 @@ class ReadOnlyReplica(CachedState):
             if self._store is not None:
                 self._store.close()
 
-    def read(self, work: Callable[[State], _Result]) -> _Result:
-        """Return the result of `work` on the state after all durable events."""
-        with self._hold():
+    def read(self, query: Callable[[State], _Result]) -> _Result:
+        """Return the result of `query` on the state after all durable events."""
+        with self._locked():
             try:
                 with FORK_LOCK.shared(self):
-                    return work(self.catch_up(self.store.events_after))
+                    return query(self.catch_up(self.store.events_after))
             except BaseException:
                 self._state = None  # an interrupt may have left it half changed
                 raise
 
     @contextmanager
-    def _hold(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         """Hold the lock of the connection, which must be open."""
         self._check_process()
         with self._lock:
             self._check_open()
             yield
 
-    def count_decisions(self, most: float = inf) -> DecisionCounts | None:
-        """Return the counts of all decisions; None if more than `most` events are yet to be read.
+    def count_decisions(self, max_events: float = inf) -> DecisionCounts | None:
+        """Return the counts of all decisions; None if more than `max_events` are yet to be read.
 
         It reads the log alone: the policy neither learns nor is compiled.
         """
-        with self._hold():
-            self.store.check(self.study)
+        with self._locked():
+            self.store.check_not_replaced(self.study)
             counts, self._counts = self._counts, None  # an error may leave it half changed
             if counts is None:
                 with FORK_LOCK.shared(self):
-                    first = Definition.from_bytes(self.definition_bytes, self.policies)
-                    counts = DecisionCounts(first, self.policies)
-            is_short = self.store.last_seq(self.study) - counts.seq <= most
-            with self.convert_event_errors():
-                for row in self.store.read(self.study, counts.seq) if is_short else ():
-                    counts.add(row)
+                    definition = Definition.from_bytes(self.definition_bytes, self.policies)
+                    counts = DecisionCounts(definition, self.policies)
+            is_short = self.store.last_seq(self.study) - counts.seq <= max_events
+            if is_short:
+                with self.convert_event_errors():
+                    for row in self.store.read(self.study, counts.seq):
+                        counts.add(row)
             self._counts = counts
             return counts if is_short else None
 
     def rows(self) -> list[Row]:
         """Return the whole log."""
-        with self._hold():
-            self.store.check(self.study)
+        with self._locked():
+            self.store.check_not_replaced(self.study)
             return list(self.store.read(self.study))
 
 

@@ -1,18 +1,13 @@
-"""The check of a whole database of studies, and the rescue of a study's events before a damage.
-
-A study is a policy that decides for real; its events are its decisions and what came of them.
-"""
+"""The check of a whole database of studies, and the rescue of a study's events before a damage."""
 
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
 
 from keyhole.contract.policy import Policy
 from keyhole.study import events
-from keyhole.study.definition import Definition
-from keyhole.study.events import EventError, SettingCodeError, check_event
+from keyhole.study.definition import Definition, Policies
 from keyhole.study.policy_state import LearningError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import State
@@ -46,11 +41,9 @@ class StudyCheck:
         """Return the result in a line."""
         if not self.damage:
             return f"{self.name}: {count_text(self.events, 'event')}, all whole"
-        are = "is" if self.events == 1 else "are"
-        return (
-            f"{self.name}: damaged: {self.damage}; {self.whole} of "
-            f"{count_text(self.events, 'event')} {are} whole"
-        )
+        verb = "is" if self.events == 1 else "are"
+        proportion = f"{self.whole} of {count_text(self.events, 'event')} {verb} whole"
+        return f"{self.name}: damaged: {self.damage}; {proportion}"
 
 
 @dataclass(frozen=True)
@@ -71,7 +64,7 @@ class DatabaseCheck:
     @property
     def is_whole(self) -> bool:
         """Whether nothing is damaged."""
-        return not self.damage and all(not one.damage for one in self.studies)
+        return not self.damage and all(not check.damage for check in self.studies)
 
 
 def check_database(
@@ -113,51 +106,49 @@ def check_database(
     >>> storage = f"{folder.name}/items.db"
     >>> with Study.create(storage, "labels", LSA(), ["cat", "dog"], threshold=0.5) as study:
     ...     study.tell(study.ask().id, True)
-    >>> found = check_database(storage)
-    >>> found.is_whole, str(found.studies[0])
+    >>> check = check_database(storage)
+    >>> check.is_whole, str(check.studies[0])
     (True, 'labels: 2 events, all whole')
     >>> folder.cleanup()
     """
     with closing(open_store(storage, make=False)) as store:
-        names = [study for study, _ in store.studies()]
-        if name is not None and name not in names:
+        study_names = [study for study, _ in store.studies()]
+        if name is not None and name not in study_names:
             store.find(name)  # raises, and names the studies that there are
-        names = names if name is None else [name]
-        checks = [_check_study(store, study, tuple(policies)) for study in names]
+        study_names = study_names if name is None else [name]
+        checks = [_check_study(store, study, tuple(policies)) for study in study_names]
         return DatabaseCheck(store.find_page_damage(), checks)
 
 
-def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) -> StudyCheck:
-    whole = count = 0
+def _check_study(store: Store, name: str, policies: Policies) -> StudyCheck:
+    whole_count = event_count = 0
     try:
-        study, definition = store.find(name)
-        count = store.last_seq(study)
-        kept = store.snapshot(study)
+        study_number, definition = store.find(name)
+        event_count = store.last_seq(study_number)
+        snapshot = store.snapshot(study_number)
         for state in rebuild_states(
-            Definition.from_bytes(definition, policies), store.read(study), policies
+            Definition.from_bytes(definition, policies), store.read(study_number), policies
         ):
-            whole = state.seq
-            if kept is not None and whole == kept[0]:
-                _check_snapshot(kept, state, policies)
-        return StudyCheck(name, count, whole)
-    except SettingCodeError:  # it says nothing of the stored data
+            whole_count = state.seq
+            if snapshot is not None and whole_count == snapshot[0]:
+                _check_snapshot(snapshot, state, policies)
+        return StudyCheck(name, event_count, whole_count)
+    except events.SettingCodeError:  # it says nothing of the stored data
         raise
     except (StoreError, ValueError, TypeError, RuntimeError) as error:
-        return StudyCheck(name, count, whole, str(error))
+        return StudyCheck(name, event_count, whole_count, str(error))
 
 
-def _check_snapshot(
-    kept: tuple[int, bytes], state: State, policies: tuple[type[Policy], ...]
-) -> None:
+def _check_snapshot(snapshot: tuple[int, bytes], state: State, policies: Policies) -> None:
     """Refuse a usable snapshot that is not the state after its event."""
     assert state.last is not None
-    found = read_snapshot(kept, state.last, policies)
-    if found is not None and make_snapshot(found) != make_snapshot(state):
+    snapshot_state = read_snapshot(snapshot, state.last, policies)
+    if snapshot_state is not None and make_snapshot(snapshot_state) != make_snapshot(state):
         raise ValueError(f"the snapshot is not the state after event {state.seq}")
 
 
 def rebuild_states(
-    definition: Definition, rows: Iterable[Row], policies: Iterable[type[Policy]]
+    definition: Definition, rows: Iterable[Row], policies: Policies
 ) -> Iterator[State]:
     """Yield the state of a study after each of its events, all checked.
 
@@ -171,38 +162,39 @@ def rebuild_states(
     LearningError
         After all events, if the policy fails at one of them.
     """
-    state, applied, keys = State(definition), [], set()
-    asked: dict[str | None, bytes] = {}
-    failed: LearningError | None = None
+    state = State(definition)
+    applied_rows = []
+    used_keys = set()
+    asked_rows: dict[str | None, bytes] = {}
+    learning_error: LearningError | None = None
     for row in rows:
-        applied.append(row)
-        check_event(state, row)
-        if row.key is not None and row.key in keys:
-            raise EventError(row.seq, f"key must be new, got {row.key!r}")
-        keys.add(row.key)
+        applied_rows.append(row)
+        events.check_event(state, row)
+        if row.key is not None and row.key in used_keys:
+            raise events.EventError(row.seq, f"key must be new, got {row.key!r}")
+        used_keys.add(row.key)
         if row.kind == events.ASKED:
-            if row.decision in asked:
-                raise EventError(row.seq, f"decision must be a new id, got {row.decision!r}")
-            asked[row.decision] = state.row(row)
+            if row.decision in asked_rows:
+                raise events.EventError(row.seq, f"decision must be a new id, got {row.decision!r}")
+            asked_rows[row.decision] = state.row(row)
         elif row.kind in (events.TOLD_LATE, events.TOLD_TOO_LATE) and not row.body.startswith(
-            asked.get(row.decision, b"?")
+            asked_rows.get(row.decision, b"?")
         ):
-            raise EventError(row.seq, f"its decision is not the one of {row.decision!r}")
+            raise events.EventError(row.seq, f"its decision is not the one of {row.decision!r}")
         # A new policy learns the whole log, from its first event.
+        new_rows = [row]
         if row.kind == events.POLICY_CHANGED:
-            changed = definition.read_change(row.body, policies, row.seq)
-            state, new_rows = State(changed, row.seq), applied
-        else:
-            new_rows = [row]
+            state = State(definition.read_change(row.body, policies, row.seq), row.seq)
+            new_rows = applied_rows
         try:
             state.apply_all(new_rows)
         except LearningError as error:  # go on checking: the policy may change later
-            failed = error
+            learning_error = error
             state = State(state.definition, state.since, learns=False)
-            state.apply_all(applied)
+            state.apply_all(applied_rows)
         yield state
-    if failed is not None and not state.learns:
-        raise failed
+    if learning_error is not None and not state.learns:
+        raise learning_error
     # The policy learns the last batch here, which may fail, too.
     state.arrays_to_save()
 
@@ -239,11 +231,11 @@ def copy_intact_events(
     """
     policies = tuple(policies)
     with closing(open_store(storage, make=False)) as store:
-        found = _check_study(store, name, policies)
-        check_integer("event", event, Range(ge=0, le=found.whole))
-        study, definition = store.find(name)
-        at = dict(store.studies())[name]
-        rows = list(islice(store.read(study, 0, event), event)) if event else []
-    with closing(open_store(out)) as other:
-        other.create(name, definition, at, rows)
-    return found
+        check = _check_study(store, name, policies)
+        check_integer("event", event, Range(ge=0, le=check.whole))
+        study_number, definition = store.find(name)
+        created_at = dict(store.studies())[name]
+        rows = list(store.read(study_number, 0, event))
+    with closing(open_store(out)) as rescue_store:
+        rescue_store.create(name, definition, created_at, rows)
+    return check

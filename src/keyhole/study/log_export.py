@@ -1,8 +1,4 @@
-"""A study's log in readable form: as a table, as an export, and replayed with another policy.
-
-A study is a policy (a rule that chooses among options) that decides for real; to *replay* its log
-is to ask what another policy would have decided.
-"""
+"""A study's log in readable form: as a table, as an export, and replayed with another policy."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT
@@ -20,8 +16,7 @@ from keyhole.files import decode_text, read_file, write_atomically
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import Words
 from keyhole.study import events
-from keyhole.study.definition import Definition
-from keyhole.study.events import COMMON_WORDS, KINDS, EventError
+from keyhole.study.definition import Definition, Policies
 from keyhole.study.integrity import rebuild_states
 from keyhole.study.state import LogState, State
 from keyhole.study.storage import Row
@@ -30,7 +25,7 @@ from keyhole.validate import check_choice, check_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NUMBERS: Final = {kind.name: number for number, kind in KINDS.items()}
+_KIND_NUMBERS: Final = {event_kind.name: number for number, event_kind in events.KINDS.items()}
 _FORMAT: Final = "keyhole-study"
 _VERSION: Final = 2
 
@@ -48,7 +43,7 @@ class EventFormatter:
         Classes in which a policy is looked up first.
     """
 
-    def __init__(self, definition: Definition, policies: Iterable[type[Policy]] = ()) -> None:
+    def __init__(self, definition: Definition, policies: Policies = ()) -> None:
         self.state = LogState(definition)
         self.asked: dict[str, bytes] = {}
         self.policies = tuple(policies)
@@ -63,28 +58,30 @@ class EventFormatter:
         """
         try:
             events.check_time(row.at)
-            kind = KINDS[row.kind]
-            words: Words = {"seq": row.seq, "at": row.at, "event": kind.name}
-            words |= {n: getattr(row, n) for n in ("decision", "key") if getattr(row, n)}
-            return words | kind.words(self, row)
+            event_kind = events.KINDS[row.kind]
+            event_words: Words = {"seq": row.seq, "at": row.at, "event": event_kind.name}
+            columns = {"decision": row.decision, "key": row.key}
+            event_words |= {name: value for name, value in columns.items() if value}
+            return event_words | event_kind.words(self, row)
         except (*DAMAGE, struct.error) as error:
-            raise EventError(row.seq, f"it is malformed ({error!r})") from error
+            raise events.EventError(row.seq, f"it is malformed ({error!r})") from error
 
-    def row(self, words: Words) -> Row:
+    def row(self, event_words: Words) -> Row:
         """Return the row of an event given as named values."""
-        number = _NUMBERS[check_choice("event", words.get("event"), _NUMBERS)]
-        decision, key = words.get("decision"), words.get("key")
-        row = Row(words["seq"], number, decision, key, float(words["at"]), b"")
-        return row._replace(body=KINDS[number].pack(self, row, words))
+        number = _KIND_NUMBERS[check_choice("event", event_words.get("event"), _KIND_NUMBERS)]
+        decision = event_words.get("decision")
+        key = event_words.get("key")
+        row = Row(event_words["seq"], number, decision, key, float(event_words["at"]), b"")
+        return row._replace(body=events.KINDS[number].pack(self, row, event_words))
 
 
 def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
     """Return a log as a table, a row for each event; what an event does not have is null."""
     import pyarrow as pa
 
-    text, by_arm = pa.string(), pa.map_(pa.string(), pa.float64())
-    types = (pa.int64(), pa.timestamp("us", "UTC"), text, text, text, pa.int64())
-    kinds = dict(zip(COMMON_WORDS, types, strict=True))
+    text_type = pa.string()
+    types = (pa.int64(), pa.timestamp("us", "UTC"), text_type, text_type, text_type, pa.int64())
+    column_types = dict(zip(events.COMMON_WORDS, types, strict=True))
     formatter = EventFormatter(definition)
     entries = [formatter.words(row) for row in rows]
     for event in entries:
@@ -92,14 +89,15 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
         event.pop("stream", None)
         if "head" in event:
             event["policy"] = event.pop("head")["policy"]
-    names = dict.fromkeys([*COMMON_WORDS, *(name for event in entries for name in event)])
+    names = dict.fromkeys([*events.COMMON_WORDS, *(name for event in entries for name in event)])
     columns = {name: [event.get(name) for event in entries] for name in names}
     for name, values in columns.items():
-        if any(isinstance(value, dict) for value in values):  # by arm: each has its place
+        if any(isinstance(value, dict) for value in values):  # numbers by arm
             columns[name] = [None if value is None else list(value.items()) for value in values]
-            kinds[name] = by_arm
+            column_types[name] = pa.map_(text_type, pa.float64())
     try:
-        return pa.table({name: pa.array(v, kinds.get(name)) for name, v in columns.items()})
+        arrays = [pa.array(values, column_types.get(name)) for name, values in columns.items()]
+        return pa.table(dict(zip(columns, arrays, strict=True)))
     except (OverflowError, pa.ArrowException) as error:
         raise ValueError(f"the log has values that no study can have written: {error}") from error
 
@@ -108,37 +106,38 @@ def write_export(path: Path, name: str, definition: Definition, rows: Sequence[R
     """Write a log as lines of JSON: a header, then a line for each event."""
     # In unit scale: in the units of users a reward might not read back to the bit.
     formatter = EventFormatter(replace(definition, scale=UNIT))
-    first = {
+    header = {
         "format": _FORMAT,
         "version": _VERSION,
         "name": name,
         "events": len(rows),
         "head": json.loads(definition.to_bytes()),
     }
-    lines = [first, *map(formatter.words, rows)]
+    lines = [header, *map(formatter.words, rows)]
     write_atomically(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
 
-def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Definition, list[Row]]:
+def read_export(path: Path, policies: Policies) -> tuple[str, Definition, list[Row]]:
     """Return name, definition and rows of an export, checked."""
     try:
         text = decode_text(read_file(path, "an exported study"), path)
-        first, *rest = text.splitlines() or [""]
+        header_line, *event_lines = text.splitlines() or [""]
         with _errors_with_line(1):
-            header = json.loads(first)
+            header = json.loads(header_line)
             if header.get("format") != _FORMAT or header.get("version") != _VERSION:
                 raise ValueError(f"it is not an export of version {_VERSION}")
             definition = Definition.from_bytes(
                 json.dumps(header["head"]).encode(), policies, ordered=False
             )
-            name, count = check_line("name", header["name"]), header["events"]
-        formatter, rows = EventFormatter(replace(definition, scale=UNIT), policies), []
-        for number, text in enumerate(rest, 2):
+            name = check_line("name", header["name"])
+            event_count = header["events"]
+        formatter = EventFormatter(replace(definition, scale=UNIT), policies)
+        rows = []
+        for number, line in enumerate(event_lines, 2):
             with _errors_with_line(number):
-                event = json.loads(text)
-                rows.append(formatter.row(event))
-        if len(rows) != count:
-            raise ValueError(f"it had {count} events, and has {len(rows)}")
+                rows.append(formatter.row(json.loads(line)))
+        if len(rows) != event_count:
+            raise ValueError(f"it had {event_count} events, and has {len(rows)}")
         # Replayed, since many errors show only against the state before an event.
         for _ in rebuild_states(definition, rows, policies):
             pass
@@ -197,21 +196,18 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
         definition.check_arms_change()
     # In force since the last event: changes of policy in the log are then ignored.
     state = State(definition, rows[-1].seq if rows else 0)
-    found: dict[str, list[Any]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
+    columns: dict[str, list[object]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:
         events.check_event(state, row)
         if row.kind == events.ASKED:
-            context, _ = state.values(asked := state.row(row))
-            other = state.decide(context, row.at)
-            would = state.row(row._replace(body=other))
-            words = (
-                json.dumps(state.vocabulary.format_decision(*state.values(one)))
-                for one in (asked, would)
-            )
-            entries = (row.decision, int(events.ROW_HEADER.unpack_from(asked)[0]), *words)
-            for column, entry in zip(found.values(), entries, strict=True):
-                column.append(entry)
+            asked_values = state.values(state.row(row))
+            body = state.decide(asked_values[0], row.at)
+            other_values = state.values(state.row(row._replace(body=body)))
+            columns["decision"].append(row.decision)
+            columns["round"].append(int(events.ROUND.unpack_from(row.body)[0]))
+            columns["asked"].append(json.dumps(state.vocabulary.format_decision(*asked_values)))
+            columns["would_ask"].append(json.dumps(state.vocabulary.format_decision(*other_values)))
         # The decision of the log is applied, whatever this policy would have decided.
         state.apply(row)
-    agreed = sum(a == b for a, b in zip(found["asked"], found["would_ask"], strict=True))
-    return Replay(definition.policy, len(found["asked"]), agreed, pa.table(found))
+    match_count = sum(a == b for a, b in zip(columns["asked"], columns["would_ask"], strict=True))
+    return Replay(definition.policy, len(columns["asked"]), match_count, pa.table(columns))

@@ -1,8 +1,4 @@
-"""Decisions, and the operations on a study's log: ask, tell, expire, add arms, change the policy.
-
-To *ask* is to get a decision, to *tell* is to report what came of it, to *expire* one is to give up
-waiting; an *arm* is one of the options.
-"""
+"""Decisions, and the operations on a study's log: ask, tell, expire, change arms or policy."""
 
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from keyhole.contract.policy import Policy
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.play.study_vocabulary import StudyVocabulary, check_reserved_words
+from keyhole.play.study_vocabulary import StudyVocabulary, Values, Words, check_reserved_words
 from keyhole.study import events
-from keyhole.study.events import SettingCodeError, convert_vocabulary_errors
 from keyhole.study.group_commit import Transaction
 from keyhole.study.state import State, drop_signs_of_zeros
 from keyhole.study.storage import Row
@@ -89,21 +84,21 @@ class Decision:
 
         def __getattr__(self, name: str) -> Any:
             """Return one of the words."""
-            words = object.__getattribute__(self, "words")
-            if name in words:
-                return words[name]
-            has = f"{', '.join(words)}, id, round, at, until"
-            raise AttributeError(f"a decision has {has}; not {name}")
+            decision_words = object.__getattribute__(self, "words")
+            if name in decision_words:
+                return decision_words[name]
+            attribute_names = f"{', '.join(decision_words)}, id, round, at, until"
+            raise AttributeError(f"a decision has {attribute_names}; not {name}")
 
     def __hash__(self) -> int:
         """Return the hash of the id, so that a decision can be a key of a dictionary."""
         return hash(self.id)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Return the arguments to unpickle it with."""
         return type(self), (self.id, dict(self.words), self.round, self.at, self.until)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the decision as JSON objects have it."""
         until = None if self.until is None else self.until.isoformat()
         content = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
@@ -117,13 +112,14 @@ def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
         yield
     except (*DAMAGE, struct.error) as error:
         why = str(error) if isinstance(error, ValueError) else repr(error)
-        raise SettingCodeError(vocabulary, f"what it parsed cannot be read back: {why}") from error
+        text = f"what it parsed cannot be read back: {why}"
+        raise events.SettingCodeError(vocabulary, text) from error
 
 
-def ask(transaction: Transaction, key: str | None, fields: Mapping[str, Any]) -> Decision:
+def ask(transaction: Transaction, key: str | None, context_words: Words) -> Decision:
     """Return a new decision, the one of an idempotency key, or one that is to be asked again."""
     state = transaction.state
-    context = _call_vocabulary("ask", state.vocabulary.parse_context, (), fields)
+    context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     # Before anything expires: a repeated call with a key that was used changes nothing.
     if (
         key is not None
@@ -132,33 +128,38 @@ def ask(transaction: Transaction, key: str | None, fields: Mapping[str, Any]) ->
     ):
         return _find_handed_out(transaction, row.decision, key, context)
     _expire_overdue(transaction)
-    if state.has_enough():
+    if state.are_all_arms_settled():
         text = f"{state.definition.policy} is done: every arm is settled"
         raise StudyDoneError(f"{text} (after {count_text(state.rounds, 'decision')})")
-    if again := _find_to_ask_again(state, context):
-        transaction.write(events.ASKED_AGAIN, again, b"", key)
-        return make_decision(state, again, state.pending[again])
+    if again_id := _find_to_ask_again(state, context):
+        transaction.write(events.ASKED_AGAIN, again_id, b"", key)
+        return make_decision(state, again_id, state.pending[again_id])
     if state.definition.pending == "wait" and state.pending:
-        policy, why = state.definition.policy, state.definition.policy.explain_waiting()
+        policy = state.definition.policy
         text = f"{policy} waits for the feedback of {next(iter(state.pending))}"
-        raise PendingDecisionError(f"{text} ({why})" if why else text)
+        if why := policy.explain_waiting():
+            text += f" ({why})"
+        raise PendingDecisionError(text)
     horizon = state.definition.facts.get("horizon")
     if state.definition.policy.setting.by_round and state.rounds == horizon:
         raise RuntimeError(f"the horizon of {state.rounds} rounds has been reached")
-    id, decided = events.new_id(transaction.now), state.decide(context, transaction.now)
+    id = events.new_id(transaction.now)
+    body = state.decide(context, transaction.now)
     with convert_read_back_errors(state.vocabulary):
-        state.checker.check_words(decided[events.ROUND.size : -events.STREAM.size])
-    transaction.write(events.ASKED, id, decided, key)
+        state.checker.check_decision_words(body[events.ROUND.size : -events.STREAM.size])
+    transaction.write(events.ASKED, id, body, key)
     return make_decision(state, id, state.row(transaction.rows[-1]))
 
 
-def _find_handed_out(
-    transaction: Transaction, id: str, key: str, context: Mapping[str, Any]
-) -> Decision:
+def _find_handed_out(transaction: Transaction, id: str, key: str, context: Values) -> Decision:
     """Return the decision of a key that was used before; its context must be the same."""
-    state, row = transaction.state, _row_of(transaction, id)
-    if (before := state.values(row)[0]) != context:
-        raise ValueError(f"key must be new for another context, got {key!r}, used with {before}")
+    state = transaction.state
+    row = _find_row(transaction, id)
+    first_context, _ = state.values(row)
+    if first_context != context:
+        raise ValueError(
+            f"key must be new for another context, got {key!r}, used with {first_context}"
+        )
     return make_decision(state, id, row)
 
 
@@ -171,31 +172,28 @@ def find_decision(transaction: Transaction, key: str) -> Decision:
             f"{short_repr(key)}"
         )
     id = event.decision
-    return make_decision(transaction.state, id, _row_of(transaction, id))
+    return make_decision(transaction.state, id, _find_row(transaction, id))
 
 
-def _row_of(transaction: Transaction, id: str) -> bytes:
+def _find_row(transaction: Transaction, id: str) -> bytes:
     """Return the row of a decision, pending or not."""
-    asked = _events_of(transaction, id)[0]
-    return transaction.state.pending.get(id) or transaction.state.row(asked)
+    first_event = _find_events(transaction, id)[0]
+    return transaction.state.pending.get(id) or transaction.state.row(first_event)
 
 
 def make_decision(state: State, id: str, row: bytes) -> Decision:
     """Return the decision of a row."""
-    t, at = events.ROW_HEADER.unpack_from(row)
-    words = state.vocabulary.format_decision(*state.values(row))
-    wait = state.definition.rule.timeout
-    until = None if wait is None else _to_datetime(at + wait)
-    return Decision(id, MappingProxyType(words), int(t), _to_datetime(at), until)
+    round_number, asked_at = events.ROW_HEADER.unpack_from(row)
+    decision_words = MappingProxyType(state.vocabulary.format_decision(*state.values(row)))
+    timeout = state.definition.rule.timeout
+    until = None if timeout is None else datetime.fromtimestamp(asked_at + timeout, UTC)
+    time = datetime.fromtimestamp(asked_at, UTC)
+    return Decision(id, decision_words, int(round_number), time, until)
 
 
 def pending_decisions(state: State) -> list[Decision]:
     """Return the decisions without feedback, oldest first."""
     return [make_decision(state, id, row) for id, row in state.pending.items()]
-
-
-def _to_datetime(at: float) -> datetime:
-    return datetime.fromtimestamp(at, UTC)
 
 
 def _expire_overdue(transaction: Transaction) -> None:
@@ -212,11 +210,11 @@ def ids_to_ask_again(state: State) -> list[str]:
     return [id for id in state.to_ask_again if not state.is_settled(id)]
 
 
-def _find_to_ask_again(state: State, context: Mapping[str, Any]) -> str | None:
+def _find_to_ask_again(state: State, context: Values) -> str | None:
     """Return a decision that is to be handed out again in this context, if there is one."""
-    seen = state.decisions.context.pack(dict(context))
+    packed_context = state.decisions.context.pack(context)
     for id in state.to_ask_again:
-        is_same = state.decisions.context_of(state.pending[id]) == seen
+        is_same = state.decisions.context_of(state.pending[id]) == packed_context
         if is_same and not state.is_settled(id):
             return id
     return None
@@ -224,25 +222,26 @@ def _find_to_ask_again(state: State, context: Mapping[str, Any]) -> str | None:
 
 def expire(transaction: Transaction, id: str) -> None:
     """Expire a decision, as the timeout rule says."""
-    state, body = transaction.state, b""
+    state = transaction.state
+    body = b""
     if state.assumes_no_reward:
         row = state.pending[id]
-        with convert_vocabulary_errors(state.vocabulary):
-            nothing = state.vocabulary.default_feedback(*state.values(row))
-        body = encode_feedback(state, row, (), nothing)
+        with events.convert_vocabulary_errors(state.vocabulary):
+            default_feedback = state.vocabulary.default_feedback(*state.values(row))
+        body = encode_feedback(state, row, (), default_feedback)
     transaction.write(events.EXPIRED, id, body)
 
 
 def expire_pending(transaction: Transaction, decision: str | Decision) -> None:
     """Expire a decision that must be pending."""
-    id = _id_of(decision)
+    id = _decision_id(decision)
     if not isinstance(id, str) or id not in transaction.state.pending:
-        _events_of(transaction, id)
+        _find_events(transaction, id)
         raise ValueError(f"id must be of a pending decision; {id} is settled")
     expire(transaction, id)
 
 
-def _events_of(transaction: Transaction, id: str) -> list[Row]:
+def _find_events(transaction: Transaction, id: str) -> list[Row]:
     """Return the events of a decision, of which the first handed it out."""
     rows = transaction.events_of_decision(id) if events.is_id(id) else []
     if not rows:
@@ -261,9 +260,10 @@ def _find_contradiction(state: State, id: str, kinds: Sequence[int]) -> str:
         return "its events do not begin with the one that handed it out"
     if not state.vocabulary.has_feedback:
         return ""
-    late = (events.TOLD_LATE, events.TOLD_TOO_LATE)
-    last = next(kind for kind in reversed(kinds) if kind not in late)
-    is_over = last == events.TOLD or (last == events.EXPIRED and id not in state.to_ask_again)
+    late_kinds = (events.TOLD_LATE, events.TOLD_TOO_LATE)
+    last_kind = [event_kind for event_kind in kinds if event_kind not in late_kinds][-1]
+    has_expired = last_kind == events.EXPIRED and id not in state.to_ask_again
+    is_over = has_expired or last_kind == events.TOLD
     if is_over and id in state.pending:
         return "it is pending, and was settled"
     if not is_over and id not in state.pending:
@@ -271,19 +271,17 @@ def _find_contradiction(state: State, id: str, kinds: Sequence[int]) -> str:
     return ""
 
 
-def _id_of(decision: str | Decision) -> str:
+def _decision_id(decision: str | Decision) -> str:
     """Return the id of a decision; other values are returned for the caller to refuse."""
     return decision.id if isinstance(decision, Decision) else decision
 
 
 def tell(
-    transaction: Transaction,
-    decision: str | Decision,
-    unnamed: tuple[Any, ...],
-    feedback: Mapping[str, Any],
+    transaction: Transaction, decision: str | Decision, unnamed: Sequence[object], feedback: Words
 ) -> None:
     """Record the feedback of a decision."""
-    state, id = transaction.state, _id_of(decision)
+    state = transaction.state
+    id = _decision_id(decision)
     # A reward counts within the timeout, whether or not somebody has asked since it was over.
     if state.assumes_no_reward:
         _expire_overdue(transaction)
@@ -291,34 +289,31 @@ def tell(
     if row is not None:
         transaction.write(events.TOLD, id, encode_feedback(state, row, unnamed, feedback))
         return
-    rows = _events_of(transaction, id)
+    rows = _find_events(transaction, id)
     row = state.row(rows[0])
     body = encode_feedback(state, row, unnamed, feedback)
     for event in rows:
         if event.kind in (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE):
-            before = event.body if event.kind == events.TOLD else event.body[len(row) :]
+            told_body = event.body if event.kind == events.TOLD else event.body[len(row) :]
             # The same again is no error: the answer to the first call may have been lost.
-            if before == body:
+            if told_body == body:
                 return
-            told = state.feedback.unpack(before)
-            words = state.vocabulary.format_feedback(*state.values(row), told)
+            told_values = state.feedback.unpack(told_body)
+            told_words = state.vocabulary.format_feedback(*state.values(row), told_values)
             raise DifferentFeedbackError(
-                f"{id} was told {words} before, and cannot be told otherwise; to correct a "
+                f"{id} was told {told_words} before, and cannot be told otherwise; to correct a "
                 "mistake, see the how-to 'A label was wrong'"
             )
     # With "no_reward" the policy has learnt that there was none: this feedback is only recorded.
-    is_too_late = state.assumes_no_reward
-    kind = events.TOLD_TOO_LATE if is_too_late else events.TOLD_LATE
-    transaction.write(kind, id, row + body)
+    late_kind = events.TOLD_TOO_LATE if state.assumes_no_reward else events.TOLD_LATE
+    transaction.write(late_kind, id, row + body)
 
 
-def encode_feedback(
-    state: State, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]
-) -> bytes:
+def encode_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback: Words) -> bytes:
     """Return the bytes of the feedback of a decision, checked."""
     arguments = (*state.values(row), *unnamed)
     values = _call_vocabulary("tell", state.vocabulary.parse_feedback, arguments, feedback)
-    with convert_vocabulary_errors(state.vocabulary):
+    with events.convert_vocabulary_errors(state.vocabulary):
         body = state.feedback.pack(drop_signs_of_zeros(values))
     with convert_read_back_errors(state.vocabulary):
         state.checker.check_feedback(row[events.ROW_HEADER.size :], body)
@@ -326,35 +321,35 @@ def encode_feedback(
 
 
 def _call_vocabulary(
-    operation: str, method: Callable[..., Any], first: Sequence[Any], fields: Any
-) -> Any:
+    operation: str, method: Callable[..., Values], arguments: Sequence[object], keywords: Words
+) -> Values:
     """Call a method of the vocabulary; if the arguments do not fit, name those that do."""
     try:
-        values = method(*first, **fields)
+        values = method(*arguments, **keywords)
     except TypeError as error:
         parameters = signature(method)
         names = [name for name in parameters.parameters if name not in ("context", "decision")]
         usage = f"{operation} takes {', '.join(names) or 'nothing'} in this study"
-        for name in fields:
+        for name in keywords:
             if name not in names:
                 raise TypeError(f"{usage}; got {name!r}{suggestion(name, names)}") from None
         try:
-            parameters.bind(*first, **fields)
+            parameters.bind(*arguments, **keywords)
         except TypeError as reason:
             raise TypeError(f"{usage}: {reason}") from None
         # The arguments fit: the error comes from within the vocabulary.
         raise error
-    check_reserved_words(fields)
+    check_reserved_words(keywords)
     return values
 
 
-def tell_sum(transaction: Transaction, unnamed: tuple[Any, ...], words: Mapping[str, Any]) -> None:
+def tell_sum(transaction: Transaction, unnamed: Sequence[object], feedback: Words) -> None:
     """Record anonymous feedback."""
     state = transaction.state
     if not state.vocabulary.sum_fields:
         raise TypeError("tell_sum is for anonymous feedback; here each decision is told by its id")
-    values = _call_vocabulary("tell_sum", state.vocabulary.parse_sum, unnamed, words)
-    with convert_vocabulary_errors(state.vocabulary):
+    values = _call_vocabulary("tell_sum", state.vocabulary.parse_sum, unnamed, feedback)
+    with events.convert_vocabulary_errors(state.vocabulary):
         values = drop_signs_of_zeros(values)
     body = state.pack_sum(values)
     with convert_read_back_errors(state.vocabulary):
@@ -378,7 +373,7 @@ def retire_arm(transaction: Transaction, name: str) -> None:
     transaction.write(events.ARM_RETIRED, None, name.encode())
 
 
-def change_policy(transaction: Transaction, policy: Policy, facts: Mapping[str, Any]) -> None:
+def change_policy(transaction: Transaction, policy: Policy, facts: Mapping[str, object]) -> None:
     """Replace the policy."""
     state = transaction.state
     definition = state.definition.with_policy(policy, facts)

@@ -56,41 +56,43 @@ def import_csv(
     path: str | PathLike[str],
     columns: Mapping[str, str | None],
     within: float | str | timedelta | None,
-    **form: Any,
+    **csv_format: Any,
 ) -> int:
     """Import a file of past decisions; return how many: see `Study.import_csv`."""
     has_times = columns["shown_at"] is not None
-    needs_times = (within, columns["key"], form["date_format"]) != (None, None, None)
+    needs_times = (within, columns["key"], csv_format["date_format"]) != (None, None, None)
     if (has_times and columns["converted_at"] is None) or (needs_times and not has_times):
         raise ValueError(
             "within, key and date_format need shown_at, and shown_at needs converted_at"
         )
     # Checked here too, where lines are known, without a lock while the file is read.
-    target = replica.read(_Target)
+    target = replica.read(_ImportTarget)
     target.check_policy()
-    named = {name: column for name, column in columns.items() if column is not None}
-    rows = read_past_decisions(path, named, target.check_result, **form)
-    past = [decision for decision, _ in rows]
+    column_names = {name: column for name, column in columns.items() if column is not None}
+    rows = read_past_decisions(path, column_names, target.check_result, **csv_format)
+    decisions = [decision for decision, _ in rows]
     if has_times:
         window = target.find_window(within, columns["key"])
-        past = split_by_age(rows, window, writer.clock(), keep_pending=target.can_wait)
+        decisions = judge_by_window(rows, window, writer.clock(), keep_pending=target.can_wait)
     # Without times a decision is its arm and its reward, as in files that were imported before.
-    results = [decision[: 4 if has_times else 2] for decision in past]
+    width = 4 if has_times else 2
+    results = [decision[:width] for decision in decisions]
     digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
-    imported = writer.submit(_import_past, past, f"{_KEY}{digest}")
-    if imported:
-        for doubt in target.doubts(past, len(rows), has_times=has_times):
+    imported_count = writer.submit(_import_past, decisions, f"{_KEY}{digest}")
+    if imported_count:
+        for doubt in target.doubts(decisions, len(rows), has_times=has_times):
             warnings.warn(doubt, stacklevel=3)
-    return imported
+    return imported_count
 
 
-class _Target:
+class _ImportTarget:
     """The policy and the arms of a study, with which past results are compared."""
 
     def __init__(self, state: State) -> None:
         names = state.arms.names.copy()
         self._spaced = {name.strip(): name for name in names if name != name.strip()}
-        self._policy, self._live = state.definition.policy, frozenset(state.arms.live.tolist())
+        self._policy = state.definition.policy
+        self._live_arms = frozenset(state.arms.live.tolist())
         self._vocabulary = state.definition.vocabulary(names)
         self._rule = state.definition.rule
         self.can_wait = state.definition.pending != "wait"
@@ -119,7 +121,7 @@ class _Target:
     def arm_number(self, name: str) -> int:
         """Return the number of an arm in use."""
         number = self._vocabulary.arm_number("arm", name)
-        if number not in self._live:
+        if number not in self._live_arms:
             raise ValueError(f"arm must be one in use, got {name!r}, which was retired")
         return number
 
@@ -183,24 +185,24 @@ def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
     by_arm: dict[str, list[float]] = {}
     for name, reward in results:
         by_arm.setdefault(name, []).append(reward)
-    listed = [rewards for rewards in by_arm.values() if len(set(rewards)) > 1]
-    rising = all(rewards == sorted(rewards) for rewards in listed)
-    if not rising and any(rewards != sorted(rewards, reverse=True) for rewards in listed):
+    arm_rewards = [rewards for rewards in by_arm.values() if len(set(rewards)) > 1]
+    is_rising = all(rewards == sorted(rewards) for rewards in arm_rewards)
+    if not is_rising and any(rewards != sorted(rewards, reverse=True) for rewards in arm_rewards):
         return False
     # The chance of one order among all orders of an arm's rewards, of which equal ones are one.
-    chance = sum(
+    log_chance = sum(
         sum(lgamma(count + 1) for count in Counter(rewards).values()) - lgamma(len(rewards) + 1)
-        for rewards in listed
+        for rewards in arm_rewards
     )
-    return chance < log(_CHANCE)
+    return log_chance < log(_CHANCE)
 
 
-def _import_past(transaction: Transaction, past: Sequence[PastDecision], key: str) -> int:
+def _import_past(transaction: Transaction, decisions: Sequence[PastDecision], key: str) -> int:
     """Write the decisions and their feedback, if the study has none; return how many."""
     state = transaction.state
     if transaction.find_by_key(key) is not None:  # the answer to the first call may have been lost
         return 0
-    target = _Target(state)
+    target = _ImportTarget(state)
     target.check_policy()
     if state.rounds:
         raise ValueError(
@@ -208,12 +210,13 @@ def _import_past(transaction: Transaction, past: Sequence[PastDecision], key: st
             f"{count_text(state.rounds, 'decision')} already: import all of them into a new study"
         )
     try:
-        for number, decision in enumerate(past):
-            at = decision.at or transaction.now
-            id, body = new_id(at), _asked_body(state, target.arm_number(decision.arm))
+        for number, decision in enumerate(decisions):
+            decided_at = decision.at or transaction.now
+            id = new_id(decided_at)
+            body = _asked_body(state, target.arm_number(decision.arm))
             # The first one has its reward, and so no key of its own.
-            own_key = decision.key or None if number else key
-            transaction.write_unasked(Row(state.seq + 1, ASKED, id, own_key, at, body))
+            event_key = key if number == 0 else decision.key or None
+            transaction.write_unasked(Row(state.seq + 1, ASKED, id, event_key, decided_at, body))
             if decision.reward is not None:
                 feedback = encode_feedback(state, state.pending[id], (decision.reward,), {})
                 told_at = transaction.now
@@ -221,7 +224,7 @@ def _import_past(transaction: Transaction, past: Sequence[PastDecision], key: st
     except Exception:
         state.is_dirty = True  # so that the events before this one are dropped too
         raise
-    return len(past)
+    return len(decisions)
 
 
 def _asked_body(state: State, arm: int) -> bytes:
@@ -253,60 +256,62 @@ def read_past_decisions(
 
     def add(*texts: str) -> None:
         fields = dict(zip(columns, texts, strict=True))
-        at, delay = 0.0, inf
+        shown_at = 0.0
+        delay = inf
         if "reward" in fields:
             reward = csv_rows.parse_number(columns["reward"], fields["reward"], decimal)
         else:
             reward = float(csv_rows.is_filled(columns["converted_at"], fields["converted_at"]))
         if "shown_at" in fields:
             names = columns["shown_at"], columns["converted_at"]
-            at, delay = csv_rows.parse_time_and_delay(
+            shown_at, delay = csv_rows.parse_time_and_delay(
                 dates.seconds, names, fields["shown_at"], fields["converted_at"]
             )
         check_result(fields["arm"], reward)
-        rows.append((PastDecision(fields["arm"], reward, at, fields.get("key", "")), delay))
+        rows.append((PastDecision(fields["arm"], reward, shown_at, fields.get("key", "")), delay))
 
-    names, key = csv_rows.check_column_names(**columns), columns.get("key")
-    form: dict[str, Any] = {"identify": csv_rows.identify_moment}
-    if key:
-        form = {"identify": lambda *texts: texts[-1], "identity": key, "is_key": True}
-    csv_rows.read_rows(path, names, add, delimiter=delimiter, **form)
+    names = csv_rows.check_column_names(**columns)
+    key_options: dict[str, Any] = {"identify": csv_rows.identify_moment}
+    if key := columns.get("key"):
+        key_options = {"identify": lambda *texts: texts[-1], "identity": key, "is_key": True}
+    csv_rows.read_rows(path, names, add, delimiter=delimiter, **key_options)
     return rows
 
 
-def split_by_age(
+def judge_by_window(
     rows: Sequence[FileRow], window: float, now: float, *, keep_pending: bool
 ) -> list[PastDecision]:
-    """Return decisions in the order of time, with what is known of them in their window.
+    """Return decisions in the order of time, with what came of them in their window.
 
     Those whose window was not over at the last time in the file are left out if they have no key,
     or if no decision may be pending.
     """
     rows = sorted(rows, key=lambda row: row[0].at)
-    first = rows[0][0].at
-    last = max(decision.at + (delay if delay < inf else 0) for decision, delay in rows)
-    if first <= 0 or last > now:
+    first_time = rows[0][0].at
+    converted_at = [decision.at + delay for decision, delay in rows if delay < inf]
+    last_time = max([rows[-1][0].at, *converted_at])
+    if first_time <= 0 or last_time > now:
         raise ValueError(
-            f"times must lie between 1970 and now, {_format(now)}, and are UTC where they have no "
-            f"zone; got {_format(first)} to {_format(last)}"
+            f"times must lie between 1970 and now, {_format_time(now)}, and are UTC where they "
+            f"have no zone; got {_format_time(first_time)} to {_format_time(last_time)}"
         )
-    if first + window > last:
+    if first_time + window > last_time:
         raise ValueError(
             f"the window of a decision must be over, {window / 86400:g} days; got times from "
-            f"{_format(first)} to {_format(last)} alone"
+            f"{_format_time(first_time)} to {_format_time(last_time)} alone"
         )
-    past = []
+    decisions = []
     for decision, delay in rows:
         is_converted = delay <= window
-        if decision.at + window <= last or (is_converted and keep_pending and decision.key):
-            past.append(decision._replace(reward=float(is_converted), key=""))
+        if decision.at + window <= last_time or (is_converted and keep_pending and decision.key):
+            decisions.append(decision._replace(reward=float(is_converted), key=""))
         elif keep_pending and decision.key:
-            past.append(decision._replace(reward=None))
-    for decision in past:
+            decisions.append(decision._replace(reward=None))
+    for decision in decisions:
         if decision.reward is None:
             check_short_line("key", decision.key, LONGEST)
-    return past
+    return decisions
 
 
-def _format(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%F %H:%M} UTC"
+def _format_time(time: float) -> str:
+    return f"{datetime.fromtimestamp(time, UTC):%F %H:%M} UTC"

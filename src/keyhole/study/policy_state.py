@@ -1,8 +1,4 @@
-"""The arrays of a study's policy, and how it learns from the log; a copy has imputed feedback.
-
-A policy is the rule that chooses among a study's options; its arrays are what it has learnt. While
-feedback on earlier decisions is outstanding, the next one is taken from the copy.
-"""
+"""The arrays of a study's policy, and the kernels that decide and learn with them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -16,7 +12,7 @@ from keyhole.contract.state_arrays import FloatArray, IntArray, allocate
 from keyhole.drivers import pending_step
 from keyhole.kernels.interpreted_mode import interpreted, is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
-from keyhole.play.study_vocabulary import Values
+from keyhole.play.study_vocabulary import RoundFeedback, Values
 from keyhole.study.definition import Definition
 from keyhole.study.storage import Row
 from keyhole.validate import explain_memory_errors
@@ -54,7 +50,9 @@ class LearningError(RuntimeError):
             f"{policy} fails at event {seq}: {why}; the log is whole, and `change_policy` lets "
             "another policy learn it"
         )
-        self.policy, self.seq, self.error = policy, seq, error
+        self.policy = policy
+        self.seq = seq
+        self.error = error
 
     def __reduce__(self) -> tuple[type["LearningError"], tuple[Policy, int, Exception]]:
         """Return the arguments to unpickle it with."""
@@ -62,25 +60,31 @@ class LearningError(RuntimeError):
 
 
 class PolicyState:
-    """The arrays of a policy and the kernels that read and write them."""
+    """The arrays of a policy and the kernels that read and write them.
 
-    def __init__(self, definition: Definition, facts: Mapping[str, Any]) -> None:
-        policy, self.definition, self.facts = definition.policy, definition, dict(facts)
+    While decisions are pending, their feedback is imputed in a copy, from which the next decision
+    is taken.
+    """
+
+    def __init__(self, definition: Definition, facts: Mapping[str, object]) -> None:
+        policy = definition.policy
+        self.definition = definition
+        self.facts = dict(facts)
         self._compiled = compiled = compiled_policy(type(policy))
-        known = policy.numbers() | self.facts
-        self.sizes = compiled.sizes(known)
+        known_quantities = policy.numbers() | self.facts
+        self.sizes = compiled.sizes(known_quantities)
         layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
         with explain_memory_errors(f"{policy} with {self.facts['arms']} arms"):
-            self._settled, self._plan, parts = allocate(layouts, compiled.dims, self.sizes)
-        inputs, self.state, self._context, self._decision, self._feedback, self._report = parts
-        for name, view in inputs.items():
-            view[...] = known[name]
+            self._learnt, self._plan, views = allocate(layouts, compiled.dims, self.sizes)
+        inputs, self.state, self._context, self._decision, self._feedback, self._report = views
+        for name, input_view in inputs.items():
+            input_view[...] = known_quantities[name]
         # One flat array holds inputs, state, context, decision, feedback and recommendation, at the
         # offsets in `_plan` (see `allocate`). Imputed feedback goes into a copy: what was learnt
         # from real feedback must not depend on when somebody asked.
         self._imputes = definition.pending == "impute"
-        self._copy = self._settled.copy() if self._imputes else self._settled
-        begin, middle, end = (8 * int(at) for at in self._plan[2:5])
+        self._copy = self._learnt.copy() if self._imputes else self._learnt
+        begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
         memory = self._copy.data.cast("B")
         self._context_bytes, self._decision_bytes = memory[begin:middle], memory[middle:end]
         self.stream = np.array([definition.seed, 0, 0, 0], np.uint64)
@@ -91,10 +95,10 @@ class PolicyState:
             self._step = pending_step.compiled_pending_step(compiled, policy.setting)
         self._run(pending_step.INIT, 0)
 
-    def _run(self, what: int, t: int, rows: FloatArray = _NO_ROWS, count: int = 0) -> int:
-        settled, copy, plan = self._settled, self._copy, self._plan
+    def _run(self, action: int, t: int, rows: FloatArray = _NO_ROWS, count: int = 0) -> int:
+        arrays = self._learnt, self._copy, self._plan, rows, self.stream
         try:
-            return int(self._step(settled, copy, plan, rows, self.stream, t, count, what))
+            return int(self._step(*arrays, t, count, action))
         except IndexError as error:
             if "out of bounds" not in str(error):  # raised by the policy's own code
                 raise
@@ -103,25 +107,25 @@ class PolicyState:
                 "has an error, or the log was not written by a study"
             ) from error
 
-    def decide(self, t: int, context: bytes, rows: FloatArray, *, anew: bool) -> bytes:
+    def decide(self, t: int, context: bytes, rows: FloatArray, *, imputes_all: bool) -> bytes:
         """Return the policy's decision, after imputing feedback for the decisions in `rows`.
 
-        With `anew` the copy is made again and `rows` are all pending decisions; else they are those
-        since the last call. A policy that does not impute gets none.
+        With `imputes_all` the copy is made again and `rows` are all pending decisions; else they
+        are those since the last call. A policy that does not impute gets none.
         """
         self._context_bytes[:] = context
-        count = len(rows)
-        cells = rows.reshape(-1) if count else _NO_ROWS
-        copies = anew and self._imputes
-        step = pending_step.DECIDE if copies else pending_step.DECIDE_ON_COPY
-        if not self._run(step, t, cells, count):
+        cells = rows.reshape(-1) if len(rows) else _NO_ROWS
+        action = pending_step.DECIDE_ON_COPY
+        if imputes_all and self._imputes:
+            action = pending_step.DECIDE
+        if not self._run(action, t, cells, len(rows)):
             raise ValueError(self.definition.policy.refusal(f"round {t}"))
         return bytes(self._decision_bytes)
 
     def is_allowed(self, context: bytes, decision: bytes) -> bool:
         """Return whether the setting allows a decision."""
-        begin, middle, end = (8 * int(at) for at in self._plan[2:5])
-        memory = self._settled.data.cast("B")
+        begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
+        memory = self._learnt.data.cast("B")
         memory[begin:middle], memory[middle:end] = context, decision
         return bool(self._run(pending_step.CHECK, 0))
 
@@ -135,19 +139,21 @@ class PolicyState:
         """
         # A batch is one call of compiled code, which does not say how far it came. To name the
         # event that fails, the batch is repeated row by row from a copy of the arrays.
-        before = self.arrays_to_save() if len(batch) > 1 else b""
+        arrays_before = self.arrays_to_save() if len(batch) > 1 else b""
         try:
             self._learn([row for row, _ in batch])
         except Exception as error:
-            event = self._find_first_failing(batch, before) if before else batch[0][1]
+            event = batch[0][1]
+            if arrays_before:
+                event = self._find_first_failing(batch, arrays_before)
             raise LearningError(self.definition.policy, event, error) from error
 
     def _learn(self, rows: list[bytes]) -> None:
         self._run(pending_step.TELL, 0, np.frombuffer(bytearray(b"".join(rows))), len(rows))
 
-    def _find_first_failing(self, batch: Sequence[tuple[bytes, int]], before: bytes) -> int:
+    def _find_first_failing(self, batch: Sequence[tuple[bytes, int]], arrays_before: bytes) -> int:
         """Return the event at which the policy fails, starting from its saved arrays `before`."""
-        self.restore(before)
+        self.restore(arrays_before)
         for row, event in batch:
             try:
                 self._learn([row])
@@ -160,25 +166,26 @@ class PolicyState:
         self._run(pending_step.RECOMMEND, 0)
         return {name: view.copy() for name, view in self._report.items()}
 
-    def with_arms(self, arms: int, before: IntArray, after: IntArray) -> "PolicyState":
-        """Return the state with other arms: position ``after[i]`` gets the values of ``before[i]``.
+    def with_arms(self, arms: int, sources: IntArray, targets: IntArray) -> "PolicyState":
+        """Return the state with other arms: ``targets[i]`` gets the values of ``sources[i]``.
 
         All other arms are as at the beginning.
         """
         with interpreted(self._interpreted):
-            other = PolicyState(self.definition, self.facts | {"arms": arms})
+            new_state = PolicyState(self.definition, self.facts | {"arms": arms})
         fields = self._compiled.state.fields
-        for name, old in self.state.items():
-            new, axes = other.state[name], fields[name].shape
-            if "arms" not in axes:
-                new[...] = old
+        for name, old_array in self.state.items():
+            new_array = new_state.state[name]
+            axis_names = fields[name].shape
+            if "arms" not in axis_names:
+                new_array[...] = old_array
                 continue
-            axis = axes.index("arms")
-            source, target = np.moveaxis(old, axis, 0), np.moveaxis(new, axis, 0)
-            target[after] = source[before]
-        return self._move_to(other)
+            axis = axis_names.index("arms")
+            old_rows = np.moveaxis(old_array, axis, 0)
+            np.moveaxis(new_array, axis, 0)[targets] = old_rows[sources]
+        return self._hand_over_to(new_state)
 
-    def with_facts(self, facts: dict[str, Any]) -> "PolicyState":
+    def with_facts(self, facts: Values) -> "PolicyState":
         """Return the state with other array lengths, each array keeping its first values.
 
         Returns itself if no fact differs.
@@ -186,29 +193,32 @@ class PolicyState:
         if all(self.facts[name] == value for name, value in facts.items()):
             return self
         with interpreted(self._interpreted):
-            other = PolicyState(self.definition, self.facts | facts)
-        for name, old in self.state.items():
-            other.state[name][tuple(map(slice, old.shape))] = old
-        return self._move_to(other)
+            new_state = PolicyState(self.definition, self.facts | facts)
+        for name, old_array in self.state.items():
+            new_state.state[name][tuple(map(slice, old_array.shape))] = old_array
+        return self._hand_over_to(new_state)
 
-    def _move_to(self, other: "PolicyState") -> "PolicyState":
-        other.rebuild()
-        other.stream[:] = self.stream
-        return other
+    def _hand_over_to(self, new_state: "PolicyState") -> "PolicyState":
+        """Rebuild a state whose arrays are filled, and give it the random stream of this one."""
+        # Search trees do not follow arrays that are written from outside.
+        memory = new_state._learnt[new_state._plan[1] :]
+        new_state._compiled.state.rebuild_trees(memory, new_state.sizes)
+        new_state.stream[:] = self.stream
+        return new_state
 
-    def learn_round(
-        self, t: int, context: Values, decision: Values, feedback: Mapping[str, Sequence[Any]]
-    ) -> None:
+    def learn_round(self, t: int, feedback: RoundFeedback) -> None:
         """Learn the feedback of a round; sequences may be shorter than their arrays."""
-        plan, channels = self._plan, self._compiled.records
-        header = pending_step.ROW_HEADER - plan[2]
-        row = np.zeros(header + plan[5])
+        ends = self._plan[2:6] - self._plan[2] + pending_step.ROW_HEADER
+        row = np.zeros(ends[-1])
         row[0] = t
-        groups = (channels.context, channels.decision, channels.feedback)
-        for i, (channel, values) in enumerate(
-            zip(groups, (context, decision, feedback), strict=True)
-        ):
-            cells = row[header + plan[2 + i] : header + plan[3 + i]]
+        channels = self._compiled.records
+        groups = (
+            (channels.context, feedback.context),
+            (channels.decision, feedback.decision),
+            (channels.feedback, feedback.feedback),
+        )
+        for (channel, values), begin, end in zip(groups, ends[:-1], ends[1:], strict=True):
+            cells = row[begin:end]
             for name, view in channel.layout.views(cells, self.sizes).items():
                 if view.shape:
                     view[: len(values[name])] = values[name]
@@ -216,19 +226,15 @@ class PolicyState:
                     view[()] = values[name]
         self._run(pending_step.TELL, 0, row, 1)
 
-    def rebuild(self) -> None:
-        """Rebuild search trees after arrays were written from outside."""
-        self._compiled.state.rebuild_trees(self._settled[self._plan[1] :], self.sizes)
-
     def arrays_to_save(self) -> bytes:
         """Return random stream and arrays as bytes, for a snapshot."""
-        state = self._settled[self._plan[1] : self._plan[2]]
+        state = self._learnt[self._plan[1] : self._plan[2]]
         return self.stream[:2].tobytes() + state.tobytes()
 
     def restore(self, data: bytes) -> None:
         """Restore what `arrays_to_save` returned."""
         self.stream[:2] = np.frombuffer(data[:16], np.uint64)
-        self._settled[self._plan[1] : self._plan[2]] = np.frombuffer(data[16:])
+        self._learnt[self._plan[1] : self._plan[2]] = np.frombuffer(data[16:])
 
     @property
     def digest(self) -> str:

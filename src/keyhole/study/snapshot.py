@@ -1,23 +1,19 @@
-"""Snapshots: a study's state as bytes, to open it without replaying the log.
-
-A study is a policy (a rule that chooses among options) that decides for real; its log grows.
-"""
+"""Snapshots: a study's state as bytes, to open it without replaying the log."""
 
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
-from keyhole.contract.policy import Policy, check_settled
+from keyhole.contract.policy import check_settled
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.study.definition import Definition
+from keyhole.study.definition import Definition, JsonObject, Policies
 from keyhole.study.policy_state import PolicyState
 from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.validate import Range, check_integer, short_repr
 
-_CHECK: Final = 32
+_CHECKSUM_SIZE: Final = 32
 
 
 def make_snapshot(state: State) -> bytes:
@@ -38,31 +34,29 @@ def make_snapshot(state: State) -> bytes:
         "renewed": state.asked_again_after,
     }
     header = json.dumps(fields, allow_nan=False).encode()
-    parts = (state.definition.to_bytes(), header, b"".join(state.pending.values()), policy_state)
-    content = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+    sections = (state.definition.to_bytes(), header, b"".join(state.pending.values()), policy_state)
+    content = b"".join(len(section).to_bytes(8, "little") + section for section in sections)
     return hashlib.sha256(content).digest() + content
 
 
-def read_snapshot(
-    found: tuple[int, bytes], last: Row, policies: Iterable[type[Policy]]
-) -> State | None:
-    """Return the state of a snapshot taken after event `last`, or None if it cannot be used.
+def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Policies) -> State | None:
+    """Return the state of a snapshot taken after an event, or None if it cannot be used.
 
-    It is damaged, was made by other code, or holds values that no state can have. The store has
-    already compared the digest of its event: it is of this log.
+    It is then damaged, was made by other code, or holds values that no state can have. The store
+    has already compared the digest of its event: it is of this log.
     """
-    _, data = found
-    if hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
+    _, data = snapshot
+    if hashlib.sha256(data[_CHECKSUM_SIZE:]).digest() != data[:_CHECKSUM_SIZE]:
         return None
     try:
-        definition, header, rows, policy_state = _split_parts(data[_CHECK:])
-        fields: dict[str, Any] = json.loads(header)
+        definition, header, rows, policy_state = _split_parts(data[_CHECKSUM_SIZE:])
+        fields: JsonObject = json.loads(header)
         state = State(Definition.from_bytes(definition, policies), fields["since"])
         # The code of the policy has changed: its arrays may have another meaning now.
         if fields["digest"] != state.policy_state.digest:
             return None
         _check_sizes(state, fields)
-        _resume(state, fields, last, rows, policy_state)
+        _resume(state, fields, last_event, rows, policy_state)
     # A checksum proves no origin: whoever can write to the database can compute it. So every
     # value is checked, and the log is replayed if one is wrong.
     except (*DAMAGE, struct.error):
@@ -71,50 +65,53 @@ def read_snapshot(
 
 
 def _resume(
-    state: State, fields: Mapping[str, Any], last: Row, rows: bytes, policy_state: bytes
+    state: State, fields: JsonObject, last_event: Row, rows: bytes, policy_state: bytes
 ) -> None:
-    """Fill a new state from a snapshot taken after event `last`."""
-    state.seq, state.last = last.seq, last
-    state.rounds, state.feedback_count = fields["rounds"], fields["told"]
+    """Fill a new state from a snapshot taken after an event."""
+    state.seq = last_event.seq
+    state.last = last_event
+    state.rounds = fields["rounds"]
+    state.feedback_count = fields["told"]
     state.arms.restore(fields["arms"], fields["live"])
     state.policy_state = PolicyState(state.definition, state.definition.facts | fields["facts"])
     state.policy_state.restore(policy_state)
     check_settled(state.definition.policy, state.policy_state.state)
-    width = state.decisions.bytes
-    cut = [rows[at : at + width] for at in range(0, len(rows), width)]
-    for row in cut:
-        state.checker.check_pending(row)
-    state.pending = dict(zip(fields["open"], cut, strict=True))
-    state.to_ask_again, state.asked_again_after = (
-        dict.fromkeys(fields["returned"]),
-        fields["renewed"],
-    )
+    row_size = state.decisions.bytes
+    pending_rows = [rows[offset : offset + row_size] for offset in range(0, len(rows), row_size)]
+    for row in pending_rows:
+        state.checker.check_pending_row(row)
+    state.pending = dict(zip(fields["open"], pending_rows, strict=True))
+    state.to_ask_again = dict.fromkeys(fields["returned"])
+    state.asked_again_after = fields["renewed"]
     state.awaiting_feedback = {id: None for id in state.pending if id not in state.to_ask_again}
     if state.round is not None:
         state.round.restore(fields["round"])
 
 
-def _check_sizes(state: State, fields: Mapping[str, Any]) -> None:
+def _check_sizes(state: State, fields: JsonObject) -> None:
     """Refuse sizes and counts that no study can have: arrays are allocated from them."""
     for name in ("rounds", "told"):
         check_integer(name, fields[name], Range(ge=0, le=2**53))
-    sizes, own = fields["facts"], state.policy_state.sizes | {"arms": len(fields["live"])}
-    longest = state.round.longest_arrays(fields["told"]) if state.round is not None else {}
-    for name, most in longest.items():
-        own[name] = check_integer(name, sizes[name], Range(ge=own[name], le=most))
-    if sizes != own:
-        raise ValueError(f"sizes must be {own}, got {sizes}")
+    sizes = fields["facts"]
+    expected_sizes = state.policy_state.sizes | {"arms": len(fields["live"])}
+    if state.round is not None:
+        for name, max_size in state.round.longest_arrays(fields["told"]).items():
+            size_range = Range(ge=expected_sizes[name], le=max_size)
+            expected_sizes[name] = check_integer(name, sizes[name], size_range)
+    if sizes != expected_sizes:
+        raise ValueError(f"sizes must be {expected_sizes}, got {sizes}")
     for name in ("returned", "renewed"):
-        if missing := set(fields[name]) - set(fields["open"]):
-            raise ValueError(f"{name} must be pending, got {short_repr(min(missing))}")
+        if missing_ids := set(fields[name]) - set(fields["open"]):
+            raise ValueError(f"{name} must be pending, got {short_repr(min(missing_ids))}")
     for rounds in fields["renewed"].values():
         check_integer("renewed", rounds, Range(ge=0, le=fields["rounds"]))
 
 
 def _split_parts(content: bytes) -> list[bytes]:
-    parts, at = [], 0
-    while at < len(content):
-        end = at + 8 + int.from_bytes(content[at : at + 8], "little")
-        parts.append(content[at + 8 : end])
-        at = end
-    return parts
+    sections = []
+    offset = 0
+    while offset < len(content):
+        end = offset + 8 + int.from_bytes(content[offset : offset + 8], "little")
+        sections.append(content[offset + 8 : end])
+        offset = end
+    return sections

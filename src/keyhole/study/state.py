@@ -1,7 +1,6 @@
-"""The state of a study, rebuilt from its events: what the log says by itself, and its policy.
+"""The state of a study, rebuilt from its events: pending decisions, arms, and the policy's state.
 
-A study is a policy that decides for real. Values are packed into rows of 8 bytes each: round, time,
-context and decision, and feedback.
+Values are packed into rows of 8 bytes each: round, time, context and decision, and feedback.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -15,7 +14,7 @@ from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.policy import is_done, settled_arms
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, FloatArray, IntArray
-from keyhole.play.study_vocabulary import StudyVocabulary, Values
+from keyhole.play.study_vocabulary import StudyRound, StudyVocabulary, Values
 from keyhole.study import events
 from keyhole.study.arms import Arms
 from keyhole.study.definition import Definition
@@ -25,8 +24,8 @@ from keyhole.study.storage import Row
 
 AT_ONCE: Final = 4096  # rows that are learnt together
 _NO_ROWS: Final = np.zeros((0, 0))
-_CODES: Final = {"int64": "q", "float64": "d"}
-_CELL: Final = 8
+_STRUCT_CODES: Final = {"int64": "q", "float64": "d"}
+_CELL_BYTES: Final = 8
 _NUMBER: Final = Struct("<q")
 
 
@@ -35,9 +34,9 @@ def drop_signs_of_zeros(values: Values) -> Values:
     return {name: _drop_sign_of_zero(value) for name, value in values.items()}
 
 
-def _drop_sign_of_zero(value: Any) -> Any:
+def _drop_sign_of_zero(value: object) -> object:
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_drop_sign_of_zero(one) for one in value]
+        return [_drop_sign_of_zero(item) for item in value]
     return 0.0 if isinstance(value, float) and value == 0 else value
 
 
@@ -46,32 +45,34 @@ class RowCodec:
 
     def __init__(self, fields: Mapping[str, Field], sizes: Mapping[str, int]) -> None:
         # Little-endian without padding: the layout of kernels' arrays, the same on every machine.
-        codes, self._cuts, at = "<", [], 0
+        codes = "<"
+        self._columns: list[tuple[str, int, int, bool]] = []  # name, begin, end, is it a number
+        begin = 0
         for name, field in fields.items():
-            cells = field.cells(sizes)
-            codes += f"{cells}{_CODES[field.dtype]}"
-            self._cuts.append((name, at, at + cells, not field.shape))
-            at += cells
+            end = begin + field.cells(sizes)
+            codes += f"{end - begin}{_STRUCT_CODES[field.dtype]}"
+            self._columns.append((name, begin, end, not field.shape))
+            begin = end
         self._struct = Struct(codes)
         self.bytes = self._struct.size
 
     def cells(self, name: str) -> range:
         """Return the positions of a value's numbers."""
-        return next(range(begin, end) for found, begin, end, _ in self._cuts if found == name)
+        return next(range(begin, end) for column, begin, end, _ in self._columns if column == name)
 
     def pack(self, values: Values) -> bytes:
         """Return the values as bytes."""
         flat: list[Any] = []
-        for name, _, _, single in self._cuts:
-            flat += [values[name]] if single else values[name]
+        for name, _, _, is_scalar in self._columns:
+            flat += [values[name]] if is_scalar else values[name]
         return self._struct.pack(*flat)
 
-    def unpack(self, data: bytes, at: int = 0) -> Values:
-        """Return the values at an offset of some bytes."""
-        flat = self._struct.unpack_from(data, at)
+    def unpack(self, data: bytes, offset: int = 0) -> Values:
+        """Return the values that begin at an offset in bytes."""
+        flat = self._struct.unpack_from(data, offset)
         return {
-            name: flat[begin] if single else list(flat[begin:end])
-            for name, begin, end, single in self._cuts
+            name: flat[begin] if is_scalar else list(flat[begin:end])
+            for name, begin, end, is_scalar in self._columns
         }
 
 
@@ -95,7 +96,9 @@ class FeedbackCodec:
     def unpack(self, data: bytes) -> Values:
         """Return feedback and notes by name."""
         values = self._feedback.unpack(data)
-        return values | self._notes.unpack(data, self.bytes) if len(data) > self.bytes else values
+        if len(data) > self.bytes:
+            values |= self._notes.unpack(data, self.bytes)
+        return values
 
 
 class DecisionBytes:
@@ -126,19 +129,12 @@ class DecisionBytes:
         self._arms = arms
         self._decision = ROW_HEADER.size + self.context.bytes  # where it begins
         self.bytes = self._decision + self.decision.bytes
-        self._cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
-        self._places = [_CELL * cell for cell in self._cells]  # offsets of arms in a decision
+        self._arm_cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
+        self._arm_offsets = [_CELL_BYTES * cell for cell in self._arm_cells]  # in a decision
 
     def body_of_event(self, round: float, cells: bytes, stream: Iterable[int]) -> bytes:
         """Return the body of the event of a decision, given as the cells of its row."""
         return ROUND.pack(round) + cells + STREAM.pack(*stream)
-
-    def row_of_event(self, asked: Row) -> bytes:
-        """Return the row of a decision, from the event that handed it out."""
-        # The time is no part of the body: it is a column of the log.
-        (t,) = ROUND.unpack_from(asked.body)
-        end = ROUND.size + self.bytes - ROW_HEADER.size
-        return ROW_HEADER.pack(t, asked.at) + asked.body[ROUND.size : end]
 
     def stream_of_event(self, body: bytes) -> tuple[int, int]:
         """Return the policy's random stream after a decision, from the body of its event."""
@@ -157,14 +153,15 @@ class DecisionBytes:
         """Return whether all arms of a decision are in use."""
         if not self._arms.has_retired_arms:
             return True
-        return all(self._arms.is_live(number) for number in self._numbers(row))
+        return all(self._arms.is_live(number) for number in self._arm_numbers(row))
 
     def positions(self, row: bytes) -> list[int]:
         """Return the positions of the arms of a decision; -1 for retired ones."""
-        return [int(self._arms.positions[number]) for number in self._numbers(row)]
+        return [int(self._arms.positions[number]) for number in self._arm_numbers(row)]
 
-    def _numbers(self, row: bytes) -> list[int]:
-        return [_NUMBER.unpack_from(row, self._decision + place)[0] for place in self._places]
+    def _arm_numbers(self, row: bytes) -> list[int]:
+        begin = self._decision
+        return [_NUMBER.unpack_from(row, begin + offset)[0] for offset in self._arm_offsets]
 
     def with_positions(self, row: bytes) -> bytes | None:
         """Return a row with positions for arm numbers; None if an arm is retired."""
@@ -181,13 +178,13 @@ class DecisionBytes:
             return decision
         return self._replace_arms(decision, 0, self._arms.live)
 
-    def _replace_arms(self, row: bytes, begin: int, other: IntArray) -> bytes:
+    def _replace_arms(self, row: bytes, begin: int, numbers: IntArray) -> bytes:
         """Return a row with other numbers for its arms; its decision begins at `begin`."""
-        found = bytearray(row)
-        for place in self._places:
-            (number,) = _NUMBER.unpack_from(row, begin + place)
-            _NUMBER.pack_into(found, begin + place, int(other[number]))
-        return bytes(found)
+        new_row = bytearray(row)
+        for offset in self._arm_offsets:
+            (number,) = _NUMBER.unpack_from(row, begin + offset)
+            _NUMBER.pack_into(new_row, begin + offset, int(numbers[number]))
+        return bytes(new_row)
 
     def as_cells(self, rows: Collection[bytes], now: float, second: float) -> FloatArray:
         """Return rows as kernels read them, one a line, without rows of retired arms.
@@ -201,7 +198,7 @@ class DecisionBytes:
         times = cells[:, 1].view(np.float64)
         times[:] = np.maximum(0.0, now - times) * second
         if self._arms.has_retired_arms:
-            columns = self._decision // _CELL + np.array(self._cells)
+            columns = self._decision // _CELL_BYTES + np.array(self._arm_cells)
             positions = self._arms.positions[cells[:, columns]]
             are_live = (positions >= 0).all(axis=1)
             cells = cells[are_live]
@@ -262,15 +259,18 @@ class LogState:
 
     # What a row says.
 
-    def row(self, asked: Row) -> bytes:
+    def row(self, event: Row) -> bytes:
         """Return the row of a decision, from the event that handed it out."""
-        return self.decisions.row_of_event(asked)
+        # The time is no part of the body: it is a column of the log.
+        (round_number,) = ROUND.unpack_from(event.body)
+        end = ROUND.size + self.decisions.bytes - ROW_HEADER.size
+        return ROW_HEADER.pack(round_number, event.at) + event.body[ROUND.size : end]
 
     def values(self, row: bytes) -> tuple[Values, Values]:
         """Return context and decision of a row."""
         return self.decisions.values(row)
 
-    def split_late(self, body: bytes) -> tuple[bytes, bytes]:
+    def split_late_body(self, body: bytes) -> tuple[bytes, bytes]:
         """Return the row and the feedback in the body of an event of late feedback."""
         return body[: self.decisions.bytes], body[self.decisions.bytes :]
 
@@ -278,8 +278,8 @@ class LogState:
         """Return whether the arm of a pending decision is in use."""
         return self.decisions.is_live(self.pending[id])
 
-    def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
-        """Return whether the setting allows a decision, or `retired` if its arm is retired."""
+    def is_allowed(self, row: bytes, *, may_be_retired: bool = False) -> bool:
+        """Return whether the setting allows a decision; one of a retired arm only if it may be."""
         raise NotImplementedError  # only a policy's kernels know
 
     def pack_sum(self, values: Values) -> bytes:
@@ -313,7 +313,7 @@ class LogState:
 
     def prepare_arms_change(self) -> None:
         """Prepare for other arms."""
-        self.checker.forget()
+        self.checker.clear_caches()
 
     def change_policy(self, event: Row) -> None:
         """Replace the policy."""
@@ -347,7 +347,8 @@ class State(LogState):
 
     def __init__(self, definition: Definition, since: int = 0, *, learns: bool = True) -> None:
         super().__init__(definition, since)
-        self.learns, self.is_dirty = learns, False
+        self.learns = learns
+        self.is_dirty = False
         self.policy_state = PolicyState(definition, definition.facts)
         self.last: Row | None = None
         # The arms that the policy's arrays are about, while others are in use.
@@ -364,37 +365,39 @@ class State(LogState):
         # Feedback imputed from the age of a run or from random numbers differs between calls and
         # processes: it is imputed again for every decision.
         self._always_reimputes = bool(definition.time_unit) or draws
-        by_round = self.vocabulary.round_class if learns else None
-        self.round = None if by_round is None else by_round(self.vocabulary, definition.policy)
+        self.round: StudyRound | None = None
+        if learns and self.vocabulary.round_class is not None:
+            self.round = self.vocabulary.round_class(self.vocabulary, definition.policy)
 
-    def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
-        """Return whether the setting allows a decision, or `retired` if its arm is retired."""
-        if (placed := self.decisions.with_positions(row)) is None:
-            return retired
+    def is_allowed(self, row: bytes, *, may_be_retired: bool = False) -> bool:
+        """Return whether the setting allows a decision; one of a retired arm only if it may be."""
+        if (policy_row := self.decisions.with_positions(row)) is None:
+            return may_be_retired
         self._update_arms()
         begin = ROW_HEADER.size + self.decisions.context.bytes
-        return self.policy_state.is_allowed(placed[ROW_HEADER.size : begin], placed[begin:])
+        return self.policy_state.is_allowed(policy_row[ROW_HEADER.size : begin], policy_row[begin:])
 
     def decide(self, context: Values, now: float) -> bytes:
         """Let the policy decide; return the body of the event to write."""
         self.is_dirty = True
         self.learn_batch()
         self._end_round()
-        seen = self.decisions.context.pack(context)
-        anew = self._must_reimpute or self._always_reimputes
-        rows = self._rows_to_impute(now, anew)
-        taken = self.policy_state.decide(self.rounds + 1, seen, rows, anew=anew)
-        self._must_reimpute, self._not_imputed = False, []
-        return self.body_of_decision(seen + self.decisions.with_numbers(taken))
+        cells = self.decisions.context.pack(context)
+        imputes_all = self._must_reimpute or self._always_reimputes
+        rows = self._rows_to_impute(now, imputes_all)
+        decision = self.policy_state.decide(self.rounds + 1, cells, rows, imputes_all=imputes_all)
+        self._must_reimpute = False
+        self._not_imputed = []
+        return self.body_of_decision(cells + self.decisions.with_numbers(decision))
 
     def body_of_decision(self, cells: bytes) -> bytes:
         """Return the body of the event of the next decision, with the stream as it is now."""
         stream = self.policy_state.stream[:2].tolist()
         return self.decisions.body_of_event(self.rounds + 1, cells, stream)
 
-    def _rows_to_impute(self, now: float, anew: bool) -> FloatArray:
+    def _rows_to_impute(self, now: float, imputes_all: bool) -> FloatArray:
         """Return the pending decisions whose feedback is still to be imputed, as kernel rows."""
-        rows: Collection[bytes] = self.pending.values() if anew else self._not_imputed
+        rows: Collection[bytes] = self.pending.values() if imputes_all else self._not_imputed
         if self.definition.pending != "impute" or not rows:
             return _NO_ROWS
         return self.decisions.as_cells(rows, now, self.definition.time_unit)
@@ -405,10 +408,10 @@ class State(LogState):
             return
         policy = self.policy_state
         try:
-            ended = self.round.end(policy.facts, policy.state, self.feedback_count)
-            if ended is not None:
-                self.policy_state = policy = policy.with_facts(ended.facts)
-                policy.learn_round(self.rounds, ended.context, ended.decision, ended.feedback)
+            round_feedback = self.round.end(policy.facts, policy.state, self.feedback_count)
+            if round_feedback is not None:
+                self.policy_state = policy = policy.with_facts(round_feedback.facts)
+                policy.learn_round(self.rounds, round_feedback)
         except Exception as error:
             raise LearningError(self.definition.policy, self.seq, error) from error
 
@@ -427,8 +430,8 @@ class State(LogState):
             return
         if self.round is not None:
             self.round.add_feedback(*self.values(row), self.feedback.unpack(feedback))
-        elif (placed := self.decisions.with_positions(row)) is not None:
-            self._batch.append((placed + feedback[: self.feedback.bytes], event.seq))
+        elif (policy_row := self.decisions.with_positions(row)) is not None:
+            self._batch.append((policy_row + feedback[: self.feedback.bytes], event.seq))
             if len(self._batch) == AT_ONCE:
                 self.learn_batch()
         # The copy still holds imputed feedback of this decision: make it again.
@@ -446,14 +449,15 @@ class State(LogState):
         LearningError
             If the policy fails at an event.
         """
-        rows, stream = iter(rows), None
+        rows = iter(rows)
+        last_decision: bytes | None = None
         for event in rows:
             events.check_event(self, event)
             try:
                 if event.kind == events.ASKED:
                     if self._replays_decisions:
                         self._replay_decision(event)
-                    stream = event.body
+                    last_decision = event.body
                 self.apply(event)
             except PolicyChangedError:
                 raise
@@ -465,8 +469,8 @@ class State(LogState):
                 if isinstance(error, LearningError):
                     raise
                 raise LearningError(self.definition.policy, event.seq, error) from error
-        if stream is not None and not self._replays_decisions:
-            self.policy_state.stream[:2] = self.decisions.stream_of_event(stream)
+        if last_decision is not None and not self._replays_decisions:
+            self.policy_state.stream[:2] = self.decisions.stream_of_event(last_decision)
 
     def _replay_decision(self, event: Row) -> None:
         """Repeat a decision for its effect on the policy's state."""
@@ -500,16 +504,14 @@ class State(LogState):
         """Return the pending decisions that have exceeded their timeout, oldest first."""
         rule = self.definition.rule
         ids: list[str] = []
-        if rule.timeout is None and rule.timeout_decisions is None:
-            return ids
         for id in self.awaiting_feedback:
-            t, at = ROW_HEADER.unpack_from(self.pending[id])
-            later = self.rounds - self.asked_again_after.get(id, int(t))
-            if rule.has_expired(now - at, later):
+            round_number, asked_at = ROW_HEADER.unpack_from(self.pending[id])
+            later_decisions = self.rounds - self.asked_again_after.get(id, int(round_number))
+            if rule.has_expired(now - asked_at, later_decisions):
                 ids.append(id)
             # Oldest first, so the first decision within its timeout ends the search. A decision
             # dated in the future, since the clock was set back, says nothing of those after it.
-            elif at <= now:
+            elif asked_at <= now:
                 break
         return ids
 
@@ -538,9 +540,10 @@ class State(LogState):
         """Give the policy the arms in use: once, however many came and went."""
         if self._policy_arms is None:
             return
-        after = self.arms.positions[self._policy_arms]
-        (before,) = np.nonzero(after >= 0)
-        self.policy_state = self.policy_state.with_arms(len(self.arms.live), before, after[before])
+        targets = self.arms.positions[self._policy_arms]
+        (sources,) = np.nonzero(targets >= 0)
+        arms = len(self.arms.live)
+        self.policy_state = self.policy_state.with_arms(arms, sources, targets[sources])
         self._policy_arms = None
 
     def change_policy(self, event: Row) -> None:
@@ -550,7 +553,7 @@ class State(LogState):
 
     # What is settled: see `keyhole.policy.Policy.verdicts`.
 
-    def has_enough(self) -> bool:
+    def are_all_arms_settled(self) -> bool:
         """Return whether the policy has enough: every arm is settled."""
         policy = self.definition.policy
         return bool(policy.verdicts) and is_done(policy, self._verdict_arrays())
@@ -572,14 +575,14 @@ class State(LogState):
         positions = self.decisions.positions(self.pending[id]) if arrays else []
         return bool(positions) and all(arrays["settled"][position] for position in positions)
 
-    def _verdict_arrays(self) -> Mapping[str, Any]:
+    def _verdict_arrays(self) -> Mapping[str, FloatArray | IntArray]:
         """Return the arrays of a policy that can stop; of another, which has no verdicts, none."""
         if not self.definition.policy.verdicts:
             return {}
         # An error leaves a batch that is learnt in part: nobody may use the state then.
-        before, self.is_dirty = self.is_dirty, True
+        was_dirty, self.is_dirty = self.is_dirty, True
         self.learn_batch()
-        self.is_dirty = before
+        self.is_dirty = was_dirty
         return self.policy_state.state
 
     def arrays_to_save(self) -> bytes:

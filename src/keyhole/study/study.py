@@ -1,7 +1,4 @@
-"""The public interface of studies: create or open one in a database, ask it, tell it, recommend.
-
-A study decides among options, and learns from what comes of each decision.
-"""
+"""The public interface of studies: create or open one in a database, ask it, tell it, recommend."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -79,21 +76,22 @@ class Study:
         durability: Durability = "power_loss",
         clock: Clock = time.time,
     ) -> None:
-        self.name, self._durability = check_line("name", name), durability
+        self.name = check_line("name", name)
+        self._durability = durability
         check_clock(clock)
         policies = tuple(policies)
         store = open_store(storage, durability=durability, make=False)
         self._storage = storage = normalize_address(storage)
         try:
-            number_of, definition = store.find(name)
+            study_number, definition = store.find(name)
             with FORK_LOCK.shared():
                 Definition.from_bytes(definition, policies)  # refuses an unknown policy at once
         except BaseException:
             store.close()
             raise
-        self._writer = GroupCommit(store, number_of, definition, clock, policies)
+        self._writer = GroupCommit(store, study_number, definition, clock, policies)
         # A connection that expects the same study: the file may be replaced in between.
-        self._replica = ReadOnlyReplica(store.connect_again, number_of, definition, policies)
+        self._replica = ReadOnlyReplica(store.connect_again, study_number, definition, policies)
 
     @classmethod
     def create(
@@ -111,7 +109,7 @@ class Study:
         time_unit: float = 0.0,
         durability: Durability = "power_loss",
         clock: Clock = time.time,
-        **facts: Any,
+        **facts: object,
     ) -> Self:
         """Create a study.
 
@@ -168,7 +166,7 @@ class Study:
             )
         check_names("arms", definition.arms)  # not where it is opened: it may be an old one
         with closing(open_store(storage, durability=durability)) as store:
-            check_names("name", [check_line("name", name)], [old for old, _ in store.studies()])
+            check_names("name", [check_line("name", name)], [study for study, _ in store.studies()])
             store.create(name, definition.to_bytes(), check_now(clock()))
         return cls(storage, name, policies=[type(policy)], durability=durability, clock=clock)
 
@@ -206,7 +204,7 @@ class Study:
         """Close the study."""
         self.close()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Return the arguments with which another process opens it."""
         writer = self._writer
         options: dict[str, Any] = {"policies": writer.policies, "clock": writer.clock}
@@ -215,7 +213,7 @@ class Study:
 
     # Deciding.
 
-    def ask(self, *, key: str | None = None, **context: Any) -> Decision:
+    def ask(self, *, key: str | None = None, **context: object) -> Decision:
         """Return a decision, once it is durable.
 
         If the policy has enough, this raises a `StudyDoneError`: see `is_done`. A key that was used
@@ -242,7 +240,7 @@ class Study:
         check_short_line("key", key, LONGEST)
         return self._writer.submit(operations.find_decision, key)
 
-    def tell(self, id: str | Decision, *unnamed: Any, **feedback: Any) -> None:
+    def tell(self, id: str | Decision, *unnamed: object, **feedback: object) -> None:
         """Record the feedback of a decision; return once it is durable.
 
         The same feedback may be told twice. Different feedback is a `DifferentFeedbackError`, an
@@ -257,15 +255,15 @@ class Study:
         """
         self._writer.submit(operations.tell, id, unnamed, feedback)
 
-    def tell_sum(self, *unnamed: Any, **words: Any) -> None:
+    def tell_sum(self, *unnamed: object, **feedback: object) -> None:
         """Record the sum of the rewards since the last call, where feedback is anonymous.
 
         Parameters
         ----------
-        *unnamed, **words
+        *unnamed, **feedback
             What the setting's vocabulary takes: see the page of the setting.
         """
-        self._writer.submit(operations.tell_sum, unnamed, words)
+        self._writer.submit(operations.tell_sum, unnamed, feedback)
 
     def expire(self, id: str | Decision) -> None:
         """Expire a pending decision now, with the consequence that `on_timeout` has."""
@@ -364,8 +362,8 @@ class Study:
 
         columns = {"arm": arm, "reward": reward if converted_at is None else None}
         columns |= {"converted_at": converted_at, "shown_at": shown_at, "key": key}
-        form = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-        return import_csv(self._replica, self._writer, path, columns, within, **form)
+        csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
+        return import_csv(self._replica, self._writer, path, columns, within, **csv_format)
 
     # What may change.
 
@@ -376,14 +374,14 @@ class Study:
     def add_arms(self, names: Iterable[str]) -> None:
         """Add new arms, all or none."""
         lines = [check_line("name", name) for name in check_sequence("names", names)]
-        new = check_names("names", lines, self._replica.read(lambda state: [*state.arms.names]))
-        self._writer.submit(operations.add_arms, new)
+        old_names = self._replica.read(lambda state: [*state.arms.names])
+        self._writer.submit(operations.add_arms, check_names("names", lines, old_names))
 
     def retire(self, name: str) -> None:
         """Retire an arm for good; its pending decisions may still be told."""
         self._writer.submit(operations.retire_arm, name)
 
-    def change_policy(self, policy: Policy, **facts: Any) -> None:
+    def change_policy(self, policy: Policy, **facts: object) -> None:
         """Replace the policy by another of the same setting, which learns the whole log.
 
         This is possible also where the present policy fails at the log (`LearningError`).
@@ -434,7 +432,7 @@ class Study:
         A policy says so if it can stop, as `keyhole.thresholding.PerArmStopping` does: see
         `keyhole.policy.Policy.verdicts`.
         """
-        return self._replica.read(State.has_enough)
+        return self._replica.read(State.are_all_arms_settled)
 
     @property
     def settled(self) -> dict[str, str]:
@@ -604,14 +602,14 @@ class Study:
         with FORK_LOCK.shared():
             from keyhole.study.log_export import read_export
 
-            old, definition, rows = read_export(Path(path), policies)
+            old_name, definition, rows = read_export(Path(path), policies)
         with closing(open_store(storage)) as store:
-            name = check_line("name", name or old)
+            name = check_line("name", name or old_name)
             check_names("name", [name], [study for study, _ in store.studies()])
             store.create(name, definition.to_bytes(), time.time(), rows)
         return cls(storage, name, policies=policies)
 
-    def replay(self, policy: Policy, **facts: Any) -> "Replay":
+    def replay(self, policy: Policy, **facts: object) -> "Replay":
         """Return the decisions that another policy would have taken, given the same feedback.
 
         Parameters
@@ -633,10 +631,10 @@ class Study:
             from keyhole.study.log_export import replay_policy
 
             definition = self.definition
-            changed = definition.with_policy(policy, facts)
+            replay_definition = definition.with_policy(policy, facts)
             if policy != definition.policy or any(row.kind == POLICY_CHANGED for row in rows):
                 operations.check_off_policy(policy, sum(row.kind == ASKED for row in rows))
-            return replay_policy(changed, rows)
+            return replay_policy(replay_definition, rows)
 
     def log(self) -> list[Row]:
         """Return all events as they are stored."""
@@ -664,7 +662,7 @@ class Study:
         """
         return self._summary("summary_html", escape_html)
 
-    def _summary(self, form: str, quote: Callable[[str], str]) -> str:
+    def _summary(self, function_name: str, quote: Callable[[str], str]) -> str:
         """Return the summary as a function of `study_summary` writes it; else say why not."""
         try:
             from keyhole.study import study_summary
@@ -677,8 +675,7 @@ class Study:
             learnt = self._replica.read(study_summary.learnt_texts) if has_state else None
             rows = study_summary.summary_rows(counts, learnt)
             with FORK_LOCK.shared():
-                summary: str = getattr(study_summary, form)(repr(self), rows, counts)
-            return summary
+                return str(getattr(study_summary, function_name)(repr(self), rows, counts))
         except Exception as error:  # a notebook would show a traceback in the place of the study
             return quote(f"{self!r}: {' '.join(str(error).split())}")
 

@@ -1,7 +1,4 @@
-"""What notebooks and `print` show of a study: its state in a table, each option, and a plot.
-
-The plot has decisions by option, or mean feedback by option, over all decisions.
-"""
+"""The summary of a study in notebooks and `print`: its state in a table, each arm, and a plot."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -25,33 +22,34 @@ if TYPE_CHECKING:
 
 MOST_EVENTS: Final = 200_000
 """The most events that a summary reads anew: more take many seconds."""
-_MOST_ARMS: Final = 12
-_MOST_DRAWN: Final = 200  # arms: more take seconds, and are a grey heap
+_MAX_ROWS: Final = 12
+_MAX_DRAWN: Final = 200  # arms: more take seconds, and are a grey heap
 
 Shown = Literal["decisions", "mean"]
 SHOWN: Final = ("decisions", "mean")
-_MOST_NAMED: Final = 8
-_MOST_STEPS: Final = 1000  # of a curve: more cannot be seen, and make a large file
+_MAX_NAMED: Final = 8
+_MAX_STEPS: Final = 1000  # of a curve: more cannot be seen, and make a large file
 _MARKER_GAP: Final = 0.15  # between markers of a curve, in diagonals of the axes
 _MARGIN: Final = 0.05  # of the axis, beyond what must be seen
-_OTHERS: Final[Any] = {"color": "#999999", "linewidth": 0.7, "zorder": 1.0}
+_OTHER_STYLE: Final[Any] = {"color": "#999999", "linewidth": 0.7, "zorder": 1.0}
 
 Curve = tuple[IntArray, FloatArray]
 Told = Mapping[int, tuple[list[int], list[float]]]
 
 
-def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> list[list[str]]:
+def summary_rows(counts: DecisionCounts, policy_texts: Mapping[str, str] | None) -> list[list[str]]:
     """Return a table of two columns: setting, policy, arms, counts of decisions, last event.
 
-    `learnt` has what only the policy knows, such as its recommendation, by the name of the row;
-    None where the policy has not learnt the log in this process.
+    `policy_texts` has what only the policy knows, such as its recommendation, by the name of the
+    row; None where the policy has not learnt the log in this process.
     """
-    vocabulary, last = counts.policy.vocabulary_class, datetime.fromtimestamp(counts.at, UTC)
-    chances = arm_means.best_chances(counts) if counts.feedback_count else {}
-    chances_text = arm_means.chances_text(chances, len(counts.pending))
-    if learnt is None and vocabulary and vocabulary.has_recommendation():
-        learnt = {"recommended": "not computed yet; recommend() does it"}
-    return [
+    vocabulary = counts.policy.vocabulary_class
+    last_event = "none yet"
+    if counts.at:
+        last_event = f"{datetime.fromtimestamp(counts.at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    if policy_texts is None and vocabulary and vocabulary.has_recommendation():
+        policy_texts = {"recommended": "not computed yet; recommend() does it"}
+    rows = [
         ["setting", counts.policy.setting.name],
         ["policy", repr(counts.policy)],
         ["arms", f"{len(counts.arms.live):,}"],
@@ -59,29 +57,32 @@ def summary_rows(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> li
         ["told", f"{counts.feedback_count:,}"],
         ["pending decisions", f"{len(counts.pending):,}"],
         ["expired", f"{counts.expired:,}"],
-        ["last event", f"{last:%Y-%m-%d %H:%M:%S} UTC" if counts.at else "none yet"],
-        *([name, text] for name, text in (learnt or {}).items()),
-        *([["chance to be best", chances_text]] if chances else []),
+        ["last event", last_event],
+        *([name, text] for name, text in (policy_texts or {}).items()),
     ]
+    if counts.feedback_count and (chances := arm_means.best_chances(counts)):
+        rows.append(["chance to be best", arm_means.chances_text(chances, len(counts.pending))])
+    return rows
 
 
 def learnt_texts(state: State) -> dict[str, str]:
     """Return the recommendation as text, and for a policy that can stop what is settled."""
     policy = state.definition.policy
-    vocabulary, facts = policy.vocabulary_class, {}
+    vocabulary = policy.vocabulary_class
+    texts = {}
     if vocabulary is not None and vocabulary.has_recommendation():
-        facts["recommended"] = short_repr(state.recommend())
+        texts["recommended"] = short_repr(state.recommend())
     if policy.verdicts:
         arms = len(state.arms.names_in_use)
-        facts["settled"] = progress_text(policy, state.settled_names(), arms)
-    return facts
+        texts["settled"] = progress_text(policy, state.settled_names(), arms)
+    return texts
 
 
 def progress_text(policy: Any, settled: Mapping[str, str], arms: int) -> str:
     """Return how many arms are settled, and the guarantee of the policy's verdicts."""
-    done = "; done" if len(settled) == arms else ""
-    some = f"{len(settled)} of {count_text(arms, 'arm')}"
-    return f"{some}{done} ({policy.guarantee().text})"
+    ending = "; done" if len(settled) == arms else ""
+    progress = f"{len(settled)} of {count_text(arms, 'arm')}{ending}"
+    return f"{progress} ({policy.guarantee().text})"
 
 
 def summary_text(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
@@ -104,9 +105,10 @@ def _explain_means(counts: DecisionCounts) -> str:
 
 def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
     """Return the summary as HTML, with the plot of the decisions by arm unless arms are many."""
-    tables, picture = [Table(title, ["", ""], rows)], ""
+    tables = [Table(title, ["", ""], rows)]
+    picture = ""
     if counts.has_arms:
-        if len(counts.arms.names) <= _MOST_DRAWN and has_extra("plots"):
+        if len(counts.arms.names) <= _MAX_DRAWN and has_extra("plots"):
             from keyhole.pages.figure_files import blank_figure
 
             figure = blank_figure(*plot_size(counts))
@@ -120,10 +122,10 @@ def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCoun
 def _arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     """Return the table by arm, of the arms with the most decisions."""
     head, rows = arm_means.arm_table(counts)
-    if len(rows) <= _MOST_ARMS:
+    if len(rows) <= _MAX_ROWS:
         return head, rows
-    more = [f"... and {len(rows) - _MOST_ARMS:,} more", *("" for _ in head[1:])]
-    return head, [*(rows[arm] for arm in sorted(order_arms(counts)[:_MOST_ARMS])), more]
+    remainder = [f"... and {len(rows) - _MAX_ROWS:,} more", *("" for _ in head[1:])]
+    return head, [*(rows[arm] for arm in sorted(order_arms(counts)[:_MAX_ROWS])), remainder]
 
 
 def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes":
@@ -134,29 +136,34 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
     numbers = [name for name in counts.told_numbers() if name not in counts.flags]
     name = next(iter(numbers), "feedback")
     told = arm_means.values_by_arm(counts, name)
-    names, order = counts.arms.names, order_arms(counts).tolist()
-    curves = _decisions_by_arm(counts) if shows == "decisions" else _means_by_arm(counts, told)
-    named, others = order[:_MOST_NAMED], order[_MOST_NAMED:]
+    names = counts.arms.names
+    order = order_arms(counts).tolist()
+    named_arms, other_arms = order[:_MAX_NAMED], order[_MAX_NAMED:]
+    curves = _decisions_by_arm(counts)
+    axes.set_ylabel("decisions of the arm")
+    if shows == "mean":
+        curves = _means_by_arm(counts, told)
+        axes.set_ylabel(f"mean {name}")
     # By position, since colours by name, as policies have them, may be alike for two of few arms.
-    styles = matplotlib_styles([f"arm {position}" for position in range(len(named))])
+    styles = matplotlib_styles([f"arm {position}" for position in range(len(named_arms))])
     intervals: list[tuple[float, float]] = []
-    for rank, (arm, style) in enumerate(zip(sorted(named), styles.values(), strict=True)):
+    for rank, (arm, style) in enumerate(zip(sorted(named_arms), styles.values(), strict=True)):
         steps, heights = map(_thin, curves[arm])
-        marked = rank * _MARKER_GAP / _MOST_NAMED, _MARKER_GAP  # no marker covers another
-        axes.step(steps, heights, where="post", label=names[arm], markevery=marked, **style)
+        marker_spacing = rank * _MARKER_GAP / _MAX_NAMED, _MARKER_GAP  # no marker covers another
+        axes.step(steps, heights, where="post", label=names[arm], markevery=marker_spacing, **style)
         if shows == "mean" and name == counts.interval_word and len(steps):
             intervals.append(_fill_interval(counts, *told[arm], axes, str(style["color"])))
-    if others:
+    if other_arms:
         steps, heights = (
-            np.concatenate([np.append(_thin(curves[arm][i]), np.nan) for arm in others])
+            np.concatenate([np.append(_thin(curves[arm][i]), np.nan) for arm in other_arms])
             for i in (0, 1)
         )
-        axes.step(steps, heights, where="post", label=f"{len(others):,} others", **_OTHERS)
+        axes.step(steps, heights, where="post", label=f"{len(other_arms):,} others", **_OTHER_STYLE)
     axes.set_xlim(0, max(1, len(counts.asked)))
     axes.set_xlabel("decision")
-    axes.set_ylabel("decisions of the arm" if shows == "decisions" else f"mean {name}")
     if shows == "mean":
-        _fit_axis(axes, [curves[arm][1][-1] for arm in named if len(curves[arm][1])], intervals)
+        means = [curves[arm][1][-1] for arm in named_arms if len(curves[arm][1])]
+        _fit_axis(axes, means, intervals)
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     add_legend(axes, *axes.get_legend_handles_labels())
@@ -169,19 +176,19 @@ def _fit_axis(axes: "Axes", means: list[float], intervals: Sequence[tuple[float,
     Earlier means, and the wide intervals of arms with few decisions, may lie outside.
     """
     median = np.median([high - low for low, high in intervals]) if intervals else 0.0
-    narrow = [interval for interval in intervals if interval[1] - interval[0] <= median]
-    least = min(means + [low for low, _ in narrow], default=0.0)
-    most = max(means + [high for _, high in narrow], default=0.0)
-    if most > least:
-        margin = (most - least) * (_MARGIN if narrow else 1.0)
+    narrow_intervals = [interval for interval in intervals if interval[1] - interval[0] <= median]
+    bottom = min(means + [low for low, _ in narrow_intervals], default=0.0)
+    top = max(means + [high for _, high in narrow_intervals], default=0.0)
+    if top > bottom:
+        margin = (top - bottom) * (_MARGIN if narrow_intervals else 1.0)
         low, high = axes.get_ylim()
-        axes.set_ylim(max(low, least - margin), min(high, most + margin))
+        axes.set_ylim(max(low, bottom - margin), min(high, top + margin))
 
 
 def plot_size(counts: DecisionCounts) -> tuple[float, float]:
     """Return width and height in inches of a figure of the plot."""
     names = counts.arms.names
-    return figure_size([names[arm] for arm in order_arms(counts)[:_MOST_NAMED]])
+    return figure_size([names[arm] for arm in order_arms(counts)[:_MAX_NAMED]])
 
 
 def order_arms(counts: DecisionCounts) -> IntArray:
@@ -192,8 +199,8 @@ def order_arms(counts: DecisionCounts) -> IntArray:
 
 def _thin(values: Any) -> Any:
     """Return at most so many of the values of a curve as can be seen, evenly spread."""
-    places = np.linspace(0, len(values) - 1, min(len(values), _MOST_STEPS))
-    return values[places.round().astype(int)]
+    positions = np.linspace(0, len(values) - 1, min(len(values), _MAX_STEPS))
+    return np.take(values, positions.round().astype(int))
 
 
 def _decisions_by_arm(counts: DecisionCounts) -> list[Curve]:
@@ -201,16 +208,18 @@ def _decisions_by_arm(counts: DecisionCounts) -> list[Curve]:
     asked = np.array(counts.asked, np.int64)
     ends = np.cumsum(np.bincount(asked, minlength=len(counts.arms.names)))[:-1]
     by_arm = np.split(np.argsort(asked, kind="stable") + 1, ends)
-    return [_extend(np.append(0, own), np.arange(len(own) + 1.0), len(asked)) for own in by_arm]
+    end = len(asked)
+    return [_extend(np.append(0, steps), np.arange(len(steps) + 1.0), end) for steps in by_arm]
 
 
 def _means_by_arm(counts: DecisionCounts, told: Told) -> list[Curve]:
     """Return by arm the decisions at which its feedback was told, and its mean by then."""
-    end, pairs = len(counts.asked), (told[arm] for arm in range(len(counts.arms.names)))
-    return [
-        _extend(np.array(steps, np.int64), np.cumsum(values) / np.arange(1, len(values) + 1), end)
-        for steps, values in pairs
-    ]
+    curves = []
+    for arm in range(len(counts.arms.names)):
+        steps, values = told[arm]
+        means = np.cumsum(values) / np.arange(1, len(values) + 1)
+        curves.append(_extend(np.array(steps, np.int64), means, len(counts.asked)))
+    return curves
 
 
 def _extend(steps: IntArray, heights: FloatArray, end: int) -> Curve:
@@ -223,13 +232,13 @@ def _fill_interval(
 ) -> tuple[float, float]:
     """Draw the intervals of an arm's mean, which hold it together; return the last one."""
     totals = np.cumsum(values)
-    places = _thin(np.arange(len(totals)))
+    positions = _thin(np.arange(len(totals)))
     name = counts.interval_word
-    ends = [
-        arm_means.make_mean(counts, name, int(i) + 1, float(totals[i])).interval for i in places
+    intervals = [
+        arm_means.make_mean(counts, name, int(i) + 1, float(totals[i])).interval for i in positions
     ]
-    low, high = np.array(ends + ends[-1:]).T
-    steps = np.append(np.array(told)[places], len(counts.asked))
+    low, high = np.array(intervals + intervals[-1:]).T
+    steps = np.append(np.array(told)[positions], len(counts.asked))
     axes.fill_between(steps, low, high, step="post", color=colour, alpha=0.12, linewidth=0)
     return float(low[-1]), float(high[-1])
 

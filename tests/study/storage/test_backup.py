@@ -5,6 +5,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -118,7 +119,7 @@ def test_a_backup_that_fails_leaves_nothing(tmp_path, copy, monkeypatch):
     labels(tmp_path / "s.db").close()
 
     def full(path, how):
-        db = sqlite_connection.Connection(path, path)
+        db = sqlite_connection.Connection(Path(path), "mode=rwc")
         db.execute("PRAGMA max_page_count = 2")
         return db
 

@@ -38,10 +38,10 @@ class Forkable(Protocol):
     def before_fork(self) -> None:
         """Close the connection; no operation is at work on it."""
 
-    def after_fork(self, mine: bool) -> None:
+    def after_fork(self, is_in_operation: bool) -> None:
         """In the child, give up the parent's connection.
 
-        `mine` says that the forking thread is within an operation of this owner.
+        `is_in_operation` says that the forking thread is within an operation of this owner.
         """
 
 
@@ -101,23 +101,23 @@ class ForkLock:
 
         It ends with `release`, or at the latest when `frame` of this thread has returned.
         """
-        me = get_ident()
+        thread = get_ident()
         with self._lock:
-            while not self._can_begin(me):
+            while not self._can_begin(thread):
                 self._changed.wait(_POLL_INTERVAL)
             is_new = owner not in self._operations or _has_ended(*self._operations[owner])
             if is_new:
-                self._operations[owner] = me, frame
+                self._operations[owner] = thread, frame
             return is_new
 
-    def _can_begin(self, me: int) -> bool:
+    def _can_begin(self, thread: int) -> bool:
         """Return whether no fork keeps a thread from beginning an operation."""
         # Those within an operation go on, or the fork would wait for them for ever; unless a fork
         # has given up waiting and closes connections right now.
-        forking = self._threads_forking()
-        if not forking or self._is_another_fork_running(me):
-            return not forking
-        return me in forking or me in self._busy_threads()
+        forking_threads = self._threads_forking()
+        if not forking_threads or self._is_another_fork_running(thread):
+            return not forking_threads
+        return thread in forking_threads or thread in self._busy_threads()
 
     def _threads_forking(self) -> list[int]:
         """Return the threads that fork just now."""
@@ -126,9 +126,9 @@ class ForkLock:
                 self._forks.pop(thread, None)
         return list(self._forks)
 
-    def _is_another_fork_running(self, me: int) -> bool:
+    def _is_another_fork_running(self, own_thread: int) -> bool:
         """Return whether another thread is about to fork, and waits no longer."""
-        return any(self._forks[t].is_exclusive for t in self._threads_forking() if t != me)
+        return any(self._forks[t].is_exclusive for t in self._threads_forking() if t != own_thread)
 
     def _busy_threads(self) -> list[int]:
         """Return the threads with an operation under way."""
@@ -146,7 +146,7 @@ class ForkLock:
     @contextmanager
     def shared(self, owner: object | None = None) -> Iterator[None]:
         """Hold the lock for an operation, or for part of one; it may have no `owner`."""
-        owner = _NoOwner() if owner is None else owner
+        owner = owner or _NoOwner()
         # Nothing within may wait for a lock whose holder may wait for this one. The frame is for
         # an interrupt between `acquire` and `try`, after which nothing would release the lock.
         is_new = self.acquire(owner, _find_caller())
@@ -158,15 +158,18 @@ class ForkLock:
 
     def before_fork(self) -> None:
         """Wait for operations of other threads, keep new ones out, and close idle connections."""
-        caller, me = sys._getframe().f_back, get_ident()
+        caller = sys._getframe().f_back
+        instruction = caller.f_lasti if caller is not None else 0
+        thread = get_ident()
         with self._lock:
-            self._forks[me] = _Fork(caller, caller.f_lasti if caller is not None else 0)
-            until = monotonic() + FORK_TIMEOUT
-            while self._is_another_thread_busy() and (left := until - monotonic()) > 0:
-                self._changed.wait(min(left, _POLL_INTERVAL))  # a collected owner notifies nobody
-            while self._is_another_fork_running(me):
+            self._forks[thread] = _Fork(caller, instruction)
+            deadline = monotonic() + FORK_TIMEOUT
+            while self._is_another_thread_busy() and (seconds_left := deadline - monotonic()) > 0:
+                # A collected owner notifies nobody.
+                self._changed.wait(min(seconds_left, _POLL_INTERVAL))
+            while self._is_another_fork_running(thread):
                 self._changed.wait(_POLL_INTERVAL)
-            self._forks[me] = self._forks[me]._replace(is_exclusive=True)
+            self._forks[thread] = self._forks[thread]._replace(is_exclusive=True)
             for owner in list(self._owners):
                 if owner not in self._operations:
                     owner.before_fork()
@@ -183,11 +186,11 @@ class ForkLock:
     def after_fork_in_child(self) -> None:
         """Start afresh: the threads that held the lock do not exist in the child."""
         # Here only the forking thread exists. `__init__` replaces the locks, which others may hold.
-        mine = {owner for owner, (thread, _) in self._operations.items() if thread == get_ident()}
+        threads = {owner: thread for owner, (thread, _) in self._operations.items()}
         owners = list(self._owners)
         self.__init__()  # type: ignore[misc]
         for owner in owners:
-            owner.after_fork(owner in mine)
+            owner.after_fork(threads.get(owner) == get_ident())
 
 
 def _find_caller() -> FrameType | None:
@@ -207,10 +210,12 @@ def _has_ended(thread: int, frame: FrameType | None) -> bool:
 
 
 def _is_running(thread: int, frame: FrameType) -> bool:
-    found = sys._getframe() if thread == get_ident() else sys._current_frames().get(thread)
-    while found is not None and found is not frame:
-        found = found.f_back
-    return found is not None
+    stack_frame: FrameType | None = sys._getframe()
+    if thread != get_ident():
+        stack_frame = sys._current_frames().get(thread)
+    while stack_frame is not None and stack_frame is not frame:
+        stack_frame = stack_frame.f_back
+    return stack_frame is not None
 
 
 FORK_LOCK: Final = ForkLock()

@@ -8,11 +8,11 @@ in the schema `keyhole`.
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.extras import missing_extra
 from keyhole.study.storage import schema
@@ -91,8 +91,6 @@ _SESSION: Final = (
     " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"
 )
 
-_T = TypeVar("_T")
-
 
 class Postgres(Store):
     """A store on a PostgreSQL server."""
@@ -106,30 +104,31 @@ class Postgres(Store):
                 import psycopg
         except ImportError as error:
             raise missing_extra("postgres", "storage on PostgreSQL", error) from None
-        self._driver, self._given = psycopg, address
+        self._driver = psycopg
+        self._given_address = address
         self.failures = (psycopg.Error, OSError)
         try:
-            given = psycopg.conninfo.conninfo_to_dict(address)
+            parameters = psycopg.conninfo.conninfo_to_dict(address)
         except psycopg.ProgrammingError as error:
             raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
-        self._address: dict[str, Any] = _DEFAULTS | given | {"client_encoding": "UTF8"}
-        self.where = _format_address(given)
+        self._address: dict[str, Any] = _DEFAULTS | parameters | {"client_encoding": "UTF8"}
+        self.where = _format_address(parameters)
         self._db: psycopg.Connection | None = None
-        self._is_known = False  # the tables were there
+        self._has_tables = False  # they were there at the first connection
         FORK_LOCK.add(self)
         self._run(self._connected)
 
     def connect_again(self) -> "Postgres":
         """Return another connection to the same server."""
-        other = Postgres(self._given)
-        other._adopt(self)
-        return other
+        store = Postgres(self._given_address)
+        store._share_studies(self)
+        return store
 
-    def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
-        return self._begin(lambda db: db.cursor(binary=True).execute(sql, values).fetchall())
+    def _query(self, sql: str, values: tuple[object, ...]) -> list[Record]:
+        return self._begin(sql, values, binary=True).fetchall()
 
     def _begin_write(self) -> "psycopg.Connection":
-        db = self._begin(lambda db: db.execute(f"{_BEGIN}; {_WRITE}")).connection
+        db = self._begin(f"{_BEGIN}; {_WRITE}").connection
         self._check_version(self._version(db))
         return db
 
@@ -142,17 +141,19 @@ class Postgres(Store):
     def _events_after(self, study: int, after: int) -> QueryResult:
         return self._select_events("", study, after)
 
-    def _select_events(self, begin: str, study: int, after: int) -> QueryResult:
+    def _select_events(self, begin_sql: str, study: int, after: int) -> QueryResult:
         """Return version, identity and rows of a study, in one round trip."""
-        identity = f"EXECUTE keyhole_identity({study:d})"
-        since = f"EXECUTE keyhole_since({study:d}, {after:d})"
-        query = f"{begin}{identity}; {since}"
-        cursor = self._begin(lambda db: db.execute(query, prepare=False))
-        results = [cursor.fetchall()] if cursor.description else []
-        while cursor.nextset():
-            results += [cursor.fetchall()] if cursor.description else []
-        *_, about, rows = results
-        version, digest = about[0] if about else (0, None)
+        identity_sql = f"EXECUTE keyhole_identity({study:d})"
+        events_sql = f"EXECUTE keyhole_since({study:d}, {after:d})"
+        cursor = self._begin(f"{begin_sql}{identity_sql}; {events_sql}")
+        results = []
+        has_next = True
+        while has_next:
+            if cursor.description:
+                results.append(cursor.fetchall())
+            has_next = bool(cursor.nextset())
+        *_, version_rows, rows = results
+        version, digest = version_rows[0] if version_rows else (0, None)
         return QueryResult(version, digest, rows)
 
     def _commit(self) -> None:
@@ -167,8 +168,7 @@ class Postgres(Store):
             raise self._driver.OperationalError("the server has rolled the transaction back")
 
     def _copy(self, path: Path) -> None:
-        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        db = self._begin(lambda db: db.execute(begin)).connection
+        db = self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").connection
         self._check_version(self._version(db))
         with closing(Sqlite(path)) as copy:
             copy.fill(self._rows)
@@ -180,24 +180,27 @@ class Postgres(Store):
             cursor.itersize = _BATCH
             yield from cursor.execute(f"SELECT {', '.join(columns)} FROM keyhole.{table}")
 
-    def _begin(self, execute: "Callable[[psycopg.Connection], _T]") -> _T:
+    def _begin(
+        self, sql: str, values: tuple[object, ...] | None = None, *, binary: bool = False
+    ) -> "psycopg.Cursor":
         """Execute what reads or begins a transaction; again if an idle connection was lost."""
-        idle = self._db
-        if idle is None or idle.info.transaction_status != self._driver.pq.TransactionStatus.IDLE:
-            return execute(self._connected())
-        try:
-            return execute(idle)
-        except self._driver.OperationalError:
-            if not idle.closed:
-                raise
-        # Nothing had been written, so nothing can be written twice.
-        self._drop()
-        return execute(self._connected())
+        db = self._db
+        if db is not None and self._is_idle(db):
+            try:
+                return db.execute(sql, values, binary=binary)
+            except self._driver.OperationalError:
+                if not db.closed:
+                    raise
+            # Nothing had been written, so nothing can be written twice.
+            self._drop()
+        return self._connected().execute(sql, values, binary=binary)
+
+    def _is_idle(self, db: "psycopg.Connection") -> bool:
+        """Return whether a connection is in no transaction."""
+        return db.info.transaction_status == self._driver.pq.TransactionStatus.IDLE
 
     def _undo(self) -> None:
-        if self._db is None:
-            return
-        if self._db.info.transaction_status != self._driver.pq.TransactionStatus.IDLE:
+        if self._db is not None and not self._is_idle(self._db):
             self._db.execute("ROLLBACK")
 
     def _drop(self) -> None:
@@ -209,7 +212,7 @@ class Postgres(Store):
     def before_fork(self) -> None:
         """Do nothing: the child does not use its parent's connection."""
 
-    def after_fork(self, mine: bool) -> None:
+    def after_fork(self, is_in_operation: bool) -> None:
         """In a fork, leave the parent's connection without a message to the server."""
         db, self._db = self._db, None
         if db is None:
@@ -219,13 +222,13 @@ class Postgres(Store):
         # While the child has a copy of the socket open, the server does not notice that the
         # parent is gone, and keeps its lock: put /dev/null in its place.
         with suppress(self._driver.Error, OSError):
-            nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-            os.dup2(nothing, db.pgconn.socket, inheritable=False)
-            os.close(nothing)
+            null_device = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            os.dup2(null_device, db.pgconn.socket, inheritable=False)
+            os.close(null_device)
 
     def _error_class(self, error: Exception) -> type[StoreError]:
-        is_pool = getattr(error, "sqlstate", None) in ("42P05", "26000")
-        return FinalStoreError if is_pool else StoreError
+        needs_session = getattr(error, "sqlstate", None) in ("42P05", "26000")
+        return FinalStoreError if needs_session else StoreError
 
     def _explain(self, error: Exception) -> str:
         text = str(error).strip().partition("\n")[0] or type(error).__name__
@@ -260,7 +263,7 @@ class Postgres(Store):
                 f"storage must be a database with the encoding UTF8, got {self.where}, which has "
                 f"{encoding}: create one, CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
             )
-        if self._is_known:
+        if self._has_tables:
             self._check_version(self._version(db))
         else:
             self._migrate(db)
@@ -268,7 +271,7 @@ class Postgres(Store):
         db.execute(_PREPARE_ADD)
         db.execute(_PREPARE_IDENTITY)
         db.execute(_PREPARE_SINCE + self._sql[schema.EVENTS_AFTER] % ("$1", "$2"))
-        self._is_known = True
+        self._has_tables = True
 
     def _migrate(self, db: "psycopg.Connection") -> None:
         """Create the tables or migrate them, if need be."""
@@ -295,25 +298,25 @@ class Postgres(Store):
 
     def _version(self, db: "psycopg.Connection") -> int:
         """Return the version of the schema, 0 if there is none."""
-        is_there, ours = db.execute(_IS_THERE).fetchone() or (False, None)
-        if is_there and ours is None:
+        is_there, version_table = db.execute(_IS_THERE).fetchone() or (False, None)
+        if is_there and version_table is None:
             raise ValueError(
                 f"storage must be a database whose schema keyhole is ours, got {self.where}, "
                 "where it is another application's"
             )
         if not is_there:
             return 0
-        version = db.execute("SELECT version FROM keyhole.version").fetchone()
-        return version[0] if version else 0
+        version_row = db.execute("SELECT version FROM keyhole.version").fetchone()
+        return version_row[0] if version_row else 0
 
 
-def _format_address(parameters: Mapping[str, Any]) -> str:
+def _format_address(parameters: Mapping[str, object]) -> str:
     """Return an address for messages: user, hosts, ports and database, without a password."""
-    hosts = (parameters.get("host") or parameters.get("hostaddr") or "").split(",")
+    hosts = str(parameters.get("host") or parameters.get("hostaddr") or "").split(",")
     ports = str(parameters.get("port", "")).split(",")
-    ports = ports * len(hosts) if len(ports) == 1 else ports
-    places = ",".join(
-        f"{host}:{port}" if port else host for host, port in zip_longest(hosts, ports, fillvalue="")
-    )
+    if len(ports) == 1:
+        ports *= len(hosts)
+    pairs = zip_longest(hosts, ports, fillvalue="")
+    servers = ",".join(f"{host}:{port}" if port else host for host, port in pairs)
     user = f"{parameters['user']}@" if parameters.get("user") else ""
-    return f"postgresql://{user}{places}/{parameters.get('dbname', '')}"
+    return f"postgresql://{user}{servers}/{parameters.get('dbname', '')}"

@@ -5,7 +5,7 @@ appended. An older database is migrated when it is opened, in one transaction.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 OLDEST: Final = 3
 """The version of 0.2.0; earlier ones were not published."""
@@ -63,28 +63,28 @@ SAVE_SNAPSHOT: Final = (
 )
 
 
-def check_version(where: str, found: int) -> None:
+def check_version(where: str, version: int) -> None:
     """Refuse a database with another schema than this package knows."""
-    if found > len(STEPS):
+    if version > len(STEPS):
         raise ValueError(
-            f"storage must have a schema of version at most {len(STEPS)}, got {found}: {where} was "
-            "written by a newer Keyhole, which opens it; nothing was changed"
+            f"storage must have a schema of version at most {len(STEPS)}, got {version}: {where} "
+            "was written by a newer Keyhole, which opens it; nothing was changed"
         )
-    if 0 < found < OLDEST:
+    if 0 < version < OLDEST:
         raise ValueError(
-            f"storage must have a schema of version {OLDEST} or later, got {found}: {where} was "
+            f"storage must have a schema of version {OLDEST} or later, got {version}: {where} was "
             "written by a Keyhole before 0.2.0, which was not published; nothing was changed"
         )
 
 
-def migrate(execute: Callable[..., Any], found: int, dialect: Mapping[str, str]) -> None:
-    """Run the migrations that a database of version `found` lacks."""
-    for step in STEPS[found:]:
+def migrate(execute: Callable[[str], object], version: int, dialect: Mapping[str, str]) -> None:
+    """Run the migrations that a database of this version lacks."""
+    for step in STEPS[version:]:
         for statement in step:
             execute(statement.format_map(dialect))
 
 
 def format_queries(dialect: Mapping[str, str]) -> dict[str, str]:
     """Return the queries of this module in a dialect of SQL, by their templates."""
-    asked = (text for name, text in globals().items() if name.isupper() and isinstance(text, str))
-    return {text: text.format_map(dialect) for text in asked}
+    texts = (text for name, text in globals().items() if name.isupper() and isinstance(text, str))
+    return {text: text.format_map(dialect) for text in texts}

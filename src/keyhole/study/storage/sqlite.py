@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from keyhole.study.storage import schema, sqlite_connection, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
@@ -46,10 +46,10 @@ _DIALECT: Final = {
 # whole index would take a third of a second for 100,000 events.
 _ENTRIES: Final = (
     "SELECT i.{column}, e.{column} FROM (SELECT study, seq, {column} FROM event"
-    " INDEXED BY event_{column} WHERE {column} IS NOT NULL AND {which}) AS i"
+    " INDEXED BY event_{column} WHERE {column} IS NOT NULL AND {condition}) AS i"
     " LEFT JOIN event AS e NOT INDEXED ON e.study = i.study AND e.seq = i.seq"
 )
-_WHICH: Final = (
+_CONDITIONS: Final = (
     "study = ?1 AND {column} = ?2",
     "(study, {column}) < (?1, ?2) ORDER BY study DESC, {column} DESC LIMIT 1",
     "(study, {column}) > (?1, ?2) ORDER BY study, {column} LIMIT 1",
@@ -65,13 +65,13 @@ class Sqlite(store.Store):
     """A store in an SQLite file.
 
     With `flush`, a commit returns once it is on the disk; without, once the operating system has
-    it. A store `like` another is connected to the same file, which must still be there.
+    it. With a `sibling` the store is connected to the file of that one, which must still be there.
     """
 
     dialect = _DIALECT
     failures = (sqlite3.Error, OSError)
 
-    def __init__(self, path: Path, flush: bool = True, like: "Sqlite | None" = None) -> None:
+    def __init__(self, path: Path, flush: bool = True, sibling: "Sqlite | None" = None) -> None:
         super().__init__()
         self.path = Path(os.path.realpath(path))  # one file has one queue
         self.where = str(self.path)
@@ -80,12 +80,12 @@ class Sqlite(store.Store):
         self._db: Connection | None = None
         self._immutable_stamp: tuple[int, int, int, bool] | None = None
         self._identity: tuple[int, int] | None = None  # of the file that was first opened
-        if like is not None:
-            self._adopt(like)
-            self._identity = like._identity
+        if sibling is not None:
+            self._share_studies(sibling)
+            self._identity = sibling._identity
         FORK_LOCK.add(self)
         try:
-            if like is None:
+            if sibling is None:
                 self._run(self._open)
             else:
                 self._run(self._query, "SELECT 1", ())
@@ -97,7 +97,7 @@ class Sqlite(store.Store):
         """Return another connection to the same file, which must still be there."""
         return Sqlite(self.path, self._flush, self)
 
-    def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
+    def _query(self, sql: str, values: tuple[object, ...]) -> list[Record]:
         with self._open_reader() as db:
             return db.execute(sql, values).fetchall()
 
@@ -108,17 +108,16 @@ class Sqlite(store.Store):
 
     def find_by_key(self, study: int, key: str) -> Row | None:
         """Return the event of an idempotency key; None only if the index is intact there."""
-        found = super().find_by_key(study, key)
-        if found is None:
+        event = super().find_by_key(study, key)
+        if event is None:
             self._check_index("key", study, key)
-        return found
+        return event
 
     def _check_index(self, column: str, study: int, value: str) -> None:
         """Refuse an index from which a value may be missing."""
-        query = " UNION ALL ".join(
-            f"SELECT * FROM ({_ENTRIES.format(column=column, which=which.format(column=column))})"
-            for which in _WHICH
-        )
+        conditions = [condition.format(column=column) for condition in _CONDITIONS]
+        selections = [_ENTRIES.format(column=column, condition=text) for text in conditions]
+        query = " UNION ALL ".join(f"SELECT * FROM ({selection})" for selection in selections)
         entries = self._run(self._query, query, (study, value))
         if any(in_index != in_table for in_index, in_table in entries):
             self.rollback()
@@ -151,10 +150,10 @@ class Sqlite(store.Store):
         db.execute(_TAIL, (study, tail))
         if not self._commit() and rows:
             # If a copy has replaced the file within the transaction, the rows are not in it.
-            last = rows[-1]
-            found = self._query(self._sql[schema.EVENTS_RANGE], (study, last[0], 1))
-            if not found or found[0][-1] != last[-1]:
-                self._refuse_replaced(study, last[0])
+            seq, *_, digest = rows[-1]
+            records = self._query(self._sql[schema.EVENTS_RANGE], (study, seq, 1))
+            if not records or records[0][-1] != digest:
+                self._refuse_replaced(study, seq)
 
     def _copy(self, path: Path) -> None:
         with (
@@ -170,7 +169,7 @@ class Sqlite(store.Store):
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
-        return sqlite_connection.find_damage(lambda check: self._run(self._query, check, ()))
+        return sqlite_connection.find_damage(self._run, self._query)
 
     def fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
         """Fill all tables; `read` yields the rows of a table, given the names of its columns."""
@@ -178,12 +177,11 @@ class Sqlite(store.Store):
 
     def _fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
         db = self._begin_write()
-        for (table,) in db.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table'"
-        ).fetchall():
+        tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (table,) in tables:
             columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})").fetchall()]
-            marks = ", ".join("?" * len(columns))
-            statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+            placeholders = ", ".join("?" * len(columns))
+            statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({placeholders})"
             db.executemany(statement, read(table, columns))
         self._commit()
 
@@ -212,16 +210,16 @@ class Sqlite(store.Store):
         # during our own checkpoint the two cannot be told apart, for about two flushes: one if
         # the log was flushed before, and a copy that comes during that one has another size.
         file = self._file
-        log = file.log_size()
-        is_known = log is not None and file.is_known()
-        if log is not None and is_known and file.is_long(log, queue):
+        log_size = file.log_size()
+        is_unchanged = log_size is not None and file.is_unchanged()
+        if log_size is not None and is_unchanged and file.is_long(log_size, queue):
             if not self._flush:
                 sqlite_connection.flush_log(db)
-            if is_known := file.is_known():
+            if is_unchanged := file.is_unchanged():
                 size = sqlite_connection.checkpoint(db)
-                if is_known := size in (None, os.stat(self.path).st_size):
+                if is_unchanged := size in (None, os.stat(self.path).st_size):
                     file.record(queue)
-        return is_known or self._is_current(has_queue_lock=True)
+        return is_unchanged or self._is_current(has_queue_lock=True)
 
     def _undo(self) -> None:
         self._rollback_transaction()
@@ -273,12 +271,12 @@ class Sqlite(store.Store):
         """Close the connection."""
         self._disconnect()
 
-    def after_fork(self, mine: bool) -> None:
+    def after_fork(self, is_in_operation: bool) -> None:
         """In a fork, give up the parent's connection and lock."""
         db, self._db = self._db, None
         # Only if the fork came within a call is the connection still open. The call may go on in
         # the child: it gets an error at its next statement, and the parent keeps its lock.
-        if db is not None and mine:
+        if db is not None and is_in_operation:
             db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         self._close_queue()
 
@@ -292,10 +290,15 @@ class Sqlite(store.Store):
         self._check_version(db.execute("PRAGMA user_version").fetchone()[0])
         return db
 
-    def _begin_immediate(self, how: str = "") -> Connection:
-        """Begin a write transaction on the file as it is now; `how` it may be created."""
+    def _begin_immediate(self, uri_query: str = "") -> Connection:
+        """Begin a write transaction on the file as it is now.
+
+        With `uri_query` the file may have no tables yet.
+        """
         while True:
-            db = self._connected() if not how else self._db or self._connect(how)
+            if uri_query and self._db is None:
+                self._connect(uri_query)
+            db = self._connected()
             db.execute("BEGIN IMMEDIATE")
             if self._is_current(has_queue_lock=True):
                 return db
@@ -332,12 +335,12 @@ class Sqlite(store.Store):
         # caller must connect again, for which False is the answer.
         file = self._file
         try:
-            is_known = file.check(has_logs=self._immutable_stamp is None)
+            is_unchanged = file.check(has_logs=self._immutable_stamp is None)
         except FinalStoreError as error:
             self._refuse(str(error))
         if self._immutable_stamp is not None or not has_queues():
             return True
-        if is_known and (file.is_recorded or not has_queue_lock):
+        if is_unchanged and (file.is_recorded or not has_queue_lock):
             return True
         if not file.fits():
             if not (has_queue_lock or self._try_lock_queue()):
@@ -396,11 +399,11 @@ class Sqlite(store.Store):
         assert self._db is not None
         return self._db
 
-    def _connect_and_check(self, how: str) -> bool:
+    def _connect_and_check(self, uri_query: str) -> bool:
         """Connect; return whether tables and journal mode are up to date."""
         while not sqlite_connection.can_read_immutable(self.path):
             with suppress(BlockingIOError):  # the last writer has just closed the file
-                return self._is_ready(self._connect(how))
+                return self._is_ready(self._connect(uri_query))
         # Who may not write in the folder cannot create `-wal` and `-shm`, and who may not write to
         # the file should not: they would be the reader's, and lock writers out. While no process
         # has the file open, it can be read as immutable, without any lock.
@@ -410,17 +413,19 @@ class Sqlite(store.Store):
         self._immutable_stamp = stamp
         return version == len(schema.STEPS)
 
-    def _connect(self, how: str) -> Connection:
+    def _connect(self, uri_query: str) -> Connection:
         """Connect to the file."""
-        db = sqlite_connection.connect(self.path, how)
+        db = sqlite_connection.connect(self.path, uri_query)
         try:
             self._file = OpenFile(self.path)  # before anything is read: it may be replaced now
         except BaseException:
             db.close()
             raise
-        self._db, self._immutable_stamp = db, None
+        self._db = db
+        self._immutable_stamp = None
+        level = "FULL" if self._flush else "NORMAL"
         try:
-            db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
+            db.execute(f"PRAGMA synchronous = {level}")
             db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
             if has_queues():  # checkpoints are then ours: see `_is_file_unchanged`
                 db.execute("PRAGMA wal_autocheckpoint = 0")
@@ -432,8 +437,8 @@ class Sqlite(store.Store):
 
     def _is_ready(self, db: Connection) -> bool:
         """Return whether tables and journal mode are up to date."""
-        is_ours = sqlite_connection.find_version(self.path, db) == len(schema.STEPS)
-        return is_ours and db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        is_current_version = sqlite_connection.find_version(self.path, db) == len(schema.STEPS)
+        return is_current_version and db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
     def _create_tables(self) -> None:
         """Create the tables or migrate them."""

@@ -13,11 +13,11 @@ import re
 import sqlite3
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from stat import S_IFREG, S_ISDIR
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from keyhole.files import explain_os_error
 from keyhole.study.storage import schema
@@ -58,23 +58,23 @@ _abandoned_files: dict[tuple[int, int], str] = {}
 
 def has_access(path: Path, mode: int) -> bool:
     """Return whether this process may read (`os.R_OK`) or write (`os.W_OK`) a file or folder."""
-    ids = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
-    return os.access(path, mode, **ids)
+    options = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
+    return os.access(path, mode, **options)
 
 
 def file_identity(path: Path | str) -> tuple[int, int]:
     """Return device and inode of a file: they differ if it was replaced."""
-    found = os.stat(path)
-    return found.st_dev, found.st_ino
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
 
 
 def explain_hard_links(path: Path) -> str:
     """Return why a file with hard links is refused; "" if it has none."""
-    names = os.stat(path).st_nlink
-    if names <= 1:
+    link_count = os.stat(path).st_nlink
+    if link_count <= 1:
         return ""
     return (
-        f"storage must be a file with one name, got {path}, which has {names} (hard links): "
+        f"storage must be a file with one name, got {path}, which has {link_count} (hard links): "
         "commits would not be seen by another name; remove the other names, or copy the file"
     )
 
@@ -114,11 +114,14 @@ def open_queue(path: Path) -> int:
     if not has_access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    wanted, found = os.stat(path), os.fstat(queue)
-    if found.st_uid == os.geteuid() and found.st_mode & 0o777 != wanted.st_mode & 0o777:
-        os.fchmod(queue, wanted.st_mode & 0o777)
-    if os.geteuid() == 0 and (found.st_uid, found.st_gid) != (wanted.st_uid, wanted.st_gid):
-        os.fchown(queue, wanted.st_uid, wanted.st_gid)
+    status = os.stat(path)
+    permissions = status.st_mode & 0o777
+    owner = status.st_uid, status.st_gid
+    queue_status = os.fstat(queue)
+    if queue_status.st_uid == os.geteuid() and queue_status.st_mode & 0o777 != permissions:
+        os.fchmod(queue, permissions)
+    if os.geteuid() == 0 and (queue_status.st_uid, queue_status.st_gid) != owner:
+        os.fchown(queue, *owner)
     share_with_group(path)
     return queue
 
@@ -134,11 +137,18 @@ def share_with_group(path: Path | str) -> None:
 class Connection(sqlite3.Connection):
     """A connection that the fork hook knows of, from before it is opened until it is closed."""
 
-    def __init__(self, path: Path, *args: Any, **kwargs: Any) -> None:
-        self.path, self.is_abandoned = path, False
+    def __init__(self, path: Path, uri_query: str) -> None:
+        self.path = path
+        self.is_abandoned = False
         self.file: tuple[int, int] | None = None  # device and inode, once it is open
         _connections.add(self)
-        super().__init__(*args, **kwargs)
+        super().__init__(
+            f"{path.as_uri()}?{uri_query}",
+            uri=True,
+            timeout=BUSY_TIMEOUT,
+            isolation_level=None,
+            check_same_thread=False,
+        )
         with suppress(FileNotFoundError):
             self.file = file_identity(path)
 
@@ -150,7 +160,7 @@ class Connection(sqlite3.Connection):
         _connections.discard(self)
 
 
-def connect(path: Path, how: str) -> Connection:
+def connect(path: Path, uri_query: str) -> Connection:
     """Connect to a file, with the parameters of an SQLite URI.
 
     Raises
@@ -166,27 +176,21 @@ def connect(path: Path, how: str) -> Connection:
                 "this process was forked within a call of a study in the same file, and "
                 "cannot use the file: fork elsewhere, or start a new program (`spawn`)"
             )
-        if how != READ_FILE_ALONE and _is_emptied(path):
+        if uri_query != READ_FILE_ALONE and _is_emptied(path):
             raise OSError(
                 "the file is empty, and the -wal beside it is not: while a copy is being put "
                 "there, try again; else put a whole copy there, and remove -wal and -shm"
             )
-    if how == CREATE and not path.exists():
+    if uri_query == CREATE and not path.exists():
         # SQLite itself would make a file that no group may write to, whatever the umask.
         with suppress(AttributeError, OSError):
             os.mknod(path, S_IFREG | 0o666)
     is_reader = not has_access(path, os.W_OK)
-    if is_reader and how != READ_FILE_ALONE:
-        how += "&readonly_shm=1"  # else the `-shm` would be the reader's, and lock writers out
-    db = Connection(
-        path,
-        f"{path.as_uri()}?{how}",
-        uri=True,
-        timeout=BUSY_TIMEOUT,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    if how != READ_FILE_ALONE and os.name == "posix":
+    if is_reader and uri_query != READ_FILE_ALONE:
+        # Otherwise the `-shm` would be the reader's, and lock writers out.
+        uri_query += "&readonly_shm=1"
+    db = Connection(path, uri_query)
+    if uri_query != READ_FILE_ALONE and os.name == "posix":
         try:
             _open_log(db, is_reader)
         except BaseException:
@@ -206,26 +210,27 @@ def _open_log(db: Connection, is_reader: bool) -> None:
     # Where there is no log SQLite makes one, also for a reader. Nobody goes on with that, since a
     # writer could not write to it, and would find that the reader removes it.
     log = Path(f"{db.path}-wal")
-    before = _find_status(log)
+    status_before = find_status(log)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
     except _UNREADABLE as error:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY":
             raise  # another error is that of the next statement too, which may know what to do
-    after = _find_status(log)
-    if after and not after.st_size:
-        if is_reader and after.st_uid == os.geteuid():
+    status_after = find_status(log)
+    if status_after and not status_after.st_size:
+        if is_reader and status_after.st_uid == os.geteuid():
             for path in (log, Path(f"{db.path}-shm")):
-                if (beside := _find_status(path)) and beside.st_uid == after.st_uid:
+                if (status := find_status(path)) and status.st_uid == status_after.st_uid:
                     path.unlink(missing_ok=True)
-            after = None
+            status_after = None
         elif not is_reader and not has_access(log, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(log))
-    if (before or is_reader) and not (before and after and os.path.samestat(before, after)):
+    is_same = status_before and status_after and os.path.samestat(status_before, status_after)
+    if (status_before or is_reader) and not is_same:
         raise BlockingIOError("the last writer has just closed the file: try again")
 
 
-def _find_status(path: Path | str) -> os.stat_result | None:
+def find_status(path: Path | str) -> os.stat_result | None:
     """Return what `stat` says of a file; None if it is not there."""
     try:
         return os.stat(path)
@@ -235,7 +240,7 @@ def _find_status(path: Path | str) -> os.stat_result | None:
 
 def _is_emptied(path: Path) -> bool:
     """Return whether the file is empty and its log is not: a copy is just being put there."""
-    log = _find_status(f"{path}-wal")
+    log = find_status(f"{path}-wal")
     # SQLite removes the log of an empty file, and with it commits of those who have it open.
     return not path.stat().st_size and log is not None and log.st_size > 0
 
@@ -258,8 +263,8 @@ def checkpoint(db: sqlite3.Connection) -> int | None:
     Readers may keep part of the log from being written; the next checkpoint writes it.
     """
     with suppress(sqlite3.Error):
-        blocked, pages, written = db.execute("PRAGMA wal_checkpoint").fetchone()
-        if not blocked and pages == written:
+        is_blocked, page_count, written_count = db.execute("PRAGMA wal_checkpoint").fetchone()
+        if not is_blocked and page_count == written_count:
             return _size_with_log(db)
     return None
 
@@ -281,8 +286,8 @@ def has_disk_space(db: Connection) -> bool:
 
 def file_stamp(path: Path) -> tuple[int, int, int, bool]:
     """Return inode, size, time and presence of a log: they change when the file is written."""
-    found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns, Path(f"{path}-wal").exists()
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns, Path(f"{path}-wal").exists()
 
 
 def can_read_immutable(path: Path) -> bool:
@@ -351,13 +356,13 @@ def check_header(path: Path, db: sqlite3.Connection) -> int:
     return version
 
 
-def find_damage(execute: Callable[[str], list[Any]]) -> str:
+def find_damage(execute: Callable[..., Iterable[tuple[object, ...]]], *arguments: object) -> str:
     """Return a line on damaged pages and indexes; "" if there are none.
 
-    `execute` returns the rows of a statement.
+    `execute` returns the rows of a statement, given `arguments`, the statement and its values.
     """
     try:
-        lines = [str(text) for (text,) in execute(_CHECK)]
+        lines = [str(text) for (text,) in execute(*arguments, _CHECK, ())]
     except DamagedError as error:
         return str(error)
     return "" if lines == ["ok"] else " ".join("; ".join(lines).split())
@@ -428,8 +433,9 @@ def explain_sqlite_error(error: Exception, path: Path) -> str:
         reason = explain_os_error(error)
         if error.filename not in (None, path, str(path)):  # the error of a study names the path
             reason += f": {str(error.filename)!r}"
-        is_refused = isinstance(error, PermissionError)
-        return f"{reason}; {_explain_access(path)}" if is_refused else reason
+        if isinstance(error, PermissionError):
+            reason += f"; {_explain_access(path)}"
+        return reason
     name = getattr(error, "sqlite_errorname", "SQLITE_ERROR").split("_")[1]
     if name in ("CANTOPEN", "READONLY"):
         return f"{error}; {_explain_access(path)}"
@@ -444,11 +450,13 @@ def _explain_access(path: Path) -> str:
                 files.enter_context(open(os.devnull, "rb"))
         if sys.platform != "win32" and os.statvfs(path.parent).f_flag & os.ST_RDONLY:
             return os.strerror(errno.EROFS)
-        for beside in (Path(f"{path}{end}") for end in ("-wal", "-shm", "-queue")):
-            if has_access(path, os.W_OK) and beside.exists() and not has_access(beside, os.W_OK):
-                return _NOT_SHARED.format(beside, _owner(beside))
+        for ending in ("-wal", "-shm", "-queue"):
+            file = Path(f"{path}{ending}")
+            if has_access(path, os.W_OK) and file.exists() and not has_access(file, os.W_OK):
+                return _NOT_SHARED.format(file, _owner(file))
     except OSError as error:
-        return _LET_WRITE if isinstance(error, PermissionError) else explain_os_error(error)
+        if not isinstance(error, PermissionError):
+            return explain_os_error(error)
     return _LET_WRITE
 
 

@@ -13,8 +13,9 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from math import inf
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar, TypeVarTuple
 
 from keyhole.study.storage import schema
 from keyhole.validate import check_line, check_short_line, short_repr, suggestion
@@ -22,14 +23,15 @@ from keyhole.validate import check_line, check_short_line, short_repr, suggestio
 LONGEST: Final = 500
 """Characters of a key, or of a study's name: an entry of PostgreSQL's indexes has 2,700 bytes."""
 _AT_ONCE: Final = 4096  # rows that are read together: a megabyte or so
-_NO_ROWS: Final = 2**62  # the number of no row
+_NO_ROWS: Final = 2**62  # larger than any row number
 _DIGEST_SIZE: Final = 16  # bytes; it detects damage, not forgery
 
-_CREATED: Final = struct.Struct("<dqq")  # when, and the lengths of name and definition
-_FIXED: Final = struct.Struct("<qqdqqq")  # number, kind, time, and the lengths of what follows
+_STUDY_HEADER: Final = struct.Struct("<dqq")  # time, and the lengths of name and definition
+_EVENT_HEADER: Final = struct.Struct("<qqdqqq")  # number, kind, time, and the lengths of the rest
 _ABSENT: Final = -1  # the length of a decision or key that an event does not have
 
-_T = TypeVar("_T")
+_Values = TypeVarTuple("_Values")
+_Result = TypeVar("_Result")
 
 
 class StoreError(RuntimeError):
@@ -90,14 +92,14 @@ class QueryResult(NamedTuple):
     rows: list[Record]
 
 
-def digest_of_definition(name: str, at: float, definition: bytes) -> bytes:
+def digest_of_definition(name: str, created_at: float, definition: bytes) -> bytes:
     """Return the digest with which a study's chain begins."""
-    words = name.encode()
-    content = _CREATED.pack(at + 0.0, len(words), len(definition)) + words + definition
-    return blake2b(content, digest_size=_DIGEST_SIZE).digest()
+    name_bytes = name.encode()
+    header = _STUDY_HEADER.pack(created_at + 0.0, len(name_bytes), len(definition))
+    return blake2b(header + name_bytes + definition, digest_size=_DIGEST_SIZE).digest()
 
 
-def next_digest(before: bytes, row: Row) -> bytes:
+def next_digest(prior_digest: bytes, row: Row) -> bytes:
     """Return the digest of an event, given that of the event before.
 
     Raises
@@ -105,39 +107,40 @@ def next_digest(before: bytes, row: Row) -> bytes:
     ValueError
         If a value has the wrong type, which databases do not always prevent.
     """
-    seq, kind, decision, key, at, body = row
     try:
-        id = b"" if decision is None else decision.encode()
-        words = b"" if key is None else key.encode()
+        decision, decision_size = _encode(row.decision)
+        key, key_size = _encode(row.key)
+        time = row.at + 0.0  # databases keep no -0.0
         # The lengths come before the texts: otherwise "ab" and "c" would have the digest of "a" and
         # "bc".
-        fixed = _FIXED.pack(
-            seq,
-            kind,
-            at + 0.0,  # databases keep no -0.0
-            _ABSENT if decision is None else len(id),
-            _ABSENT if key is None else len(words),
-            len(body),
-        )
-        content = b"".join((before, fixed, id, words, body))
+        header = _EVENT_HEADER.pack(row.seq, row.kind, time, decision_size, key_size, len(row.body))
+        content = b"".join((prior_digest, header, decision, key, row.body))
     except (struct.error, AttributeError, TypeError, UnicodeError) as reason:
         raise ValueError(f"a value has the wrong type ({reason})") from reason
     return blake2b(content, digest_size=_DIGEST_SIZE).digest()
 
 
-def add_row_digests(before: bytes, rows: Iterable[Row]) -> list[Record]:
+def _encode(text: str | None) -> tuple[bytes, int]:
+    """Return a text in UTF-8, and its length; None has no bytes, and the length `_ABSENT`."""
+    if text is None:
+        return b"", _ABSENT
+    data = text.encode()
+    return data, len(data)
+
+
+def add_row_digests(digest: bytes, rows: Iterable[Row]) -> list[Record]:
     """Return rows with their digests, given the digest of the row before."""
     records = []
     for row in rows:
-        before = next_digest(before, row)
-        records.append((*row, before))
+        digest = next_digest(digest, row)
+        records.append((*row, digest))
     return records
 
 
-def explain_damage(before: object, row: Row, digest: object) -> str:
+def explain_damage(prior_digest: object, row: Row, digest: object) -> str:
     """Return why a row is not the one that was written; "" if it is."""
     try:
-        is_whole = isinstance(before, bytes) and digest == next_digest(before, row)
+        is_whole = isinstance(prior_digest, bytes) and digest == next_digest(prior_digest, row)
     except ValueError as reason:
         return str(reason)
     return "" if is_whole else "its checksum does not fit"
@@ -162,20 +165,21 @@ class Store(ABC):
     def connect_again(self) -> "Store":
         """Return another connection to the same database."""
 
-    def _adopt(self, other: "Store") -> None:
+    def _share_studies(self, store: "Store") -> None:
         """Share the known studies and the refusals of another store."""
-        self._studies = other._studies
-        self._refusals = other._refusals
+        self._studies = store._studies
+        self._refusals = store._refusals
 
     def studies(self) -> list[tuple[str, float]]:
         """Return the names of all studies and when they were created, oldest first."""
         return self._select(schema.STUDIES)
 
-    def create(self, name: str, definition: bytes, at: float, rows: Sequence[Row] = ()) -> int:
+    def create(self, name: str, definition: bytes, time: float, rows: Sequence[Row] = ()) -> int:
         """Add a study with its definition and first rows in one transaction; return its number."""
         self._check_numbers(rows, 1)
-        start = digest_of_definition(check_short_line("name", name, LONGEST), at, definition)
-        if not self._run(self._create, (name, at, definition, start), add_row_digests(start, rows)):
+        digest = digest_of_definition(check_short_line("name", name, LONGEST), time, definition)
+        study = name, time, definition, digest
+        if not self._run(self._create, study, add_row_digests(digest, rows)):
             raise ValueError(
                 f"name must be new, got {short_repr(name)}: there is such a study already; open "
                 "it, or choose another name"
@@ -184,21 +188,21 @@ class Store(ABC):
 
     def find(self, name: str) -> tuple[int, bytes]:
         """Return a study's number and definition."""
-        found = self._select(schema.FIND_STUDY, check_line("name", name))
-        if not found:
-            names = [known for known, _ in self.studies()]
-            there = suggestion(name, names) or ("" if names else "; it has no studies yet")
-            raise ValueError(f"name must be a study of {self.where}, got {short_repr(name)}{there}")
-        return self._check_definition(found[0])
+        records = self._select(schema.FIND_STUDY, check_line("name", name))
+        if not records:
+            names = [study_name for study_name, _ in self.studies()]
+            hint = suggestion(name, names) if names else "; it has no studies yet"
+            raise ValueError(f"name must be a study of {self.where}, got {short_repr(name)}{hint}")
+        return self._check_definition(records[0])
 
-    def _check_definition(self, found: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:
+    def _check_definition(self, record: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:
         """Compare a definition with its digest; return the study's number and the definition."""
-        study, name, at, definition, digest = found
+        study, name, created_at, definition, digest = record
         try:
-            expected = digest_of_definition(name, at, definition)
+            expected_digest = digest_of_definition(name, created_at, definition)
         except (AttributeError, TypeError, UnicodeError):
-            expected = b""
-        if digest != expected:
+            expected_digest = b""
+        if digest != expected_digest:
             raise DamagedError(
                 f"the definition of study {short_repr(name)} in {self.where} is damaged: "
                 "put a copy of the database in its place"
@@ -209,17 +213,17 @@ class Store(ABC):
     def _name_and_digest(self, study: int) -> tuple[str, bytes]:
         """Return a study's name, and the digest with which its chain begins."""
         if study not in self._studies:
-            found = self._select(schema.STUDY_BY_ID, study)
-            if not found:
+            records = self._select(schema.STUDY_BY_ID, study)
+            if not records:
                 raise DamagedError(f"{self.where}: study {study} is missing")
-            self._check_definition(found[0])
+            self._check_definition(records[0])
         return self._studies[study]
 
     def begin(self, study: int, after: int) -> list[Row]:
         """Take the study's lock, waiting in turn, and return its rows after number `after`."""
-        news = self._verify_new_rows(study, after, self._run(self._lock, study, after))
-        self._next_seq = (news[-1].seq if news else after) + 1
-        return news
+        new_rows = self._verify_new_rows(study, after, self._run(self._lock, study, after))
+        self._next_seq = (new_rows[-1].seq if new_rows else after) + 1
+        return new_rows
 
     def has_lock(self) -> bool:
         """Return whether the lock taken by `begin` is still held; every failure releases it."""
@@ -229,25 +233,25 @@ class Store(ABC):
         """Return the rows of a study after number `after`, without the lock."""
         return self._verify_new_rows(study, after, self._run(self._events_after, study, after))
 
-    def check(self, study: int) -> None:
+    def check_not_replaced(self, study: int) -> None:
         """Refuse to go on if the study was replaced by another one or has lost rows.
 
-        It is called before the log is read anew, which would believe another study or an older
-        copy.
+        It is called before the log is read anew: a fresh read would not notice that the file is
+        another study's, or an older copy.
         """
-        last, digest = self._last_rows.get(study, (0, b""))
+        last_seq, digest = self._last_rows.get(study, (0, b""))
         # Where no row has been read, only identity and version are compared.
-        found = self._run(self._events_after, study, last or _NO_ROWS)
-        self._check_study(study, found)
-        if last and (not found.rows or found.rows[0][-1] != digest):
-            self._refuse_replaced(study, last)
+        result = self._run(self._events_after, study, last_seq or _NO_ROWS)
+        self._check_study(study, result)
+        if last_seq and (not result.rows or result.rows[0][-1] != digest):
+            self._refuse_replaced(study, last_seq)
 
-    def _check_study(self, study: int, found: QueryResult) -> None:
+    def _check_study(self, study: int, result: QueryResult) -> None:
         """Refuse a study that is not the one found first, and a database of another version."""
-        if found.version != len(schema.STEPS):
+        if result.version != len(schema.STEPS):
             self.rollback()
-        self._check_version(found.version)
-        if study in self._studies and found.identity != self._studies[study][1]:
+        self._check_version(result.version)
+        if study in self._studies and result.identity != self._studies[study][1]:
             self._refuse_replaced(study)
 
     def _check_version(self, version: int) -> None:
@@ -257,57 +261,57 @@ class Store(ABC):
                 f"opened, and this Keyhole knows {len(schema.STEPS)}: use the newer one"
             )
 
-    def _refuse_replaced(self, study: int, row: int | None = None) -> NoReturn:
+    def _refuse_replaced(self, study: int, seq: int | None = None) -> NoReturn:
         """Refuse the database from now on: it has been replaced."""
         self.rollback()
-        what = f"row {row} of study {study} had been read and is missing"
-        if row is None:
-            what = f"study {study} is no longer {short_repr(self._studies[study][0])}"
+        change = f"row {seq} of study {study} had been read and is missing"
+        if seq is None:
+            change = f"study {study} is no longer {short_repr(self._studies[study][0])}"
         advice = "if another database or an older copy was put in place, open the study again"
-        lost = f"{self.where}: {what}; {advice}"
+        message = f"{self.where}: {change}; {advice}"
         if study in self._studies:
-            self._refusals.append(lost)
-        raise FinalStoreError(lost)
+            self._refusals.append(message)
+        raise FinalStoreError(message)
 
-    def _verify_new_rows(self, study: int, after: int, what: QueryResult) -> list[Row]:
-        """Verify the rows after number `after`; those found must begin with row `after` itself."""
-        self._check_study(study, what)
-        found = what.rows
-        if after > 0 and (not found or found[0][0] != after):
+    def _verify_new_rows(self, study: int, after: int, result: QueryResult) -> list[Row]:
+        """Verify and return the rows after number `after`; the result begins with row `after`."""
+        self._check_study(study, result)
+        records = result.rows
+        if after > 0 and (not records or records[0][0] != after):
             # Row `after` is in this process's memory and not in the log: the file was replaced
             # by an older copy. To go on would give numbers twice.
             self._refuse_replaced(study, after)
-        seen, known = self._last_rows.get(study, (0, b""))
-        if seen == after > 0 and found[0][-1] != known:
+        last_seq, last_digest = self._last_rows.get(study, (0, b""))
+        if last_seq == after > 0 and records[0][-1] != last_digest:
             self.raise_damaged(study, after, "it differs from the event that was read before")
-        rows = list(self._verify_rows(study, after, found))
-        digest = found[-1][-1] if found else self._name_and_digest(study)[1]
+        rows = list(self._verify_rows(study, after, records))
+        digest = records[-1][-1] if records else self._name_and_digest(study)[1]
         self._last_rows[study] = after + len(rows), digest
         return rows
 
-    def _verify_rows(self, study: int, after: int, found: list[Record]) -> Iterator[Row]:
-        """Yield the rows after number `after`, verified; those found begin with it."""
-        digest = found[0][-1] if after > 0 else self._name_and_digest(study)[1]
-        for seq, record in enumerate(found[after > 0 :], after + 1):
+    def _verify_rows(self, study: int, after: int, records: list[Record]) -> Iterator[Row]:
+        """Yield the rows after number `after`, verified; the records begin with row `after`."""
+        digest = records[0][-1] if after > 0 else self._name_and_digest(study)[1]
+        for seq, record in enumerate(records[after > 0 :], after + 1):
             if record[0] != seq:
                 self.raise_damaged(study, seq, "it is missing")
-            yield self._verify_row(study, record[:-1], digest, record[-1])
+            yield self._verify_row(study, Row._make(record[:-1]), digest, record[-1])
             digest = record[-1]
 
-    def _verify_row(self, study: int, values: Record, before: object, digest: object) -> Row:
+    def _verify_row(self, study: int, row: Row, prior_digest: object, digest: object) -> Row:
         """Return a row, compared with its digest, given the digest of the row before."""
-        row = Row._make(values)
-        if why := explain_damage(before, row, digest):
+        if why := explain_damage(prior_digest, row, digest):
             self.raise_damaged(study, row.seq, why)
         return row
 
-    def raise_damaged(self, study: int, which: int | str, why: str) -> NoReturn:
+    def raise_damaged(self, study: int, event_or_decision: int | str, why: str) -> NoReturn:
         """Release the lock and raise the error that names a damaged event or decision."""
         self.rollback()
+        noun = "event" if isinstance(event_or_decision, int) else "decision"
         raise DamagedError(
-            f"{'event' if isinstance(which, int) else 'decision'} {which} of study "
-            f"{short_repr(self._name_and_digest(study)[0])} in {self.where} is damaged: "
-            f"{why}; `keyhole study check` says what is whole, and saves it"
+            f"{noun} {event_or_decision} of study {short_repr(self._name_and_digest(study)[0])} in "
+            f"{self.where} is damaged: {why}; `keyhole study check` says what is whole, and saves "
+            "it"
         )
 
     def commit(self, study: int, rows: Sequence[Row]) -> None:
@@ -318,10 +322,10 @@ class Store(ABC):
         self._next_seq = 0
         # The lock counts as released before the attempt: if the connection breaks during the
         # commit, nobody knows whether it happened, and the caller must read the log again.
-        last, digest = self._last_rows[study]
+        last_seq, digest = self._last_rows[study]
         records = add_row_digests(digest, rows)
-        self._run(self._add, study, records, last + len(rows))
-        self._last_rows[study] = last + len(rows), records[-1][-1] if records else digest
+        self._run(self._add, study, records, last_seq + len(rows))
+        self._last_rows[study] = last_seq + len(rows), records[-1][-1] if records else digest
 
     def _check_numbers(self, rows: Sequence[Row], first: int) -> None:
         for seq, row in enumerate(rows, first):
@@ -343,19 +347,20 @@ class Store(ABC):
         No cursor or lock is held between two rows: a reader may take its time, or stop.
         """
         # The tail is read first: rows that others add meanwhile come after it.
-        left, tail = limit, self._tail(study) if limit is None else 0
-        while left is None or left > 0:
-            size = _AT_ONCE if left is None else min(left, _AT_ONCE)
+        tail = self._tail(study) if limit is None else 0
+        rows_left = inf if limit is None else limit
+        while rows_left > 0:
+            batch_size = int(min(rows_left, _AT_ONCE))
             # Batches by number, each its own transaction: a long read must not hold the snapshot of
             # the database, which keeps SQLite from reusing its write-ahead log.
-            found = self._select(schema.EVENTS_RANGE, study, after, size + (after > 0))
-            if found and after > 0 and found[0][0] != after:
+            records = self._select(schema.EVENTS_RANGE, study, after, batch_size + (after > 0))
+            if records and after > 0 and records[0][0] != after:
                 self.raise_damaged(study, after, "it is missing")
-            if len(found) <= (after > 0):
+            if len(records) <= (after > 0):
                 break
-            yield from self._verify_rows(study, after, found)
-            after = found[-1][0]
-            left = None if left is None else left - size
+            yield from self._verify_rows(study, after, records)
+            after = records[-1][0]
+            rows_left -= batch_size
         if after < tail:
             self.raise_damaged(study, after + 1, "it is missing")
 
@@ -369,15 +374,15 @@ class Store(ABC):
 
     def _tail(self, study: int) -> int:
         """Return the number of the last row that was written, as the table `tail` has it."""
-        found = self._select(schema.TAIL_SEQ, study)
-        if not found or not isinstance(found[0][0], int):
+        records = self._select(schema.TAIL_SEQ, study)
+        if not records or not isinstance(records[0][0], int):
             raise DamagedError(f"{self.where}: the number of events of study {study} is damaged")
-        return int(found[0][0])
+        return int(records[0][0])
 
     def last_seq(self, study: int) -> int:
         """Return the number of the last row that a study has had, even if that row is missing."""
-        found = self._select(schema.LAST_SEQ, study) + self._select(schema.TAIL_SEQ, study)
-        return max((row[0] for row in found if isinstance(row[0], int)), default=0)
+        records = self._select(schema.LAST_SEQ, study) + self._select(schema.TAIL_SEQ, study)
+        return max((row[0] for row in records if isinstance(row[0], int)), default=0)
 
     def events_of_decision(self, study: int, decision: str) -> list[Row]:
         """Return the events of a decision."""
@@ -385,13 +390,17 @@ class Store(ABC):
 
     def find_by_key(self, study: int, key: str) -> Row | None:
         """Return the event that has an idempotency key."""
-        found = self._select(schema.EVENT_BY_KEY, study, key)
-        return next(iter(self._verify_lookup(study, found)), None)
+        records = self._select(schema.EVENT_BY_KEY, study, key)
+        return next(iter(self._verify_lookup(study, records)), None)
 
-    def _verify_lookup(self, study: int, found: list[Record]) -> list[Row]:
+    def _verify_lookup(self, study: int, records: list[Record]) -> list[Row]:
         """Verify rows that were selected together with the digests of the rows before them."""
-        start, check = self._name_and_digest(study)[1], self._verify_row
-        return [check(study, r[:-2], start if r[0] == 1 else r[-1], r[-2]) for r in found]
+        rows = []
+        for *values, digest, prior_digest in records:
+            if values[0] == 1:
+                prior_digest = self._name_and_digest(study)[1]
+            rows.append(self._verify_row(study, Row._make(values), prior_digest, digest))
+        return rows
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
         """Return the last snapshot, with the number of the last event in it."""
@@ -414,12 +423,12 @@ class Store(ABC):
         """Close the connection; an unfinished transaction is rolled back."""
         self._drop()
 
-    def _select(self, what: str, *values: object) -> list[Any]:
+    def _select(self, template: str, *values: object) -> list[Record]:
         """Return the rows of a query, without the lock."""
-        return self._run(self._query, self._sql[what], values)
+        return self._run(self._query, self._sql[template], values)
 
-    def _run(self, work: Callable[..., _T], *values: Any) -> _T:
-        """Run `work`; if it fails, roll back and raise a `StoreError` that says what to do."""
+    def _run(self, operation: Callable[[*_Values], _Result], *values: *_Values) -> _Result:
+        """Run an operation; if it fails, roll back and raise an error that says what to do."""
         if self._process != os.getpid():
             raise StoreError(
                 f"{self.where} was opened by another process: open it again in this one"
@@ -427,7 +436,7 @@ class Store(ABC):
         if self._refusals:
             raise FinalStoreError(self._refusals[0])
         try:
-            return work(*values)
+            return operation(*values)
         except self.failures as error:
             self._drop()
             why = " ".join(self._explain(error).split())
@@ -438,7 +447,7 @@ class Store(ABC):
             raise
 
     @abstractmethod
-    def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
+    def _query(self, sql: str, values: tuple[object, ...]) -> list[Record]:
         """Return the rows of a query, without the lock."""
 
     def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:

@@ -141,8 +141,8 @@ def _remove_drafts(path: Path) -> None:
     """Remove drafts of backups that were killed; a living backup holds a lock on its folder."""
     if sys.platform == "win32":  # where no folder is held
         return
-    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
+    draft_name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
     for folder in path.parent.iterdir():
-        if ours.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
+        if draft_name.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
             with suppress(ValueError, OSError), folder_lock(folder):
                 shutil.rmtree(folder)
