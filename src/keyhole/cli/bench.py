@@ -64,14 +64,14 @@ def run_bench(
     if not quiet:
         print_step("writing the page")
     # Before anything is printed: a closed pipe makes printing fail.
-    written = {"results": out / RESULTS_FILE, "report": write_benchmark_page(out, content)}
+    paths = {"results": out / RESULTS_FILE, "report": write_benchmark_page(out, content)}
     if as_json:
-        print_json(written)
+        print_json(paths)
         return
     for summary in summarize(content):
         table = situation_table(summary)
         print_heading(f"{summary.setting}: {table.caption}")
         typer.echo(text_table(table.head, table.rows))
         typer.echo()
-    for name, path in written.items():
+    for name, path in paths.items():
         typer.echo(f"{name}: {path}")

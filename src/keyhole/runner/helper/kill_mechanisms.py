@@ -20,7 +20,8 @@ class Namespace:
         if not hasattr(os, "pidfd_open"):
             raise OSError(0, "Linux before 5.3")
         self._flags = linux_syscalls.NEW_PIDS | linux_syscalls.NEW_MOUNTS
-        self._user, self._group = os.geteuid(), os.getegid()
+        self._user = os.geteuid()
+        self._group = os.getegid()
         # Root needs no user namespace, in which `sudo` and other users would not work. In most
         # containers root lacks CAP_SYS_ADMIN, and needs one like everybody else.
         try:
@@ -138,8 +139,10 @@ class ProcessGroup:
 
     def count_left(self, main: int) -> int:
         """Return how many processes are seen; at least 1 if any is left in the group."""
-        seen = _count_others(main)
-        return seen if seen or _exists(main) else int(_exists(-main))
+        count = _count_others(main)
+        if count == 0 and not _exists(main):
+            return int(_exists(-main))
+        return count
 
     def kill(self, main: int) -> bool:
         """Kill the process group."""
