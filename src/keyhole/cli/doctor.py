@@ -88,8 +88,7 @@ def _slow_compilation() -> Iterator[str]:
     if changed := changed_settings():
         names = ", ".join(f"NUMBA_{name}" for name in changed)
         yield f"Numba's settings are changed, which may make kernels slower: {names}; unset them"
-    folder = cache_folder()
-    files = cached_files()
+    folder, files = cache_folder(), cached_files()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the sentence below says the same
         is_kept = is_usable(folder) and os.access(folder, os.W_OK)
@@ -121,8 +120,7 @@ def _slow_processors() -> Iterator[str]:
             f"a quota allows {quota:.3g} of {usable_text}: more threads wait for each other; "
             f"--threads {max(1, int(quota))}"
         )
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    if load > 0.5 * usable:
+    if hasattr(os, "getloadavg") and (load := os.getloadavg()[0]) > 0.5 * usable:
         yield (
             f"other programs are at work: on average {load:.1f} of {usable_text} were busy in the "
             "last minute"

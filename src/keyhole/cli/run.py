@@ -116,11 +116,12 @@ def _forecast_lines(size: Forecast, on: str, startup: float) -> list[str]:
     where = f"with {_format_count(size.threads, 'worker')} of {on}"
     if on == THREADS:
         where = f"with {_format_count(size.threads, 'thread')} on this machine"
-    repeated_runs = size.runs - size.distinct
-    remark = f", {size.distinct:,} of which differ and are played" if repeated_runs else ""
+    runs_text = f"runs, a policy at a point each: {size.runs:,}"
+    if size.distinct != size.runs:
+        runs_text += f", {size.distinct:,} of which differ and are played"
     lines = [
         f"points: {size.points:,}",
-        f"runs, a policy at a point each: {size.runs:,}{remark}",
+        runs_text,
         f"replications: {size.replications:,}",
         f"rounds: {size.rounds:,}",
     ]

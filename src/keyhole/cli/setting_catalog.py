@@ -25,7 +25,7 @@ def print_catalog(name: str | None, as_json: bool) -> None:
             if policy.__name__.casefold() == name.casefold()
         ]
     if not descriptions:
-        settings = setting_registry.all_settings()
+        settings = list(setting_registry.all_settings())
         if name is not None:
             settings = [setting_registry.find_setting(name)]
         descriptions = list(map(_describe_setting, settings))

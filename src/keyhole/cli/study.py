@@ -124,8 +124,7 @@ def create(
         if fact in readers:
             facts[fact] = readers[fact](f"facts.{fact}", value, spec.parent)
     # All other entries are arguments of `Study.create`, under the same names; it checks them.
-    name = content.pop("name")
-    arms = content.pop("arms")
+    name, arms = content.pop("name"), content.pop("arms")
     with Study.create(storage, name, policy, arms, **content, **facts) as study:
         content_json = {"name": name, "policy": repr(study.policy), "arms": study.arms}
     text = f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}"

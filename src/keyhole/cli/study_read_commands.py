@@ -9,30 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from keyhole.cli import study as commands
 from keyhole.cli.options import AsJson, Quiet, add_command
 from keyhole.cli.output import DAMAGED, print_json, print_result
-from keyhole.cli.study import (
-    Other,
-    Own,
-    Parameters,
-    Storage,
-    app,
-    format_key_values,
-    format_recommendation,
-    load_user_policies,
-    make_other_policy,
-    open_study,
-    study_command,
-)
 from keyhole.text_formatting import count_text
 from keyhole.validate import check_distinct, short_repr
 
 if TYPE_CHECKING:
     from keyhole.contract.policy import Policy
-    from keyhole.study import Study
     from keyhole.study.arm_means import ArmMean
 
-__all__ = ["app"]  # with the commands of this module and of `keyhole.cli.study`
+app = commands.app
+"""With the commands of this module and of `keyhole.cli.study`."""
 
 _ENDS: Final = 5  # pending decisions that are printed at the beginning and at the end, of many
 _RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
@@ -43,7 +31,7 @@ Means = Annotated[
 
 
 @add_command(app, "keyhole study list items.db", name="list")
-def list_(storage: Storage, as_json: AsJson = False) -> None:
+def list_(storage: commands.Storage, as_json: AsJson = False) -> None:
     """Print the studies in a database."""
     from keyhole.study import list_studies
 
@@ -51,7 +39,7 @@ def list_(storage: Storage, as_json: AsJson = False) -> None:
     print_result(names, "\n".join(names), as_json=as_json)
 
 
-@study_command("keyhole study history items.db labels")
+@commands.study_command("keyhole study history items.db labels")
 def history(study: Any, as_json: AsJson = False) -> None:
     """Print all events, one a line."""
     from keyhole.study.log_export import EventFormatter
@@ -69,11 +57,13 @@ def history(study: Any, as_json: AsJson = False) -> None:
             fields = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
             if "head" in event:
                 fields["policy"] = event["head"]["policy"]
-            columns = (time_text, event.get("decision", ""), format_key_values(fields))
+            columns = (time_text, event.get("decision", ""), commands.format_key_values(fields))
             typer.echo(" ".join(filter(None, columns)))
 
 
-@study_command("keyhole study show items.db labels", "keyhole study show items.db labels --json")
+@commands.study_command(
+    "keyhole study show items.db labels", "keyhole study show items.db labels --json"
+)
 def show(study: Any, as_json: AsJson = False) -> None:
     """Print the recommendation, the means by arm, and the pending decisions.
 
@@ -118,7 +108,7 @@ def show(study: Any, as_json: AsJson = False) -> None:
         typer.echo(f"past their time: {overdue:,} of the pending, which expire at the next ask")
     remarks = {id: ", expired: to ask again" for id in expired}
     lines = [
-        f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC"
+        f"{decision.id} {commands.format_key_values(decision.words)} since {decision.at:%F %T} UTC"
         f"{remarks.get(decision.id, '')}"
         for decision in pending
     ]
@@ -128,7 +118,7 @@ def show(study: Any, as_json: AsJson = False) -> None:
 
 
 def _study_as_json(
-    study: "Study", means: "dict[str, dict[str, ArmMean]] | None", most_events: int
+    study: Any, means: "dict[str, dict[str, ArmMean]] | None", most_events: int
 ) -> dict[str, Any]:
     """Return all that is shown of a study as JSON, but its name and its pending decisions."""
     from keyhole.study.arm_means import means_as_json
@@ -165,9 +155,7 @@ def _select_named(recommendation: object, arms: list[str]) -> list[str]:
     return [arm for arm in arms if arm in names]
 
 
-def _print_state(
-    policy: "Policy", content: Mapping[str, Any], pending: int, to_ask_again: int
-) -> None:
+def _print_state(policy: "Policy", content: Mapping[str, Any], pending: int, expired: int) -> None:
     """Print the lines on policy, recommendation and settled arms."""
     from keyhole.study.study_summary import progress_text
 
@@ -175,11 +163,11 @@ def _print_state(
     settled = content["settled"]
     text = f"{content['name']}: {content['policy']}, {count_text(len(arms), 'arm')}"
     text += f", {pending} pending"
-    if to_ask_again:
-        text += f" ({to_ask_again} to ask again)"
+    if expired:
+        text += f" ({expired} to ask again)"
     typer.echo(text)
     if content["recommended"] is not None:
-        text = f"recommended: {format_recommendation(content['recommended'])}"
+        text = f"recommended: {commands.format_recommendation(content['recommended'])}"
         if unseen_arms := content["recommended_without_feedback"]:
             text += f" (no feedback yet: {', '.join(unseen_arms)})"
         typer.echo(text)
@@ -191,11 +179,11 @@ def _print_state(
             typer.echo(f"settled {verdict}: {', '.join(settled_arms)}")
 
 
-@study_command("keyhole study replay items.db labels APT epsilon=0.05")
+@commands.study_command("keyhole study replay items.db labels APT epsilon=0.05")
 def replay(
     study: Any,
-    policy: Other,
-    values: Parameters = None,
+    policy: commands.Other,
+    values: commands.Parameters = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -203,7 +191,7 @@ def replay(
 
     Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    other_policy, facts = make_other_policy(study, policy, values)
+    other_policy, facts = commands.make_other_policy(study, policy, values)
     result = study.replay(other_policy, **facts)
     counts = {"asked": result.asked, "agreed": result.agreed}
     content = {"policy": repr(result.policy), **counts, "decisions": result.decisions.to_pylist()}
@@ -212,7 +200,7 @@ def replay(
 
 @add_command(app, "keyhole study check items.db")
 def check(
-    storage: Storage,
+    storage: commands.Storage,
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="The study; by default all.")
     ] = None,
@@ -228,7 +216,7 @@ def check(
         str | None, typer.Option("--out", help="Another database: a file, or postgresql://...")
     ] = None,
     as_json: AsJson = False,
-    policy_names: Own = None,
+    policy_names: commands.Own = None,
 ) -> None:
     """Check a database: every page, definition, event and snapshot.
 
@@ -241,7 +229,7 @@ def check(
         raise ValueError("--repair-to and --out must be given together")
     if repair_to is not None and name is None:
         raise ValueError("--repair-to must be given with the NAME of a study")
-    policies = load_user_policies(policy_names)
+    policies = commands.load_user_policies(policy_names)
     if repair_to is not None and out is not None and name is not None:
         copy = copy_intact_events(storage, name, repair_to, out, policies=policies)
         text = f"{name}: goes on after event {repair_to} in {out}"
@@ -275,7 +263,7 @@ def plan(
     replications: Annotated[int, typer.Option(min=1, help="The number of simulated tests.")] = 200,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    policy_names: Own = None,
+    policy_names: commands.Own = None,
 ) -> None:
     """Simulate how many decisions a test takes until it ends.
 
@@ -292,18 +280,17 @@ def plan(
         missing_argument = "--means" if storage is None else "NAME (see keyhole study list)"
         raise ValueError(f"{missing_argument} must be given")
     setting = "stochastic" if threshold is None else "thresholding"
-    policy = None
+    policy: Policy | None = None
     scale = UNIT
     unit_threshold = None
     names, rewards = _parse_means(means)
     if storage is not None and name is not None:
-        with open_study(storage, name, policy_names) as study:
+        with commands.open_study(storage, name, policy_names) as study:
             policy = study.policy
             scale = study.definition.scale
             setting = policy.setting.name
             if not rewards:
-                names = list(study.arms)
-                rewards = _means_so_far(study)
+                names, rewards = list(study.arms), _means_so_far(study)
             unit_threshold = study.definition.facts.get("threshold")
     if threshold is not None:
         unit_threshold = scale.check_reward("--threshold", threshold)
@@ -312,7 +299,7 @@ def plan(
     if rule is None and policy is not None and policy.verdicts:
         policy = type(policy).from_parameters(policy.parameters() | parameters)
     else:
-        table = {"name": rule or _RULES.get(setting, policy and type(policy).__name__)}
+        table = {"name": rule or _RULES.get(setting) or type(policy).__name__}
         policy = make_policy(table | parameters, setting, Path())
     unit_means = [scale.check_reward("each of --means", reward) for reward in rewards]
     entries = {"setting": setting, "means": unit_means, "threshold": unit_threshold}
@@ -348,7 +335,7 @@ def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
         ) from None
 
 
-def _means_so_far(study: "Study") -> list[float]:
+def _means_so_far(study: Any) -> list[float]:
     """Return the means of the arms in use; refuse a study with an arm without any reward."""
     means = study.means()
     if missing := [arm for arm in study.arms if "reward" not in means[arm]]:

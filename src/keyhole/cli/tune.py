@@ -102,7 +102,8 @@ def run(
             f"{spec} cannot be read: Is a directory; a saved tune is shown by keyhole tune show "
             f"{spec}"
         )
-    from keyhole.tune import Spec
+    from keyhole.tune import Spec, Tuner
+    from keyhole.tune.summary import tune_as_json
     from keyhole.tune.tuner import WORKERS
 
     tune_spec = Spec.from_file(spec)
@@ -115,16 +116,9 @@ def run(
         raise ValueError("--out must be given: a folder for the results")
     if budget is None and runs is None:
         raise ValueError("--budget or --runs must be given: the time or the number of runs")
-    from keyhole.tune import Tuner
-    from keyhole.tune.summary import tune_as_json
-
-    tuner = Tuner(tune_spec, out)
-    tune = tuner.run(
-        runs=runs,
-        budget=seconds,
-        workers=workers,
-        on=on,
-        progress=None if quiet else _Progress(runs),
+    progress = None if quiet else _Progress(runs)
+    tune = Tuner(tune_spec, out).run(
+        runs=runs, budget=seconds, workers=workers, on=on, progress=progress
     )
     page = _write_report(tune)  # before anything is printed: a closed pipe makes printing fail
     if as_json:

@@ -44,12 +44,9 @@ def parse_answer(line: bytes | bytearray) -> Answer | None:
     """Return the answer on a line; None if there is none, since any code may have written it."""
     try:
         fields = json.loads(line)
-        return Answer(
-            seconds=float(fields["seconds"]),
-            result=fields["result"],
-            failure=str(fields.get("failure", "")),
-            left=bool(fields.get("left")),
-        )
+        failure = str(fields.get("failure", ""))
+        has_left = bool(fields.get("left"))
+        return Answer(float(fields["seconds"]), fields["result"], failure, has_left)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -82,8 +79,8 @@ def evaluate(
         failure = traceback.format_exception_only(error)[-1].strip()
     if len(failure) > _SHOWN:
         failure = f"{failure[:_SHOWN]}... ({len(failure):,} characters in all)"
-    left = bool(_living_children() - processes_before)
-    fields = json.dumps({"seconds": seconds, "failure": failure, "left": left})
+    has_left = bool(_living_children() - processes_before)
+    fields = json.dumps({"seconds": seconds, "failure": failure, "left": has_left})
     return f'{{"result": {result}, {fields[1:]}', exception
 
 

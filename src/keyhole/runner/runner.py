@@ -245,9 +245,7 @@ class Runner:
             "limit": check_number("limit", limit, Range(gt=0)),
             "memory": None if memory is None else check_integer("memory", memory, MEMORY_RANGE),
             "cpu": None if cpu is None else check_number("cpu", cpu, Range(gt=0)),
-            "folder": str(
-                Path("." if folder is None else _check_text("folder", folder)).absolute()
-            ),
+            "folder": str(Path(_check_text("folder", folder)).absolute()),
             "environment": _check_environment(environment),
             "output": check_integer("output", output, Range(ge=0, le=1 << 30)),
             "cores": _check_cores(cores),

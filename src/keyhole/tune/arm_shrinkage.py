@@ -80,8 +80,7 @@ def _log_likelihood(
     count: FloatArray, totals: FloatArray, alpha: FloatArray, beta: FloatArray, unrelated: float
 ) -> FloatArray:
     """Return the beta-binomial log likelihood of counts, for related shares."""
-    alpha = np.maximum(alpha, _TINY)
-    beta = np.maximum(beta, _TINY)
+    alpha, beta = np.maximum(alpha, _TINY), np.maximum(beta, _TINY)
     ratio = _log_beta(count + alpha, totals - count + beta) - _log_beta(alpha, beta)
     return np.asarray(ratio + np.log1p(-unrelated), np.float64)
 

@@ -72,8 +72,7 @@ class Survival:
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = np.sqrt(np.cumsum(events / (at_risk * (at_risk - events))))
             reach = _NORMAL * spread / -np.log(share)
-            low = share ** np.exp(reach)
-            high = share ** np.exp(-reach)
+            low, high = share ** np.exp(reach), share ** np.exp(-reach)
         is_zero = share <= 0.0  # once all have succeeded, the formula is undefined
         low[is_zero] = 0.0
         high[is_zero] = np.nan

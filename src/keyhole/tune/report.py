@@ -138,8 +138,10 @@ def _answer_blocks(tune: SavedTune) -> list[PageBlock]:
     if not best.successes:
         return [Answer(warnings[0]), *map(Text, warnings[1:])]
     # For an arm that was never run, the probability rests on the runs of other arms alone.
-    probability = "" if summary.has_one_pair(tune) else format_probability(best)
-    note = _join_sentences(format_untried(best), probability, summary.format_cut_off(tune))
+    sentences = [format_untried(best), summary.format_cut_off(tune)]
+    if not summary.has_one_pair(tune):
+        sentences.insert(1, format_probability(best))
+    note = _join_sentences(*sentences)
     command = CommandBlock(summary.command_line(tune, best.arm), _how_to_run(tune))
     return [Answer(_answer_text(tune), note=note), *map(Text, warnings), command]
 
@@ -168,7 +170,7 @@ def _answer_text(tune: SavedTune) -> str:
         return f"{text}, the full cut-off."
     # Without intervals, which are beside the chart.
     excess = summary.time_over_full(tune)
-    full = best.full
+    full = best.full.seconds.value
     verb = "costs"
     least_seconds = excess.low
     if excess.value <= 0.0:
@@ -177,10 +179,10 @@ def _answer_text(tune: SavedTune) -> str:
     seconds = abs(excess.value)
     if least_seconds < _LEAST_SHARE * seconds:
         verb = f"perhaps {verb}"
-    share = f" ({seconds / full.seconds.value:.0%})" if full.seconds.value else ""
+    share = f" ({seconds / full:.0%})" if full else ""
     return (
         f"{text}: it {verb} {format_duration(seconds)} a run{share} against the full cut-off, "
-        f"{full.limit:g}\N{NO-BREAK SPACE}s."
+        f"{best.full.limit:g}\N{NO-BREAK SPACE}s."
     )
 
 

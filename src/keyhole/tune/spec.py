@@ -92,7 +92,7 @@ class CostModel:
         return Power(slope=self.cost_per_second)
 
     def penalty(self, least_reward: float) -> Power:
-        """Return the cost of exceeding a limit: of its seconds and giving up, less a reward."""
+        """Return the cost of reaching a limit: of seconds and giving up, less the least reward."""
         return Power(slope=self.cost_per_second, constant=self.cost_of_giving_up - least_reward)
 
     def as_json(self) -> str | dict[str, float]:

@@ -142,8 +142,7 @@ def _read_output(output: bytes, *, is_whole: bool) -> str:
         # The marker of the runner has equally many bytes before and after it; the same line printed
         # by the command itself has not.
         if gap.start() == len(output) - gap.end():
-            start = _decode(output[: gap.start()])
-            end = _decode(output[gap.end() :])
+            start, end = _decode(output[: gap.start()]), _decode(output[gap.end() :])
             text = start[: start.rfind("\n") + 1] + end.partition("\n")[2]
     return text if is_whole else text[: text.rfind("\n") + 1]
 
@@ -155,16 +154,12 @@ def _decode(output: bytes) -> str:
 
 
 def _check_codes(value: object) -> tuple[int, ...]:
-    if (
-        not isinstance(value, Sequence)
-        or isinstance(value, str)
-        or not value
-        or not all(type(code) is int and 0 <= code <= 255 for code in value)
-    ):
+    codes = tuple(value) if isinstance(value, Sequence) else ()
+    if not codes or not all(type(code) is int and 0 <= code <= 255 for code in codes):
         raise TypeError(
             f"success.codes must be a list of exit codes, 0 to 255, got {short_repr(value)}"
         )
-    return tuple(value)
+    return codes
 
 
 def _check_expression(path: str, value: object, groups: int = 0) -> str:

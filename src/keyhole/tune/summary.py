@@ -391,8 +391,7 @@ def arms_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of arms, that with the largest gain first."""
     head = ["arm", "runs", *_OUTCOMES, "seconds", "of all", "best limit", "gain with it"]
     total = sum(run.seconds for run in tune.runs) or 1.0
-    rows = []
-    gains = []
+    rows, gains = [], []
     for arm in _arm_results(tune):
         best = arm["best"]
         counts = [arm["runs"], *arm["outcomes"].values()]

@@ -93,8 +93,7 @@ class TuningLoop:
         self._arms = {arm.name: arm for arm in spec.arms}
         self._warnings = EarlyWarnings(spec)
         self._order = InstanceOrder(spec.instances, spec.seed, records.by_id.values())
-        self._lock = Lock()
-        self._stop = Event()
+        self._lock, self._stop = Lock(), Event()
         self._executing: list[Executor] = []
         self._error: BaseException | None = None
         # Time spent after the last record of an earlier call is not counted.
@@ -173,7 +172,7 @@ class TuningLoop:
                     executor.close()
 
     def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> None:
-        """Run trials until one counts, at most five; each is recorded and told to the study."""
+        """Run up to five trials until one counts; record each, and tell the study that one."""
         for _ in range(_MAX_EXPIRED):
             decision = self._ask()
             # Taken when the run starts and not when it is recorded: parallel runs of an arm must

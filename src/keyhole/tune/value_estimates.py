@@ -200,8 +200,7 @@ class ValueEstimates:
         self, rng: np.random.Generator, weight: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Draw gains, success rates and seconds, each run with this weight."""
-        arms = len(self._spec.arms)
-        limits = len(self._spec.limits)
+        arms, limits = len(self._spec.arms), len(self._spec.limits)
         # Arm by arm, so that temporary arrays stay small beside the three results.
         draws = min(max(_CELLS // (arms * limits), _LEAST_DRAWS), self._most_draws)
         gains, success_rates, seconds = (np.empty((draws, arms, limits)) for _ in range(3))
@@ -244,8 +243,7 @@ class _CountsByLimit:
         names = {arm.name: i for i, arm in enumerate(spec.arms)}
         shape = (len(names), len(limits))
         self.entered, self.ended, self.done = (np.zeros(shape) for _ in range(3))
-        self.seconds = np.zeros((2, *shape))
-        self.rewards = np.zeros((2, *shape))
+        self.seconds, self.rewards = np.zeros((2, *shape)), np.zeros((2, *shape))
         self.run_counts = np.zeros(shape, np.int64)
         for run in runs:
             arm = names[run.arm]
@@ -273,7 +271,7 @@ class _Posterior:
     def __init__(self, spec: Spec, counts: _CountsByLimit) -> None:
         limits = np.array(spec.limits)
         count = len(limits)
-        later_intervals = np.arange(count - 1, -1, -1)
+        later_intervals = np.arange(count - 1, -1, -1, dtype=np.float64)
         self._prior_hazards = 0.5 / count, 0.5 + later_intervals * (0.5 / count)
         self._prior_succeed = 0.25 / count, 0.25 / count
         self._hazards = _beta_parameters(counts.ended, counts.entered, *self._prior_hazards)

@@ -175,8 +175,7 @@ class EarlyWarnings:
         if self._other_load.is_high:
             self._warn("others", self._other_load.warning)
         crashed = self._counts["failed"] + self._counts["out of memory"]
-        runs = self._counts.total()
-        arms = len(self._arms)
+        runs, arms = self._counts.total(), len(self._arms)
         # Until every arm has failed, or very many runs, one of the other commands may still be
         # right.
         if crashed == runs >= _MIN_RUNS and (

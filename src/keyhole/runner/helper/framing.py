@@ -31,8 +31,7 @@ def read_frame(read: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes] | N
     if lengths is None:
         return None
     size, rest_size = _LENGTHS.unpack(lengths)
-    text = _read_exactly(read, size)
-    rest = _read_exactly(read, rest_size)
+    text, rest = _read_exactly(read, size), _read_exactly(read, rest_size)
     if text is None or rest is None:
         return None
     return json.loads(text), rest

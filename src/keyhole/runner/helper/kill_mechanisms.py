@@ -20,8 +20,7 @@ class Namespace:
         if not hasattr(os, "pidfd_open"):
             raise OSError(0, "Linux before 5.3")
         self._flags = linux_syscalls.NEW_PIDS | linux_syscalls.NEW_MOUNTS
-        self._user = os.geteuid()
-        self._group = os.getegid()
+        self._user, self._group = os.geteuid(), os.getegid()
         # Root needs no user namespace, in which `sudo` and other users would not work. In most
         # containers root lacks CAP_SYS_ADMIN, and needs one like everybody else.
         try:

@@ -43,8 +43,7 @@ class OutputCapture:
     """A pipe, and up to `size` bytes of its data: half from the start, half from the end."""
 
     def __init__(self, size: int) -> None:
-        self._first = bytearray()
-        self._last = bytearray()
+        self._first, self._last = bytearray(), bytearray()
         self._half = size // 2
         self._all = 0
         self.reading, self.writing = os.pipe()
