@@ -126,9 +126,9 @@ def create(
     # All other entries are arguments of `Study.create`, under the same names; it checks them.
     name, arms = content.pop("name"), content.pop("arms")
     with Study.create(storage, name, policy, arms, **content, **facts) as study:
-        content_json = {"name": name, "policy": repr(study.policy), "arms": study.arms}
+        description = {"name": name, "policy": repr(study.policy), "arms": study.arms}
     text = f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}"
-    print_result(content_json, text, as_json=as_json)
+    print_result(description, text, as_json=as_json)
 
 
 def _check_table(name: str, value: object) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]
                 keyword("storage", annotation=Storage),
                 keyword("name", annotation=Name),
                 *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in options),
-                keyword("own", annotation=Own, default=None),
+                keyword("policy_names", annotation=Own, default=None),
             ]
         )
         return add_command(app, *examples, name=name)(run)
@@ -345,11 +345,11 @@ def make_other_policy(
     # Parameters and facts come in one list of words. The number of arms is no fact to be given: the
     # study has it, and it may grow.
     parameter_names = [field.name for field in fields(cast(Any, policy_class))]
-    fact_names = [n for n in study.policy.setting.facts if n != "arms"]
-    for value_name in values:
-        check_choice("a parameter or fact", value_name, [*parameter_names, *fact_names])
-    parameters = {n: value for n, value in values.items() if n in parameter_names}
-    facts = {n: value for n, value in values.items() if n not in parameters}
+    fact_names = [fact for fact in study.policy.setting.facts if fact != "arms"]
+    for key in values:
+        check_choice("a parameter or fact", key, [*parameter_names, *fact_names])
+    parameters = {key: value for key, value in values.items() if key in parameter_names}
+    facts = {key: value for key, value in values.items() if key not in parameters}
     return policy_class.from_parameters(parameters), facts
 
 

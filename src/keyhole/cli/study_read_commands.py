@@ -313,7 +313,7 @@ def plan(
     )
     content = asdict(times) | {"names": names, "means": rewards, "means_so_far": not means}
     pairs = zip(names, rewards, strict=True)
-    texts = ["=".join(filter(None, [name, f"{reward:.4g}"])) for name, reward in pairs]
+    texts = [f"{name}={reward:.4g}" if name else f"{reward:.4g}" for name, reward in pairs]
     means_text = f"means: {', '.join(texts)}"
     if not means:
         means_text += _SO_FAR
@@ -322,7 +322,7 @@ def plan(
 
 def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
     """Return the names before the numbers of a list, "" for none, and the numbers."""
-    pairs = [mean.rpartition("=") for mean in (text or "").split(",") if text]
+    pairs = [mean.rpartition("=") for mean in text.split(",")] if text else []
     names = [name.strip() for name, _, _ in pairs]
     if given_names := list(filter(None, names)):
         check_distinct("the names in --means", given_names)

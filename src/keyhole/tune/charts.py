@@ -222,7 +222,8 @@ def _history_curve(name: str, names: list[str], history: list[PastRecommendation
     """Return the curve of a pair, with gaps where another one was recommended."""
     # NaN breaks a line, so that the curves of different pairs are not connected.
     gap = Interval(math.nan, math.nan, math.nan)
-    gains = [past.gain if own == name else gap for own, past in zip(names, history, strict=True)]
+    pairs = zip(names, history, strict=True)
+    gains = [past.gain if past_name == name else gap for past_name, past in pairs]
     return Curve(
         label=name,
         x=[float(past.runs) for past in history],

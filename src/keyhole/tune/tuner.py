@@ -109,7 +109,7 @@ class TuningLoop:
 
     def run(self, cores: Sequence[tuple[int, ...] | None]) -> None:
         """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
-        threads = [Thread(target=self._run_thread, args=(own,), daemon=True) for own in cores]
+        threads = [Thread(target=self._run_thread, args=(group,), daemon=True) for group in cores]
         if self._is_finished():
             return
         for thread in threads:

@@ -368,9 +368,9 @@ class _Children:
         with suppress(BlockingIOError):
             os.read(self.ready, 1 << 16)
         try:
-            while (found := os.waitpid(-1, os.WNOHANG))[0]:
-                if found[0] == self.main:
-                    self.status = os.waitstatus_to_exitcode(found[1])
+            while (child := os.waitpid(-1, os.WNOHANG))[0]:
+                if child[0] == self.main:
+                    self.status = os.waitstatus_to_exitcode(child[1])
         except ChildProcessError:
             return
 
