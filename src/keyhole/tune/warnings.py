@@ -82,13 +82,13 @@ class LoadMonitor:
         self._cores = cores
         self._before = busy_core_seconds(cores)
 
-    def other_load(self, run_seconds: float) -> float:
+    def other_load(self, cpu_seconds: float) -> float:
         """Return the CPU seconds of other processes, given those of the run."""
         now = busy_core_seconds(self._cores)
         if now is None or self._before is None:
             return 0.0
         # The system counts in ticks of a hundredth of a second, so the difference may fall below 0.
-        return max(0.0, now - self._before - run_seconds)
+        return max(0.0, now - self._before - cpu_seconds)
 
 
 _MIN_RUNS: Final = 10
