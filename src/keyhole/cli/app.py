@@ -28,8 +28,8 @@ app.add_typer(study_read_commands.app, name="study", short_help="Decide for real
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_given: bool) -> None:
+    if is_given:
         typer.echo(f"keyhole {version('keyhole')}")
         raise typer.Exit
 
@@ -122,8 +122,8 @@ def report(
         reproductions.print_verdicts_and_exit(
             report_again(folder), as_json=as_json, verbose=verbose
         )
-    written = write_report(folder)
-    print_result({"report": written}, f"report: {written}", as_json=as_json)
+    page = write_report(folder)
+    print_result({"report": page}, f"report: {page}", as_json=as_json)
 
 
 @add_command(
@@ -157,29 +157,29 @@ def reproduce(
     require_extra("files,plots,scipy", "keyhole reproduce")
     from keyhole import papers
 
-    everything = all_ or paper is not None
-    if everything and name is not None:
+    has_many = all_ or paper is not None
+    if has_many and name is not None:
         raise ValueError(f"NAME must be left out with --all and --paper, got {name!r}")
-    if not everything and name is None:
+    if not has_many and name is None:
         raise ValueError("NAME must be given, or --all; see keyhole reproduce --list")
     if out is None:
         if name is not None:
             papers.Entry.find(name)  # whose name may be wrong, too
         raise ValueError("--out must be given: a folder for the results")
     if name is not None:
-        one = papers.reproduce(
+        result = papers.reproduce(
             name, scale=scale, out=out, threads=threads, progress=not quiet, on=on
         )
-        reproductions.print_verdicts_and_exit(one, as_json=as_json, verbose=verbose)
-    several = papers.reproduce_all(
+        reproductions.print_verdicts_and_exit(result, as_json=as_json, verbose=verbose)
+    results = papers.reproduce_all(
         out=out, paper=paper, scale=scale, threads=threads, progress=not quiet, on=on
     )
-    reproductions.print_all_verdicts_and_exit(several, as_json=as_json, verbose=verbose)
+    reproductions.print_all_verdicts_and_exit(results, as_json=as_json, verbose=verbose)
 
 
 @add_command(app, "keyhole compile thresholding", "keyhole compile spec.toml", name="compile")
 def compile_(
-    what: Annotated[
+    target: Annotated[
         str | None, typer.Argument(metavar="[SETTING|SPEC.toml]", help="By default all settings.")
     ] = None,
     as_json: AsJson = False,
@@ -188,7 +188,7 @@ def compile_(
     """Compile a setting or an experiment in advance."""
     from keyhole.cli.compilation import compile_ahead
 
-    compile_ahead(what, as_json=as_json, quiet=quiet)
+    compile_ahead(target, as_json=as_json, quiet=quiet)
 
 
 @add_command(app, "keyhole cache info", "keyhole cache clear", "keyhole cache why mine.py:Mine")

@@ -70,10 +70,10 @@ def run_bench(
     if not quiet:
         print_step("writing the page")
     # Before anything is printed: a closed pipe makes printing fail.
-    written = {"results": out / RESULTS_FILE, "report": write_benchmark_page(out, content)}
+    paths = {"results": out / RESULTS_FILE, "report": write_benchmark_page(out, content)}
     summaries = summarize(content)
     if as_json:
-        print_json(written | {"situations": [summary.as_json() for summary in summaries]})
+        print_json(paths | {"situations": [summary.as_json() for summary in summaries]})
         return
     # Yardsticks know what is unknown in practice: of them alone, none is the best.
     ranked = [summary for summary in summaries if summary.ranked]
@@ -81,7 +81,7 @@ def run_bench(
         _print_standings(summaries)
     else:
         _print_best(ranked)
-    for name, path in written.items():
+    for name, path in paths.items():
         typer.echo(f"{name}: {path}")
 
 

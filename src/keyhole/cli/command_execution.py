@@ -75,11 +75,11 @@ def _usage_message(error: Any) -> str:
     """Return the message of a usage error; of a number, without Pydantic's message."""
     message: str = error.format_message()
     # Typer begins such a message with the name of the option or argument.
-    where = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
-    for found in getattr(error.__cause__, "errors", list)():
-        wanted = _NUMBERS.get(found["type"].partition("_")[0])
-        if wanted:
-            return f"{where} must be {wanted}, got {short_repr(found['input'])}"
+    argument = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
+    for detail in getattr(error.__cause__, "errors", list)():
+        number_text = _NUMBERS.get(detail["type"].partition("_")[0])
+        if number_text:
+            return f"{argument} must be {number_text}, got {short_repr(detail['input'])}"
     return message
 
 

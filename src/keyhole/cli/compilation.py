@@ -32,16 +32,18 @@ _KERNEL = ("owner", "driver", "the compiler's options")  # what one key has, and
 _SHOWN_VALUES = 60  # characters of two values together
 
 
-def compile_ahead(what: str | None, *, as_json: bool = False, quiet: bool = False) -> None:
+def compile_ahead(target: str | None, *, as_json: bool = False, quiet: bool = False) -> None:
     """Compile the kernels of a setting or a spec, by default of all settings; print each.
 
     Progress tells how long the rest will take, as soon as something was compiled.
     """
-    jobs = _jobs(what)
+    jobs = _jobs(target)
     missing = [file is None or not file.exists() for file in map(find_file, jobs)]
     if any(missing):
         import_numba()  # which takes a second, and is no part of the time of the first kernel
-    line, seconds, compiled = StatusLine(_SECONDS_BETWEEN_LINES), 0.0, 0
+    line = StatusLine(_SECONDS_BETWEEN_LINES)
+    seconds = 0.0
+    compiled = 0
     for number, (name, compile_it) in enumerate(jobs, 1):
         began = monotonic()
         compile_it()
@@ -51,26 +53,26 @@ def compile_ahead(what: str | None, *, as_json: bool = False, quiet: bool = Fals
             continue
         compiled += 1
         seconds += monotonic() - began
-        left = sum(missing[number:])
-        if left and not quiet and (compiled == 1 or line.is_due):
-            time_left = format_duration(left * seconds / compiled)
-            line.print(f"{left} left to compile, about {time_left}")
+        left_count = sum(missing[number:])
+        if left_count and not quiet and (compiled == 1 or line.is_due):
+            time_left = format_duration(left_count * seconds / compiled)
+            line.print(f"{left_count} left to compile, about {time_left}")
     kernels = [name for name, _ in jobs]
     print_result({"kernels": kernels, "compiled": compiled}, _describe_size(), as_json=as_json)
 
 
-def _jobs(what: str | None) -> list[CompileJob]:
-    if what is None:
+def _jobs(target: str | None) -> list[CompileJob]:
+    if target is None:
         return [job for entry in setting_registry.all_settings() for job in setting_jobs(entry)]
-    if what in setting_registry.setting_names():
-        return setting_jobs(setting_registry.find_setting(what))
-    if not what.endswith(".toml"):
-        known = ", ".join(setting_registry.setting_names())
+    if target in setting_registry.setting_names():
+        return setting_jobs(setting_registry.find_setting(target))
+    if not target.endswith(".toml"):
+        settings_text = ", ".join(setting_registry.setting_names())
         raise ValueError(
-            f"compile must be given one of the settings {known}, or a file SPEC.toml; got "
-            f"{short_repr(what)}{suggestion(what, setting_registry.setting_names())}"
+            f"compile must be given one of the settings {settings_text}, or a file SPEC.toml; got "
+            f"{short_repr(target)}{suggestion(target, setting_registry.setting_names())}"
         )
-    return spec_jobs(Spec.from_file(Path(what)))
+    return spec_jobs(Spec.from_file(Path(target)))
 
 
 def show_cache(*, as_json: bool = False) -> None:
@@ -98,8 +100,8 @@ def _policy_jobs(name: str) -> list[CompileJob]:
         policy = load_user_policy(name, Path(), field="POLICY")
         return policy_jobs(policy, setting_registry.find_setting(policy.setting.name))
     settings = list(setting_registry.all_settings())
-    known = sorted({policy for setting in settings for policy in setting.policies})
-    check_choice("POLICY", name, known, "keyhole catalog")
+    policy_names = sorted({policy for setting in settings for policy in setting.policies})
+    check_choice("POLICY", name, policy_names, "keyhole catalog")
     matches = [setting for setting in settings if name in setting.policies]
     return [job for setting in matches for job in policy_jobs(setting.policies[name], setting)]
 
@@ -112,8 +114,8 @@ def _explain(compile_it: Callable[[], object], keys: list[dict[str, str]]) -> di
     if file.path.exists():
         return {"cached": True, "changed": []}
     key = file.key()
-    versions = [other for other in keys if all(other.get(part) == key[part] for part in _KERNEL)]
-    changes = [_differences(other, key) for other in reversed(versions)]  # the last used first
+    versions = [old for old in keys if all(old.get(name) == key[name] for name in _KERNEL)]
+    changes = [_differences(old, key) for old in reversed(versions)]  # the last used first
     return {"cached": False, "changed": min(changes, key=len, default=None)}
 
 
@@ -129,19 +131,24 @@ def _describe_state(row: dict[str, Any]) -> str:
 
 def _differences(cached: dict[str, str], key: dict[str, str]) -> list[dict[str, str | None]]:
     return [
-        {"part": part, "cached": cached.get(part), "now": key.get(part)}
-        for part in {**key, **cached}
-        if cached.get(part) != key.get(part)
+        {"part": name, "cached": cached.get(name), "now": key.get(name)}
+        for name in {**key, **cached}
+        if cached.get(name) != key.get(name)
     ]
 
 
 def _describe_change(change: dict[str, str | None]) -> str:
     """Return a difference as text, with both values if they are short."""
-    part, cached, now = change["part"], change["cached"], change["now"]
-    if cached is None or now is None:
-        return f"{part} ({'new' if cached is None else 'gone'})"
-    is_short = len(cached) + len(now) <= _SHOWN_VALUES
-    return f"{part} ({cached} -> {now})" if is_short else f"{part}"
+    name = change["part"]
+    cached = change["cached"]
+    current = change["now"]
+    if cached is None:
+        return f"{name} (new)"
+    if current is None:
+        return f"{name} (gone)"
+    if len(cached) + len(current) > _SHOWN_VALUES:
+        return f"{name}"
+    return f"{name} ({cached} -> {current})"
 
 
 def _describe_size() -> str:
@@ -153,6 +160,6 @@ def _describe_size() -> str:
 
 def empty_cache(*, as_json: bool = False) -> None:
     """Empty the compile cache; print how much was removed."""
-    removed = clear_cache()
-    text = f"removed {removed} pieces of compiled code from {cache_folder()}"
-    print_result({"folder": cache_folder(), "removed": removed}, text, as_json=as_json)
+    removed_count = clear_cache()
+    text = f"removed {removed_count} pieces of compiled code from {cache_folder()}"
+    print_result({"folder": cache_folder(), "removed": removed_count}, text, as_json=as_json)

@@ -27,36 +27,38 @@ _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 
 def show_doctor(*, as_json: bool = False) -> None:
     """Print versions, folders, what is there of what need not be, and what is slow."""
-    mine, there = _count_processors()
+    usable, total = _count_processors()
     rows = {
         "keyhole": version("keyhole"),
         "python": f"{platform.python_version()}, {sys.executable}",
         "packages": ", ".join(f"{name} {version(name)}" for name in _PACKAGES),
         "machine": f"{platform.platform()}, {platform.machine()}",
-        "cores": f"{mine} of {there}",
+        "cores": f"{usable} of {total}",
         "compiled code": _describe_cache(),
         "runs": _describe_runner(),
         "C++ compiler": next(filter(None, map(shutil.which, _COMPILERS)), "none"),
     } | {f"keyhole[{name}]": _describe_package(extra.package) for name, extra in EXTRAS.items()}
-    slow = [*_slow_compilation(), *_slow_processors()]
+    slow_texts = [*_slow_compilation(), *_slow_processors()]
     width = max(map(len, rows))
-    lines = [*rows.items(), *(("slow", text) for text in slow or ["nothing found"])]
+    lines = [*rows.items(), *(("slow", text) for text in slow_texts or ["nothing found"])]
     texts = (f"{name:{width}}  {one_line_text(value)}" for name, value in lines)
-    print_result(rows | {"slow": slow}, *texts, as_json=as_json)
+    print_result(rows | {"slow": slow_texts}, *texts, as_json=as_json)
 
 
 def _count_processors() -> tuple[int, int]:
     """Return how many processors this process may use, and how many there are."""
-    there = os.cpu_count() or 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else there, there
+    total = os.cpu_count() or 1
+    if not hasattr(os, "sched_getaffinity"):
+        return total, total
+    return len(os.sched_getaffinity(0)), total
 
 
 def _describe_cache() -> str:
     folder = cache_folder()
     # The cache need not exist yet: whether it can be made is up to the nearest folder above.
-    above = next(path for path in (folder, *folder.parents) if path.exists())
-    writable = "" if os.access(above, os.W_OK) else ", which may not be written to"
-    return f"{folder}{writable}, at most {cache_limit() // 10**6} MB"
+    parent = next(path for path in (folder, *folder.parents) if path.exists())
+    remark = "" if os.access(parent, os.W_OK) else ", which may not be written to"
+    return f"{folder}{remark}, at most {cache_limit() // 10**6} MB"
 
 
 def _describe_runner() -> str:
@@ -109,19 +111,19 @@ def _slow_compilation() -> Iterator[str]:
 
 def _slow_processors() -> Iterator[str]:
     """Yield a sentence for each thing that keeps processors from this process."""
-    mine, there = _count_processors()
-    if mine < there:
-        yield f"this process may use {mine} of {count_text(there, 'processor')} (its affinity)"
-    if (quota := _cpu_quota()) < mine:
+    usable, total = _count_processors()
+    usable_text = count_text(usable, "processor")
+    if usable < total:
+        yield f"this process may use {usable} of {count_text(total, 'processor')} (its affinity)"
+    if (quota := _cpu_quota()) < usable:
         yield (
-            f"a quota allows {quota:.3g} of {count_text(mine, 'processor')}: more threads wait for "
-            f"each other; --threads {max(1, int(quota))}"
+            f"a quota allows {quota:.3g} of {usable_text}: more threads wait for each other; "
+            f"--threads {max(1, int(quota))}"
         )
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    if load > 0.5 * mine:
+    if hasattr(os, "getloadavg") and (load := os.getloadavg()[0]) > 0.5 * usable:
         yield (
-            f"other programs are at work: on average {load:.1f} of {count_text(mine, 'processor')} "
-            "were busy in the last minute"
+            f"other programs are at work: on average {load:.1f} of {usable_text} were busy in the "
+            "last minute"
         )
 
 

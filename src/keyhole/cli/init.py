@@ -114,18 +114,17 @@ def init(
     options |= {"limit": limit, "instances": instances}
     for option, value in options.items():
         if value and option not in GOALS[goal].options:
-            got = validate.short_repr(value)
-            raise ValueError(f"--{option} must be left out with the goal {goal!r}, got {got}")
+            text = validate.short_repr(value)
+            raise ValueError(f"--{option} must be left out with the goal {goal!r}, got {text}")
     path = _check_path(out or Path(GOALS[goal].file), goal)
     # Before the questions too, so that nobody answers them in vain.
     check_absent(path, advice="choose another --out, or overwrite it with --force", force=force)
     if goal == "study":
         _check_study(path)
-    text = (
-        _tune_text(command, limit, instances, path)
-        if goal == "tune"
-        else _setting_text(goal, setting, arms, horizon, path)
-    )
+    if goal == "tune":
+        text = _tune_text(command, limit, instances, path)
+    else:
+        text = _setting_text(goal, setting, arms, horizon, path)
     next_command = GOALS[goal].next_command.format(file=_argument(path))
     write_files({path: text}, next_command, as_json=as_json)
 
@@ -142,9 +141,9 @@ def _check_path(path: Path, goal: str) -> Path:
 
 def _check_study(path: Path) -> None:
     """Refuse a program that hides a module from its imports, or goes on with another study."""
-    here = {path.parent.resolve(), Path.cwd()}
-    others = [entry for entry in sys.path if Path(entry).resolve() not in here]
-    module = None if "." in path.stem else PathFinder.find_spec(path.stem, others)
+    own_folders = {path.parent.resolve(), Path.cwd()}
+    import_path = [entry for entry in sys.path if Path(entry).resolve() not in own_folders]
+    module = None if "." in path.stem else PathFinder.find_spec(path.stem, import_path)
     # A folder without code has a spec too, but no origin; a file goes before it anyway.
     if path.stem in sys.stdlib_module_names or (module and module.origin):
         raise ValueError(
@@ -190,7 +189,9 @@ def _simulation_text(template: Path, typed: str, path: Path) -> str:
 
     # Longer numbers are above 2**53, and Python refuses very long ones with a message of its own.
     number = re.fullmatch(r"\d{1,16}|\d{1,3}(?:[,_]\d{3}){1,5}", typed.strip())
-    horizon = int(re.sub("[,_]", "", number[0])) if number else 0
+    horizon = 0
+    if number:
+        horizon = int(re.sub("[,_]", "", number[0]))
     if not 1 <= horizon <= _MOST_ROUNDS:
         raise ValueError(
             f"--horizon must be a whole number from 1 to 2**53, got {validate.short_repr(typed)}"
@@ -242,12 +243,12 @@ def _check_command(text: str, folder: Path) -> str:
     # Here, since only this command needs them.
     from keyhole.tune.arms import RUN_FIELDS, Arm, explain_shell_syntax, split_command
 
-    words = split_command("--command", text)
+    argv = split_command("--command", text)
     if shell_error := explain_shell_syntax("--command", text):
         raise ValueError(shell_error)
     # Here, and not with the whole file: a question is asked again only for its own answer.
     example = dict(zip(RUN_FIELDS, ("file", 1, 1.0), strict=True))
-    Arm("command", words).check("--command", example, folder)
+    Arm("command", argv).check("--command", example, folder)
     return text
 
 
@@ -259,8 +260,8 @@ def _tune_spec(commands: Sequence[str], limit: float, instances: str, path: Path
     names: list[str] = []
     for command in commands:
         program = PurePath(shlex.split(command)[0]).name or "command"
-        numbered = (program if number == 1 else f"{program}-{number}" for number in count(1))
-        names.append(next(name for name in numbered if name not in names))
+        numbered_names = (program if number == 1 else f"{program}-{number}" for number in count(1))
+        names.append(next(name for name in numbered_names if name not in names))
         arms.append(f"[[arm]]\nname = {_quote(names[-1])}\ncommand = {_quote(command)}\n")
     text = _fill(
         Path(__file__).parent / "starters" / "tune.toml.tmpl",
@@ -284,27 +285,29 @@ def _fill(template: Path, path: Path, **values: str) -> str:
 def _argument(path: Path) -> str:
     """Return a path as an argument in a shell, which no command takes for an option."""
     text = str(path)
-    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+    if text.startswith("-"):
+        text = f"./{text}"
+    return shlex.quote(text)
 
 
-def _quote(value: Any) -> str:
+def _quote(value: str | list[str]) -> str:
     """Return a text or list as a literal that TOML and Python both read."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _choose(option: str, typed: str | None, question: str, choices: Mapping[str, str]) -> str:
     """Return one of numbered choices: a word, or on the terminal also its number."""
-    words = list(choices)
-    width = max(map(len, words))
+    names = list(choices)
+    width = max(map(len, names))
     lines = (
         f"  {number} {word:{width}}  {text}"
         for number, (word, text) in enumerate(choices.items(), 1)
     )
 
     def parse(text: str) -> str:
-        if text.isdecimal() and 1 <= int(text) <= len(words):
-            return words[int(text) - 1]
-        return validate.check_choice(option, text, words)
+        if text.isdecimal() and 1 <= int(text) <= len(names):
+            return names[int(text) - 1]
+        return validate.check_choice(option, text, names)
 
     question = f"{question} A number or a word"
     answer: str = _answer(option, typed, question, parse, note="\n".join(lines))
@@ -332,9 +335,11 @@ def _answer(
         raise ValueError(f"{option} must be given where there is no terminal to ask on")
     if note:
         typer.echo(note, err=True)
+    if default:
+        question = f"{question} [{default}]"
     while True:
         # Not `typer.prompt`, which also writes to standard output: only the result belongs there.
-        typer.echo(f"{question}{f' [{default}]' if default else ''}: ", nl=False, err=True)
+        typer.echo(f"{question}: ", nl=False, err=True)
         if not (line := sys.stdin.readline()):
             typer.echo(err=True)  # the message is not to follow the question on its line
             raise typer.Abort("the input ended before the last answer; nothing was written")

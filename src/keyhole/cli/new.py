@@ -25,7 +25,7 @@ _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def new(
-    kind: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="What.")],
+    stub: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="What.")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="As NarrowGap or narrow_gap.")],
     setting: Annotated[
         str | None, typer.Option("--setting", help="The setting of a policy.")
@@ -41,10 +41,10 @@ def new(
     it is (an experiment, a study, or the spec of a tune), there is keyhole init.
     """
     folders = {path.name: path for path in (Path(__file__).parent / "templates").iterdir()}
-    check_choice("KIND", kind, sorted([_POLICY, *folders]))
-    if setting is not None and kind != _POLICY:
-        raise ValueError(f"--setting must be left out for a new {kind}, got {setting!r}")
-    folder = folders[kind] if kind != _POLICY else _policy_stubs(setting or _DEFAULT_SETTING)
+    check_choice("KIND", stub, sorted([_POLICY, *folders]))
+    if setting is not None and stub != _POLICY:
+        raise ValueError(f"--setting must be left out for a new {stub}, got {setting!r}")
+    folder = folders.get(stub) or _policy_stubs(setting or _DEFAULT_SETTING)
     snake, camel = _spellings(name)
     texts = {}
     for template in folder.rglob(f"*{_SUFFIX}"):
@@ -76,8 +76,8 @@ def _policy_stubs(setting: str) -> Path:
 def _spellings(name: str) -> tuple[str, str]:
     """Return a name in snake case, for files and functions, and in camel case, for classes."""
     camel = name.replace("-", "").replace("_", "")
-    words = name if name.islower() else camel  # UCB-V and UCBV are one class, and one file
-    snake = _CAMEL.sub("_", words).replace("-", "_").lower()
+    separated = name if name.islower() else camel  # UCB-V and UCBV are one class, and one file
+    snake = _CAMEL.sub("_", separated).replace("-", "_").lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", snake) or keyword.iskeyword(snake):
         raise ValueError(f"NAME must be a name such as NarrowGap or narrow_gap, got {name!r}")
     if not name[0].isupper():
@@ -94,9 +94,9 @@ def check_absent(path: Path, *, advice: str, force: bool = False) -> None:
     """Refuse a file that exists, with `force` only a folder of that name; and one below a file."""
     if path.is_dir() or (path.exists() and not force):
         raise FileExistsError(f"{path} exists already; {advice}")
-    above = next(folder for folder in path.parents if folder.exists())
-    if not above.is_dir():
-        raise NotADirectoryError(f"--out must lie in a folder, got {path}: {above} is a file")
+    parent = next(folder for folder in path.parents if folder.exists())
+    if not parent.is_dir():
+        raise NotADirectoryError(f"--out must lie in a folder, got {path}: {parent} is a file")
 
 
 def write_files(texts: Mapping[Path, str], next_command: str = "", *, as_json: bool) -> None:
@@ -105,6 +105,9 @@ def write_files(texts: Mapping[Path, str], next_command: str = "", *, as_json: b
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(texts[path], encoding="utf-8")
-    content = {"files": paths} | ({"next": next_command} if next_command else {})
-    hint = [f"next: {next_command}"] if next_command else []
-    print_result(content, *paths, *hint, as_json=as_json)
+    content: dict[str, object] = {"files": paths}
+    lines: list[object] = [*paths]
+    if next_command:
+        content["next"] = next_command
+        lines.append(f"next: {next_command}")
+    print_result(content, *lines, as_json=as_json)

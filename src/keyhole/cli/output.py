@@ -42,7 +42,7 @@ class EscapedStream:
         self._stream.write("".join(pieces))
         return len(text)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         """Return any other attribute of the stream."""
         return getattr(self._stream, name)
 
@@ -97,7 +97,7 @@ def exit_code_of(error: Exception) -> int:
     return TRY_LATER if getattr(error, "later", False) else BAD_INPUT
 
 
-def print_result(content: Any, *lines: object, as_json: bool) -> None:
+def print_result(content: object, *lines: object, as_json: bool) -> None:
     """Print the result of a command as JSON, or as lines of text."""
     if as_json:
         print_json(content)
@@ -106,12 +106,12 @@ def print_result(content: Any, *lines: object, as_json: bool) -> None:
         typer.echo(line)
 
 
-def print_json(content: Any) -> None:
+def print_json(content: object) -> None:
     """Print data as one line of JSON, in which numbers that are not finite are null."""
     typer.echo(json.dumps(_json_value(content)))
 
 
-def _json_value(content: Any) -> Any:
+def _json_value(content: object) -> object:
     """Return data with paths as texts, and null for infinities and NaN."""
     match content:
         case Mapping():

@@ -42,8 +42,10 @@ def run_spec(
     """Run a spec; print its means and the path of the report."""
     # For the provenance, which a report shows: without the folders of this machine.
     command = f"keyhole run {path.name} --out {out.name}"
-    command += "" if threads is None else f" --threads {threads}"
-    command += "" if on == THREADS else f" --on {on}"
+    if threads is not None:
+        command += f" --threads {threads}"
+    if on != THREADS:
+        command += f" --on {on}"
     spec = Spec.from_file(path)
     result = run(spec, out, threads=threads, progress=not quiet, command=command, on=on)
     summaries = Summaries.of(result) if "sweep" in result.spec else None
@@ -91,14 +93,15 @@ def show_forecast(path: Path, threads: int | None, on: str, *, as_json: bool = F
     spec = Spec.from_file(path)
     if not as_json:
         _print_sweep(spec)
-    starting, began = process_time(), perf_counter()  # a run takes as long to start
+    startup = process_time()  # a run takes as long to start
+    began = perf_counter()
     with cluster_connection(on, threads) as cluster:
         if cluster is not None:
             warm_up_workers(cluster)
-            starting += perf_counter() - began
-        found = forecast(spec, threads=threads, cluster=cluster)
-    content = asdict(found) | {"starting": starting, "on": on}
-    print_result(content, *_forecast_lines(found, on, starting), as_json=as_json)
+            startup += perf_counter() - began
+        size = forecast(spec, threads=threads, cluster=cluster)
+    content = asdict(size) | {"starting": startup, "on": on}
+    print_result(content, *_forecast_lines(size, on, startup), as_json=as_json)
 
 
 def _print_sweep(spec: Spec) -> None:
@@ -109,36 +112,37 @@ def _print_sweep(spec: Spec) -> None:
             typer.echo(f"  {one_line_text(str(point))}")
 
 
-def _forecast_lines(found: Forecast, on: str, starting: float) -> list[str]:
-    what = "thread" if on == THREADS else "worker"
-    number = _format_count(found.threads, what)
-    where = f"with {number} on this machine" if on == THREADS else f"with {number} of {on}"
-    same = found.runs - found.distinct
-    once = f", {found.distinct:,} of which differ and are played" if same else ""
+def _forecast_lines(size: Forecast, on: str, startup: float) -> list[str]:
+    where = f"with {_format_count(size.threads, 'worker')} of {on}"
+    if on == THREADS:
+        where = f"with {_format_count(size.threads, 'thread')} on this machine"
+    runs_text = f"runs, a policy at a point each: {size.runs:,}"
+    if size.distinct != size.runs:
+        runs_text += f", {size.distinct:,} of which differ and are played"
     lines = [
-        f"points: {found.points:,}",
-        f"runs, a policy at a point each: {found.runs:,}{once}",
-        f"replications: {found.replications:,}",
-        f"rounds: {found.rounds:,}",
+        f"points: {size.points:,}",
+        runs_text,
+        f"replications: {size.replications:,}",
+        f"rounds: {size.rounds:,}",
     ]
-    if found.compiled:
+    if size.compiled:
         lines.append(
-            f"compiled just now, and kept: {_format_count(found.compiled, 'piece')} in "
-            f"{format_duration(found.compiling)}"
+            f"compiled just now, and kept: {_format_count(size.compiled, 'piece')} in "
+            f"{format_duration(size.compiling)}"
         )
-    if found.endless:
-        named = one_line_text(", ".join(found.endless))
-        return [*lines, f"time: not known; no round of {named} ended while it was measured"]
+    if size.endless:
+        policies_text = one_line_text(", ".join(size.endless))
+        return [*lines, f"time: not known; no round of {policies_text} ended while it was measured"]
     lines.append(
-        f"time: about {format_duration(found.seconds + starting)} {where}, of which "
-        f"{format_duration(starting)} to start; measured by {_format_count(found.samples, 'run')} "
+        f"time: about {format_duration(size.seconds + startup)} {where}, of which "
+        f"{format_duration(startup)} to start; measured by {_format_count(size.samples, 'run')} "
         "of a moment; tables and report come on top"
     )
     return lines
 
 
-def _format_count(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _format_count(count: int, unit: str) -> str:
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
 def _print_means(curves: Curves) -> None:
@@ -157,8 +161,8 @@ def _print_points(summaries: Summaries) -> None:
         typer.echo(f"{metric} at the last checkpoint")
         for point in summaries.points:
             means = ((label, point.last(label, metric)) for label in point.labels)
-            listed = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
+            means_text = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
             typer.echo(
-                f"  {one_line_text(format_point_title(point.names))}: {one_line_text(listed)}"
+                f"  {one_line_text(format_point_title(point.names))}: {one_line_text(means_text)}"
             )
     typer.echo(f"{capitalize(summarize_sweep(summaries))} {explain_best(summaries)}")

@@ -16,26 +16,24 @@ from keyhole.spec_values.problem_factory import find_docstring_section
 
 def print_catalog(name: str | None, as_json: bool) -> None:
     """Print the catalog of one setting, of the policies of a name, or of all settings."""
-    described = []
+    descriptions = []
     if name is not None and name not in setting_registry.setting_names():
-        described = [
+        descriptions = [
             {"setting": setting.name, "policies": {policy.__name__: _describe_policy(policy)}}
             for setting in setting_registry.all_settings()
             for policy in setting.policies.values()
             if policy.__name__.casefold() == name.casefold()
         ]
-    if not described:
-        found = (
-            setting_registry.all_settings()
-            if name is None
-            else [setting_registry.find_setting(name)]
-        )
-        described = list(map(_describe_setting, found))
+    if not descriptions:
+        settings = list(setting_registry.all_settings())
+        if name is not None:
+            settings = [setting_registry.find_setting(name)]
+        descriptions = list(map(_describe_setting, settings))
     if as_json:
-        typer.echo(json.dumps(described))
+        typer.echo(json.dumps(descriptions))
         return
-    for one in described:
-        _print_setting(one)
+    for description in descriptions:
+        _print_setting(description)
 
 
 def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[str, Any]:
@@ -45,10 +43,10 @@ def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[st
         "doc": _first_paragraph(registered.module),
         "problems": {
             source: {
-                "doc": how.doc,
-                "entries": {entry: asdict(what) for entry, what in how.entries.items()},
+                "doc": factory.doc,
+                "entries": {entry: asdict(info) for entry, info in factory.entries.items()},
             }
-            for source, how in registered.problem_factories.items()
+            for source, factory in registered.problem_factories.items()
         },
         "metrics": {
             metric.name: {
@@ -92,13 +90,13 @@ def _print_setting(setting: dict[str, Any]) -> None:
 def _print_problems_and_metrics(setting: dict[str, Any]) -> None:
     print_paragraph(setting["doc"], 2)
     print_heading("[problem]", 2)
-    for source, how in setting["problems"].items():
-        print_paragraph(f"{source}: {how['doc']}", 4)
-        for entry, what in how["entries"].items():
-            print_paragraph(f"{entry} ({what['kind']}): {what['doc']}", 8)
+    for source, factory in setting["problems"].items():
+        print_paragraph(f"{source}: {factory['doc']}", 4)
+        for entry, info in factory["entries"].items():
+            print_paragraph(f"{entry} ({info['kind']}): {info['doc']}", 8)
     print_heading("metrics", 2)
     for name, metric in setting["metrics"].items():
-        remarks = "".join(f"; {words}" for words in metric["remarks"])
+        remarks = "".join(f"; {remark}" for remark in metric["remarks"])
         print_paragraph(f"{name}: {metric['title']}{remarks}", 4)
 
 
@@ -106,10 +104,11 @@ def _print_policy(name: str, policy: dict[str, Any]) -> None:
     print_heading(name, 2)
     print_paragraph(policy["doc"], 4)
     for parameter, item in policy["parameters"].items():
-        default = "" if item["default"] is None else f" = {_format_value(item['default'])}"
-        print_paragraph(f"{parameter}{default}: {item['doc']}; must {item['allowed']}", 4)
-    for trait, words in policy["traits"].items():
-        print_paragraph(f"{trait}: {words}", 4)
+        if item["default"] is not None:
+            parameter = f"{parameter} = {_format_value(item['default'])}"
+        print_paragraph(f"{parameter}: {item['doc']}; must {item['allowed']}", 4)
+    for trait, text in policy["traits"].items():
+        print_paragraph(f"{trait}: {text}", 4)
     print_paragraph(f"source: {policy['source']}", 4)
 
 
@@ -120,20 +119,22 @@ def _metric_remarks(metric: Metric) -> list[str]:
         "of each arm": metric.per_arm,
         "kept with details": metric.detail,
     }
-    return [words for words, so in remarks.items() if so]
+    return [remark for remark, is_true in remarks.items() if is_true]
 
 
-def _default_as_json(default: Any) -> int | float | str | None:
+def _default_as_json(default: object) -> int | float | str | None:
     """Return a default as a JSON value: a policy as text, None if there is no default."""
     if default is MISSING:
         return None
-    return default if isinstance(default, int | float | str) else str(default)
+    if isinstance(default, int | float | str):
+        return default
+    return str(default)
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def _first_paragraph(thing: Any) -> str:
+def _first_paragraph(thing: object) -> str:
     """Return the first paragraph of a docstring on one line."""
     return (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")

@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
@@ -16,6 +16,10 @@ from keyhole.cli.output import print_result
 from keyhole.files import read_toml
 from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, short_repr
+
+if TYPE_CHECKING:
+    from keyhole.contract.policy import Policy
+    from keyhole.study import Study
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -104,7 +108,9 @@ def create(
     setting = content.pop("setting")
     setting_registry.find_setting(setting)
     table = content.pop("policy")
-    table = {"name": table} if isinstance(table, str) else _check_table("policy", table)
+    if isinstance(table, str):
+        table = {"name": table}
+    table = _check_table("policy", table)
     try:
         policy = spec_factories.make_policy(table, setting, spec.parent)
     except (TypeError, ValueError, FileNotFoundError) as error:
@@ -112,17 +118,17 @@ def create(
     if policy.setting.name != setting:
         raise ValueError(f"policy must be of the setting {setting!r}, got {policy!r}")
     # Some facts are objects that TOML cannot hold, such as a cost function: the setting reads them.
-    reads = policy.vocabulary_class.fact_readers if policy.vocabulary_class else {}
-    facts = {
-        name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value
-        for name, value in _check_table("facts", content.pop("facts", {})).items()
-    }
+    readers = policy.vocabulary_class.fact_readers if policy.vocabulary_class else {}
+    facts = _check_table("facts", content.pop("facts", {}))
+    for fact, value in facts.items():
+        if fact in readers:
+            facts[fact] = readers[fact](f"facts.{fact}", value, spec.parent)
     # All other entries are arguments of `Study.create`, under the same names; it checks them.
     name, arms = content.pop("name"), content.pop("arms")
     with Study.create(storage, name, policy, arms, **content, **facts) as study:
-        created = {"name": name, "policy": repr(study.policy), "arms": study.arms}
+        description = {"name": name, "policy": repr(study.policy), "arms": study.arms}
     text = f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}"
-    print_result(created, text, as_json=as_json)
+    print_result(description, text, as_json=as_json)
 
 
 def _check_table(name: str, value: object) -> dict[str, Any]:
@@ -132,11 +138,11 @@ def _check_table(name: str, value: object) -> dict[str, Any]:
     return dict(value)
 
 
-def open_study(storage: str, name: str, own: list[str] | None) -> Any:
+def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
     """Open a study, with the policies of `--policy` among which its own may be."""
     from keyhole.study import Study
 
-    return Study.open(storage, name, policies=load_user_policies(own))
+    return Study.open(storage, name, policies=load_user_policies(policy_names))
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
@@ -148,8 +154,8 @@ def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]
 
     def decorate(work: Callable[..., None]) -> Any:
         @wraps(work)
-        def run(storage: str, name: str, own: list[str] | None, **options: Any) -> None:
-            with open_study(storage, name, own) as study:
+        def run(storage: str, name: str, policy_names: list[str] | None, **options: Any) -> None:
+            with open_study(storage, name, policy_names) as study:
                 work(study, **options)
 
         _, *options = signature(work).parameters.values()
@@ -159,7 +165,7 @@ def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]
                 keyword("storage", annotation=Storage),
                 keyword("name", annotation=Name),
                 *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in options),
-                keyword("own", annotation=Own, default=None),
+                keyword("policy_names", annotation=Own, default=None),
             ]
         )
         return add_command(app, *examples, name=name)(run)
@@ -173,12 +179,12 @@ def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]
 )
 def ask(
     study: Any,
-    words: Context = None,
+    values: Context = None,
     key: Annotated[str | None, typer.Option("--key", help="An idempotency key.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a decision: its id and its fields."""
-    decision = study.ask(key=key, **parse_key_values(words))
+    decision = study.ask(key=key, **parse_key_values(values))
     text = f"{decision.id} {format_key_values(decision.words)}"
     print_result(decision.as_json(), text, as_json=as_json)
 
@@ -191,13 +197,13 @@ def ask(
 def tell(
     study: Any,
     id: Id,
-    words: Feedback = None,
+    values: Feedback = None,
     by_key: Annotated[
         bool, typer.Option("--by-key", help="ID is an idempotency key, of ask or of import.")
     ] = False,
 ) -> None:
     """Record the feedback of a decision."""
-    study.tell(study.find_decision(id) if by_key else id, **parse_key_values(words))
+    study.tell(study.find_decision(id) if by_key else id, **parse_key_values(values))
 
 
 @study_command("keyhole study tell-sum items.db sales 17 --rounds 40", name="tell-sum")
@@ -241,12 +247,12 @@ def restore(
     storage: Storage,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A file that export wrote.")],
     name: Annotated[str | None, typer.Option("--name", help="By default the old one.")] = None,
-    own: Own = None,
+    policy_names: Own = None,
 ) -> None:
     """Create a study from an export."""
     from keyhole.study import Study
 
-    Study.restore(storage, path, name=name, policies=load_user_policies(own)).close()
+    Study.restore(storage, path, name=name, policies=load_user_policies(policy_names)).close()
 
 
 @add_command(app, "keyhole study backup items.db monday.db")
@@ -306,44 +312,48 @@ def import_results(
     """
     columns = {"arm": arm, "reward": reward, "converted_at": converted_at, "shown_at": shown_at}
     form = {"key": key, "delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-    imported = study.import_csv(path, within=within, **columns, **form)
-    pending = len(study.pending) if imported else 0
+    imported_count = study.import_csv(path, within=within, **columns, **form)
+    pending = 0
     text = "imported before, nothing is changed"
-    if imported:
-        waiting = f", {pending:,} of them pending" if pending else ""
-        text = f"{count_text(imported, 'decision')} imported{waiting}"
-    content = {"imported": imported, "pending": pending}
+    if imported_count:
+        pending = len(study.pending)
+        text = f"{count_text(imported_count, 'decision')} imported"
+    if pending:
+        text += f", {pending:,} of them pending"
+    content = {"imported": imported_count, "pending": pending}
     print_result(content, f"{study.name}: {text}", as_json=as_json)
 
 
 @study_command("keyhole study change items.db labels APT epsilon=0.05")
-def change(study: Any, policy: Other, words: Parameters = None) -> None:
+def change(study: Any, policy: Other, values: Parameters = None) -> None:
     """Replace the policy; the new one learns the whole log.
 
     Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    other, facts = make_other_policy(study, policy, words)
-    study.change_policy(other, **facts)
+    new_policy, facts = make_other_policy(study, policy, values)
+    study.change_policy(new_policy, **facts)
 
 
-def make_other_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
+def make_other_policy(
+    study: "Study", name: str, arguments: list[str] | None
+) -> tuple["Policy", dict[str, Any]]:
     """Return a policy of the study's setting, and the facts given with it."""
     from keyhole.experiment.spec_factories import find_policy_class
 
-    kind = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
-    given = parse_key_values(words)
+    policy_class = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
+    values = parse_key_values(arguments)
     # Parameters and facts come in one list of words. The number of arms is no fact to be given: the
     # study has it, and it may grow.
-    own = [field.name for field in fields(cast(Any, kind))]
-    facts_known = [n for n in study.policy.setting.facts if n != "arms"]
-    for word in given:
-        check_choice("a parameter or fact", word, [*own, *facts_known])
-    parameters = {n: v for n, v in given.items() if n in own}
-    facts = {n: v for n, v in given.items() if n not in parameters}
-    return kind.from_parameters(parameters), facts
+    parameter_names = [field.name for field in fields(cast(Any, policy_class))]
+    fact_names = [fact for fact in study.policy.setting.facts if fact != "arms"]
+    for key in values:
+        check_choice("a parameter or fact", key, [*parameter_names, *fact_names])
+    parameters = {key: value for key, value in values.items() if key in parameter_names}
+    facts = {key: value for key, value in values.items() if key not in parameters}
+    return policy_class.from_parameters(parameters), facts
 
 
-def load_user_policies(names: list[str] | None) -> list[Any]:
+def load_user_policies(names: list[str] | None) -> list[type["Policy"]]:
     """Return the classes given as ``file.py:Class``; import the packages that add settings."""
     from keyhole.experiment import setting_registry, spec_factories
 
@@ -357,14 +367,14 @@ def load_user_policies(names: list[str] | None) -> list[Any]:
 
 def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
     """Return arguments such as ``reward=1`` as TOML values, or as text where they are not TOML."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for argument in arguments or []:
         name, sign, text = argument.partition("=")
         if not sign or not name.isidentifier():
             raise ValueError(
                 f"an argument must be FIELD=VALUE, such as reward=1, got {short_repr(argument)}"
             )
-        if name in _RESERVED or name in found:
+        if name in _RESERVED or name in values:
             raise ValueError(
                 f"each field must be one of the study's, and given once, got {short_repr(argument)}"
             )
@@ -373,21 +383,23 @@ def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
         except (tomllib.TOMLDecodeError, RecursionError):
             content = {}
         # A text with a line break may be TOML with further keys.
-        found[name] = content["value"] if content.keys() == {"value"} else text
-    return found
+        values[name] = content["value"] if content.keys() == {"value"} else text
+    return values
 
 
-def format_recommendation(found: Any) -> str:
+def format_recommendation(recommendation: object) -> str:
     """Return a recommendation on one line."""
-    if isinstance(found, dict):
-        return format_key_values(found)
-    return " ".join(map(_text_or_json, found)) if isinstance(found, tuple) else _text_or_json(found)
+    if isinstance(recommendation, dict):
+        return format_key_values(recommendation)
+    if isinstance(recommendation, tuple):
+        return " ".join(map(_text_or_json, recommendation))
+    return _text_or_json(recommendation)
 
 
-def format_key_values(values: Mapping[str, Any]) -> str:
+def format_key_values(values: Mapping[str, object]) -> str:
     """Return values as ``parse_key_values`` reads them."""
     return " ".join(f"{name}={_text_or_json(value)}" for name, value in values.items())
 
 
-def _text_or_json(value: Any) -> str:
+def _text_or_json(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)

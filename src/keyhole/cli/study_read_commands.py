@@ -5,29 +5,22 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from keyhole.cli import study as commands
 from keyhole.cli.options import AsJson, Quiet, add_command
 from keyhole.cli.output import DAMAGED, print_json, print_result
-from keyhole.cli.study import (
-    Other,
-    Own,
-    Parameters,
-    Storage,
-    app,
-    format_key_values,
-    format_recommendation,
-    load_user_policies,
-    make_other_policy,
-    open_study,
-    study_command,
-)
 from keyhole.text_formatting import count_text
 from keyhole.validate import check_distinct, short_repr
 
-__all__ = ["app"]  # with the commands of this module and of `keyhole.cli.study`
+if TYPE_CHECKING:
+    from keyhole.contract.policy import Policy
+    from keyhole.study.arm_means import ArmMean
+
+app = commands.app
+"""With the commands of this module and of `keyhole.cli.study`."""
 
 _ENDS: Final = 5  # pending decisions that are printed at the beginning and at the end, of many
 _RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
@@ -38,7 +31,7 @@ Means = Annotated[
 
 
 @add_command(app, "keyhole study list items.db", name="list")
-def list_(storage: Storage, as_json: AsJson = False) -> None:
+def list_(storage: commands.Storage, as_json: AsJson = False) -> None:
     """Print the studies in a database."""
     from keyhole.study import list_studies
 
@@ -46,7 +39,7 @@ def list_(storage: Storage, as_json: AsJson = False) -> None:
     print_result(names, "\n".join(names), as_json=as_json)
 
 
-@study_command("keyhole study history items.db labels")
+@commands.study_command("keyhole study history items.db labels")
 def history(study: Any, as_json: AsJson = False) -> None:
     """Print all events, one a line."""
     from keyhole.study.log_export import EventFormatter
@@ -58,17 +51,19 @@ def history(study: Any, as_json: AsJson = False) -> None:
             print_json(event)
         else:
             when = datetime.fromtimestamp(event.pop("at"), UTC)
-            first = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
+            time_text = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
             # Left out: the position of the random stream and the whole definition. They are
             # long, and of use to programs only, which have --json.
-            rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
+            fields = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
             if "head" in event:
-                rest["policy"] = event["head"]["policy"]
-            words = (first, event.get("decision", ""), format_key_values(rest))
-            typer.echo(" ".join(filter(None, words)))
+                fields["policy"] = event["head"]["policy"]
+            columns = (time_text, event.get("decision", ""), commands.format_key_values(fields))
+            typer.echo(" ".join(filter(None, columns)))
 
 
-@study_command("keyhole study show items.db labels", "keyhole study show items.db labels --json")
+@commands.study_command(
+    "keyhole study show items.db labels", "keyhole study show items.db labels --json"
+)
 def show(study: Any, as_json: AsJson = False) -> None:
     """Print the recommendation, the means by arm, and the pending decisions.
 
@@ -85,15 +80,16 @@ def show(study: Any, as_json: AsJson = False) -> None:
     from keyhole.study.arm_means import chances_text, mean_lines
     from keyhole.study.study_summary import MOST_EVENTS
 
-    policy, pending, expired = study.policy, study.pending, study.to_ask_again
+    pending = study.pending
+    expired_ids = study.to_ask_again
     rule = study.definition.rule
     means = study.means(most_events=MOST_EVENTS)
     content = {"name": study.name} | _study_as_json(study, means, MOST_EVENTS)
     if as_json:
-        waiting = {"pending": [decision.as_json() for decision in pending], "to_ask_again": expired}
-        print_json(content | waiting)
+        decisions = [decision.as_json() for decision in pending]
+        print_json(content | {"pending": decisions, "to_ask_again": expired_ids})
         return
-    _print_state(policy, content, len(pending), len(expired))
+    _print_state(study.policy, content, len(pending), len(expired_ids))
     for line in mean_lines(means or {}):
         typer.echo(line)
     if content["intervals"] is not None:
@@ -102,17 +98,18 @@ def show(study: Any, as_json: AsJson = False) -> None:
         typer.echo("chance to be best: " + chances_text(content["best_chances"], len(pending)))
     if means is None:
         typer.echo(f"More than {MOST_EVENTS:,} events: Study.means() in Python counts them.")
-    marked = frozenset(expired)
+    expired = frozenset(expired_ids)
     now = time.time()
     overdue = sum(
-        decision.id not in marked and rule.has_expired(now - decision.at.timestamp(), 0)
+        decision.id not in expired and rule.has_expired(now - decision.at.timestamp(), 0)
         for decision in pending
     )
     if overdue:
         typer.echo(f"past their time: {overdue:,} of the pending, which expire at the next ask")
+    remarks = {id: ", expired: to ask again" for id in expired}
     lines = [
-        f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC"
-        f"{', expired: to ask again' if decision.id in marked else ''}"
+        f"{decision.id} {commands.format_key_values(decision.words)} since {decision.at:%F %T} UTC"
+        f"{remarks.get(decision.id, '')}"
         for decision in pending
     ]
     if len(lines) > 2 * _ENDS:
@@ -120,59 +117,73 @@ def show(study: Any, as_json: AsJson = False) -> None:
     typer.echo("".join(f"{line}\n" for line in lines), nl=False)
 
 
-def _study_as_json(study: Any, means: Any, most: int) -> dict[str, Any]:
+def _study_as_json(
+    study: Any, means: "dict[str, dict[str, ArmMean]] | None", most_events: int
+) -> dict[str, Any]:
     """Return all that is shown of a study as JSON, but its name and its pending decisions."""
     from keyhole.study.arm_means import means_as_json
 
     policy = study.policy
-    found = study.recommend() if policy.vocabulary_class.has_recommendation() else None
-    without = study.arms_without_feedback(most_events=most)
-    has_feedback = without != list(study.arms)
+    recommendation = study.recommend() if policy.vocabulary_class.has_recommendation() else None
+    unseen_arms = study.arms_without_feedback(most_events=most_events)
+    unseen_choice = best_chances = intervals = None
+    if unseen_arms is not None:
+        unseen_choice = _select_named(recommendation, unseen_arms)
+    if unseen_arms != list(study.arms):
+        best_chances = study.best_chances(most_events=most_events)
+        intervals = study.explain_intervals(most_events=most_events)
     return {
         "policy": repr(policy),
         "arms": study.arms,
-        "recommended": found,
-        "recommended_without_feedback": None if without is None else _select_named(found, without),
+        "recommended": recommendation,
+        "recommended_without_feedback": unseen_choice,
         "settled": study.settled,
         "is_done": study.is_done,
         "means": None if means is None else means_as_json(means),
-        "best_chances": study.best_chances(most_events=most) if has_feedback else None,
-        "intervals": study.explain_intervals(most_events=most) if has_feedback else None,
+        "best_chances": best_chances,
+        "intervals": intervals,
     }
 
 
-def _select_named(recommendation: Any, arms: list[str]) -> list[str]:
+def _select_named(recommendation: object, arms: list[str]) -> list[str]:
     """Return those of some arms that a recommendation names."""
+    names = [recommendation]
     if isinstance(recommendation, dict):
-        recommendation = (*recommendation, *recommendation.values())
-    words = recommendation if isinstance(recommendation, tuple) else (recommendation,)
-    return [arm for arm in arms if arm in words]
+        names = [*recommendation, *recommendation.values()]
+    elif isinstance(recommendation, tuple):
+        names = [*recommendation]
+    return [arm for arm in arms if arm in names]
 
 
-def _print_state(policy: Any, content: Mapping[str, Any], pending: int, to_ask_again: int) -> None:
+def _print_state(policy: "Policy", content: Mapping[str, Any], pending: int, expired: int) -> None:
     """Print the lines on policy, recommendation and settled arms."""
     from keyhole.study.study_summary import progress_text
 
-    arms, settled = content["arms"], content["settled"]
-    waiting = f"{pending} pending{f' ({to_ask_again} to ask again)' if to_ask_again else ''}"
-    typer.echo(f"{content['name']}: {content['policy']}, {count_text(len(arms), 'arm')}, {waiting}")
+    arms = content["arms"]
+    settled = content["settled"]
+    text = f"{content['name']}: {content['policy']}, {count_text(len(arms), 'arm')}"
+    text += f", {pending} pending"
+    if expired:
+        text += f" ({expired} to ask again)"
+    typer.echo(text)
     if content["recommended"] is not None:
-        without = content["recommended_without_feedback"]
-        mark = f" (no feedback yet: {', '.join(without)})" if without else ""
-        typer.echo(f"recommended: {format_recommendation(content['recommended'])}{mark}")
+        text = f"recommended: {commands.format_recommendation(content['recommended'])}"
+        if unseen_arms := content["recommended_without_feedback"]:
+            text += f" (no feedback yet: {', '.join(unseen_arms)})"
+        typer.echo(text)
     if policy.verdicts:
         typer.echo("settled: " + progress_text(policy, settled, len(arms)))
     for verdict in policy.verdicts:
-        its = [arm for arm, found in settled.items() if found == verdict]
-        if its:
-            typer.echo(f"settled {verdict}: {', '.join(its)}")
+        settled_arms = [arm for arm, arm_verdict in settled.items() if arm_verdict == verdict]
+        if settled_arms:
+            typer.echo(f"settled {verdict}: {', '.join(settled_arms)}")
 
 
-@study_command("keyhole study replay items.db labels APT epsilon=0.05")
+@commands.study_command("keyhole study replay items.db labels APT epsilon=0.05")
 def replay(
     study: Any,
-    policy: Other,
-    words: Parameters = None,
+    policy: commands.Other,
+    values: commands.Parameters = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -180,16 +191,16 @@ def replay(
 
     Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    other, facts = make_other_policy(study, policy, words)
-    found = study.replay(other, **facts)
-    counts = {"asked": found.asked, "agreed": found.agreed}
-    content = {"policy": repr(found.policy), **counts, "decisions": found.decisions.to_pylist()}
-    print_result(content, repr(found), as_json=as_json)
+    other_policy, facts = commands.make_other_policy(study, policy, values)
+    result = study.replay(other_policy, **facts)
+    counts = {"asked": result.asked, "agreed": result.agreed}
+    content = {"policy": repr(result.policy), **counts, "decisions": result.decisions.to_pylist()}
+    print_result(content, repr(result), as_json=as_json)
 
 
 @add_command(app, "keyhole study check items.db")
 def check(
-    storage: Storage,
+    storage: commands.Storage,
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="The study; by default all.")
     ] = None,
@@ -205,7 +216,7 @@ def check(
         str | None, typer.Option("--out", help="Another database: a file, or postgresql://...")
     ] = None,
     as_json: AsJson = False,
-    own: Own = None,
+    policy_names: commands.Own = None,
 ) -> None:
     """Check a database: every page, definition, event and snapshot.
 
@@ -216,17 +227,18 @@ def check(
 
     if (repair_to is None) != (out is None):
         raise ValueError("--repair-to and --out must be given together")
-    if repair_to is not None and out is not None:
-        if name is None:
-            raise ValueError("--repair-to must be given with the NAME of a study")
-        found = copy_intact_events(storage, name, repair_to, out, policies=load_user_policies(own))
-        lost = found.events - repair_to
-        without = f", without the last {count_text(lost, 'event')}" if lost else ""
-        text = f"{name}: goes on after event {repair_to} in {out}{without}"
-        content = asdict(found) | {"continues_after": repair_to, "storage": out}
-        print_result(content, found, text, as_json=as_json)
+    if repair_to is not None and name is None:
+        raise ValueError("--repair-to must be given with the NAME of a study")
+    policies = commands.load_user_policies(policy_names)
+    if repair_to is not None and out is not None and name is not None:
+        copy = copy_intact_events(storage, name, repair_to, out, policies=policies)
+        text = f"{name}: goes on after event {repair_to} in {out}"
+        if lost_count := copy.events - repair_to:
+            text += f", without the last {count_text(lost_count, 'event')}"
+        content = asdict(copy) | {"continues_after": repair_to, "storage": out}
+        print_result(content, copy, text, as_json=as_json)
         return
-    result = check_database(storage, name, policies=load_user_policies(own))
+    result = check_database(storage, name, policies=policies)
     damage = [f"{storage}: damaged: {result.damage}"] if result.damage else []
     content = {"is_whole": result.is_whole, **asdict(result)}
     print_result(content, *damage, *result.studies, as_json=as_json)
@@ -251,7 +263,7 @@ def plan(
     replications: Annotated[int, typer.Option(min=1, help="The number of simulated tests.")] = 200,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    own: Own = None,
+    policy_names: commands.Own = None,
 ) -> None:
     """Simulate how many decisions a test takes until it ends.
 
@@ -265,14 +277,18 @@ def plan(
     from keyhole.play.simulation import stopping_times
 
     if (storage is None and means is None) or (storage is not None and name is None):
-        missing = "--means" if storage is None else "NAME (see keyhole study list)"
-        raise ValueError(f"{missing} must be given")
+        missing_argument = "--means" if storage is None else "NAME (see keyhole study list)"
+        raise ValueError(f"{missing_argument} must be given")
     setting = "stochastic" if threshold is None else "thresholding"
-    policy, scale, unit_threshold = None, UNIT, None
+    policy: Policy | None = None
+    scale = UNIT
+    unit_threshold = None
     names, rewards = _parse_means(means)
     if storage is not None and name is not None:
-        with open_study(storage, name, own) as study:
-            policy, scale, setting = study.policy, study.definition.scale, study.policy.setting.name
+        with commands.open_study(storage, name, policy_names) as study:
+            policy = study.policy
+            scale = study.definition.scale
+            setting = policy.setting.name
             if not rewards:
                 names, rewards = list(study.arms), _means_so_far(study)
             unit_threshold = study.definition.facts.get("threshold")
@@ -283,7 +299,7 @@ def plan(
     if rule is None and policy is not None and policy.verdicts:
         policy = type(policy).from_parameters(policy.parameters() | parameters)
     else:
-        table = {"name": rule or _RULES.get(setting, policy and type(policy).__name__)}
+        table = {"name": rule or _RULES.get(setting) or type(policy).__name__}
         policy = make_policy(table | parameters, setting, Path())
     unit_means = [scale.check_reward("each of --means", reward) for reward in rewards]
     entries = {"setting": setting, "means": unit_means, "threshold": unit_threshold}
@@ -298,7 +314,9 @@ def plan(
     content = asdict(times) | {"names": names, "means": rewards, "means_so_far": not means}
     pairs = zip(names, rewards, strict=True)
     texts = [f"{name}={reward:.4g}" if name else f"{reward:.4g}" for name, reward in pairs]
-    means_text = f"means: {', '.join(texts)}{'' if means else _SO_FAR}"
+    means_text = f"means: {', '.join(texts)}"
+    if not means:
+        means_text += _SO_FAR
     print_result(content, means_text, times, as_json=as_json)
 
 
@@ -306,8 +324,8 @@ def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
     """Return the names before the numbers of a list, "" for none, and the numbers."""
     pairs = [mean.rpartition("=") for mean in text.split(",")] if text else []
     names = [name.strip() for name, _, _ in pairs]
-    if named := list(filter(None, names)):
-        check_distinct("the names in --means", named)
+    if given_names := list(filter(None, names)):
+        check_distinct("the names in --means", given_names)
     try:
         return names, [float(number) for _, _, number in pairs]
     except ValueError:

@@ -37,10 +37,10 @@ class _Group(TyperGroup):
         if not args:
             args = ["--help"]
         # What is no command is taken for a file, so that errors name the file.
-        is_word = not args[0].startswith("-") and args[0] not in self.commands
-        hint = suggestion(args[0], self.commands) if is_word else ""
-        if hint and not Path(args[0]).exists():
-            raise ValueError(f"there is no command or file {args[0]!r}{hint}")
+        if not args[0].startswith("-") and args[0] not in self.commands:
+            hint = suggestion(args[0], self.commands)
+            if hint and not Path(args[0]).exists():
+                raise ValueError(f"there is no command or file {args[0]!r}{hint}")
         if args[0] not in self.commands and "--help" not in args[:1]:
             args = [_RUN, *args]
         if args[:1] == [_RUN]:
@@ -50,8 +50,8 @@ class _Group(TyperGroup):
 
 def _check_budget(args: list[str]) -> None:
     """Refuse a budget of two words, such as 10 minutes, whose unit would be an extra argument."""
-    words = [word for arg in args for word in arg.split("=", 1)]  # --budget=10 is --budget 10
-    for option, number, unit in zip(words, words[1:], words[2:], strict=False):
+    pieces = [piece for arg in args for piece in arg.split("=", 1)]  # --budget=10 is --budget 10
+    for option, number, unit in zip(pieces, pieces[1:], pieces[2:], strict=False):
         if option == "--budget" and _UNIT.fullmatch(unit):
             parse_seconds("--budget", f"{number} {unit}")
 
@@ -102,29 +102,23 @@ def run(
             f"{spec} cannot be read: Is a directory; a saved tune is shown by keyhole tune show "
             f"{spec}"
         )
-    from keyhole.tune import Spec
+    from keyhole.tune import Spec, Tuner
+    from keyhole.tune.summary import tune_as_json
     from keyhole.tune.tuner import WORKERS
 
-    read = Spec.from_file(spec)
+    tune_spec = Spec.from_file(spec)
     check_integer("workers", workers, WORKERS)
     seconds = None if budget is None else parse_seconds("--budget", budget)
     if dry_run:
-        _print_dry_run(read, as_json=as_json)
+        _print_dry_run(tune_spec, as_json=as_json)
         return
     if out is None:
         raise ValueError("--out must be given: a folder for the results")
     if budget is None and runs is None:
         raise ValueError("--budget or --runs must be given: the time or the number of runs")
-    from keyhole.tune import Tuner
-    from keyhole.tune.summary import tune_as_json
-
-    tuner = Tuner(read, out)
-    tune = tuner.run(
-        runs=runs,
-        budget=seconds,
-        workers=workers,
-        on=on,
-        progress=None if quiet else _Progress(runs),
+    progress = None if quiet else _Progress(runs)
+    tune = Tuner(tune_spec, out).run(
+        runs=runs, budget=seconds, workers=workers, on=on, progress=progress
     )
     page = _write_report(tune)  # before anything is printed: a closed pipe makes printing fail
     if as_json:
@@ -163,7 +157,9 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
         typer.echo(text, err=True)
     command = f"{summary.command_line(tune, pair.arm)}    # for at most {pair.limit:g} s"
     # The command says which pair is the best.
-    sentences = summary.format_recommendation(tune)[0 if pair.untried else 1 :]
+    sentences = summary.format_recommendation(tune)
+    if not pair.untried:
+        del sentences[0]
     print_result(summary.best_as_json(tune), command, *sentences, as_json=as_json)
 
 
@@ -201,10 +197,10 @@ def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
         print_json([dict(zip(names, trial, strict=True)) for trial in trials])
         return
     counts = {"arm": spec.arms, "limit": spec.limits, "instance": spec.instances}
-    listed = ", ".join(count_text(len(values), word) for word, values in counts.items())
-    print_status(f"keyhole: {listed}; the first runs could be")
-    for arm, limit, words in trials:
-        typer.echo(f"{escape_controls(shlex.join(words))}    # {arm}, at most {limit:g} s")
+    counts_text = ", ".join(count_text(len(values), word) for word, values in counts.items())
+    print_status(f"keyhole: {counts_text}; the first runs could be")
+    for arm, limit, argv in trials:
+        typer.echo(f"{escape_controls(shlex.join(argv))}    # {arm}, at most {limit:g} s")
 
 
 def _write_report(tune: "SavedTune") -> Path | None:
@@ -234,7 +230,7 @@ class _Progress:
     """Prints progress to standard error, at increasing intervals."""
 
     def __init__(self, runs: int | None) -> None:
-        self._of = "" if runs is None else f" of {runs:,}"
+        self._total = "" if runs is None else f" of {runs:,}"
         self._counts: dict[str, int] = {}
         self._began = self._last = time.monotonic()
 
@@ -249,8 +245,8 @@ class _Progress:
         ):
             return
         self._last = now
-        counted = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())
+        counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())
         print_status(
-            f"keyhole: run {record.round:,}{self._of}, {record.elapsed:,.0f} s; now {counted}; "
-            f"last {record.arm} with {record.limit:g} s"
+            f"keyhole: run {record.round:,}{self._total}, {record.elapsed:,.0f} s; now "
+            f"{counts_text}; last {record.arm} with {record.limit:g} s"
         )

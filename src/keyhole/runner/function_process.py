@@ -75,7 +75,9 @@ class FunctionProcess:
                 raise TypeError(f"{name} must be a function, got {short_repr(function)}")
         self._functions = _pickle("job", (job, prepare))
         self._prepare_limit = check_number("prepare_limit", prepare_limit, _LIMITS)
-        self._memory = None if memory is None else check_integer("memory", memory, MEMORY_RANGE)
+        if memory is not None:
+            memory = check_integer("memory", memory, MEMORY_RANGE)
+        self._memory = memory
         self._child: _Child | None = None
         self._lock = threading.Lock()
 
@@ -132,15 +134,16 @@ class FunctionProcess:
         child.send(_pickle("path", sys.path))
         child.send(self._functions)
         answer = child.read_answer(self._prepare_limit)
-        reason = answer.failure if isinstance(answer, Answer) else answer
-        if answer is None or reason:
-            why = f" within {self._prepare_limit:g} s" if answer is None else f": {reason}"
-            raise RuntimeError(f"the job's process could not be prepared{why}")
-        return child
+        problem = answer.failure if isinstance(answer, Answer) else answer
+        if problem == "":
+            return child
+        detail = f" within {self._prepare_limit:g} s" if problem is None else f": {problem}"
+        raise RuntimeError(f"the job's process could not be prepared{detail}")
 
     def close(self) -> None:
         """Kill the child, and all processes that it has started."""
-        child, self._child = self._child, None
+        child = self._child
+        self._child = None
         if child is not None:
             child.kill()
 
@@ -198,19 +201,19 @@ class _Child:
         """Return the next answer, or how the child has ended; None after these seconds."""
         end = time.perf_counter() + seconds
         while b"\n" not in self._received:
-            left = end - time.perf_counter()
-            if left <= 0:
+            seconds_left = end - time.perf_counter()
+            if seconds_left <= 0:
                 return None
-            self._channel.settimeout(left)
+            self._channel.settimeout(seconds_left)
             try:
-                part = self._channel.recv(1 << 20)
+                data = self._channel.recv(1 << 20)
             except TimeoutError:
                 return None
             except OSError:
-                part = b""
-            if not part:
+                data = b""
+            if not data:
                 return self._describe_end()
-            self._received += part
+            self._received += data
         line, _, self._received = self._received.partition(b"\n")
         answer = parse_answer(line)
         if answer is None:
@@ -224,12 +227,12 @@ class _Child:
         if run is not None and run.outcome == "out of memory":
             return f"the job took more memory than the {self._memory} bytes that it may"
         if run is None or run.outcome == "lost":
-            how = "lost" if run is None else run.reason
+            ending = "lost" if run is None else run.reason
         elif run.signal is not None:
-            how = f"signal {signal.Signals(run.signal).name}"
+            ending = f"signal {signal.Signals(run.signal).name}"
         else:
-            how = f"exit status {run.code}"
-        return f"the job's process ended by itself: {how}"
+            ending = f"exit status {run.code}"
+        return f"the job's process ended by itself: {ending}"
 
     def kill(self) -> None:
         """Kill the child, and all processes that it has started."""

@@ -44,21 +44,26 @@ def parse_answer(line: bytes | bytearray) -> Answer | None:
     """Return the answer on a line; None if there is none, since any code may have written it."""
     try:
         fields = json.loads(line)
-        failure, left = str(fields.get("failure", "")), bool(fields.get("left"))
-        return Answer(float(fields["seconds"]), fields["result"], failure, left)
+        failure = str(fields.get("failure", ""))
+        has_left = bool(fields.get("left"))
+        return Answer(float(fields["seconds"]), fields["result"], failure, has_left)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def evaluate(
-    function: Callable[[], Any], convert: Callable[[Any], Any], limit: float = 0.0
+    function: Callable[[], object], convert: Callable[[object], object], limit: float = 0.0
 ) -> tuple[str, BaseException | None]:
     """Call a function; return the answer as a line of JSON, and the exception if it raised one.
 
     With a `limit`, in seconds, SIGALRM kills this process at that time.
     """
-    result, seconds, raised = "null", 0.0, None
-    before, began = _living_children(), time.perf_counter()
+    result = "null"
+    failure = ""
+    exception: BaseException | None = None
+    processes_before = _living_children()
+    began = time.perf_counter()
+    seconds = 0.0
     try:
         if limit:
             _set_alarm(limit)
@@ -70,13 +75,13 @@ def evaluate(
                 _set_alarm(0.0)
         result = json.dumps(convert(returned))
     except BaseException as error:  # SystemExit and KeyboardInterrupt are answers, too
-        raised = error
-    failure = "" if raised is None else traceback.format_exception_only(raised)[-1].strip()
+        exception = error
+        failure = traceback.format_exception_only(error)[-1].strip()
     if len(failure) > _SHOWN:
         failure = f"{failure[:_SHOWN]}... ({len(failure):,} characters in all)"
-    left = bool(_living_children() - before)
-    rest = json.dumps({"seconds": seconds, "failure": failure, "left": left})
-    return f'{{"result": {result}, {rest[1:]}', raised
+    has_left = bool(_living_children() - processes_before)
+    fields = json.dumps({"seconds": seconds, "failure": failure, "left": has_left})
+    return f'{{"result": {result}, {fields[1:]}', exception
 
 
 def _set_alarm(seconds: float) -> None:
@@ -92,12 +97,12 @@ def call_once(request: dict[str, Any]) -> NoReturn:
     # A copy of the descriptor: the function may replace or close sys.stdout.
     output = os.dup(1)
     sys.path[:] = request["path"]
-    function: Callable[[], Any] | None = None
+    function: Callable[[], object] | None = None
 
     def load() -> None:
         nonlocal function
-        found = import_function(request["target"], request.get("cells", ()))
-        function = _bind(found, request["fields"])
+        imported = import_function(request["target"], request.get("cells", ()))
+        function = _bind(imported, request["fields"])
 
     # The limit begins when the function does: importing it is not counted.
     line, error = evaluate(load, to_json_types)
@@ -115,36 +120,36 @@ def call_once(request: dict[str, Any]) -> NoReturn:
     os._exit(error is not None)
 
 
-def import_function(target: str, cells: Sequence[str] = ()) -> Callable[..., Any]:
+def import_function(target: str, cells: Sequence[str] = ()) -> Callable[..., object]:
     """Import the function at ``module:name`` or ``file.py:name``.
 
     In a tune of version 0.2.0, `cells` are the source of a function that was typed in a notebook.
     """
-    where, _, name = target.rpartition(":")
+    module_path, _, name = target.rpartition(":")
     if cells:
         module = sys.modules["typed"] = ModuleType("typed")
         for cell in cells:
             exec(compile(cell, "<typed>", "exec", dont_inherit=True), vars(module))
-    elif where.endswith(".py"):
-        spec = importlib.util.spec_from_file_location(Path(where).stem, where)
+    elif module_path.endswith(".py"):
+        spec = importlib.util.spec_from_file_location(Path(module_path).stem, module_path)
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
     else:
-        module = importlib.import_module(where)
-    return cast(Callable[..., Any], getattr(module, name))
+        module = importlib.import_module(module_path)
+    return cast(Callable[..., object], getattr(module, name))
 
 
-def _bind(function: Callable[..., Any], fields: dict[str, Any]) -> Callable[[], Any]:
+def _bind(function: Callable[..., object], fields: dict[str, object]) -> Callable[[], object]:
     """Return a function with those fields as arguments that are in its signature."""
     import inspect
 
     parameters = inspect.signature(function).parameters
-    takes_all = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-    given = {name: value for name, value in fields.items() if takes_all or name in parameters}
-    return partial(function, **given)
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    arguments = {name: value for name, value in fields.items() if takes_all or name in parameters}
+    return partial(function, **arguments)
 
 
 def _reward(returned: Any) -> float | bool:
@@ -167,7 +172,7 @@ def serve() -> None:
     os.dup2(_MESSAGES, 1)
     os.dup2(_MESSAGES, 2)
     os.close(_MESSAGES)
-    functions: list[Callable[[Any], Any]] = []
+    functions: list[Callable[[object], object]] = []
 
     def prepare() -> None:
         sys.path[:] = pickle.loads(_read_frame(requests))
@@ -176,7 +181,7 @@ def serve() -> None:
         if preparation is not None:
             preparation()
 
-    def call(frame: bytes) -> Any:
+    def call(frame: bytes) -> object:
         return functions[0](pickle.loads(frame))
 
     with channel.makefile("rb") as requests, channel.makefile("w") as answers:
@@ -198,13 +203,13 @@ def to_json_types(value: object) -> object:
     """Return a result as JSON types, tuples as lists; refuse all other types."""
     if value is None or isinstance(value, bool):
         return value
-    for kind in (int, float, str):
-        if isinstance(value, kind):
-            return kind(value)
+    for json_type in (int, float, str):
+        if isinstance(value, json_type):
+            return json_type(value)
     if isinstance(value, list | tuple):
-        return [to_json_types(one) for one in value]
+        return [to_json_types(entry) for entry in value]
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {str(name): to_json_types(one) for name, one in value.items()}
+        return {str(name): to_json_types(entry) for name, entry in value.items()}
     kind_name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     raise TypeError(
         "the result must be made of None, bool, int, float, str, list, tuple, and dict with str "
@@ -215,21 +220,22 @@ def to_json_types(value: object) -> object:
 def _living_children() -> set[str]:
     """Return the PIDs of living children and adopted orphans; none where there is no /proc."""
     try:
-        own = os.readlink("/proc/self")  # its PID there: `os.getpid` may be of another namespace
-        init = _read_stat(own)[1].decode()
+        # Its PID there: `os.getpid` may be of another namespace.
+        own_pid = os.readlink("/proc/self")
+        init = _read_stat(own_pid)[1].decode()
     except (OSError, IndexError):
         return set()
     # Orphans are adopted by the init of the run, the parent, which has no other children.
-    found = {*_children(init), *_children(own)} - {own}
-    return {pid for pid in found if _read_stat(pid)[:1] not in ([], [b"Z"], [b"X"])}
+    children = {*_children(init), *_children(own_pid)} - {own_pid}
+    return {pid for pid in children if _read_stat(pid)[:1] not in ([], [b"Z"], [b"X"])}
 
 
 def _children(pid: str) -> list[str]:
-    found: list[str] = []
+    children: list[str] = []
     with suppress(OSError):  # it has just ended, or the kernel has no such files
         for thread in os.listdir(f"/proc/{pid}/task"):
-            found += Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
-    return found
+            children += Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
+    return children
 
 
 def _read_stat(pid: str) -> list[bytes]:

@@ -1,7 +1,4 @@
-"""Runner: run commands under limits, and kill all processes that they have started.
-
-A helper process, of which this is the client, starts commands and kills them at their limits.
-"""
+"""Runner: run commands under limits, and kill all their processes, by a helper process."""
 
 import math
 import os
@@ -95,9 +92,8 @@ class Helper:
         answer = self.read_answer()
         if answer is None or answer[0]["refused"]:
             self.stop()
-            raise RefusedError(
-                0, "its helper has ended" if answer is None else answer[0]["refused"]
-            )
+            reason = "its helper has ended" if answer is None else answer[0]["refused"]
+            raise RefusedError(0, reason)
         self.exact: bool = answer[0]["exact"]
 
     def _start_process(self, channel: int, mechanism: str) -> subprocess.Popen[bytes]:
@@ -125,9 +121,9 @@ class Helper:
 
     def read_answer(self, limit: float = math.inf) -> tuple[dict[str, Any], bytes] | None:
         """Wait for an answer; return None if the helper has ended or exceeds the limit."""
-        end = limit + _GRACE_SECONDS
+        timeout = limit + _GRACE_SECONDS
         try:
-            self._channel.settimeout(end if end < _LONGEST_TIMEOUT else None)
+            self._channel.settimeout(timeout if timeout < _LONGEST_TIMEOUT else None)
             answer = read_frame(self._channel.recv)
             self._channel.settimeout(None)
         except OSError:
@@ -181,10 +177,11 @@ class Runner:
     def __init__(self, mechanism: str | None = None) -> None:
         if os.name != "posix":
             raise OSError("a runner needs Linux or macOS")
-        self._lock, self.closed = threading.Lock(), False
-        names = (
-            MECHANISMS if mechanism is None else [check_choice("mechanism", mechanism, MECHANISMS)]
-        )
+        self._lock = threading.Lock()
+        self.closed = False
+        names = list(MECHANISMS)
+        if mechanism is not None:
+            names = [check_choice("mechanism", mechanism, MECHANISMS)]
         refused = []
         self._helper: Helper | None = None
         for name in names:
@@ -241,14 +238,14 @@ class Runner:
             time, and the end of all processes: time to print a result. The run is out of time.
         """
         files = [check_integer("passed", file, Range(ge=0)) for file in passed]
+        if folder is None:
+            folder = "."
         request = {
             "command": _check_command(command),
             "limit": check_number("limit", limit, Range(gt=0)),
             "memory": None if memory is None else check_integer("memory", memory, MEMORY_RANGE),
             "cpu": None if cpu is None else check_number("cpu", cpu, Range(gt=0)),
-            "folder": str(
-                Path(_check_text("folder", "." if folder is None else folder)).absolute()
-            ),
+            "folder": str(Path(_check_text("folder", folder)).absolute()),
             "environment": _check_environment(environment),
             "output": check_integer("output", output, Range(ge=0, le=1 << 30)),
             "cores": _check_cores(cores),
@@ -285,7 +282,7 @@ class Runner:
                 helper.stop()
         if answer is None:
             reason = "the runner was closed" if self.closed else "the runner's helper was ended"
-            answer = {"lost": reason}, b""
+            return {"lost": reason}, b""
         return answer
 
     def close(self) -> None:
@@ -307,31 +304,33 @@ class Runner:
 def _describe(mechanism: str, exact: bool, refused: list[str]) -> str:
     """Return one sentence on what the runner guarantees on this system."""
     cpu = "exact" if exact else "sampled for programs that do not wait for their children"
-    instead = f"; not available: {', '.join(refused)}" if refused else ""
-    return f"{mechanism}: {MECHANISMS[mechanism]}; CPU time is {cpu}{instead}"
+    text = f"{mechanism}: {MECHANISMS[mechanism]}; CPU time is {cpu}"
+    if refused:
+        text += f"; not available: {', '.join(refused)}"
+    return text
 
 
-def _check_command(command: Any) -> list[str]:
+def _check_command(command: object) -> list[str]:
     if isinstance(command, str | bytes) or not isinstance(command, Sequence) or not command:
         raise TypeError(f"command must be a list of at least one word, got {short_repr(command)}")
     return [_check_text(f"command[{i}]", word) for i, word in enumerate(command)]
 
 
-def _check_environment(environment: Any) -> dict[str, str] | None:
+def _check_environment(environment: object) -> dict[str, str] | None:
     if environment is None:
         return None
     if not isinstance(environment, Mapping):
         raise TypeError(f"environment must be a mapping, got {short_repr(environment)}")
-    found = {}
+    variables = {}
     for name, value in environment.items():
-        word = _check_text("environment", name)
-        if not word or "=" in word:
-            raise ValueError(f"environment must have names without '=', got {short_repr(word)}")
-        found[word] = _check_text(f"environment[{word!r}]", value)
-    return found
+        text = _check_text("environment", name)
+        if not text or "=" in text:
+            raise ValueError(f"environment must have names without '=', got {short_repr(text)}")
+        variables[text] = _check_text(f"environment[{text!r}]", value)
+    return variables
 
 
-def _check_text(name: str, value: Any) -> str:
+def _check_text(name: str, value: object) -> str:
     """Return a value as text that can be passed to exec."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name} must be a text, got {short_repr(value)}")
@@ -347,17 +346,17 @@ def _check_text(name: str, value: Any) -> str:
     return text
 
 
-def _check_cores(cores: Any) -> list[int] | None:
+def _check_cores(cores: Iterable[object] | None) -> list[int] | None:
     if cores is None:
         return None
     if not hasattr(os, "sched_getaffinity"):
         raise ValueError("cores must be None on this system, which pins nothing to processors")
     allowed = os.sched_getaffinity(0)
-    found = [check_integer("cores", core) for core in cores]
-    for core in found:
+    numbers = [check_integer("cores", core) for core in cores]
+    for core in numbers:
         if core not in allowed:
-            known = ", ".join(map(str, sorted(allowed)))
-            raise ValueError(f"cores must be among {known}; got {core}")
-    if not found:
+            listing = ", ".join(map(str, sorted(allowed)))
+            raise ValueError(f"cores must be among {listing}; got {core}")
+    if not numbers:
         raise ValueError("cores must have at least one entry, got none")
-    return found
+    return numbers

@@ -1,19 +1,17 @@
-r"""Estimates of how good each of several commands (arms) is, drawn towards those of similar ones.
+r"""Shrinkage: posterior draws of shares and means of arms, drawn towards those of similar arms.
 
 The best-looking of similar arms has mostly been lucky; shrinkage corrects for that. Shares of arms
 follow :math:`\mathrm{Beta}(s m, s (1 - m))`, means a normal distribution with the variance of s
 runs. The similarity s is drawn from its posterior on the grid 1, 2, 4, ..., 4,096 with a uniform
 prior, then m given s, then the shares of the arms given s, m and their own runs. With many limits a
-share is unrelated to those of other arms with probability `own`, since the hazard of an arm may
-change in any way over time.
+share may be unrelated to those of other arms, since the hazard of an arm may change in any way.
 """
 
 from collections.abc import Callable
 from math import log, pi
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 
@@ -27,34 +25,35 @@ LogLikelihood = Callable[[float, FloatArray, FloatArray], FloatArray]
 
 
 def draw_posterior_shares(
-    rng: np.random.Generator, count: FloatArray, of: FloatArray, up: float,
-    down: NDArray[Any] | float, draws: int, own: float,
+    rng: np.random.Generator, count: FloatArray, totals: FloatArray, alpha_prior: float,
+    beta_prior: FloatArray | float, draws: int, unrelated_prior: float,
 ) -> FloatArray:  # fmt: skip
-    """Draw the shares of all arms in all intervals, given `count` of `of` runs.
+    """Draw the shares of all arms in all intervals, given `count` of `totals` runs.
 
-    `up` and `down` are the parameters of the beta prior of m, and `own` is the prior probability
-    that a share is unrelated to those of other arms.
+    `alpha_prior` and `beta_prior` are the parameters of the beta prior of m; `unrelated_prior` is
+    the prior probability that a share is unrelated to those of other arms.
     """
-    shares = np.where(of > 0.0, count / np.maximum(of, _TINY), 0.0)
+    shares = np.where(totals > 0.0, count / np.maximum(totals, _TINY), 0.0)
     # Log marginal likelihood of a share that is unrelated to the others, with a uniform prior.
-    unrelated = _log_beta(count + 1.0, of - count + 1.0) + np.log(max(own, _TINY))
+    unrelated = _log_beta(count + 1.0, totals - count + 1.0) + np.log(max(unrelated_prior, _TINY))
 
     def log_likelihood(runs: float, mean: FloatArray, _: FloatArray) -> FloatArray:
-        related = _log_likelihood(count, of, runs * mean, runs * (1.0 - mean), own)
+        related = _log_likelihood(count, totals, runs * mean, runs * (1.0 - mean), unrelated_prior)
         return np.asarray(np.logaddexp(related, unrelated))
 
-    runs, mean, size = _draw_similarity(rng, shares, of, up, up + down, log_likelihood, draws)
+    runs, mean, size = _draw_similarity(
+        rng, shares, totals, alpha_prior, alpha_prior + beta_prior, log_likelihood, draws
+    )
     # Clipped: both beta functions have no value at 0, where underflow would put a small share.
     mean = rng.beta(mean * size, (1.0 - mean) * size).clip(_TINY, 1.0 - _TINY)
-    good, bad = ((runs * share)[:, None] for share in (mean, 1.0 - mean))
-    if own > 0.0:
-        odds = np.clip(
-            _log_likelihood(count, of, good, bad, own) - unrelated, -_MAX_EXPONENT, _MAX_EXPONENT
-        )
+    alpha, beta = ((runs * share)[:, None] for share in (mean, 1.0 - mean))
+    if unrelated_prior > 0.0:
+        related = _log_likelihood(count, totals, alpha, beta, unrelated_prior)
+        odds = np.clip(related - unrelated, -_MAX_EXPONENT, _MAX_EXPONENT)
         # With log odds of related against unrelated, P(unrelated) = 1 / (1 + exp(odds)).
         is_unrelated = rng.random(odds.shape) * (1.0 + np.exp(odds)) < 1.0
-        good, bad = np.where(is_unrelated, 1.0, good), np.where(is_unrelated, 1.0, bad)
-    return rng.beta(np.maximum(count + good, _TINY), np.maximum(of - count + bad, _TINY))
+        alpha, beta = (np.where(is_unrelated, 1.0, shape) for shape in (alpha, beta))
+    return rng.beta(np.maximum(count + alpha, _TINY), np.maximum(totals - count + beta, _TINY))
 
 
 def _log_beta(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -78,14 +77,12 @@ def _log_gamma(x: FloatArray) -> FloatArray:
 
 
 def _log_likelihood(
-    count: FloatArray, of: FloatArray, good: FloatArray, bad: FloatArray, own: float
+    count: FloatArray, totals: FloatArray, alpha: FloatArray, beta: FloatArray, unrelated: float
 ) -> FloatArray:
     """Return the beta-binomial log likelihood of counts, for related shares."""
-    good, bad = np.maximum(good, _TINY), np.maximum(bad, _TINY)
-    return np.asarray(
-        _log_beta(count + good, of - count + bad) - _log_beta(good, bad) + np.log1p(-own),
-        np.float64,
-    )
+    alpha, beta = np.maximum(alpha, _TINY), np.maximum(beta, _TINY)
+    ratio = _log_beta(count + alpha, totals - count + beta) - _log_beta(alpha, beta)
+    return np.asarray(ratio + np.log1p(-unrelated), np.float64)
 
 
 def draw_posterior_means(
@@ -97,53 +94,56 @@ def draw_posterior_means(
     The prior of a number is uniform around `usual` with this `width`, and so is that of the mean
     of an arm without numbers. Each number has this `weight`.
     """
-    known = count > 0.0
-    own = np.where(known, sums[0] / np.maximum(count, 1.0), 0.0)
-    within = np.maximum(sums[1] - count * own * own, 0.0).sum(axis=0)
+    has_runs = count > 0.0
+    arm_means = np.where(has_runs, sums[0] / np.maximum(count, 1.0), 0.0)
+    squared_errors = np.maximum(sums[1] - count * arm_means * arm_means, 0.0).sum(axis=0)
     # The variance within arms, pooled over arms, with one number from the prior.
-    freedom = np.maximum(count.sum(axis=0) - known.sum(axis=0), 0.0) + 1.0
+    freedom = np.maximum(count.sum(axis=0) - has_runs.sum(axis=0), 0.0) + 1.0
     # The variance of a uniform distribution over the range.
-    anywhere = np.square(width) / 12.0
-    variance = np.maximum((within + anywhere) / freedom, _TINY**2)
-    runs_of = weight * count
+    prior_variance = np.square(width) / 12.0
+    variance = np.maximum((squared_errors + prior_variance) / freedom, _TINY**2)
+    run_weights = weight * count
 
     def log_likelihood(_: float, mean: FloatArray, weight: FloatArray) -> FloatArray:
         log_weight = np.log(np.maximum(weight, _TINY))
-        return np.asarray(0.5 * (log_weight - weight * np.square(own - mean) / variance))
+        return np.asarray(0.5 * (log_weight - weight * np.square(arm_means - mean) / variance))
 
-    runs, mean, size = _draw_similarity(rng, own, runs_of, 0.5 * usual, 0.5, log_likelihood, draws)
+    runs, mean, size = _draw_similarity(
+        rng, arm_means, run_weights, 0.5 * usual, 0.5, log_likelihood, draws
+    )
     # The posterior of a variance: a scaled inverse chi-squared distribution.
     spread = variance * freedom / rng.chisquare(freedom, mean.shape)
     mean = mean + np.sqrt(spread / size) * rng.standard_normal(mean.shape)
     runs = runs[:, None]
-    center = (runs_of * own + runs * mean[:, None]) / (runs_of + runs)
-    error = np.where(known, spread[:, None] / (runs_of + runs), anywhere)
+    center = (run_weights * arm_means + runs * mean[:, None]) / (run_weights + runs)
+    error = np.where(has_runs, spread[:, None] / (run_weights + runs), prior_variance)
     return np.asarray(center + np.sqrt(error) * rng.standard_normal(center.shape), np.float64)
 
 
 def _draw_similarity(
-    rng: np.random.Generator, own: FloatArray, of: FloatArray, up: FloatArray | float,
-    prior: NDArray[Any] | float, log_likelihood: LogLikelihood, draws: int,
+    rng: np.random.Generator, values: FloatArray, totals: FloatArray, prior_sum: FloatArray | float,
+    prior_runs: FloatArray | float, log_likelihood: LogLikelihood, draws: int,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
     """Draw s from its posterior on the grid in each interval; return also m given s, and its runs.
 
-    `own` are the values of the arms in `of` runs, `up` their sum in the `prior` runs.
+    `values` are those of the arms in `totals` runs, `prior_sum` is their sum in `prior_runs`.
     """
-    known, intervals = of > 0.0, of.shape[1]
+    has_runs = totals > 0.0
+    intervals = totals.shape[1]
     log_posterior, means, sizes = (np.empty((len(_GRID), intervals)) for _ in range(3))
     for g, runs in enumerate(_GRID):
         # The weight of an arm in the mean m: precision of its value, with s = `runs` between arms.
-        weight = np.where(known, 1.0 / (1.0 / np.maximum(of, _TINY) + 1.0 / runs), 0.0)
+        weight = np.where(has_runs, 1.0 / (1.0 / np.maximum(totals, _TINY) + 1.0 / runs), 0.0)
         # The marginal likelihood of s is approximated at the weighted mean m of the arms; the term
         # with `sizes` is the width of the posterior of m (Laplace).
-        sizes[g] = weight.sum(axis=0) + prior
-        means[g] = ((weight * own).sum(axis=0) + up) / sizes[g]
-        likelihood = np.where(known, log_likelihood(runs, means[g], weight), 0.0)
+        sizes[g] = weight.sum(axis=0) + prior_runs
+        means[g] = ((weight * values).sum(axis=0) + prior_sum) / sizes[g]
+        likelihood = np.where(has_runs, log_likelihood(runs, means[g], weight), 0.0)
         log_posterior[g] = likelihood.sum(axis=0) - 0.5 * np.log(sizes[g])
     # Less the maximum: the exponentials of log posteriors of many runs underflow.
     chances = np.exp(log_posterior - log_posterior.max(axis=0))
-    below = np.cumsum(chances / chances.sum(axis=0), axis=0)
+    cdf = np.cumsum(chances / chances.sum(axis=0), axis=0)
     # Inverse transform sampling. Rounding may leave the last cumulative chance a little below 1.
-    at = np.minimum((rng.random((draws, 1, intervals)) > below).sum(axis=1), len(_GRID) - 1)
-    places = np.arange(intervals)
-    return _GRID[at], means[at, places], sizes[at, places]
+    rows = np.minimum((rng.random((draws, 1, intervals)) > cdf).sum(axis=1), len(_GRID) - 1)
+    columns = np.arange(intervals)
+    return _GRID[rows], means[rows, columns], sizes[rows, columns]

@@ -50,8 +50,8 @@ def find_shell_syntax(text: str) -> str:
     >>> find_shell_syntax("echo hi | tee log"), find_shell_syntax("sh -c 'echo hi | tee log'")
     ('|', '')
     """
-    found = _SYNTAX.search(_FORMAT.sub("", _QUOTED.sub("''", text.strip())))
-    return found[0] if found else ""
+    match = _SYNTAX.search(_FORMAT.sub("", _QUOTED.sub("''", text.strip())))
+    return match[0] if match else ""
 
 
 def join_lines(text: str) -> str:
@@ -71,14 +71,16 @@ def explain_shell_syntax(path: str, text: str) -> str:
     advice = _OTHER_ADVICE.get(
         syntax, f"which {syntax} needs: write sh -c '...', or quote it if it is an argument"
     )
-    return f"{path} is run without a shell, {advice}; got {short_repr(text)}" if syntax else ""
+    if not syntax:
+        return ""
+    return f"{path} is run without a shell, {advice}; got {short_repr(text)}"
 
 
 def explain_missing_program(path: str, program: str) -> str:
     """Return the error about a program that is not found, and may be a word of the shell."""
-    if assigned := _ASSIGNMENT.fullmatch(program):
+    if assignment := _ASSIGNMENT.fullmatch(program):
         return (
-            f"{path} must begin with a program, got {short_repr(program)}: set {assigned[1]} in "
+            f"{path} must begin with a program, got {short_repr(program)}: set {assignment[1]} in "
             f"the entry environment of the spec, or write env {short_repr(program)[1:-1]} ..."
         )
     if program in _BUILTINS:
@@ -94,7 +96,7 @@ TYPED: Final = "<typed>"
 """Stands for the module of a function in a tune of version 0.2.0 that was typed in a notebook."""
 
 
-def parse_target(path: str, value: Any) -> str:
+def parse_target(path: str, value: object) -> str:
     """Return the target of a function: ``module:name`` or ``file.py:name``."""
     if callable(value):
         value = _find_target(path, value)
@@ -103,7 +105,7 @@ def parse_target(path: str, value: Any) -> str:
     return value
 
 
-def _find_target(path: str, function: Callable[..., Any]) -> str:
+def _find_target(path: str, function: Callable[..., object]) -> str:
     name = getattr(function, "__qualname__", "")
     module = inspect.getmodule(function)
     if not name.isidentifier() or module is None:
@@ -122,7 +124,7 @@ def _find_target(path: str, function: Callable[..., Any]) -> str:
 
 
 def function_command(
-    target: str, fields: Mapping[str, Any], cells: Sequence[str] = ()
+    target: str, fields: Mapping[str, object], cells: Sequence[str] = ()
 ) -> list[str]:
     """Return the command that calls a function with those fields that it names."""
     content = {"path": sys.path, "target": target, "fields": dict(fields), "cells": [*cells]}
@@ -133,9 +135,11 @@ def function_command(
 def find_answer(output: bytes) -> Answer | None:
     """Return the answer in the output of a call; None if the call has not ended by itself."""
     # The last mark: the function itself may have printed one before.
-    _, mark, rest = output.rpartition(MARK.encode())
-    found = parse_answer(rest.partition(b"\n")[0]) if mark else None
-    return found if found and (found.failure or isinstance(found.result, int | float)) else None
+    _, mark, tail = output.rpartition(MARK.encode())
+    answer = parse_answer(tail.partition(b"\n")[0]) if mark else None
+    if answer and (answer.failure or isinstance(answer.result, int | float)):
+        return answer
+    return None
 
 
 def is_in_function_process() -> bool:
@@ -177,17 +181,17 @@ class Arm:
     cells: tuple[str, ...] = ()
     shell_error: str = field(default="", compare=False, repr=False)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the arm as JSON data."""
         data = vars(self) | {"command": list(self.command), "cells": list(self.cells)}
         del data["shell_error"]
         return data
 
-    def format_command(self, fields: Mapping[str, Any]) -> list[str]:
+    def format_command(self, fields: Mapping[str, object]) -> list[str]:
         """Return the command with its fields filled in."""
         # A parameter of an arm hides a column of the instances that has the same name.
-        given = {**fields, **self.parameters}
-        return [_fill(word, given) for word in self.command]
+        values = {**fields, **self.parameters}
+        return [_fill(word, values) for word in self.command]
 
     def template(self) -> list[str]:
         """Return the command with its own parameters filled in, and all other fields as written."""
@@ -199,23 +203,23 @@ class Arm:
         return [name for name in dict.fromkeys(names) if name not in self.parameters]
 
     def check(
-        self, path: str, fields: Mapping[str, Any], folder: Path, search: str | None = None
+        self, path: str, fields: Mapping[str, object], folder: Path, search: str | None = None
     ) -> None:
         """Refuse unknown fields, and a program that is not on the path.
 
         `fields` are those of an example run; `search` replaces the ``PATH`` of this process.
         """
-        known = list(dict.fromkeys([*fields, *self.parameters]))
+        known_names = list(dict.fromkeys([*fields, *self.parameters]))
         for word in self.command:
             for name in _field_names(path, word):
-                if name not in known:
-                    listed = ", ".join(f"{{{one}}}" for one in known)
-                    more = f"; for a parameter, grid = {{ {name} = [1, 2] }} has its values"
+                if name not in known_names:
+                    listed = ", ".join(f"{{{known_name}}}" for known_name in known_names)
+                    hint = f"; for a parameter, grid = {{ {name} = [1, 2] }} has its values"
                     if name in RUN_FIELDS:
-                        more = "; it needs the entry instances"
+                        hint = "; it needs the entry instances"
                     raise ValueError(
                         f"{path}: unknown field {{{name}}}; known are {listed}"
-                        f"{suggestion(name, known)}{more}"
+                        f"{suggestion(name, known_names)}{hint}"
                     )
         # A format such as {limit:d}, of a fraction, is refused only when it is filled in.
         try:
@@ -232,11 +236,11 @@ class Arm:
 def is_program(program: str, folder: Path, search: str | None = None) -> bool:
     """Return whether a program is found from a folder; `search` replaces the ``PATH``."""
     # As the system does: a name with a slash is a path, and others are looked up on the PATH.
-    found = shutil.which(folder / program if "/" in program else program, path=search)
-    return found is not None
+    path = folder / program if "/" in program else program
+    return shutil.which(path, path=search) is not None
 
 
-def parse_arms(value: Any) -> tuple[Arm, ...]:
+def parse_arms(value: object) -> tuple[Arm, ...]:
     """Return the arms of the tables ``[[arm]]``; a grid of parameters makes several."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise TypeError(f"arm must be a list of tables, [[arm]], got {short_repr(value)}")
@@ -249,7 +253,7 @@ ARM_ENTRIES: Final = ("name", "command", "function", "parameters", "grid")
 """Entries of a table ``[[arm]]``."""
 
 
-def _parse_arm_table(path: str, table: Any) -> list[Arm]:
+def _parse_arm_table(path: str, table: object) -> list[Arm]:
     if not isinstance(table, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(table)}")
     check_entries(path, table, ARM_ENTRIES)
@@ -258,22 +262,22 @@ def _parse_arm_table(path: str, table: Any) -> list[Arm]:
     if ("command" in table) == ("function" in table):
         raise ValueError(f"{path} must have either a command or a function")
     name = check_line(f"{path}.name", table["name"])
-    written = table.get("command", ())
-    command = split_command(f"{path}.command", written) if "command" in table else ()
+    command_entry = table.get("command", ())
+    command = split_command(f"{path}.command", command_entry) if "command" in table else ()
     # In a list, each word is an argument.
-    is_text = isinstance(written, str)
-    shell_error = explain_shell_syntax(f"{path}.command", written) if is_text else ""
+    is_text = isinstance(command_entry, str)
+    shell_error = explain_shell_syntax(f"{path}.command", command_entry) if is_text else ""
     function = parse_target(f"{path}.function", table["function"]) if "function" in table else ""
-    several = "grid" in table or not isinstance(table.get("parameters", {}), Mapping)
+    has_rows = "grid" in table or not isinstance(table.get("parameters", {}), Mapping)
     arms = []
     for parameters in _parameter_rows(path, table):
-        assigned = [f"{key}={value}" for key, value in parameters.items()] if several else []
-        label = check_line("names of arms", " ".join([name, *assigned]))
+        assignments = [f"{key}={value}" for key, value in parameters.items()] if has_rows else []
+        label = check_line("names of arms", " ".join([name, *assignments]))
         arms.append(Arm(label, command, parameters, function, shell_error=shell_error))
     return arms
 
 
-def _parameter_rows(path: str, table: Mapping[str, Any]) -> list[dict[str, Parameter]]:
+def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Parameter]]:
     """Return the parameters of each arm that a table makes."""
     if "parameters" in table and "grid" in table:
         raise ValueError(f"{path} must have parameters or a grid, got both")
@@ -284,21 +288,21 @@ def _parameter_rows(path: str, table: Mapping[str, Any]) -> list[dict[str, Param
                 raise TypeError(
                     f"{path}.grid.{key} must be a list of values, got {short_repr(values)}"
                 )
-        if (several := math.prod(map(len, grid.values()))) > _MAX_ARMS:
-            raise ValueError(f"{path}.grid must make at most {_MAX_ARMS:,} arms, got {several:,}")
+        if (arm_count := math.prod(map(len, grid.values()))) > _MAX_ARMS:
+            raise ValueError(f"{path}.grid must make at most {_MAX_ARMS:,} arms, got {arm_count:,}")
         rows = itertools.product(*grid.values())
         return [_check_row(f"{path}.grid", dict(zip(grid, row, strict=True))) for row in rows]
-    given = table.get("parameters", {})
-    if isinstance(given, Mapping):
-        return [_check_row(f"{path}.parameters", given)]
-    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+    parameters = table.get("parameters", {})
+    if isinstance(parameters, Mapping):
+        return [_check_row(f"{path}.parameters", parameters)]
+    if not isinstance(parameters, Sequence) or isinstance(parameters, str) or not parameters:
         raise TypeError(
-            f"{path}.parameters must be a table or a list of them, got {short_repr(given)}"
+            f"{path}.parameters must be a table or a list of them, got {short_repr(parameters)}"
         )
-    return [_check_row(f"{path}.parameters[{i}]", row) for i, row in enumerate(given)]
+    return [_check_row(f"{path}.parameters[{i}]", row) for i, row in enumerate(parameters)]
 
 
-def _check_names(path: str, value: Any) -> dict[str, Any]:
+def _check_names(path: str, value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(value)}")
     for name in value:
@@ -309,7 +313,7 @@ def _check_names(path: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def _check_row(path: str, value: Any) -> dict[str, Parameter]:
+def _check_row(path: str, value: object) -> dict[str, Parameter]:
     row = _check_names(path, value)
     for name, value in row.items():
         if not isinstance(value, str | int | float):
@@ -319,50 +323,51 @@ def _check_row(path: str, value: Any) -> dict[str, Parameter]:
     return row
 
 
-def split_command(path: str, value: Any) -> tuple[str, ...]:
+def split_command(path: str, value: object) -> tuple[str, ...]:
     """Return the words of a command, a string or a list; refuse one that cannot be run."""
     if isinstance(value, str):
         try:
-            words = shlex.split(join_lines(value))
+            argv = shlex.split(join_lines(value))
         except ValueError as error:
             raise ValueError(f"{path} must be quoted as in a shell: {error}") from None
     elif isinstance(value, Sequence) and all(isinstance(word, str) for word in value):
-        words = list(value)
+        argv = list(value)
     else:
         raise TypeError(f"{path} must be a string, or a list of strings, got {short_repr(value)}")
-    if not words or not words[0]:
+    if not argv or not argv[0]:
         raise ValueError(f"{path} must begin with a program, got {short_repr(value)}")
-    for word in words:
+    for word in argv:
         if "\0" in word:
             raise ValueError(f"{path} must have no NUL character, got {short_repr(value)}")
         _field_names(path, word)
-    return tuple(words)
+    return tuple(argv)
 
 
 def _field_names(path: str, word: str) -> list[str]:
     """Return the names of the fields of a word; ``{{`` is a literal brace."""
     try:
-        parts = list(string.Formatter().parse(word))
+        pieces = list(string.Formatter().parse(word))
     except ValueError as error:
         raise ValueError(
             f"{path}: {error} in {short_repr(word)}; a brace is written twice"
         ) from None
-    for _, name, _, conversion in parts:
+    for _, name, _, conversion in pieces:
         if conversion:
             raise ValueError(f"{path}: {{{name}}} must have no conversion, got !{conversion}")
-    return [name for _, name, _, _ in parts if name is not None]
+    return [name for _, name, _, _ in pieces if name is not None]
 
 
-def _fill(word: str, fields: Mapping[str, Any]) -> str:
-    parts = []
+def _fill(word: str, fields: Mapping[str, object]) -> str:
+    pieces = []
     for text, name, spec, _ in string.Formatter().parse(word):
-        parts.append(text)
+        pieces.append(text)
         if name is not None and name in fields:
             value = fields[name]
-            written = format(value, spec or "")
+            value_text = format(value, spec or "")
             # A limit of 2.0 is written as 2: many programs do not parse a fraction.
-            is_plain_float = isinstance(value, float) and not spec
-            parts.append(written.removesuffix(".0") if is_plain_float else written)
+            if isinstance(value, float) and not spec:
+                value_text = value_text.removesuffix(".0")
+            pieces.append(value_text)
         elif name is not None:
-            parts.append(f"{{{name}:{spec}}}" if spec else f"{{{name}}}")
-    return "".join(parts)
+            pieces.append(f"{{{name}:{spec}}}" if spec else f"{{{name}}}")
+    return "".join(pieces)

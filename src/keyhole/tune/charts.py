@@ -63,18 +63,19 @@ class Survival:
     @classmethod
     def from_runs(cls, runs: Sequence[TrialRecord]) -> Survival:
         """Estimate the curve from the runs of an arm."""
-        done = np.array([run.outcome == "ok" for run in runs], dtype=bool)
-        until = np.array([run.seconds if run.outcome == "ok" else run.limit for run in runs])
-        times, events = np.unique(until[done], return_counts=True)
+        has_succeeded = np.array([run.outcome == "ok" for run in runs], dtype=bool)
+        end_times = np.array([run.seconds if run.outcome == "ok" else run.limit for run in runs])
+        times, events = np.unique(end_times[has_succeeded], return_counts=True)
         # At risk at a time are all runs that had neither succeeded nor been censored before it.
-        at_risk = len(until) - np.searchsorted(np.sort(until), times).astype(np.float64)
+        at_risk = len(end_times) - np.searchsorted(np.sort(end_times), times).astype(np.float64)
         share = np.cumprod(1.0 - events / at_risk)
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = np.sqrt(np.cumsum(events / (at_risk * (at_risk - events))))
             reach = _NORMAL * spread / -np.log(share)
             low, high = share ** np.exp(reach), share ** np.exp(-reach)
-        none = share <= 0.0  # once all have succeeded, the formula is undefined
-        low, high = np.where(none, 0.0, low), np.where(none, np.nan, high)
+        is_zero = share <= 0.0  # once all have succeeded, the formula is undefined
+        low[is_zero] = 0.0
+        high[is_zero] = np.nan
         share, low, high = (np.asarray(end, np.float64) for end in (share, low, high))
         return cls(times, share, low, high, max((run.limit for run in runs), default=0.0))
 
@@ -98,15 +99,15 @@ def thin_curve(curve: Survival) -> Survival:
     if steps <= _MAX_STEPS:
         return curve
     # More steps than these cannot be distinguished, and would only make the SVG longer.
-    kept = np.unique(np.linspace(0, steps - 1, _MAX_STEPS).round().astype(np.int64))
+    step_indices = np.unique(np.linspace(0, steps - 1, _MAX_STEPS).round().astype(np.int64))
     names = ("seconds", "share", "low", "high")
-    return replace(curve, **{name: getattr(curve, name)[kept] for name in names})
+    return replace(curve, **{name: getattr(curve, name)[step_indices] for name in names})
 
 
 def _shortest_time(tune: SavedTune) -> float:
     """Return a little less than the fastest success, or the smallest limit if that is shorter."""
-    done = [run.seconds for run in tune.runs if run.outcome == "ok" and run.seconds > 0.0]
-    return min([*done, tune.spec.limits[0]]) * _MARGIN
+    seconds = [run.seconds for run in tune.runs if run.outcome == "ok" and run.seconds > 0.0]
+    return min([*seconds, tune.spec.limits[0]]) * _MARGIN
 
 
 @dataclass(frozen=True)
@@ -138,13 +139,14 @@ def replay_recommendations(tune: SavedTune) -> list[PastRecommendation]:
 def _recommend(tune: SavedTune, count: int) -> PastRecommendation:
     """Return the recommendation after the first `count` runs."""
     gains = ValueEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
-    arm, place = gains.best_pair()
-    return PastRecommendation(count, arm, place, gains.gain(arm, place))
+    arm, limit_index = gains.best_pair()
+    return PastRecommendation(count, arm, limit_index, gains.gain(arm, limit_index))
 
 
 def gain_chart(tune: SavedTune) -> LineChart:
     """Return the chart of gains by limit and arm, with a ring around the recommended pair."""
-    best, limits = tune.best(), tune.spec.limits
+    best = tune.best()
+    limits = tune.spec.limits
     ring = Ring(
         x=best.limit, y=best.gain.value, low=best.gain.low, high=best.gain.high,
         label=f"{best.limit:g} s",
@@ -180,13 +182,13 @@ def _gain_curve(tune: SavedTune, number: int) -> Curve:
 def _describe_left_out(tune: SavedTune) -> str:
     """Return the sentences on arms and limits that are not drawn."""
     counts = tune.gains.run_counts
-    tried, drawn = int((counts[:, 0] > 0).sum()), len(drawn_arms(tune))
+    tried_count = int((counts[:, 0] > 0).sum())
     texts = []
     if untried := tune.best().untried:
-        listed = ", ".join(untried[:3]) + (", ..." if len(untried) > 3 else "")
-        texts.append(f"Left out, since not tried yet: {listed}.")
-    if drawn < tried:
-        texts.append(f"Of {tried:,} commands, the {MOST_ARMS} with the largest gains.")
+        names = ", ".join([*untried[:3], *["..."] * (len(untried) > 3)])
+        texts.append(f"Left out, since not tried yet: {names}.")
+    if len(drawn_arms(tune)) < tried_count:
+        texts.append(f"Of {tried_count:,} commands, the {MOST_ARMS} with the largest gains.")
     if (counts[counts[:, 0] > 0] == 0).any():
         texts.append("A command's curve ends at the largest limit that it was run with.")
     return "".join(f" {text}" for text in texts)
@@ -196,17 +198,12 @@ def history_chart(tune: SavedTune, history: list[PastRecommendation]) -> LineCha
     """Return the chart of the recommended pair over the runs, with its estimated gain then."""
     spec = tune.spec
     names = [f"{spec.names[past.arm]}, {spec.limits[past.place]:g} s" for past in history]
-    runs = [float(past.runs) for past in history]
-    curves = [
-        _history_curve(name, [past if mine == name else None
-                              for mine, past in zip(names, history, strict=True)], runs)
-        # The pair recommended last comes first, and so has the first colour.
-        for name in dict.fromkeys(reversed(names))
-    ]  # fmt: skip
+    # The pair recommended last comes first, and so has the first colour.
+    curves = [_history_curve(name, names, history) for name in dict.fromkeys(reversed(names))]
     # The recommendation has been the same since the run after the last that named another pair.
-    same = [name == names[-1] for name in names]
-    first = max((k + 1 for k, is_same in enumerate(same) if not is_same), default=0)
-    since = f"{names[-1]} since run {history[first].runs:,} of {len(tune.runs):,}"
+    matches = [name == names[-1] for name in names]
+    first = max((k + 1 for k, is_same in enumerate(matches) if not is_same), default=0)
+    description = f"{names[-1]} since run {history[first].runs:,} of {len(tune.runs):,}"
     return LineChart(
         id="history-chart",
         title="Recommended pair after so many runs",
@@ -214,21 +211,22 @@ def history_chart(tune: SavedTune, history: list[PastRecommendation]) -> LineCha
         y=Axis(title="gain of a run", unit=gain_unit(tune)),
         curves=curves,
         alt=f"Recommended pair over the runs, with the gain that it was estimated to have then: "
-        f"{since}.",
-        caption=f"Recommended: {since}. Its gain as estimated then, replayed from the log; "
+        f"{description}.",
+        caption=f"Recommended: {description}. Its gain as estimated then, replayed from the log; "
         "95 % intervals.",
         height=_SMALL,
     )
 
 
-def _history_curve(name: str, history: list[PastRecommendation | None], runs: list[float]) -> Curve:
+def _history_curve(name: str, names: list[str], history: list[PastRecommendation]) -> Curve:
     """Return the curve of a pair, with gaps where another one was recommended."""
     # NaN breaks a line, so that the curves of different pairs are not connected.
-    nothing = Interval(math.nan, math.nan, math.nan)
-    gains = [nothing if past is None else past.gain for past in history]
+    gap = Interval(math.nan, math.nan, math.nan)
+    pairs = zip(names, history, strict=True)
+    gains = [past.gain if past_name == name else gap for past_name, past in pairs]
     return Curve(
         label=name,
-        x=runs,
+        x=[float(past.runs) for past in history],
         y=[gain.value for gain in gains],
         low=[gain.low for gain in gains],
         high=[gain.high for gain in gains],
@@ -241,10 +239,8 @@ def survival_chart(tune: SavedTune) -> LineChart:
     curves = []
     for name, curve in _survival_curves(tune):
         times = [first, *curve.seconds, max(curve.last_limit, *curve.seconds, 0.0)]
-        share, low, high = (
-            (_PERCENT * np.array([1.0, *values, *(values[-1:] if len(values) else [1.0])])).tolist()
-            for values in (curve.share, curve.low, curve.high)
-        )
+        steps = ([1.0, *values] for values in (curve.share, curve.low, curve.high))
+        share, low, high = ((_PERCENT * np.array([*step, step[-1]])).tolist() for step in steps)
         x = np.maximum(times, first).tolist()  # a run of 0 s has no place on a logarithmic axis
         curves.append(Curve(label=name, x=x, y=share, low=low, high=high, steps=True))
     return LineChart(
@@ -266,8 +262,8 @@ def cactus_chart(tune: SavedTune) -> LineChart:
     for name, curve in _survival_curves(tune):
         # Each share is reached at the seconds of the next step: the height holds until there.
         seconds = np.maximum([*curve.seconds, *curve.seconds[-1:]], first).tolist()
-        done = (_PERCENT * np.array([0.0, *(1.0 - curve.share)])).tolist()
-        curves.append(Curve(label=name, x=done[: len(seconds)], y=seconds, steps=True))
+        success_percents = (_PERCENT * np.array([0.0, *(1.0 - curve.share)])).tolist()
+        curves.append(Curve(label=name, x=success_percents[: len(seconds)], y=seconds, steps=True))
     return LineChart(
         id="cactus-chart",
         x=Axis(title="runs with success", unit="%", low=0.0, high=_PERCENT),

@@ -41,12 +41,12 @@ def cluster_executors(
     """
     if on != THREADS and spec.cores > 1:
         raise ValueError(f"cores must be 1 on a cluster: a run is one task, got {spec.cores}")
-    started = is_local(on) and on != THREADS
-    with cluster_connection(on, workers if started else None) as cluster:
+    is_started_here = is_local(on) and on != THREADS
+    with cluster_connection(on, workers if is_started_here else None) as cluster:
         if cluster is None:
             yield None
             return
-        if (capacity := cluster.capacity()) < workers and not started:
+        if (capacity := cluster.capacity()) < workers and not is_started_here:
             warnings.warn(
                 f"workers: {workers} runs at a time on {cluster.name}, which has a capacity of "
                 f"{capacity} now: the others wait",
@@ -70,8 +70,11 @@ class _ClusterExecutor:
     """
 
     def __init__(self, cluster: Cluster, environment: Mapping[str, str], warned: set[str]) -> None:
-        self._cluster, self._environment, self._warned = cluster, dict(environment), warned
-        self._version, self._closed = version("keyhole"), False
+        self._cluster = cluster
+        self._environment = dict(environment)
+        self._warned = warned
+        self._version = version("keyhole")
+        self._closed = False
         self._task: futures.Future[tuple[CommandResult, str]] | None = None
 
     def run(
@@ -81,7 +84,7 @@ class _ClusterExecutor:
         *,
         environment: Mapping[str, str] | None,
         cores: Sequence[int] | None,
-        **options: Any,
+        **options: object,
     ) -> CommandResult:
         """Run a command; `environment` and `cores` are those of the cluster worker."""
         task = self._cluster.submit(
@@ -114,7 +117,7 @@ class _ClusterExecutor:
 
 
 def run_on_worker(
-    wanted: str,
+    client_version: str,
     environment: Mapping[str, str],
     command: Sequence[str],
     limit: float,
@@ -127,15 +130,18 @@ def run_on_worker(
     ValueError
         If the client has another version of Keyhole.
     """
-    check_versions({"keyhole": version("keyhole")}, {"keyhole": wanted})
-    host, runner = socket.gethostname(), _take_runner()
+    check_versions({"keyhole": version("keyhole")}, {"keyhole": client_version})
+    runner = _take_runner()
     with _close_when_unwanted(runner):
         run = runner.run(command, limit, environment={**os.environ, **environment}, **options)
     if not runner.closed:
         _idle_runners.append(runner)
+    host = socket.gethostname()
     if run.reason:
         run = replace(run, reason=f"{run.reason}, on {host}")
-    return run, f"on {host}: {runner.description}" if runner.mechanism == "group" else ""
+    if runner.mechanism == "group":
+        return run, f"on {host}: {runner.description}"
+    return run, ""
 
 
 def _take_runner() -> Runner:
@@ -152,13 +158,14 @@ def _take_runner() -> Runner:
 @contextmanager
 def _close_when_unwanted(runner: Runner) -> Iterator[None]:
     """Context manager: close the runner, which kills its run, when the client has cancelled it."""
-    over, wanted = threading.Event(), make_wanted_check()
+    run_end = threading.Event()
+    is_wanted = make_wanted_check()
 
     # Dask cannot interrupt a task that is running. So the worker asks once a second, which also
     # covers a client that has died.
     def check() -> None:
-        while not over.wait(_CHECK_SECONDS):
-            if not wanted():
+        while not run_end.wait(_CHECK_SECONDS):
+            if not is_wanted():
                 runner.close()
                 return
 
@@ -167,5 +174,5 @@ def _close_when_unwanted(runner: Runner) -> Iterator[None]:
     try:
         yield
     finally:
-        over.set()
+        run_end.set()
         checker.join()

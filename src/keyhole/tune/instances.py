@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from keyhole.data import csv_rows
 from keyhole.spec_values.error_messages import check_entries
@@ -64,7 +64,8 @@ class InstanceOrder:
     def __init__(
         self, instances: Sequence[Instance], seed: int, records: Iterable[TrialRecord] = ()
     ) -> None:
-        self._seed, self._instances = seed, {one.name: one for one in instances}
+        self._seed = seed
+        self._instances = {instance.name: instance for instance in instances}
         self._runs: dict[str, Counter[str]] = defaultdict(
             lambda: Counter(dict.fromkeys(self._instances, 0))
         )
@@ -77,8 +78,8 @@ class InstanceOrder:
         runs = self._runs[arm]
         # The first of the permutation that had fewest runs: after `put_back`, or in a resumed tune,
         # that may be any instance.
-        least = min(runs.values())
-        name = next(name for name in self._order(arm, least) if runs[name] == least)
+        fewest_runs = min(runs.values())
+        name = next(name for name in self._order(arm, fewest_runs) if runs[name] == fewest_runs)
         runs[name] += 1
         return self._instances[name]
 
@@ -103,7 +104,7 @@ def command_seed(seed: int, round: int) -> int:
     return random.Random(f"{seed} {round}").randrange(_SEED_RANGE)
 
 
-def parse_instances(value: Any, folder: Path) -> tuple[Instance, ...]:
+def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
     """Return the instances of an entry: a file pattern, a list of names, or a file of instances.
 
     Files are relative to the folder of the spec. Without the entry there is one, named "-".
@@ -122,15 +123,17 @@ def parse_instances(value: Any, folder: Path) -> tuple[Instance, ...]:
             f"{{ file = 'FILE' }} or {{ csv = 'FILE' }}, got {short_repr(value)}"
         )
     # Normed, since a file under two names, a.cnf and ./a.cnf, would count twice.
-    check_distinct("instances", [os.path.normpath(one.name) for one in instances])
+    check_distinct("instances", [os.path.normpath(instance.name) for instance in instances])
     return tuple(instances)
 
 
-def _check_name(path: str, name: Any) -> str:
+def _check_name(path: str, name: object) -> str:
     """Return a name that can stand on one line; the bytes of a file's name need not be UTF-8."""
     # Python has a surrogate for each such byte, which stands for a character here.
-    check_line(path, _BYTES.sub("?", name) if isinstance(name, str) else name)
-    return str(name)
+    if isinstance(name, str):
+        check_line(path, _BYTES.sub("?", name))
+        return name
+    return check_line(path, name)
 
 
 def _find_files(pattern: str, folder: Path) -> list[Instance]:
@@ -147,7 +150,7 @@ def _find_files(pattern: str, folder: Path) -> list[Instance]:
     return [Instance(_check_name("instances", name)) for name in names]
 
 
-def _read_file(table: Mapping[str, Any], folder: Path) -> list[Instance]:
+def _read_file(table: Mapping[str, object], folder: Path) -> list[Instance]:
     """Return the instances of a file: a name on each line, or a table."""
     check_entries("instances", table, _READERS)
     if len(table) != 1 or not isinstance(name := next(iter(table.values())), str):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from keyhole.durations import format_duration
 from keyhole.pages.line_chart import LineChart
@@ -51,7 +51,8 @@ def runs_table(tune: SavedTune) -> RunsTable:
         ]
         for run in runs
     ]  # fmt: skip
-    caption, data = "Click on a heading to sort.", _compress(rows)
+    caption = "Click on a heading to sort."
+    data = _compress(rows)
     # Fewer rows until it fits: how far they can be compressed is known only afterwards.
     while len(data) > _MOST_BYTES:
         rows = rows[len(rows) // 4 + 1 :]
@@ -61,10 +62,10 @@ def runs_table(tune: SavedTune) -> RunsTable:
     return RunsTable(caption, data, RUNS)
 
 
-def _compress(rows: Sequence[Sequence[Any]]) -> str:
+def _compress(rows: Sequence[Sequence[object]]) -> str:
     # Without the time in the header: equal results make equal pages.
-    shown = [[escape_controls(v) if isinstance(v, str) else v for v in row] for row in rows]
-    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    cells = [[escape_controls(v) if isinstance(v, str) else v for v in row] for row in rows]
+    text = json.dumps(cells, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
 
 
@@ -93,16 +94,17 @@ def write_report(tune: SavedTune) -> Path:
         If nothing has been run yet.
     """
     history = charts.replay_recommendations(tune)
+    figures = [_write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit")]
+    if len(history) > 1:
+        figures.append(charts.history_chart(tune, history))
+    notes = [Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []
     page = Page(
         title=make_title(tune),
         answer=_answer_blocks(tune),
-        figures=[
-            _write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit"),
-            *([charts.history_chart(tune, history)] if len(history) > 1 else []),
-        ],
+        figures=figures,
         beside=_results_blocks(tune),
         sections=[
-            *([Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []),
+            *notes,
             Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
             Section("gains", "Gain by limit", [_gains_block(tune)]),
             *(
@@ -121,12 +123,13 @@ def write_report(tune: SavedTune) -> Path:
 
 def make_title(tune: SavedTune) -> str:
     """Return the question that a tune answers."""
-    name, arms, limits = tune.spec.name, len(tune.spec.arms), len(tune.spec.limits)
+    name = tune.spec.name
     if name.endswith("?"):
         return name
-    if arms > 1:
-        return f"Which command{' and which time limit' if limits > 1 else ''} for {name}?"
-    return f"Which time limit for {name}?" if limits > 1 else f"How often does {name} succeed?"
+    choices = ["command"] * (len(tune.spec.arms) > 1) + ["time limit"] * (len(tune.spec.limits) > 1)
+    if not choices:
+        return f"How often does {name} succeed?"
+    return f"Which {' and which '.join(choices)} for {name}?"
 
 
 def _answer_blocks(tune: SavedTune) -> list[PageBlock]:
@@ -135,8 +138,10 @@ def _answer_blocks(tune: SavedTune) -> list[PageBlock]:
     if not best.successes:
         return [Answer(warnings[0]), *map(Text, warnings[1:])]
     # For an arm that was never run, the probability rests on the runs of other arms alone.
-    probability = "" if summary.has_one_pair(tune) else format_probability(best)
-    note = _join_sentences(format_untried(best), probability, summary.format_cut_off(tune))
+    sentences = [format_untried(best), summary.format_cut_off(tune)]
+    if not summary.has_one_pair(tune):
+        sentences.insert(1, format_probability(best))
+    note = _join_sentences(*sentences)
     command = CommandBlock(summary.command_line(tune, best.arm), _how_to_run(tune))
     return [Answer(_answer_text(tune), note=note), *map(Text, warnings), command]
 
@@ -147,11 +152,13 @@ def _join_sentences(*texts: str) -> str:
 
 def _how_to_run(tune: SavedTune) -> str:
     """Return what to add to the recommended command line: its open fields, and its limit."""
-    best, clock = tune.best(), " of CPU time" if tune.spec.clock == "cpu" else ""
-    stop = f"stop it after {best.limit:g}\N{NO-BREAK SPACE}s{clock}."
+    best = tune.best()
+    clock = " of CPU time" if tune.spec.clock == "cpu" else ""
+    stop_text = f"stop it after {best.limit:g}\N{NO-BREAK SPACE}s{clock}."
     fields = tune.spec.arms[tune.spec.names.index(best.arm)].open_fields()
-    listed = ", ".join(f"{{{name}}}" for name in fields)
-    return f"Fill in {listed}; {stop}" if fields else capitalize(stop)
+    if not fields:
+        return capitalize(stop_text)
+    return f"Fill in {', '.join(f'{{{name}}}' for name in fields)}; {stop_text}"
 
 
 def _answer_text(tune: SavedTune) -> str:
@@ -162,15 +169,20 @@ def _answer_text(tune: SavedTune) -> str:
     if not summary.has_shorter_limit(tune):
         return f"{text}, the full cut-off."
     # Without intervals, which are beside the chart.
-    more, full = summary.time_over_full(tune), best.full
-    verb, nearest = ("costs", more.low) if more.value > 0.0 else ("saves", -more.high)
-    seconds = abs(more.value)
-    if nearest < _LEAST_SHARE * seconds:
+    excess = summary.time_over_full(tune)
+    full = best.full.seconds.value
+    verb = "costs"
+    least_seconds = excess.low
+    if excess.value <= 0.0:
+        verb = "saves"
+        least_seconds = -excess.high
+    seconds = abs(excess.value)
+    if least_seconds < _LEAST_SHARE * seconds:
         verb = f"perhaps {verb}"
-    share = f" ({seconds / full.seconds.value:.0%})" if full.seconds.value else ""
+    share = f" ({seconds / full:.0%})" if full else ""
     return (
         f"{text}: it {verb} {format_duration(seconds)} a run{share} against the full cut-off, "
-        f"{full.limit:g}\N{NO-BREAK SPACE}s."
+        f"{best.full.limit:g}\N{NO-BREAK SPACE}s."
     )
 
 
@@ -186,8 +198,10 @@ def _results_blocks(tune: SavedTune) -> list[PageBlock]:
         for row in rows
     ]
     sentences = _join_sentences(summary.format_comparison(tune), summary.format_open_question(tune))
-    table = Table(f"{progress}.", head, cells)
-    return [table, *([Text(sentences)] if sentences else [])]
+    blocks: list[PageBlock] = [Table(f"{progress}.", head, cells)]
+    if sentences:
+        blocks.append(Text(sentences))
+    return blocks
 
 
 def _arms_block(tune: SavedTune) -> Table:
@@ -220,9 +234,10 @@ def _write_chart(tune: SavedTune, chart: LineChart, name: str, title: str) -> Li
 
 def _spec_section(tune: SavedTune) -> Section:
     fields = tune.spec.as_json()
-    names = [escape_controls(one.name) for one in tune.spec.instances]
-    shown = ", ".join(names[:5]) + (f", ... {len(names):,} in all" if len(names) > 5 else "")
-    rows = [["instances", shown]]
+    names = [escape_controls(instance.name) for instance in tune.spec.instances]
+    if len(names) > 5:
+        names[5:] = [f"... {len(names):,} in all"]
+    rows = [["instances", ", ".join(names)]]
     rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _SPEC]
     rows.append(["versions", f"keyhole {version('keyhole')}; Python {platform.python_version()}; "
                              f"{platform.system()} {platform.machine()}"])  # fmt: skip

@@ -1,4 +1,4 @@
-"""The folder of a tune: its files and their checks, its runs, what they say, and their export."""
+"""The folder of a tune: its files and their checks, its runs, their estimates, and their export."""
 
 import json
 import math
@@ -68,12 +68,13 @@ def _check_spec(folder: Path, spec: Spec) -> None:
                 f"out must be a new folder or that of a tune, but {folder} has other files"
             )
         # Both as JSON: tuples become lists, and numbers have the digits that were written.
-        before, now = read_spec(folder).as_json(), json.loads(json.dumps(spec.as_json()))
-        for entry in before:
-            if entry not in _MAY_DIFFER and before[entry] != now[entry]:
-                where, old, new = _find_difference(entry, before[entry], now[entry])
+        saved_entries = read_spec(folder).as_json()
+        new_entries = json.loads(json.dumps(spec.as_json()))
+        for entry, saved in saved_entries.items():
+            if entry not in _MAY_DIFFER and saved != new_entries[entry]:
+                path, old, new = _find_difference(entry, saved, new_entries[entry])
                 raise ValueError(
-                    f"{folder} belongs to a tune with another spec: {where} was {short_repr(old)}, "
+                    f"{folder} belongs to a tune with another spec: {path} was {short_repr(old)}, "
                     f"is now {short_repr(new)}; choose another folder"
                 )
         # A study that this version cannot open is refused before anything is written.
@@ -83,14 +84,14 @@ def _check_spec(folder: Path, spec: Spec) -> None:
     write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
 
 
-def _find_difference(path: str, old: Any, new: Any) -> tuple[str, Any, Any]:
+def _find_difference(path: str, old: object, new: object) -> tuple[str, object, object]:
     """Return the path of the first difference of two values, and the values there."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         key = next(key for key in old if old[key] != new[key])
         return _find_difference(f"{path}.{key}", old[key], new[key])
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        at = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
-        return _find_difference(f"{path}[{at}]", old[at], new[at])
+        index = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
+        return _find_difference(f"{path}[{index}]", old[index], new[index])
     if isinstance(old, list) and isinstance(new, list):
         return f"the number of {path}", len(old), len(new)
     return path, old, new
@@ -137,14 +138,14 @@ def open_tune_study(folder: Path, spec: Spec) -> Study:
 def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     """Return the records of all runs; none if nothing has been run yet."""
     path = folder / RUNS
-    told: set[str] = set()
+    told_ids: set[str] = set()
     # Told runs first: a tuner that is at work records a run before it tells the study.
     # A study that cannot be read is no reason to refuse the runs, which are in a file of their own.
     with suppress(OSError, ValueError, RuntimeError), Study.open(folder / STUDY, NAME) as study:
-        told = _told_run_ids(study)
+        told_ids = _told_run_ids(study)
     records = list(read_records(path, spec.names)) if path.exists() else []
     try:
-        _reconcile(path, told, {record.id for record in records if record.is_counted})
+        _reconcile(path, told_ids, {record.id for record in records if record.is_counted})
     except ValueError as error:
         if not records:
             raise
@@ -161,18 +162,19 @@ def resume_study(study: Study, log: TrialLog) -> None:
     ValueError
         If records and study are not of the same runs: a file was removed, cut, or restored.
     """
-    told, pending = _told_run_ids(study), [decision.id for decision in study.pending]
-    untold = _reconcile(log.path, told, log.by_id.keys())
-    if unknown := len(untold - set(pending)):
+    told_ids = _told_run_ids(study)
+    pending_ids = [decision.id for decision in study.pending]
+    untold_ids = _reconcile(log.path, told_ids, log.by_id.keys())
+    if unknown := len(untold_ids - set(pending_ids)):
         raise ValueError(
             f"{log.path.with_name(STUDY)} lacks {unknown:,} of the runs in {log.path.name}; "
             "restore it from a backup"
         )
-    for decision in pending:
-        if decision in untold:
-            study.tell(decision, **log.by_id[decision].to_feedback())
+    for decision_id in pending_ids:
+        if decision_id in untold_ids:
+            study.tell(decision_id, **log.by_id[decision_id].to_feedback())
         else:
-            study.expire(decision)
+            study.expire(decision_id)
 
 
 def _told_run_ids(study: Study) -> set[str]:
@@ -184,9 +186,9 @@ def _told_run_ids(study: Study) -> set[str]:
 
 def _reconcile(path: Path, told: AbstractSet[str], recorded: AbstractSet[str]) -> AbstractSet[str]:
     """Return the recorded runs that the study was not told; refuse to lack one that it was told."""
-    if lost := len(told - recorded):
+    if lost_count := len(told - recorded):
         raise ValueError(
-            f"{path} lacks {lost:,} of the runs that the study has; restore it from a backup"
+            f"{path} lacks {lost_count:,} of the runs that the study has; restore it from a backup"
         )
     return recorded - told
 
@@ -208,7 +210,8 @@ class SavedTune:
     """
 
     def __init__(self, folder: Path, spec: Spec, records: Sequence[TrialRecord]) -> None:
-        self.folder, self.spec = folder, spec
+        self.folder = folder
+        self.spec = spec
         self.runs = list({record.id: record for record in records if record.is_counted}.values())
         self.expired = [record for record in records if not record.is_counted]
         self.elapsed = max((record.elapsed for record in records), default=0.0)
@@ -256,37 +259,42 @@ class SavedTune:
         if not self.runs:
             raise ValueError(f"{self.folder}: nothing has been run yet")
         gains = self.gains
-        arm, place = gains.best_pair()
-        tried = gains.tried_means[:, -1]
-        # Where no arm was tried at the full cut-off, the estimates there of all arms must do.
-        at_full = tried if np.isfinite(tried).any() else gains.draws.mean(axis=0)[:, -1]
-        full = int(at_full.argmax())
-        tried_arms = gains.run_counts[:, 0] > 0
+        arm, limit_index = gains.best_pair()
+        full_means = gains.tried_means[:, -1]
+        # Where no arm was tried at the full cut-off, untried arms are estimated there as well.
+        if not np.isfinite(full_means).any():
+            full_means = gains.draws.mean(axis=0)[:, -1]
+        full = int(full_means.argmax())
+        has_runs = gains.run_counts[:, 0] > 0
         # Over all pairs, tried or not: an untried pair may be the best one.
-        behind = gains.comparison_gains.max(axis=(1, 2)) - gains.comparison_gains[:, arm, place]
+        draws = gains.comparison_gains
+        shortfalls = draws.max(axis=(1, 2)) - draws[:, arm, limit_index]
         return Best(
-            **vars(self.estimate_pair(arm, place)),
+            **vars(self.estimate_pair(arm, limit_index)),
             # An arm that was never run is the best with the same probability as any other arm.
             probability=float(
-                (behind <= TOLERANCE * self.spec.success.span).mean() * tried_arms.mean()
+                (shortfalls <= TOLERANCE * self.spec.success.span).mean() * has_runs.mean()
             ),
-            regret_bound=float(np.quantile(behind, _REGRET_QUANTILE)),
+            regret_bound=float(np.quantile(shortfalls, _REGRET_QUANTILE)),
             full=self.estimate_pair(full, len(self.spec.limits) - 1),
-            gain_over_full=self._gain_over_full(arm, place, full),
+            gain_over_full=self._gain_over_full(arm, limit_index, full),
             runs_of_arms={name: len(self.runs_of(name)) for name in self.spec.names},
             successes=sum(run.outcome == "ok" for run in self.runs),
         )
 
-    def _gain_over_full(self, arm: int, place: int, full: int) -> Interval:
+    def _gain_over_full(self, arm: int, limit_index: int, full: int) -> Interval:
         """Return the gain of a pair less that of the best command at the full cut-off.
 
         Which command that is, is uncertain: mean and lower end compare with the best of each draw,
         the upper end with the command that has the largest mean.
         """
-        draws, tried = self.gains.cut_off_draws[0], self.gains.run_counts[:, 0] > 0
-        mine, theirs = draws[:, arm, place], draws[:, :, -1]
-        least = Interval.from_draws(mine - theirs[:, tried].max(axis=1))
-        return Interval(least.value, least.low, Interval.from_draws(mine - theirs[:, full]).high)
+        draws = self.gains.cut_off_draws[0]
+        pair_draws = draws[:, arm, limit_index]
+        full_draws = draws[:, :, -1]
+        has_runs = self.gains.run_counts[:, 0] > 0
+        over_best = Interval.from_draws(pair_draws - full_draws[:, has_runs].max(axis=1))
+        over_full = Interval.from_draws(pair_draws - full_draws[:, full])
+        return Interval(over_best.value, over_best.low, over_full.high)
 
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
         """Replay another policy on the recorded decisions: see `keyhole.study.Study.replay`."""
@@ -351,10 +359,11 @@ def write_scenario(tune: SavedTune, folder: str | Path) -> Path:
 
 
 def _export_run(tune: SavedTune, run: TrialRecord) -> RunToExport:
-    success, quality = tune.spec.success, math.nan
+    success = tune.spec.success
+    quality = math.nan
     if success.number and run.reward is not None:
         low, high = success.scale
         quality = (run.reward - low) / (high - low)
-    used = run.limit if run.outcome == "out of time" else min(run.seconds, run.limit)
+    seconds = run.limit if run.outcome == "out of time" else min(run.seconds, run.limit)
     name = escape_controls(run.instance)  # that of a file need not be UTF-8
-    return RunToExport(name, run.arm, used, _STATUSES[run.outcome], run.limit, quality)
+    return RunToExport(name, run.arm, seconds, _STATUSES[run.outcome], run.limit, quality)

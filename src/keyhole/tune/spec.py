@@ -56,7 +56,7 @@ class CostModel:
     preset: str = ""
 
     @classmethod
-    def from_entry(cls, value: Any, cutoff: float, span: float) -> "CostModel":
+    def from_entry(cls, value: object, cutoff: float, span: float) -> "CostModel":
         r"""Make a cost model of the entry ``objective``: a preset, or a table.
 
         With ``"PAR10"`` the gain of a run at the full cut-off T is :math:`9 - PAR_{10} / T`
@@ -91,11 +91,11 @@ class CostModel:
         """Cost of a run as a function of its seconds."""
         return Power(slope=self.cost_per_second)
 
-    def penalty(self, least: float) -> Power:
-        """Return the cost of exceeding a limit: its seconds, giving up, less the least reward."""
-        return Power(slope=self.cost_per_second, constant=self.cost_of_giving_up - least)
+    def penalty(self, least_reward: float) -> Power:
+        """Return the cost of reaching a limit: of seconds and giving up, less the least reward."""
+        return Power(slope=self.cost_per_second, constant=self.cost_of_giving_up - least_reward)
 
-    def as_json(self) -> Any:
+    def as_json(self) -> str | dict[str, float]:
         """Return the entry ``objective`` of a spec."""
         return self.preset or {
             "cost_per_second": self.cost_per_second,
@@ -185,10 +185,10 @@ class Spec:
             raise ValueError(f"{path}: {error}") from error
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Any], *, folder: str | Path = Path()) -> Self:
+    def from_table(cls, table: Mapping[str, object], *, folder: str | Path = Path()) -> Self:
         """Make a spec of a dict of the same form, where ``function`` may be a Python function."""
         check_entries("", table, _ENTRIES)
-        _check_places(table)
+        _check_headings(table)
         for entry in ("arm", "limits"):
             if entry not in table:
                 raise ValueError(f"{entry} must be given")
@@ -231,25 +231,25 @@ class Spec:
 
     def facts(self) -> dict[str, Any]:
         """Return the quantities known to the policy, as arguments of `Study.create`."""
-        least = self.success.least
+        least_reward = self.success.least
         return {
             "limits": list(self.limits),
             "cost": self.objective.cost,
-            "penalty": self.objective.penalty(least),
-            "scale": (least, self.success.scale[1]),
+            "penalty": self.objective.penalty(least_reward),
+            "scale": (least_reward, self.success.scale[1]),
         }
 
-    def fields(self, instance: Instance, seed: int, limit: float) -> dict[str, Any]:
+    def fields(self, instance: Instance, seed: int, limit: float) -> dict[str, object]:
         """Return the fields of a run, without the parameters of its arm."""
         return {"instance": instance.name, "seed": seed, "limit": limit, **instance.columns}
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the spec as JSON data, with files resolved to lists of instances."""
         return {
             **{name: getattr(self, name) for name in _PLAIN},
             "arms": [arm.as_json() for arm in self.arms],
             "limits": list(self.limits),
-            "instances": [asdict(one) for one in self.instances],
+            "instances": [asdict(instance) for instance in self.instances],
             "success": self.success.as_json(),
             "objective": self.objective.as_json(),
             "environment": dict(self.environment),
@@ -262,16 +262,16 @@ class Spec:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the spec of the data of `as_json`, also of 0.2.0, which had no `grace`."""
         try:
-            saved = _SavedTables(arms=data["arms"], instances=data["instances"])
+            saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
         except ValidationError as error:
             raise ValueError(error_message(error)) from None
-        for name, table in saved:  # instances may be files whose names are not UTF-8
+        for name, table in saved_tables:  # instances may be files whose names are not UTF-8
             check_distinct(name, [entry.name for entry in table])
-        for arm in saved.arms:
+        for arm in saved_tables.arms:
             check_line("arms", arm.name)
         return cls(
-            arms=saved.arms,
-            instances=saved.instances,
+            arms=saved_tables.arms,
+            instances=saved_tables.instances,
             folder=Path(_check_text("folder", data["folder"])),
             **_parse_values({"grace": 0, **data}),
         )
@@ -285,36 +285,39 @@ class _SavedTables(BaseModel):
     instances: Annotated[tuple[Instance, ...], Field(min_length=1)]
 
 
-def _check_places(table: Mapping[str, Any]) -> None:
+def _check_headings(table: Mapping[str, object]) -> None:
     """Refuse an entry of the spec below a heading, which TOML takes for one of that table."""
     arms = table.get("arm")
     tables = [(f"[{name}]", table.get(name)) for name in ("success", "objective")]
-    tables += [("[[arm]]", arm) for arm in (arms if isinstance(arms, list | tuple) else ())]
-    for heading, inner in tables:
-        for entry in inner if isinstance(inner, Mapping) else ():
+    if isinstance(arms, list | tuple):
+        tables += [("[[arm]]", arm) for arm in arms]
+    for heading, inner_table in tables:
+        if not isinstance(inner_table, Mapping):
+            continue
+        for entry in inner_table:
             if entry in _ENTRIES and entry not in ARM_ENTRIES:
                 raise ValueError(
                     f"{entry} must stand above all headings such as [[arm]], got it below {heading}"
                 )
 
 
-def _parse_limits(value: Any) -> tuple[float, ...]:
+def _parse_limits(value: object) -> tuple[float, ...]:
     if isinstance(value, Mapping):
         value = _parse_range(value)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
+    elif isinstance(value, int | float | str) and not isinstance(value, bool):
         value = [value]
-    for text in [value] if isinstance(value, str) else value if isinstance(value, list) else ():
+    for text in value if isinstance(value, list) else ():
         if isinstance(text, str):
             raise TypeError(f"limits must be numbers of seconds, such as 1, got {short_repr(text)}")
-    found = check_increasing("limits", check_vector("limits", value, Range(ge=_LEAST_LIMIT)))
-    return tuple(found.tolist())
+    limits = check_increasing("limits", check_vector("limits", value, Range(ge=_LEAST_LIMIT)))
+    return tuple(limits.tolist())
 
 
-def _parse_range(table: Mapping[str, Any]) -> Any:
+def _parse_range(table: Mapping[str, object]) -> list[float]:
     """Return limits that increase geometrically from one to another."""
-    wanted = ("from", "to", "count")
-    check_entries("limits", table, wanted)
-    for entry in wanted:
+    entries = ("from", "to", "count")
+    check_entries("limits", table, entries)
+    for entry in entries:
         if entry not in table:
             raise ValueError(f"limits.{entry} must be given")
     low = check_number("limits.from", table["from"], Range(ge=_LEAST_LIMIT))
@@ -326,21 +329,24 @@ def _parse_range(table: Mapping[str, Any]) -> Any:
     return [low, *rounded, high]
 
 
-def _parse_memory(value: Any) -> int | None:
-    if isinstance(value, str) and (found := _SIZE.fullmatch(value)):
-        unit = check_choice("memory: its unit", found[2], _BYTES)
+def _parse_memory(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value)):
+        unit = check_choice("memory: its unit", match[2], _BYTES)
         # Fractions are exact: 0.1 GB in floating point may be a byte more or less.
-        return check_integer("memory", int(Fraction(found[1]) * _BYTES[unit]), MEMORY_RANGE)
+        return check_integer("memory", int(Fraction(match[1]) * _BYTES[unit]), MEMORY_RANGE)
     if isinstance(value, str):
         raise ValueError(
             f"memory must be a number and a unit such as '2 GiB', got {short_repr(value)}"
         )
-    return None if value is None else check_integer("memory in bytes", value, MEMORY_RANGE)
+    return check_integer("memory in bytes", value, MEMORY_RANGE)
 
 
 def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries that a spec and its saved form have alike."""
-    limits, success = _parse_limits(table["limits"]), SuccessRule.from_table(table["success"])
+    limits = _parse_limits(table["limits"])
+    success = SuccessRule.from_table(table["success"])
     return {
         "limits": limits,
         "success": success,
@@ -357,13 +363,13 @@ def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _parse_grace(value: Any) -> float:
+def _parse_grace(value: object) -> float:
     if isinstance(value, str) and (match := _SECONDS.fullmatch(value)):
         value = float(match[1])
     return check_number("grace (seconds, such as 2 or '2s')", value, Range(ge=0))
 
 
-def _check_environment(value: Any) -> dict[str, str]:
+def _check_environment(value: object) -> dict[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
         raise TypeError(f"environment must be a table of strings, got {short_repr(value)}")
     for name, text in value.items():
@@ -374,22 +380,21 @@ def _check_environment(value: Any) -> dict[str, str]:
     return dict(value)
 
 
-def _check_text(name: str, value: Any) -> str:
+def _check_text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a string, got {short_repr(value)}")
     return value
 
 
-def _parse_policy(value: Any) -> Policy | None:
+def _parse_policy(value: object) -> Policy | None:
     if value is None or isinstance(value, Policy):
         return value
     table = {"name": value} if isinstance(value, str) else value
     if not isinstance(table, Mapping) or "name" not in table:
         raise TypeError(f"policy must be a name, or a table with a name, got {short_repr(value)}")
-    known = setting_registry.find_setting("resource").policies
-    kind = known[check_choice("policy.name", table["name"], known)]
-    if kind.needs:
-        listed = ", ".join(kind.needs)
-        raise ValueError(f"policy.name must be a policy that does not need {listed}, which a tune "
+    policies = setting_registry.find_setting("resource").policies
+    policy_class = policies[check_choice("policy.name", table["name"], policies)]
+    if needs := ", ".join(policy_class.needs):
+        raise ValueError(f"policy.name must be a policy that does not need {needs}, which a tune "
                          f"does not know, got {table['name']!r}")  # fmt: skip
-    return kind.from_parameters({k: v for k, v in table.items() if k != "name"})
+    return policy_class.from_parameters({k: v for k, v in table.items() if k != "name"})

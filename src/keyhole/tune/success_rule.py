@@ -4,7 +4,7 @@ import re
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from keyhole.runner import CommandResult
 from keyhole.spec_values.error_messages import check_entries
@@ -56,7 +56,7 @@ class SuccessRule:
     at_limit: bool = False
 
     @classmethod
-    def from_table(cls, table: Any) -> "SuccessRule":
+    def from_table(cls, table: object) -> "SuccessRule":
         """Make a rule of the table ``[success]`` of a spec."""
         if not isinstance(table, Mapping):
             raise TypeError(f"success must be a table, got {short_repr(table)}")
@@ -104,11 +104,11 @@ class SuccessRule:
         return self._score_number(text)
 
     def _score_number(self, text: str) -> RunScore:
-        found = list(re.finditer(self.number, text, re.MULTILINE))
-        if not found:
+        matches = list(re.finditer(self.number, text, re.MULTILINE))
+        if not matches:
             return RunScore(None, "the number was not found")
         # A group of an alternative that did not match is None.
-        number = (found[-1].group(1) or "").strip()
+        number = (matches[-1].group(1) or "").strip()
         if not _NUMBER.fullmatch(number):
             return RunScore(None, f"the number was {short_repr(number)}")
         return self.score_reward(float(number))
@@ -130,7 +130,7 @@ class SuccessRule:
         """Difference of the largest reward and `least`."""
         return self.scale[1] - self.least
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the table ``[success]`` of a spec."""
         return asdict(self) | {"codes": list(self.codes), "scale": list(self.scale)}
 
@@ -142,8 +142,8 @@ def _read_output(output: bytes, *, is_whole: bool) -> str:
         # The marker of the runner has equally many bytes before and after it; the same line printed
         # by the command itself has not.
         if gap.start() == len(output) - gap.end():
-            first, last = _decode(output[: gap.start()]), _decode(output[gap.end() :])
-            text = first[: first.rfind("\n") + 1] + last.partition("\n")[2]
+            start, end = _decode(output[: gap.start()]), _decode(output[gap.end() :])
+            text = start[: start.rfind("\n") + 1] + end.partition("\n")[2]
     return text if is_whole else text[: text.rfind("\n") + 1]
 
 
@@ -153,28 +153,28 @@ def _decode(output: bytes) -> str:
     return _LINE_END.sub("\n", _COLOR.sub("", text))
 
 
-def _check_codes(value: Any) -> tuple[int, ...]:
-    good = isinstance(value, Sequence) and not isinstance(value, str) and len(value) > 0
-    if not good or not all(type(code) is int and 0 <= code <= 255 for code in value):
+def _check_codes(value: object) -> tuple[int, ...]:
+    codes = tuple(value) if isinstance(value, Sequence) else ()
+    if not codes or not all(type(code) is int and 0 <= code <= 255 for code in codes):
         raise TypeError(
             f"success.codes must be a list of exit codes, 0 to 255, got {short_repr(value)}"
         )
-    return tuple(value)
+    return codes
 
 
-def _check_expression(path: str, value: Any, groups: int = 0) -> str:
+def _check_expression(path: str, value: object, groups: int = 0) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{path} must be a text, got {short_repr(value)}")
     try:
-        found = re.compile(value, re.MULTILINE)
+        expression = re.compile(value, re.MULTILINE)
     except re.error as error:
         raise ValueError(f"{path} must be a regular expression: {error}") from None
-    if value and groups and found.groups != groups:
-        raise ValueError(f"{path} must have one group, in (), got {found.groups} in {value!r}")
+    if value and groups and expression.groups != groups:
+        raise ValueError(f"{path} must have one group, in (), got {expression.groups} in {value!r}")
     return value
 
 
-def _check_scale(value: Any) -> tuple[float, float]:
+def _check_scale(value: object) -> tuple[float, float]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise TypeError(f"success.scale must be two numbers, got {short_repr(value)}")
     low, high = (check_number(f"success.scale[{i}]", end) for i, end in enumerate(value))
@@ -240,15 +240,17 @@ def _score_call(
     success: SuccessRule, limit: float, run: CommandResult
 ) -> tuple[float, RunScore | None]:
     """Return the seconds and the score of a function; None if its alarm killed it."""
-    found = find_answer(run.output)
-    if found is not None and found.failure:
-        return found.seconds, RunScore(None, f"raised {found.failure}")
-    if found is not None and run.code == 0:
-        return found.seconds, _score_returned(success, found.result)
+    answer = find_answer(run.output)
+    if answer is not None and answer.failure:
+        return answer.seconds, RunScore(None, f"raised {answer.failure}")
+    if answer is not None and run.code == 0:
+        return answer.seconds, _score_returned(success, answer.result)
     if run.signal == _ALARM:
         return run.seconds, None
-    why = f"signal {run.signal}" if run.signal is not None else f"code {run.code}"
-    return min(run.seconds, limit), RunScore(None, f"ended with {why}")
+    ending = f"code {run.code}"
+    if run.signal is not None:
+        ending = f"signal {run.signal}"
+    return min(run.seconds, limit), RunScore(None, f"ended with {ending}")
 
 
 def _score_returned(success: SuccessRule, reward: float | bool) -> RunScore:

@@ -117,7 +117,7 @@ class Best(CommandLimitEstimate):
 def format_best_name(best: Best) -> str:
     """Return the command and the limit of the best pair, after the number of untried commands."""
     untried = format_untried(best)
-    return f"{untried}{'; ' if untried else ''}best: {best.arm} with {best.limit:g} s"
+    return "; ".join(filter(None, [untried, f"best: {best.arm} with {best.limit:g} s"]))
 
 
 def format_untried(best: Best) -> str:
@@ -151,9 +151,11 @@ def format_progress(tune: SavedTune) -> str:
     runs = format_runs(len(tune.runs)) if tune.runs else "0 runs"
     cpu = sum(run.cpu for run in [*tune.runs, *tune.expired])
     text = f"{tune.spec.name}: {runs} in {timedelta(seconds=round(tune.elapsed))}"
-    text += f" (CPU {format_duration(cpu)})" if cpu else ""
+    if cpu:
+        text += f" (CPU {format_duration(cpu)})"
     counts = ", ".join(f"{n:,} {outcome}" for outcome, n in count_outcomes(tune.runs).items() if n)
-    text += f"; {counts}" if counts else ""
+    if counts:
+        text += f"; {counts}"
     if tune.expired:
         text += f"; {len(tune.expired):,} did not count and were repeated"
     return text
@@ -166,20 +168,24 @@ def count_outcomes(runs: list[TrialRecord]) -> dict[str, int]:
 
 def format_warnings(tune: SavedTune) -> list[str]:
     """Return a line for each reason to doubt the results: no success, a busy machine, units."""
-    warnings, best, least = [], tune.best(), tune.spec.limits[0]
+    warnings = []
+    best = tune.best()
+    shortest_limit = tune.spec.limits[0]
     outcomes = {run.outcome for run in tune.runs_of(best.arm)}
     if not best.successes:
         warnings.append(NO_SUCCESS)
     elif outcomes and "ok" not in outcomes:
         warnings.append(f"no run of {best.arm} has succeeded: giving up early costs least so far")
     longest = max((run.seconds for run in tune.runs if run.outcome == "ok"), default=math.inf)
-    if least >= _LONG_LIMIT and longest < _SHORT_SHARE * least:
+    if shortest_limit >= _LONG_LIMIT and longest < _SHORT_SHARE * shortest_limit:
         warnings.append(
             f"every success took at most {format_duration(longest)}, and the least limit is "
-            f"{least:g} s: limits are in seconds"
+            f"{shortest_limit:g} s: limits are in seconds"
         )
     load = OtherLoad(tune.spec, tune.runs)
-    return [*warnings, load.warning] if load.is_high else warnings
+    if load.is_high:
+        warnings.append(load.warning)
+    return warnings
 
 
 def format_recommendation(tune: SavedTune) -> list[str]:
@@ -206,7 +212,8 @@ def has_shorter_limit(tune: SavedTune) -> bool:
 
 def pair_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of estimates: of the best pair, and at the full cut-off."""
-    best, full = tune.best(), tune.best().full
+    best = tune.best()
+    full = best.full
     head = ["", f"{best.limit:g} s"]
     rows = [
         [str(pair.gain), format_share(pair.success_rate), pair.seconds.as_duration(),
@@ -227,7 +234,8 @@ def _name_pair(pair: CommandLimitEstimate, best: Best) -> str:
 
 def time_over_full(tune: SavedTune) -> Interval:
     """Return the seconds of a run of the best pair, less those at the full cut-off."""
-    best, draws = tune.best(), tune.gains.cut_off_draws[1]
+    best = tune.best()
+    draws = tune.gains.cut_off_draws[1]
     seconds = draws[:, *tune.gains.best_pair()]
     interval = Interval.from_draws(seconds - draws[:, tune.spec.names.index(best.full.arm), -1])
     # The difference of the means that are printed, whose draws are others than the interval's.
@@ -240,14 +248,17 @@ def format_comparison(tune: SavedTune) -> str:
 
     Which command is the best one there is uncertain.
     """
-    best, several = tune.best(), len(tune.spec.arms) > 1
+    best = tune.best()
     if has_shorter_limit(tune):
+        if len(tune.spec.arms) == 1:
+            return ""
         text = (
             f"at the full cut-off, {best.full.limit:g} s, {best.full.arm} is probably the best "
             "command; the gain is compared with whichever is"
         )
-        below = ", and below 0, since another may be better there"
-        return f"{text}{below if best.gain_over_full.value < 0.0 else ''}" if several else ""
+        if best.gain_over_full.value < 0.0:
+            text += ", and below 0, since another may be better there"
+        return text
     if has_one_pair(tune):
         return ""
     text = "the full cut-off is its best limit: no earlier limit has a larger mean gain"
@@ -268,7 +279,8 @@ def format_cut_off(tune: SavedTune) -> str:
 
     All other statements are about the limits of the spec alone.
     """
-    best, cut_off = tune.best(), count_cut_off(tune)
+    best = tune.best()
+    cut_off = count_cut_off(tune)
     if not cut_off or has_shorter_limit(tune):
         return ""
     runs = format_runs(best.runs)
@@ -277,7 +289,8 @@ def format_cut_off(tune: SavedTune) -> str:
         f"{'was' if cut_off == 1 else 'were'} still at work then: a longer limit, "
         "if you can wait for it, may be better"
     )
-    success, arm = tune.spec.success, _find_arm(tune, best.arm)
+    success = tune.spec.success
+    arm = _find_arm(tune, best.arm)
     if not success.at_limit and (success.number or "limit" in arm.open_fields()):
         text += "; success.at_limit counts what a run has printed by its limit"
     return text
@@ -285,7 +298,8 @@ def format_cut_off(tune: SavedTune) -> str:
 
 def format_open_question(tune: SavedTune) -> str:
     """Return which pair may be better, and how many runs would roughly tell; "" if none may be."""
-    best, rival = tune.best(), find_rival(tune)
+    best = tune.best()
+    rival = find_rival(tune)
     if has_one_pair(tune) or not best.successes:
         return ""
     # Which pairs have not been tried matters more than which of two tried ones is better.
@@ -294,11 +308,12 @@ def format_open_question(tune: SavedTune) -> str:
         if rival is None or best.regret_bound <= TOLERANCE * tune.spec.success.span:
             return ""
         pair, probability = rival
-        name, runs = _name_pair(pair, best), format_runs(pair.runs)
-        question = f"is {name} better? {probability:.0%} ({runs})"
+        runs = format_runs(pair.runs)
+        question = f"is {_name_pair(pair, best)} better? {probability:.0%} ({runs})"
+    run_count = _MORE * len(tune.runs)
     # Cost of the further runs only: those made so far are paid for.
-    more, cost = _MORE * len(tune.runs), format_duration((_MORE - 1) * tune.elapsed)
-    text = f"--runs {more}, about {cost} more, roughly halves what may be missed"
+    cost = format_duration((_MORE - 1) * tune.elapsed)
+    text = f"--runs {run_count}, about {cost} more, roughly halves what may be missed"
     return f"open: {question}; {text}"
 
 
@@ -308,13 +323,14 @@ def find_rival(tune: SavedTune) -> tuple[CommandLimitEstimate, float] | None:
     With the probability that it is, and better by more than 1 % of the best reward. None if no draw
     has a better pair.
     """
-    spec, draws = tune.spec, tune.gains.comparison_gains
-    gain, pairs = draws[:, *tune.gains.best_pair()], draws.reshape(len(draws), -1)
-    is_better = pairs.max(axis=1) - gain > TOLERANCE * spec.success.span
+    draws = tune.gains.comparison_gains
+    gain = draws[:, *tune.gains.best_pair()]
+    pairs = draws.reshape(len(draws), -1)
+    is_better = pairs.max(axis=1) - gain > TOLERANCE * tune.spec.success.span
     if not is_better.any():
         return None
     counts = np.bincount(pairs[is_better].argmax(axis=1))
-    pair = tune.estimate_pair(*divmod(int(counts.argmax()), len(spec.limits)))
+    pair = tune.estimate_pair(*divmod(int(counts.argmax()), len(tune.spec.limits)))
     return pair, float(counts.max() / len(draws))
 
 
@@ -327,13 +343,16 @@ def gain_unit(tune: SavedTune) -> str:
 
 def describe_objective(tune: SavedTune) -> str:
     """Return what a success earns and what time costs, in a sentence."""
-    costs, success = tune.spec.objective, tune.spec.success
+    costs = tune.spec.objective
     price = f"a second costs {costs.cost_per_second:.3g}"
     if costs.cost_of_giving_up:
         price += f", giving up {costs.cost_of_giving_up:g} more"
-    preset = f" ({costs.preset})" if costs.preset else ""
-    most = "up to " if gain_unit(tune) == "of the reward" else ""
-    return f"A success earns {most}{success.scale[1]:g}, {price}{preset}."
+    if costs.preset:
+        price += f" ({costs.preset})"
+    reward = f"{tune.spec.success.scale[1]:g}"
+    if gain_unit(tune) == "of the reward":
+        reward = f"up to {reward}"
+    return f"A success earns {reward}, {price}."
 
 
 def _find_arm(tune: SavedTune, name: str) -> Arm:
@@ -358,11 +377,9 @@ def _arm_results(tune: SavedTune) -> list[dict[str, Any]]:
     results = []
     for number, name in enumerate(tune.spec.names):
         runs = tune.runs_of(name)
-        best = (
-            tune.estimate_pair(number, int(tune.gains.tried_means[number].argmax()))
-            if runs
-            else None
-        )
+        best = None
+        if runs:
+            best = tune.estimate_pair(number, int(tune.gains.tried_means[number].argmax()))
         results.append({
             "arm": name, "runs": len(runs), "outcomes": count_outcomes(runs),
             "seconds": sum(run.seconds for run in runs), "best": best,
@@ -376,7 +393,8 @@ def arms_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
     total = sum(run.seconds for run in tune.runs) or 1.0
     rows, gains = [], []
     for arm in _arm_results(tune):
-        best, counts = arm["best"], [arm["runs"], *arm["outcomes"].values()]
+        best = arm["best"]
+        counts = [arm["runs"], *arm["outcomes"].values()]
         rows.append([
             arm["arm"], *(f"{count:,}" for count in counts), f"{arm['seconds']:,.1f}",
             f"{arm['seconds'] / total:.0%}",
@@ -439,4 +457,6 @@ def best_as_json(tune: SavedTune) -> dict[str, Any]:
         "other_load": OtherLoad(tune.spec, tune.runs).share,
         "warnings": format_warnings(tune),
     }
-    return data | ({"function": arm.function} if arm.function else {})
+    if arm.function:
+        data["function"] = arm.function
+    return data

@@ -1,7 +1,5 @@
 """Log of all trials: one line of JSON per run, durable before the study is told of it.
 
-A trial is one run of a command; the study is the database from which it is learnt which is best.
-
 A record has the id of its decision, and is flushed to disk before the study is told. After a kill
 at any moment, a decision without a record is run again, and a decision with a record that the study
 lacks is told from the record, so that no run counts twice.
@@ -51,7 +49,7 @@ class TrialRecord:
     at : float
         Start, in seconds since 1970.
     elapsed : float
-        _Seconds of work of the tuner when it ended, including earlier calls.
+        Seconds of work of the tuner when it ended, including earlier calls.
     others : float
         CPU seconds that its cores spent on other processes.
     """
@@ -87,10 +85,10 @@ class TrialRecord:
         if self.outcome == "out of time":
             return {"exceeded": True}
         # A run may end a moment after its limit, but the study takes no more than the limit.
-        used = min(self.seconds, self.limit)
+        consumption = min(self.seconds, self.limit)
         if self.outcome == "ok":
-            return {"reward": self.reward, "consumption": used}
-        return {"consumption": used, "failed": True}
+            return {"reward": self.reward, "consumption": consumption}
+        return {"consumption": consumption, "failed": True}
 
 
 _FORMAT: Final = TypeAdapter(TrialRecord)
@@ -112,9 +110,9 @@ class TrialLog:
         # The study was not told of that run: its decision is pending, and is asked again.
         # Without truncation the next record would be appended to the fragment.
         data = self.path.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            self._file.truncate(whole)
+        complete_size = data.rfind(b"\n") + 1
+        if complete_size < len(data):
+            self._file.truncate(complete_size)
             self._file.seek(0, os.SEEK_END)
 
     def add(self, record: TrialRecord) -> None:
@@ -134,14 +132,16 @@ class TrialLog:
 
 def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
     """Yield the records of a file; an incomplete last line is left out."""
-    lines, arms = read_saved_file(path).split(b"\n"), frozenset(arms)
+    names = frozenset(arms)
     # The last part is empty, or a line that a kill cut off: its run is made again.
-    for number, text in enumerate(lines[:-1], 1):
+    for number, text in enumerate(read_saved_file(path).split(b"\n")[:-1], 1):
         try:
             record = _FORMAT.validate_python(json.loads(text))
-            if record.arm not in arms:
+            if record.arm not in names:
                 raise ValueError(f"arm {short_repr(record.arm)} is not in the spec")
         except (ValueError, RecursionError) as error:
-            reason = error_message(error).strip() if isinstance(error, ValidationError) else error
+            reason = str(error)
+            if isinstance(error, ValidationError):
+                reason = error_message(error).strip()
             raise ValueError(f"{path}, line {number}, is not a record of a run: {reason}") from None
         yield record

@@ -8,7 +8,7 @@ from concurrent import futures
 from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from keyhole.clusters.cluster import THREADS, check_address
 from keyhole.play.progress import StatusLine
@@ -85,8 +85,11 @@ class TuningLoop:
         runs: int | None,
         budget: float | None,
     ) -> None:
-        self.spec, self.study, self.records = spec, study, records
-        self._executors, self._progress = executors, progress
+        self.spec = spec
+        self.study = study
+        self.records = records
+        self._executors = executors
+        self._progress = progress
         self._arms = {arm.name: arm for arm in spec.arms}
         self._warnings = EarlyWarnings(spec)
         self._order = InstanceOrder(spec.instances, spec.seed, records.by_id.values())
@@ -106,7 +109,7 @@ class TuningLoop:
 
     def run(self, cores: Sequence[tuple[int, ...] | None]) -> None:
         """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
-        threads = [Thread(target=self._work, args=(mine,), daemon=True) for mine in cores]
+        threads = [Thread(target=self._run_thread, args=(group,), daemon=True) for group in cores]
         if self._is_finished():
             return
         for thread in threads:
@@ -150,8 +153,8 @@ class TuningLoop:
                 self._left -= 1
             return True
 
-    def _work(self, cores: tuple[int, ...] | None) -> None:
-        """Run one trial after the other on these cores: the main function of a thread."""
+    def _run_thread(self, cores: tuple[int, ...] | None) -> None:
+        """Run trials on these cores until none is left or the tune stops: a thread's function."""
         executor: Executor | None = None
         try:
             executor = self._executors()
@@ -169,7 +172,7 @@ class TuningLoop:
                     executor.close()
 
     def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> None:
-        """Run trials until one counts."""
+        """Run up to five trials until one counts; record each, and tell the study that one."""
         for _ in range(_MAX_EXPIRED):
             decision = self._ask()
             # Taken when the run starts and not when it is recorded: parallel runs of an arm must
@@ -221,9 +224,12 @@ class TuningLoop:
         cores: tuple[int, ...] | None,
     ) -> TrialRecord:
         """Run the command of a decision on an instance, and return its record."""
-        spec, arm, limit = self.spec, self._arms[decision.arm], decision.limit
+        spec = self.spec
+        arm = self._arms[decision.arm]
+        limit = decision.limit
         seed = command_seed(spec.seed, decision.round)
-        at, load = time.time(), LoadMonitor(cores)
+        start_time = time.time()
+        load = LoadMonitor(cores)
         run = executor.run(
             command_fields(spec, arm, instance, seed, limit),
             self._wall_limit(arm, limit),
@@ -236,7 +242,8 @@ class TuningLoop:
         )
         result = judge_outcome(spec, arm, limit, run)
         # Of a run that is out of time too, if its output was judged.
-        failed = result.outcome not in ("ok", "out of time") or spec.success.at_limit
+        is_judged = result.outcome not in ("ok", "out of time") or spec.success.at_limit
+        keeps_output = is_judged and result.reward is None
         return TrialRecord(
             id=decision.id,
             round=decision.round,
@@ -249,8 +256,8 @@ class TuningLoop:
             memory=run.memory,
             code=run.code,
             signal=run.signal,
-            output=_last_lines(run.output) if failed and result.reward is None else "",
-            at=at,
+            output=_last_lines(run.output) if keeps_output else "",
+            at=start_time,
             elapsed=self.elapsed,
             others=load.other_load(run.cpu),
         )
@@ -261,13 +268,12 @@ def _last_lines(output: bytes) -> str:
     text = output.decode("utf-8", "replace").partition(f"\n{MARK}")[0]
     if len(text) <= _KEPT_OUTPUT:
         return text
-    _, end, whole = text[-_KEPT_OUTPUT:].partition("\n")
-    return whole if end and whole else text[-_KEPT_OUTPUT:]
+    return text[-_KEPT_OUTPUT:].partition("\n")[2] or text[-_KEPT_OUTPUT:]
 
 
 def command_fields(spec: Spec, arm: Arm, instance: Instance, seed: int, limit: float) -> list[str]:
     """Return the command line of a run as a list of words."""
-    fields: dict[str, Any] = spec.fields(instance, seed, limit)
+    fields = spec.fields(instance, seed, limit)
     if arm.function:
         return function_command(arm.function, {**fields, **arm.parameters}, arm.cells)
     return arm.format_command(fields)
@@ -318,7 +324,9 @@ class Tuner:
                 f"spec must be what Spec.from_file or Spec.from_table returns, "
                 f"got {short_repr(spec)}"
             )
-        self.spec, self.out, self._executors = spec, Path(out), executors
+        self.spec = spec
+        self.out = Path(out)
+        self._executors = executors
 
     def run(
         self,
@@ -351,8 +359,10 @@ class Tuner:
         """
         if runs is None and budget is None:
             raise ValueError("runs or budget must be given")
-        most = check_integer("runs", runs, Range(ge=1)) if runs is not None else None
-        seconds = check_number("budget", budget, Range(gt=0)) if budget is not None else None
+        if runs is not None:
+            runs = check_integer("runs", runs, Range(ge=1))
+        if budget is not None:
+            budget = check_number("budget", budget, Range(gt=0))
         check_integer("workers", workers, WORKERS)
         check_address(on, None)
         if on != THREADS and self._executors is not make_local_executor:
@@ -369,20 +379,16 @@ class Tuner:
             saved_tune.open_tune_folder(self.out, self.spec),
             closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as records,
             saved_tune.open_tune_study(self.out, self.spec) as study,
-            cluster_executors(on, workers, self.spec) as theirs,
+            cluster_executors(on, workers, self.spec) as cluster_factory,
         ):
             saved_tune.resume_study(study, records)
-            show = progress if callable(progress) else _show_last(most) if progress else None
+            if not callable(progress):
+                progress = _show_last(runs) if progress else None
+            executors = cluster_factory or self._executors
             loop = TuningLoop(
-                self.spec,
-                study,
-                records,
-                theirs or self._executors,
-                show,
-                runs=most,
-                budget=seconds,
+                self.spec, study, records, executors, progress, runs=runs, budget=budget
             )
-            cores = [None] * workers if theirs else assign_cores(workers, self.spec.cores)
+            cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
             loop.run(cores)
         return saved_tune.SavedTune.load(self.out)
 
@@ -392,14 +398,15 @@ class Tuner:
         return f"Tuner({self.spec.name}: {arms}, {str(self.out)!r})"
 
 
-def _show_last(most: int | None) -> Progress:
+def _show_last(max_runs: int | None) -> Progress:
     """Return a function that shows the last run, from time to time."""
-    line, of = StatusLine(_SECONDS_BETWEEN_LINES), f" of {most:,}" if most else ""
+    line = StatusLine(_SECONDS_BETWEEN_LINES)
+    total_text = f" of {max_runs:,}" if max_runs else ""
 
     def show(record: TrialRecord) -> None:
-        if line.is_due or record.round == most:
-            what = f"{record.arm} with {record.limit:g} s: {record.outcome}"
-            line.print(f"run {record.round:,}{of}: {what}")
+        if line.is_due or record.round == max_runs:
+            run_text = f"{record.arm} with {record.limit:g} s: {record.outcome}"
+            line.print(f"run {record.round:,}{total_text}: {run_text}")
 
     return show
 
@@ -407,13 +414,13 @@ def _show_last(most: int | None) -> Progress:
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials, arms in turn, without running them."""
     spec.check_new()
-    found, order = [], InstanceOrder(spec.instances, spec.seed)
+    trials = []
+    order = InstanceOrder(spec.instances, spec.seed)
     for round in range(1, count + 1):
         arm = spec.arms[(round - 1) % len(spec.arms)]
         # The largest limit first, and the next one each time that all arms have had their turn.
         limit = spec.limits[-1 - (round - 1) // len(spec.arms) % len(spec.limits)]
         seed = command_seed(spec.seed, round)
-        found.append(
-            (arm.name, limit, command_fields(spec, arm, order.take(arm.name), seed, limit))
-        )
-    return found
+        command = command_fields(spec, arm, order.take(arm.name), seed, limit)
+        trials.append((arm.name, limit, command))
+    return trials

@@ -40,10 +40,9 @@ arms is lower.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.state_arrays import FloatArray
@@ -68,14 +67,19 @@ class Interval:
     def from_draws(
         cls,
         draws: FloatArray,
-        least: float = 0.0,
-        within: tuple[float, float] = (-math.inf, math.inf),
+        min_reach: float = 0.0,
+        bounds: tuple[float, float] = (-math.inf, math.inf),
     ) -> "Interval":
-        """Return mean and quantiles of draws: at least `least` apart, and `within` a range."""
+        """Return the mean and the quantiles of draws.
+
+        The interval reaches at least `min_reach` to either side of the mean, and is clipped to
+        `bounds`.
+        """
         low, high = np.quantile(draws, _ENDS)
         mean = float(draws.mean())
-        low, high = min(float(low), mean - least), max(float(high), mean + least)
-        return cls(mean, max(low, within[0]), min(high, within[1]))
+        wide_low = min(float(low), mean - min_reach)
+        wide_high = max(float(high), mean + min_reach)
+        return cls(mean, max(wide_low, bounds[0]), min(wide_high, bounds[1]))
 
     def as_duration(self) -> str:
         """Return seconds in the unit of `keyhole.durations.format_duration`.
@@ -137,8 +141,10 @@ class ValueEstimates:
     def __init__(
         self, spec: Spec, runs: Sequence[TrialRecord], *, most_draws: int = _DRAWS
     ) -> None:
-        counts, self._most_draws = _CountsByLimit(spec, runs), most_draws
-        self._spec, self._posterior = spec, _Posterior(spec, counts)
+        counts = _CountsByLimit(spec, runs)
+        self._most_draws = most_draws
+        self._spec = spec
+        self._posterior = _Posterior(spec, counts)
         self.run_counts = counts.run_counts
         rng = np.random.default_rng(spec.seed)
         self.draws, self.success_rates, self.seconds = self._draw(rng, 1.0)
@@ -146,40 +152,42 @@ class ValueEstimates:
     def best_pair(self) -> tuple[int, int]:
         """Return the indices of arm and limit of the largest mean gain, of the pairs with runs."""
         # Untried pairs are not recommended: their estimates come from the prior and other arms.
-        arm, place = divmod(int(self.tried_means.argmax()), self.tried_means.shape[1])
-        return arm, place
+        arm, limit_index = divmod(int(self.tried_means.argmax()), self.tried_means.shape[1])
+        return arm, limit_index
 
     @cached_property
     def tried_means(self) -> FloatArray:
         """Mean gains of all pairs, of shape (arms, limits); -infinity for those without runs."""
         return np.where(self.run_counts > 0, self.draws.mean(axis=0), -np.inf)
 
-    def gain(self, arm: int, place: int) -> Interval:
+    def gain(self, arm: int, limit_index: int) -> Interval:
         """Return the expected gain of a run of a pair."""
-        success, limit = self._spec.success, self._spec.limits[place]
-        worst = -float(self._spec.objective.penalty(success.least)(limit))
-        least = self._least_reach(arm, place) * success.span
-        return Interval.from_draws(self.draws[:, arm, place], least, (worst, success.scale[1]))
+        success = self._spec.success
+        penalty = self._spec.objective.penalty(success.least)
+        bounds = (-float(penalty(self._spec.limits[limit_index])), success.scale[1])
+        min_reach = self._least_reach(arm, limit_index) * success.span
+        return Interval.from_draws(self.draws[:, arm, limit_index], min_reach, bounds)
 
-    def success_rate(self, arm: int, place: int) -> Interval:
+    def success_rate(self, arm: int, limit_index: int) -> Interval:
         """Return the share of the runs of a pair that succeed."""
-        least = self._least_reach(arm, place)
-        return Interval.from_draws(self.success_rates[:, arm, place], least, (0.0, 1.0))
+        min_reach = self._least_reach(arm, limit_index)
+        return Interval.from_draws(self.success_rates[:, arm, limit_index], min_reach, (0.0, 1.0))
 
-    def _least_reach(self, arm: int, place: int) -> float:
+    def _least_reach(self, arm: int, limit_index: int) -> float:
         # Two more runs change a share by at most this much. If all runs of an arm succeeded, its
         # true rate may be 1, but draws shrunk towards other arms stay below it.
-        return _MIN_RUNS / (int(self.run_counts[arm, place]) + _MIN_RUNS)
+        return _MIN_RUNS / (int(self.run_counts[arm, limit_index]) + _MIN_RUNS)
 
     @cached_property
     def comparison_gains(self) -> FloatArray:
         """Draws of gains that compare pairs, including arms without runs; shaped as `draws`."""
         # A generator of its own: the order in which properties are read does not change draws, so
         # that `show`, `best` and the report have the same numbers.
-        rng, draws = np.random.default_rng([self._spec.seed, 1]), len(self.draws)
-        few = grid_coarseness(self.draws.shape[2])
-        weight, own = 1.0 - (1.0 - _COMPARISON_WEIGHT) * few, _UNRELATED * (1.0 - few)
-        return self._gains(*self._posterior.draw_all(rng, draws, weight, own))[0]
+        rng = np.random.default_rng([self._spec.seed, 1])
+        coarseness = grid_coarseness(self.draws.shape[2])
+        weight = 1.0 - (1.0 - _COMPARISON_WEIGHT) * coarseness
+        unrelated = _UNRELATED * (1.0 - coarseness)
+        return self._gains(*self._posterior.draw_all(rng, len(self.draws), weight, unrelated))[0]
 
     @cached_property
     def cut_off_draws(self) -> tuple[FloatArray, FloatArray]:
@@ -195,31 +203,32 @@ class ValueEstimates:
         arms, limits = len(self._spec.arms), len(self._spec.limits)
         # Arm by arm, so that temporary arrays stay small beside the three results.
         draws = min(max(_CELLS // (arms * limits), _LEAST_DRAWS), self._most_draws)
-        gains, done, seconds = (np.empty((draws, arms, limits)) for _ in range(3))
+        gains, success_rates, seconds = (np.empty((draws, arms, limits)) for _ in range(3))
         for arm in range(arms):
-            drawn = self._gains(*self._posterior.draw_arm(rng, arm, draws, weight))
-            gains[:, arm], done[:, arm], seconds[:, arm] = drawn
-        return gains, done, seconds
+            arm_draws = self._gains(*self._posterior.draw_arm(rng, arm, draws, weight))
+            gains[:, arm], success_rates[:, arm], seconds[:, arm] = arm_draws
+        return gains, success_rates, seconds
 
     def _gains(
-        self, hazards: FloatArray, succeed: FloatArray, seconds: FloatArray, rewards: FloatArray
+        self, hazards: FloatArray, shares: FloatArray, seconds: FloatArray, rewards: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return gains, success rates and seconds of draws, whose last axis is that of limits."""
-        spec, limits, least = self._spec, np.array(self._spec.limits), self._spec.success.least
+        spec = self._spec
+        limits = np.array(spec.limits)
+        least_reward = spec.success.least
         seconds = np.clip(seconds, _interval_begins(limits), limits)
-        rewards = np.clip(rewards, least, spec.success.scale[1])
-        given_up = np.asarray(spec.objective.penalty(least)(limits))
+        rewards = np.clip(rewards, least_reward, spec.success.scale[1])
+        penalties = np.asarray(spec.objective.penalty(least_reward)(limits))
         survival = np.cumprod(1.0 - hazards, axis=-1)
         # P(exit in interval k) = hazard of k times P(no exit before k).
-        ended = hazards.copy()
-        ended[..., 1:] *= survival[..., :-1]
-        value = (
-            succeed * rewards + (1.0 - succeed) * least - spec.objective.cost_per_second * seconds
-        )
+        exit_chances = hazards.copy()
+        exit_chances[..., 1:] *= survival[..., :-1]
+        mean_rewards = shares * rewards + (1.0 - shares) * least_reward
+        exit_values = mean_rewards - spec.objective.cost_per_second * seconds
         return (
-            np.cumsum(ended * value, axis=-1) - given_up * survival,
-            np.cumsum(ended * succeed, axis=-1),
-            np.cumsum(ended * seconds, axis=-1) + limits * survival,
+            np.cumsum(exit_chances * exit_values, axis=-1) - penalties * survival,
+            np.cumsum(exit_chances * shares, axis=-1),
+            np.cumsum(exit_chances * seconds, axis=-1) + limits * survival,
         )
 
 
@@ -239,31 +248,32 @@ class _CountsByLimit:
         for run in runs:
             arm = names[run.arm]
             # With a tolerance: a limit above its grid point by a rounding error belongs to it.
-            last = int(np.searchsorted(limits, run.limit * (1.0 - _ROUNDING)))
+            last_interval = int(np.searchsorted(limits, run.limit * (1.0 - _ROUNDING)))
             # A run with a large limit informs all smaller limits as well: it shows how it would
             # have ended with each of them.
-            self.run_counts[arm, : last + 1] += 1
+            self.run_counts[arm, : last_interval + 1] += 1
             if run.outcome == "out of time":
-                self.entered[arm, : last + 1] += 1
+                self.entered[arm, : last_interval + 1] += 1
                 continue
-            # At most `last`: seconds of a run that failed may exceed its limit a little.
-            at = min(int(np.searchsorted(limits, run.seconds)), last)
-            self.entered[arm, : at + 1] += 1
-            self.ended[arm, at] += 1
-            self.seconds[:, arm, at] += run.seconds, run.seconds**2
+            # At most the last one: seconds of a run that failed may exceed its limit a little.
+            interval = min(int(np.searchsorted(limits, run.seconds)), last_interval)
+            self.entered[arm, : interval + 1] += 1
+            self.ended[arm, interval] += 1
+            self.seconds[:, arm, interval] += run.seconds, run.seconds**2
             if run.reward is not None:
-                self.done[arm, at] += 1
-                self.rewards[:, arm, at] += run.reward, run.reward**2
+                self.done[arm, interval] += 1
+                self.rewards[:, arm, interval] += run.reward, run.reward**2
 
 
 class _Posterior:
     """Posterior distributions of hazards, success shares, seconds and rewards of all arms."""
 
     def __init__(self, spec: Spec, counts: _CountsByLimit) -> None:
-        limits, most, m = np.array(spec.limits), spec.success.scale[1], len(spec.limits)
-        later = np.arange(m - 1, -1, -1)
-        self._prior_hazards = 0.5 / m, 0.5 + later * (0.5 / m)
-        self._prior_succeed = 0.25 / m, 0.25 / m
+        limits = np.array(spec.limits)
+        count = len(limits)
+        later_intervals = np.arange(count - 1, -1, -1, dtype=np.float64)
+        self._prior_hazards = 0.5 / count, 0.5 + later_intervals * (0.5 / count)
+        self._prior_succeed = 0.25 / count, 0.25 / count
         self._hazards = _beta_parameters(counts.ended, counts.entered, *self._prior_hazards)
         self._succeed = _beta_parameters(counts.done, counts.ended, *self._prior_succeed)
         begins = _interval_begins(limits)
@@ -272,7 +282,8 @@ class _Posterior:
         varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
         self._counts = counts
         self._of_seconds = (counts.seconds, counts.ended, begins + width / 2, width)
-        self._of_rewards = (counts.rewards, counts.done, most, spec.success.span * varies)
+        width_of_rewards = spec.success.span * varies
+        self._of_rewards = (counts.rewards, counts.done, spec.success.scale[1], width_of_rewards)
         self._seconds = _student_parameters(*self._of_seconds)
         self._rewards = _student_parameters(*self._of_rewards)
 
@@ -280,18 +291,18 @@ class _Posterior:
         self, rng: np.random.Generator, arm: int, draws: int, weight: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Draw hazards, success shares, mean seconds and mean rewards of an arm."""
-        hazards, succeed = (
-            rng.beta(of * up[arm], of * down[arm], (draws, len(up[arm])))
-            for (up, down), of in ((self._hazards, weight), (self._succeed, 1.0))
+        hazards, success_shares = (
+            rng.beta(run_weight * alpha[arm], run_weight * beta[arm], (draws, len(alpha[arm])))
+            for (alpha, beta), run_weight in ((self._hazards, weight), (self._succeed, 1.0))
         )
         seconds, rewards = (
             center[arm] + error[arm] * rng.standard_t(freedom, (draws, len(freedom)))
             for center, error, freedom in (self._seconds, self._rewards)
         )
-        return hazards, succeed, seconds, rewards
+        return hazards, success_shares, seconds, rewards
 
     def draw_all(
-        self, rng: np.random.Generator, draws: int, weight: float, own: float
+        self, rng: np.random.Generator, draws: int, weight: float, unrelated: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Draw the same for all arms, with uncertain similarity: `keyhole.tune.arm_shrinkage`."""
         entered, ended, done = (
@@ -299,7 +310,7 @@ class _Posterior:
             for count in (self._counts.entered, self._counts.ended, self._counts.done)
         )
         return (
-            draw_posterior_shares(rng, ended, entered, *self._prior_hazards, draws, own),
+            draw_posterior_shares(rng, ended, entered, *self._prior_hazards, draws, unrelated),
             draw_posterior_shares(rng, done, ended, *self._prior_succeed, draws, 0.0),
             draw_posterior_means(rng, *self._of_seconds, draws, weight),
             draw_posterior_means(rng, *self._of_rewards, draws, weight),
@@ -311,39 +322,42 @@ def _interval_begins(limits: FloatArray) -> FloatArray:
 
 
 def _beta_parameters(
-    count: FloatArray, of: FloatArray, up: float, down: NDArray[Any] | float
+    count: FloatArray, totals: FloatArray, alpha_prior: float, beta_prior: FloatArray | float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the parameters of the beta posteriors of shares, shrunk towards the other arms.
 
-    `up` and `down` are the parameters of the prior.
+    `alpha_prior` and `beta_prior` are the parameters of the prior.
     """
     # Leave-one-out: an arm's own runs must not enter its prior, or they would count twice.
-    others, runs = count.sum(axis=0) - count, of.sum(axis=0) - of
-    arms = (of > 0.0).sum(axis=0) - (of > 0.0)
+    other_count = count.sum(axis=0) - count
+    runs = totals.sum(axis=0) - totals  # of the other arms
+    other_arms = (totals > 0.0).sum(axis=0) - (totals > 0.0)
     # In units of the variance of one run: (1 + 1/J)/s between the arm and the mean of J others, and
     # below 1/runs for the error of that mean.
-    variance = (1.0 + 1.0 / np.maximum(arms, 1)) / _prior_runs(count, of)
+    variance = (1.0 + 1.0 / np.maximum(other_arms, 1)) / _prior_runs(count, totals)
     weight = np.where(runs > 0.0, 1.0 / (variance + 1.0 / np.maximum(runs, 1.0)), 0.0)
-    pool = (others + up) / (runs + up + down)
-    return count + up + weight * pool, of - count + down + weight * (1.0 - pool)
+    pool = (other_count + alpha_prior) / (runs + alpha_prior + beta_prior)
+    return count + alpha_prior + weight * pool, totals - count + beta_prior + weight * (1.0 - pool)
 
 
-def _prior_runs(count: FloatArray, of: FloatArray) -> float:
+def _prior_runs(count: FloatArray, totals: FloatArray) -> float:
     """Return how many prior runs the pooled share counts as: more for more similar arms.
 
     Method of moments for a beta-binomial distribution, pooled over all intervals.
     """
-    runs = np.maximum(of.sum(axis=0), 1.0)
+    runs = np.maximum(totals.sum(axis=0), 1.0)
     share = count.sum(axis=0) / runs
     spread = share * (1.0 - share)
-    arms = (of > 0.0).sum(axis=0)
-    own = np.where(of > 0.0, count / np.maximum(of, 1.0), share)
-    between = (of * (own - share) ** 2).sum(axis=0) - np.maximum(arms - 1, 0) * spread
-    most = float((spread * (runs - (of**2).sum(axis=0) / runs)).sum())
+    arms = (totals > 0.0).sum(axis=0)
+    arm_shares = np.where(totals > 0.0, count / np.maximum(totals, 1.0), share)
+    between = (totals * (arm_shares - share) ** 2).sum(axis=0) - np.maximum(arms - 1, 0) * spread
+    max_between = float((spread * (runs - (totals**2).sum(axis=0) / runs)).sum())
     # The intraclass correlation: 0 for equal arms, 1 if all variance is between arms. With few runs
     # it is noisy; the bounds keep arms from counting as equal, or as unrelated.
-    part = float(between.sum()) / most if most > 0.0 else 1.0
-    return min(max(1.0 / part - 1.0, _LEAST_RUNS), _MOST_RUNS) if part > 0.0 else _MOST_RUNS
+    correlation = float(between.sum()) / max_between if max_between > 0.0 else 1.0
+    if correlation <= 0.0:
+        return _MOST_RUNS
+    return min(max(1.0 / correlation - 1.0, _LEAST_RUNS), _MOST_RUNS)
 
 
 def _student_parameters(
@@ -360,5 +374,5 @@ def _student_parameters(
     spread = np.maximum(squares - runs * pool * pool, 0.0) / np.maximum(runs - 1.0, 1.0)
     variance = np.where(runs > 1.0, spread, np.square(width) / 12.0)
     freedom = np.maximum(runs - 1.0, 1.0)
-    of_mean = np.where(count > 0.0, variance / (count + 1.0), np.square(width) / 12.0)
-    return (sums[0] + pool) / (count + 1.0), np.sqrt(of_mean), freedom
+    variance_of_mean = np.where(count > 0.0, variance / (count + 1.0), np.square(width) / 12.0)
+    return (sums[0] + pool) / (count + 1.0), np.sqrt(variance_of_mean), freedom

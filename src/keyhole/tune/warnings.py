@@ -1,7 +1,4 @@
-"""Warnings of a tune (no run succeeds, other processes at work), and the CPU cores of its runs.
-
-They matter where commands are compared by seconds: two runs on one core slow each other down.
-"""
+"""Warnings of a tune (no run succeeds, other processes at work), and the CPU cores of its runs."""
 
 import os
 import warnings
@@ -27,12 +24,13 @@ def available_cores() -> list[int]:
     """
     if not hasattr(os, "sched_getaffinity"):
         return []
-    found, threads_seen = sorted(os.sched_getaffinity(0)), dict[str, int]()
+    cores = sorted(os.sched_getaffinity(0))
+    threads_seen: dict[str, int] = {}
     ranks = {}
-    for core in found:
+    for core in cores:
         ranks[core] = threads_seen.get(siblings := _read_siblings(core), 0)
         threads_seen[siblings] = ranks[core] + 1
-    return sorted(found, key=lambda core: (ranks[core], core))
+    return sorted(cores, key=lambda core: (ranks[core], core))
 
 
 def physical_cores(cores: Sequence[int]) -> int:
@@ -50,12 +48,12 @@ def _read_siblings(core: int) -> str:
 
 def assign_cores(workers: int, each: int) -> list[tuple[int, ...] | None]:
     """Return the cores of each worker; they are shared only if there are too few."""
-    found = available_cores()
-    if not found:
+    cores = available_cores()
+    if not cores:
         return [None] * workers
     return [
         # Without repetition: if a run wants more cores than there are, it gets each of them once.
-        tuple(dict.fromkeys(found[(worker * each + k) % len(found)] for k in range(each)))
+        tuple(dict.fromkeys(cores[(worker * each + k) % len(cores)] for k in range(each)))
         for worker in range(workers)
     ]
 
@@ -69,10 +67,10 @@ def busy_core_seconds(cores: Sequence[int] | None) -> float | None:
         ticks = os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, AttributeError):
         return None
-    wanted = {f"cpu{core}" for core in cores}
-    rows = [line.split() for line in lines if line.split(" ", 1)[0] in wanted]
+    labels = {f"cpu{core}" for core in cores}
+    rows = [line.split() for line in lines if line.split(" ", 1)[0] in labels]
     # A container may show a file of its own, which lacks cores that the process may use.
-    if len(rows) < len(wanted):
+    if len(rows) < len(labels):
         return None
     return sum(int(row[1:][k]) for row in rows for k in _BUSY_COLUMNS) / ticks
 
@@ -81,15 +79,16 @@ class LoadMonitor:
     """Measures the load of other processes on the cores of a run."""
 
     def __init__(self, cores: Sequence[int] | None) -> None:
-        self._cores, self._before = cores, busy_core_seconds(cores)
+        self._cores = cores
+        self._before = busy_core_seconds(cores)
 
-    def other_load(self, own: float) -> float:
-        """Return the CPU seconds of other processes, given `own` CPU seconds of the run."""
+    def other_load(self, cpu_seconds: float) -> float:
+        """Return the CPU seconds of other processes, given those of the run."""
         now = busy_core_seconds(self._cores)
         if now is None or self._before is None:
             return 0.0
         # The system counts in ticks of a hundredth of a second, so the difference may fall below 0.
-        return max(0.0, now - self._before - own)
+        return max(0.0, now - self._before - cpu_seconds)
 
 
 _MIN_RUNS: Final = 10
@@ -192,30 +191,32 @@ class EarlyWarnings:
         success = self._spec.success
         self._unmatched += record.reason.endswith("was not found")
         if self._unmatched >= _MIN_RUNS and not self._counts["ok"]:
-            which = "pattern" if success.pattern and "pattern" in record.reason else "number"
-            wanted = success.pattern if which == "pattern" else success.number
+            entry = "number"
+            if success.pattern and "pattern" in record.reason:
+                entry = "pattern"
+            expression = getattr(success, entry)
             self._warn(
                 "pattern",
-                f"success.{which} {wanted!r} was found in none of {self._unmatched} outputs so "
+                f"success.{entry} {expression!r} was found in none of {self._unmatched} outputs so "
                 f"far{_format_output(record)}",
             )
 
-    def _warn(self, what: str, text: str) -> None:
-        if what not in self._warned:
-            self._warned.add(what)
+    def _warn(self, topic: str, text: str) -> None:
+        if topic not in self._warned:
+            self._warned.add(topic)
             warnings.warn(text, stacklevel=2)
 
 
 def workers_warning(workers: int, each: int, cores: Sequence[int]) -> str:
     """Return a warning if there are more workers than cores, else an empty text."""
-    there = physical_cores(cores)
-    if not cores or workers * each <= there:
+    core_count = physical_cores(cores)
+    if not cores or workers * each <= core_count:
         return ""
-    threads = f", which have {len(cores)} threads" if there < len(cores) else ""
-    wanted = f"{workers} workers with {count_text(each, 'core')} each share"
+    threads = f", which have {len(cores)} threads" if core_count < len(cores) else ""
+    demand = f"{workers} workers with {count_text(each, 'core')} each share"
     if workers == 1:
-        wanted = f"1 worker with {count_text(each, 'core')} has"
-    return f"{wanted} {there}{threads}: the measured seconds are too long"
+        demand = f"1 worker with {count_text(each, 'core')} has"
+    return f"{demand} {core_count}{threads}: the measured seconds are too long"
 
 
 def _format_output(record: TrialRecord) -> str:

@@ -39,13 +39,13 @@ class ControlGroup:
 
     def cpu_used(self) -> float:
         """Return CPU seconds that the other processes of the group have ever used."""
-        words = os.pread(self._cpu_stat, 4096, 0).split()
-        if words[:1] != [b"usage_usec"]:
+        columns = os.pread(self._cpu_stat, 4096, 0).split()
+        if columns[:1] != [b"usage_usec"]:
             raise OSError(0, "cpu.stat has no usage_usec")
         # Runs follow one another, so that the account of the group is that of this run once the
         # init's own time is subtracted; the helper sleeps meanwhile.
-        mine = resource.getrusage(resource.RUSAGE_SELF)
-        return int(words[1]) / 1e6 - mine.ru_utime - mine.ru_stime
+        own_usage = resource.getrusage(resource.RUSAGE_SELF)
+        return int(columns[1]) / 1e6 - own_usage.ru_utime - own_usage.ru_stime
 
     def leave(self) -> None:
         """Move this process back to the parent group, and remove this group."""
@@ -72,11 +72,11 @@ def own_cgroup_path() -> str:
         mounts = [line.split() for line in file if " - cgroup2 " in line]
     if not paths or not mounts:
         raise OSError(0, "cgroup v2 is not mounted")
-    root, place = mounts[0][3:5]
+    root, mount_point = mounts[0][3:5]
     # In a container the mount may show a subtree only: paths are then relative to its root.
     if root != "/" and paths[0].startswith(root):
         paths[0] = paths[0][len(root) :]
-    return f"{place}{paths[0]}".rstrip("/")
+    return f"{mount_point}{paths[0]}".rstrip("/")
 
 
 def _write(path: str, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 _LENGTHS: Final = struct.Struct("!QQ")
 
 
-def encode_frame(fields: dict[str, Any], rest: bytes = b"") -> bytes:
+def encode_frame(fields: dict[str, object], rest: bytes = b"") -> bytes:
     """Return a message as bytes: its fields as JSON, then `rest`."""
     text = json.dumps(fields).encode()
     return _LENGTHS.pack(len(text), len(rest)) + text + rest
@@ -18,8 +18,8 @@ def is_frame(data: bytes | bytearray) -> bool:
     """Return whether bytes are exactly one complete message."""
     if len(data) < _LENGTHS.size:
         return False
-    size, more = _LENGTHS.unpack_from(data)
-    return len(data) == _LENGTHS.size + int(size) + int(more)
+    size, rest_size = _LENGTHS.unpack_from(data)
+    return len(data) == _LENGTHS.size + int(size) + int(rest_size)
 
 
 def read_frame(read: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes] | None:
@@ -30,16 +30,18 @@ def read_frame(read: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes] | N
     lengths = _read_exactly(read, _LENGTHS.size)
     if lengths is None:
         return None
-    size, more = _LENGTHS.unpack(lengths)
-    text, rest = _read_exactly(read, size), _read_exactly(read, more)
-    return None if text is None or rest is None else (json.loads(text), rest)
+    size, rest_size = _LENGTHS.unpack(lengths)
+    text, rest = _read_exactly(read, size), _read_exactly(read, rest_size)
+    if text is None or rest is None:
+        return None
+    return json.loads(text), rest
 
 
 def _read_exactly(read: Callable[[int], bytes], size: int) -> bytes | None:
-    found = bytearray()
-    while len(found) < size:
-        part = read(min(size - len(found), 1 << 20))
-        if not part:
+    data = bytearray()
+    while len(data) < size:
+        chunk = read(min(size - len(data), 1 << 20))
+        if not chunk:
             return None
-        found += part
-    return bytes(found)
+        data += chunk
+    return bytes(data)

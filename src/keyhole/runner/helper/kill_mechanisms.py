@@ -138,8 +138,10 @@ class ProcessGroup:
 
     def count_left(self, main: int) -> int:
         """Return how many processes are seen; at least 1 if any is left in the group."""
-        seen = _count_others(main)
-        return seen if seen or _exists(main) else int(_exists(-main))
+        count = _count_others(main)
+        if count == 0 and not _exists(main):
+            return int(_exists(-main))
+        return count
 
     def kill(self, main: int) -> bool:
         """Kill the process group."""

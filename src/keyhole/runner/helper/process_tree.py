@@ -47,54 +47,54 @@ def descendants() -> list[Process]:
     # /proc/self and not os.getpid(): where a new PID namespace may not mount its own /proc, the
     # mounted one has the PIDs of the namespace around it.
     try:
-        todo = _children(os.readlink(f"{_proc}/self"))
+        pids = _children(os.readlink(f"{_proc}/self"))
     except OSError:
         return []
-    found = []
-    for pid in todo:  # breadth first: the list grows during the iteration
+    processes = []
+    for pid in pids:  # breadth first: the list grows during the iteration
         process = _read_process(pid)
         if process is not None:
-            found.append(process)
-        if len(found) == _MAX_PROCESSES:
+            processes.append(process)
+        if len(processes) == _MAX_PROCESSES:
             break
-        todo.extend(_children(pid))
-    return found
+        pids.extend(_children(pid))
+    return processes
 
 
 def _read_process(pid: str) -> Process | None:
     try:
         with open(f"{_proc}/{pid}/stat", "rb") as file:
             # The name of the program, in parentheses, may itself have spaces and parentheses.
-            words = file.read().rpartition(b")")[2].split()
+            columns = file.read().rpartition(b")")[2].split()
     except OSError:  # it has ended meanwhile
         return None
     return Process(
         pid=int(pid),
-        parent=int(words[1]),
-        alive=words[0] not in _ENDED,
-        began=int(words[19]),
-        cpu=(int(words[11]) + int(words[12])) / TICKS,
-        reaped_cpu=(int(words[13]) + int(words[14])) / TICKS,
-        resident=int(words[21]) * PAGE,
+        parent=int(columns[1]),
+        alive=columns[0] not in _ENDED,
+        began=int(columns[19]),
+        cpu=(int(columns[11]) + int(columns[12])) / TICKS,
+        reaped_cpu=(int(columns[13]) + int(columns[14])) / TICKS,
+        resident=int(columns[21]) * PAGE,
     )
 
 
 def _children(pid: str) -> list[str]:
     """Return the children of a process: the kernel lists them for each of its threads."""
-    found: list[str] = []
+    children: list[str] = []
     with suppress(OSError):  # it may end meanwhile
         if not _HAS_CHILDREN_FILES:
             return _scan_children(int(pid))
         for thread in os.listdir(f"{_proc}/{pid}/task"):
             with open(f"{_proc}/{pid}/task/{thread}/children") as file:
-                found += file.read().split()
-    return found
+                children += file.read().split()
+    return children
 
 
 def _scan_children(parent: int) -> list[str]:
     """Return the children of a process by reading the parent of every process."""
     processes = (_read_process(name) for name in os.listdir(_proc) if name.isdigit())
-    return [str(one.pid) for one in processes if one is not None and one.parent == parent]
+    return [str(process.pid) for process in filter(None, processes) if process.parent == parent]
 
 
 def proportional_set_size(process: Process) -> int:
@@ -118,29 +118,30 @@ def kill_children() -> bool:
     # the child, its PID cannot be reused, so that no foreign process is hit. Grandchildren become
     # children when their parent dies. A walk through all descendants would race with chains of
     # short-lived processes, which outran psutil's (docs/decisions/013).
-    own, end = os.getpgid(0), time.monotonic() + _WAIT_SECONDS
+    own_group = os.getpgid(0)
+    end = time.monotonic() + _WAIT_SECONDS
     while True:
-        reached = refused = False
+        has_signalled = is_refused = False
         for pid in map(int, _children(str(os.getpid()))):
             with suppress(ProcessLookupError, PermissionError):
                 group = os.getpgid(pid)
-                if group != own:
+                if group != own_group:
                     os.killpg(group, signal.SIGKILL)
             # The child alone as well: it may be in the group of this process, or change its group.
             with suppress(ProcessLookupError):
                 try:
                     os.kill(pid, signal.SIGKILL)
-                    reached = True
+                    has_signalled = True
                 except PermissionError:
-                    refused = True
+                    is_refused = True
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         except ChildProcessError:
             return True
-        if reached:
+        if has_signalled:
             end = time.monotonic() + _WAIT_SECONDS
-        elif refused:  # (otherwise no pause: a fork bomb makes none either)
+        elif is_refused:  # (otherwise no pause: a fork bomb makes none either)
             if time.monotonic() > end:
                 return False
             time.sleep(_PAUSE)

@@ -78,10 +78,11 @@ def _run_command(
     """Run a command; return the answer as a frame, None if the runner has gone."""
     # A socket, since a pipe in /proc/PID/fd can be opened by any process of the same user: a run
     # could write an answer in the place of its init.
-    ours, theirs = socket.socketpair()
-    began, cpu = time.monotonic(), _cpu_seconds(group)
-    with ours:
-        with theirs:
+    helper_end, init_end = socket.socketpair()
+    began = time.monotonic()
+    cpu = _cpu_seconds(group)
+    with helper_end:
+        with init_end:
             try:
                 init = mechanism.fork()
             except OSError as error:
@@ -91,23 +92,23 @@ def _run_command(
                 )
             if init == 0:
                 # No init holds `ours`: its end must be seen by `theirs` when the helper dies.
-                ours.close()
-                _run_init(request, theirs.fileno(), mechanism, group)
+                helper_end.close()
+                _run_init(request, init_end.fileno(), mechanism, group)
         _close_files(request["passed"])
         answer = bytearray()
         seconds = request["limit"] + request["grace"] + _GRACE_SECONDS
-        complete = runner.read_answer(ours.fileno(), answer, seconds)
+        is_complete = runner.read_answer(helper_end.fileno(), answer, seconds)
         if runner.is_gone:
-            _wait_for_end(ours, init)
-        elif not complete:
+            _wait_for_end(helper_end, init)
+        elif not is_complete:
             os.kill(init, signal.SIGKILL)
     mechanism.reap(init)
     if runner.is_gone:
         return None
-    if not complete:
-        seconds, reason = time.monotonic() - began, "the supervisor of the run was stopped"
-        answer_fields = {"outcome": "out of time", "seconds": seconds, "reason": reason}
-        return encode_frame(answer_fields | {"cpu": _cpu_seconds(group) - cpu})
+    if not is_complete:
+        reason = "the supervisor of the run was stopped"
+        fields = {"outcome": "out of time", "seconds": time.monotonic() - began, "reason": reason}
+        return encode_frame(fields | {"cpu": _cpu_seconds(group) - cpu})
     if not is_frame(answer):
         return encode_frame({"lost": "the supervisor of the run was killed"})
     return bytes(answer)
@@ -136,15 +137,15 @@ def _run_init(
         os._exit(status)
 
 
-def _wait_for_end(ours: socket.socket, init: int) -> None:
+def _wait_for_end(channel: socket.socket, init: int) -> None:
     """Have an init kill its run, and wait until it has ended; kill it if it does not."""
     with suppress(OSError):  # it may have ended
-        ours.shutdown(socket.SHUT_WR)
+        channel.shutdown(socket.SHUT_WR)
     poll = select.poll()
-    poll.register(ours, select.POLLIN)
+    poll.register(channel, select.POLLIN)
     end = time.monotonic() + _KILL_SECONDS
-    while (left := end - time.monotonic()) > 0:
-        if poll.poll(left * 1000) and not ours.recv(1 << 16):
+    while (seconds_left := end - time.monotonic()) > 0:
+        if poll.poll(seconds_left * 1000) and not channel.recv(1 << 16):
             return
     os.kill(init, signal.SIGKILL)
 
@@ -190,6 +191,6 @@ class _RunnerConnection:
             if os.getppid() != self._pid:
                 self.is_gone = True
                 return None
-            if found := self._poll.poll(_POLL):
-                return found[0][0]
+            if events := self._poll.poll(_POLL):
+                return events[0][0]
         return None

@@ -43,7 +43,8 @@ class OutputCapture:
     """A pipe, and up to `size` bytes of its data: half from the start, half from the end."""
 
     def __init__(self, size: int) -> None:
-        self._first, self._last, self._half = bytearray(), bytearray(), size // 2
+        self._first, self._last = bytearray(), bytearray()
+        self._half = size // 2
         self._all = 0
         self.reading, self.writing = os.pipe()
         os.set_blocking(self.reading, False)
@@ -67,9 +68,9 @@ class OutputCapture:
 
     def kept_bytes(self) -> bytes:
         """Return what was kept; a line between start and end says how many bytes are missing."""
-        more = self._all - len(self._first) - len(self._last)
-        left_out = b"\n... %d bytes ...\n" % more if more and self._half else b""
-        return bytes(self._first + left_out + self._last)
+        missing_count = self._all - len(self._first) - len(self._last)
+        gap_line = b"\n... %d bytes ...\n" % missing_count if missing_count and self._half else b""
+        return bytes(self._first + gap_line + self._last)
 
 
 class UsageMeter:
@@ -111,12 +112,12 @@ class UsageMeter:
         self.next_sample = now + max(wait, (now - began) / _MAX_SHARE)
 
     def _update_cpu(self, processes: list[process_tree.Process]) -> None:
-        for one in processes:
-            self._cpu_by_process[one.pid, one.began] = one.cpu
+        for process in processes:
+            self._cpu_by_process[process.pid, process.began] = process.cpu
         # Both sums are lower bounds, so that the larger counts. The first lacks processes that
         # lived between two samples. The second lacks processes that were never reaped: the kernel
         # adds the usage of a child to its parent only when the parent waits for it.
-        living = sum(one.cpu + one.reaped_cpu for one in processes)
+        living = sum(process.cpu + process.reaped_cpu for process in processes)
         self._raise_cpu_to(sum(self._cpu_by_process.values()), living + reaped_cpu_seconds())
 
     def _update_memory(self, processes: list[process_tree.Process]) -> None:
@@ -144,8 +145,8 @@ class UsageMeter:
 
 def reaped_cpu_seconds() -> float:
     """Return CPU seconds of all reaped children and their reaped descendants."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def start_command(request: dict[str, Any], output: int) -> CommandProcess:
 
 
 def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoReturn:
-    what = request["folder"]
+    subject = request["folder"]
     try:
         # A session of its own: signals to the process group of the command must not reach its init.
         os.setsid()
@@ -186,28 +187,32 @@ def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoRet
         write_end = _move_descriptors([null, output, output, *request["passed"]], write_end)
         if request["folder"] is not None:
             os.chdir(request["folder"])
-        what = request["command"][0]
+        subject = request["command"][0]
         if request["cores"] is not None:
             os.sched_setaffinity(0, request["cores"])
         _set_limits(request)
-        environment = os.environ if request["environment"] is None else request["environment"]
+        environment = request["environment"]
+        if environment is None:
+            environment = os.environ
         # The start is taken here, just before exec: on a busy machine the init may run only later,
         # and the time until then would be missing from `seconds`.
         os.write(write_end, b"%.9f" % time.monotonic())
         os.execvpe(request["command"][0], request["command"], environment)
     # An error of any kind: the command has not begun, which is not a failure of it.
     except Exception as error:
-        why = os.strerror(error.errno or 0) if isinstance(error, OSError) else error
-        os.write(write_end, os.fsencode(f"!{why}: {what}"))
+        reason = str(error)
+        if isinstance(error, OSError):
+            reason = os.strerror(error.errno or 0)
+        os.write(write_end, os.fsencode(f"!{reason}: {subject}"))
     finally:
         os._exit(127)
 
 
-def _move_descriptors(files: list[int], other: int) -> int:
+def _move_descriptors(files: list[int], other_file: int) -> int:
     """Give files the descriptors 0, 1, ...; return a new descriptor of another file."""
     # All are first copied above the target range: dup2 in place could close one still to be moved.
     above = len(files)
-    copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, above) for file in (*files, other)]
+    copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, above) for file in (*files, other_file)]
     for number, copy in enumerate(copies[:-1]):
         os.dup2(copy, number)
     return copies[-1]
@@ -222,8 +227,8 @@ def _set_limits(request: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if request["cpu"] is not None:
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        most = request["cpu"] + request["grace"] * (os.cpu_count() or 1)
-        seconds = math.ceil(min(most, _MAX_CPU)) + 1
+        cpu_seconds = request["cpu"] + request["grace"] * (os.cpu_count() or 1)
+        seconds = math.ceil(min(cpu_seconds, _MAX_CPU)) + 1
         if hard == resource.RLIM_INFINITY or seconds < hard:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     # If the machine runs out of memory, the kernel should kill the command and not the tuner.
@@ -250,10 +255,10 @@ def supervise(
         os.close(descriptor)
     children.main = main.pid
     end = main.began + request["limit"]
-    lost = not _wait_for_end(end, children.has_main_ended, children, helper, output, meter)
+    is_lost = not _wait_for_end(end, children.has_main_ended, children, helper, output, meter)
     children.collect()
     is_cut_off = not children.has_main_ended()
-    if is_cut_off and request["grace"] and not lost:
+    if is_cut_off and request["grace"] and not is_lost:
 
         def have_all_ended() -> bool:
             return children.has_main_ended() and not mechanism.count_left(main.pid)
@@ -263,27 +268,29 @@ def supervise(
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(main.pid, signal.SIGTERM)
         end = time.monotonic() + request["grace"]
-        lost = not _wait_for_end(end, have_all_ended, children, helper, output, meter)
+        is_lost = not _wait_for_end(end, have_all_ended, children, helper, output, meter)
     # Wall time ends here, before the other processes are killed, which is no work of the command.
     seconds = time.monotonic() - main.began
     children.collect()
     # Counted before they are killed; usage after it, when all children have been reaped.
-    left = mechanism.count_left(main.pid)
+    left_count = mechanism.count_left(main.pid)
     has_exited = children.has_main_ended()
-    all_killed = mechanism.kill(main.pid)
+    are_all_killed = mechanism.kill(main.pid)
     meter.finish()
     output.drain()
     code = children.status if has_exited and not main.problem else None
-    judged = None if is_cut_off else code
-    answer: dict[str, Any] = {
-        "outcome": "lost" if lost else _judge_outcome(request, main, judged, seconds, meter),
+    outcome = _judge_outcome(request, main, None if is_cut_off else code, seconds, meter)
+    if is_lost:
+        outcome = "lost"
+    answer = {
+        "outcome": outcome,
         "seconds": seconds,
         "cpu": meter.cpu,
         "memory": meter.memory,
         "code": code if code is not None and code >= 0 else None,
         "signal": -code if code is not None and code < 0 else None,
-        "left": left,
-        "reason": main.problem or ("" if all_killed else _NOT_KILLED),
+        "left": left_count,
+        "reason": main.problem or ("" if are_all_killed else _NOT_KILLED),
         "slept": _seconds_asleep() - asleep_before > _MIN_SLEEP,
     }
     with suppress(BrokenPipeError), os.fdopen(helper, "wb") as file:  # the helper may have ended
@@ -300,8 +307,8 @@ def _wait_for_end(
 ) -> bool:
     """Wait until the run is over, or for a limit; return False if the helper ends first."""
     poll = select.poll()
-    for ready in (children.ready, helper, output.reading):
-        poll.register(ready, select.POLLIN)
+    for descriptor in (children.ready, helper, output.reading):
+        poll.register(descriptor, select.POLLIN)
     while not is_over():
         now = time.monotonic()
         if now >= end or meter.is_over_limit():
@@ -311,12 +318,12 @@ def _wait_for_end(
             meter.sample()
             continue
         # Rounded up: rounded down, the loop would spin in the last millisecond.
-        found = dict(poll.poll(int((min(end, meter.next_sample) - now) * 1000) + 1))
-        if helper in found:
+        events = dict(poll.poll(int((min(end, meter.next_sample) - now) * 1000) + 1))
+        if helper in events:
             return False
-        if output.reading in found and not output.drain():
+        if output.reading in events and not output.drain():
             poll.unregister(output.reading)
-        if children.ready in found:
+        if children.ready in events:
             children.collect()
     return True
 
@@ -361,9 +368,9 @@ class _Children:
         with suppress(BlockingIOError):
             os.read(self.ready, 1 << 16)
         try:
-            while (found := os.waitpid(-1, os.WNOHANG))[0]:
-                if found[0] == self.main:
-                    self.status = os.waitstatus_to_exitcode(found[1])
+            while (child := os.waitpid(-1, os.WNOHANG))[0]:
+                if child[0] == self.main:
+                    self.status = os.waitstatus_to_exitcode(child[1])
         except ChildProcessError:
             return
 
