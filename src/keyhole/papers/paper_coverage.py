@@ -64,8 +64,12 @@ class Coverage(BaseModel):
     def short_citation(self) -> str:
         """The first author, or both of two, and the year."""
         first, *others = [name.partition(", ")[0] for name in self.authors]
-        more = "" if not others else f" and {others[0]}" if len(others) == 1 else " et al."
-        return f"{first}{more} ({self.year})"
+        authors = first
+        if len(others) == 1:
+            authors = f"{first} and {others[0]}"
+        elif others:
+            authors = f"{first} et al."
+        return f"{authors} ({self.year})"
 
     @classmethod
     def load(cls, paper: str) -> Self:
