@@ -107,9 +107,7 @@ def check_policy_names(settings: Iterable[str], names: Iterable[str]) -> None:
 
 def _label(name: str, parameters: Mapping[str, Any]) -> str:
     text = ", ".join(f"{key}={value}" for key, value in parameters.items())
-    if not text:
-        return name
-    return f"{name}({text})"
+    return f"{name}({text})" if text else name
 
 
 @dataclass(frozen=True)

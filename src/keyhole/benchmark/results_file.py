@@ -126,12 +126,10 @@ def add_results(content: BenchmarkFile, others: Iterable[BenchmarkFile]) -> Benc
         beside = {(p.setting, p.name): p for p in other_file.problems}
         merged = []
         for problem in content.problems:
-            matching_problem = beside.get((problem.setting, problem.name))
-            if matching_problem is not None and matching_problem.digest != problem.digest:
+            record = beside.get((problem.setting, problem.name))
+            if record is not None and record.digest != problem.digest:
                 raise ValueError(f"{problem.setting}/{problem.name} is another problem there")
-            merged.append(
-                problem if matching_problem is None else _merge(problem, matching_problem.results)
-            )
+            merged.append(problem if record is None else _merge(problem, record.results))
         content = content.model_copy(update={"problems": merged})
     return content
 

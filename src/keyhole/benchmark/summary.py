@@ -230,9 +230,7 @@ def format_ratio(ratio: float) -> str:
     """
     if ratio < _PLAIN_BELOW / 10:
         return f"{ratio:.2f}"
-    if ratio < _PLAIN_BELOW:
-        return f"{ratio:.1f}"
-    return f"{ratio:,.0f}"
+    return f"{ratio:.1f}" if ratio < _PLAIN_BELOW else f"{ratio:,.0f}"
 
 
 def format_share(share: float) -> str:

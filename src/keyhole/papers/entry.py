@@ -78,9 +78,7 @@ class ParameterFigure(BaseModel):
     def mean_scale(self, points: Mapping[str, Sequence[tuple[float, Estimate]]]) -> Scale:
         """Return the scale of the means: linear where one of them has no logarithm."""
         means = (estimate.value for line in points.values() for _, estimate in line)
-        if min(means) <= 0:
-            return "linear"
-        return self.y_scale
+        return self.y_scale if min(means) > 0 else "linear"
 
     def check_bound(self, plan: Plan) -> None:
         """Refuse a bound of another setting, or one that is not finite where it is drawn."""
@@ -328,13 +326,7 @@ class Entry(BaseModel):
             check_choice("ratio_to", self.ratio_to, entry_files.policies_by_label(self.policies))
         for i, figure in enumerate(self.parameter_figures):
             chart = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
-            refuse_unknown(
-                f"parameter_figures[{i}]",
-                chart,
-                list(chart.x),
-                self.problems,
-                plans_of,
-            )
+            refuse_unknown(f"parameter_figures[{i}]", chart, list(chart.x), self.problems, plans_of)
             for plan in (plan for key in chart.x for plan in plans_of(key).values()):
                 figure.check_bound(plan)
         for i, published in enumerate(self.published):
@@ -409,10 +401,9 @@ class Entry(BaseModel):
         """Return the policies to run on a problem."""
         instance = self.problems[problem]
         by_label = entry_files.policies_by_label(self.policies)
-        policies = entry_files.select_keys(
-            f"problems.{problem}.policies", by_label, instance.policies
-        )
+        where = f"problems.{problem}"
+        policies = entry_files.select_keys(f"{where}.policies", by_label, instance.policies)
         for label, parameters in instance.parameters.items():
-            check_choice(f"problems.{problem}.parameters", label, policies)
+            check_choice(f"{where}.parameters", label, policies)
             policies[label] = policies[label] | parameters
         return list(policies.values())

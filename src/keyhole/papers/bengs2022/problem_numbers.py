@@ -254,15 +254,13 @@ def numbers_in_range(
         return Finding(
             base.decide(supported=is_inside, contradicted=not is_inside), detail, numbers
         )
-    is_control_inside, control_detail, control_numbers = _compare(
-        results[unlike], number, arms, *ends
-    )
+    is_kept, control_detail, control_numbers = _compare(results[unlike], number, arms, *ends)
     ending = "breaks it"
-    if is_control_inside:
+    if is_kept:
         ending = "which should break it, keeps it too"
     title = results[unlike].title
     return Finding(
-        base.decide(supported=is_inside and not is_control_inside, contradicted=not is_inside),
+        base.decide(supported=is_inside and not is_kept, contradicted=not is_inside),
         f"{detail}. {title} {ending}: {control_detail}",
         numbers + base.prefix_numbers(title, control_numbers),
     )

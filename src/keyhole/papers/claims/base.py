@@ -204,9 +204,7 @@ def comparisons(
         values = curves.values(policy, metric)[curves.checkpoints.index(round)]
         same = gap.equal and bool(values.any())
         cells.append(Comparison(policy, rival, round, gap, gap.p_value, highest, same))
-    if adjust:
-        return adjust_together(cells)
-    return cells
+    return adjust_together(cells) if adjust else cells
 
 
 def adjust_together(cells: Sequence[Comparison]) -> list[Comparison]:
@@ -397,7 +395,7 @@ def format_range(low: float, high: float) -> str:
     return f"{format_estimate(low)} to {format_estimate(high)}"
 
 
-def judge_ranges(ranged_estimates: Sequence[tuple[Estimate, float, float]]) -> Status:
+def judge_ranges(tests: Sequence[tuple[Estimate, float, float]]) -> Status:
     """Decide whether estimates lie in their ranges, whose ends may be infinite.
 
     They do if every 95 % interval lies in its range, and they do not if some estimate is
@@ -405,10 +403,8 @@ def judge_ranges(ranged_estimates: Sequence[tuple[Estimate, float, float]]) -> S
     """
     # An intersection-union test needs no adjustment to hold: every interval must be inside. One
     # outside is enough to contradict it, so these are adjusted for the number of rounds.
-    p_values = [number.p_value(low, high) for number, low, high in ranged_estimates]
+    p_values = [number.p_value(low, high) for number, low, high in tests]
     return decide(
-        supported=all(
-            low <= number.low and number.high <= high for number, low, high in ranged_estimates
-        ),
+        supported=all(low <= number.low and number.high <= high for number, low, high in tests),
         contradicted=bool((holm(p_values) < LEVEL).any()),
     )

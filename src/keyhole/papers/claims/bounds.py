@@ -150,23 +150,20 @@ def _compare_with_bound(
     result: Result, metric: str, policy: str, ranges: Mapping[int, tuple[float, float]]
 ) -> Finding:
     """Compare the mean with the bound, the finite end of its range, round by round."""
-    ranged_estimates = {
-        t: (result.estimate(policy, metric, t), *ends) for t, ends in ranges.items()
-    }
+    tests = {t: (result.estimate(policy, metric, t), *ends) for t, ends in ranges.items()}
     numbers = {
-        t: base.number_of(f"mean {base.format_round(t)}", *args)
-        for t, args in ranged_estimates.items()
+        t: base.number_of(f"mean {base.format_round(t)}", *args) for t, args in tests.items()
     }
-    t = min(ranged_estimates, key=lambda t: _standard_errors_inside(*ranged_estimates[t]))
+    t = min(tests, key=lambda t: _standard_errors_inside(*tests[t]))
     bound = min(ranges[t], key=abs)
     limit = format_estimate(bound, abs(bound) / 100)
-    detail = f"{base.format_round(t)}: {ranged_estimates[t][0]}, the bound is {limit}"
+    detail = f"{base.format_round(t)}: {tests[t][0]}, the bound is {limit}"
     if len(ranges) > 1:
         detail = (
             f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"
         )
     reported_numbers = base.format_compared(list(numbers.values()), [numbers[t]])
-    return Finding(base.judge_ranges(list(ranged_estimates.values())), detail, reported_numbers)
+    return Finding(base.judge_ranges(list(tests.values())), detail, reported_numbers)
 
 
 def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:

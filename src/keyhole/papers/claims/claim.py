@@ -70,9 +70,7 @@ class Claim(BaseModel):
         policies = {cell.policy for cell in self.named_cells}
         if not policies:
             return getattr(self, "policy", None) or ""
-        if len(policies) > 1:
-            return ""
-        return policies.pop()
+        return policies.pop() if len(policies) == 1 else ""
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Return the status and the numbers behind it, given the results of every problem."""
@@ -201,20 +199,17 @@ class ControlledClaim(Claim):
             return finding
         # The control is judged by the same numbers, never by its own bound or range: the question
         # is whether a bad policy would pass for this one.
-        control_status, control_detail, control_numbers = self.call(
-            results, policy=self.negative_control
-        )
-        numbers += base.prefix_numbers(self.negative_control, control_numbers)
-        if control_status == "does not hold":
-            return Finding(
-                status, f"{detail}. {self.negative_control} breaks it: {control_detail}", numbers
-            )
+        control = self.call(results, policy=self.negative_control)
+        numbers += base.prefix_numbers(self.negative_control, control.numbers)
+        if control.status == "does not hold":
+            detail += f". {self.negative_control} breaks it: {control.detail}"
+            return Finding(status, detail, numbers)
         # Results that contradict the claim do so whatever the control does.
         if status == "holds":
             status = "undecided"
-        keeps = "keeps" if control_status == "holds" else "may keep"
+        keeps = "keeps" if control.status == "holds" else "may keep"
         detail += f". But {self.negative_control}, which should break it, {keeps} it too: "
-        return Finding(status, detail + control_detail, numbers)
+        return Finding(status, detail + control.detail, numbers)
 
     def own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
         """Return the numbers that are not the negative control's."""
@@ -284,9 +279,7 @@ def _has_cells(annotation: object) -> bool:
 def _complete_cells(value: object, common: Mapping[str, object]) -> object:
     if isinstance(value, list):
         return [_complete_cells(item, common) for item in value]
-    if isinstance(value, dict):
-        return {**common, **value}
-    return value
+    return {**common, **value} if isinstance(value, dict) else value
 
 
 def _contains_label(text: str, label: str) -> bool:
@@ -346,6 +339,4 @@ def _needed(number: Number, end: float, replications: int) -> float:
     distance = abs(number.value - end)
     # the wider half: intervals of shares and ratios are not symmetric
     reach = max(number.high - number.value, number.value - number.low)
-    if not distance > 0.0:
-        return math.inf
-    return replications * (reach / distance) ** 2
+    return replications * (reach / distance) ** 2 if distance > 0 else math.inf

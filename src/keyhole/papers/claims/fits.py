@@ -144,7 +144,7 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
     return Line(
         mean_estimate(slopes),
         mean_estimate(intercepts),
-        _r_squared_with_error(x, values, is_weighted=is_weighted),
+        _r_squared_estimate(x, values, is_weighted=is_weighted),
         [_line_gap(row, intercepts, rise) for row, rise in zip(values, rises, strict=True)],
     )
 
@@ -159,9 +159,7 @@ def _line_gap(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> Pai
     return compare(row, np.where(is_on_line, row, line))
 
 
-def _r_squared_with_error(
-    x: FloatArray, values: FloatArray, *, is_weighted: bool
-) -> Estimate | None:
+def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool) -> Estimate | None:
     """Return R squared with its jackknife error, since the weights are estimated too."""
     n = values.shape[1]
     means = values.mean(axis=1)

@@ -84,9 +84,8 @@ def _is_ranged(number: Number) -> bool:
 
 def _with_claimed_sign(claim_kind: str, numbers: Sequence[Number], metric: Metric) -> list[Number]:
     """Return the paired differences with the range that their claim is about."""
-    differences = [
-        number for number in numbers if not _is_ranged(number) and number.p_value is not None
-    ]
+    unranged = [number for number in numbers if not _is_ranged(number)]
+    differences = [number for number in unranged if number.p_value is not None]
     if claim_kind in _NOT_ABOVE_ZERO:
         return [replace(number, at_most=0.0) for number in differences]
     sign = _BETTER_SIDE.get(claim_kind)
@@ -195,10 +194,8 @@ class ClaimRow:
     def statements(self) -> list[tuple[str, str, list[JudgedClaim]]]:
         """The words of the source and its citation, with the verdicts on them."""
         groups: dict[tuple[str, str], list[JudgedClaim]] = {}
-        for judged_claim in self.judged:
-            groups.setdefault((judged_claim.verdict.text, judged_claim.verdict.cited), []).append(
-                judged_claim
-            )
+        for claim in self.judged:
+            groups.setdefault((claim.verdict.text, claim.verdict.cited), []).append(claim)
         return [(text, cited, judged) for (text, cited), judged in groups.items()]
 
     @property

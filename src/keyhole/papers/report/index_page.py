@@ -115,19 +115,19 @@ def write_index(
     return index, claims
 
 
+@dataclass
 class _Index:
     """What the index shows."""
 
-    def __init__(
-        self, scale: str, entries: Sequence[Entry], outcomes: Sequence[JudgedEntry]
-    ) -> None:
-        self.scale = scale
-        self.entries = entries
-        self.parts = outcomes
-        folders = {outcome.entry.paper for outcome in outcomes}
+    scale: str
+    entries: Sequence[Entry]  # all, run or not
+    parts: Sequence[JudgedEntry]
+
+    def __post_init__(self) -> None:
+        folders = {outcome.entry.paper for outcome in self.parts}
         self.papers = {key: Coverage.load(key) for key in PAPERS if key in folders}
         self.citations = {key: paper.short_citation for key, paper in self.papers.items()}
-        self.known = verdicts_by_id(outcomes)
+        self.known = verdicts_by_id(self.parts)
         self.judged, self.replicas, self.checks = split_by_origin([*self.known.values()])
 
     def page(self) -> Page:

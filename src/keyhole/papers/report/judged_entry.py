@@ -293,9 +293,7 @@ def answer_mark(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
         return _MOSTLY
     if statuses.count("does not hold") > half:
         return _NO
-    if statuses.count("undecided") >= half:
-        return _NOT_DECIDED
-    return _IN_PART
+    return _NOT_DECIDED if statuses.count("undecided") >= half else _IN_PART
 
 
 def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: str = "") -> str:

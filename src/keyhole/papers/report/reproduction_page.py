@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Final
@@ -68,14 +68,7 @@ def write_reproduction_page(
     front = "../../index.html" if (folder.parent.parent / BATCH_MARKER).is_file() else ""
     on_page = [outcome.entry.name for outcome in outcomes]
     views = [
-        _EntryView(
-            outcome,
-            folder,
-            all_verdicts,
-            on_page,
-            front,
-            *numbers,
-        )
+        _EntryView(outcome, folder, all_verdicts, on_page, front, *numbers)
         for outcome, numbers in zip(outcomes, _first_numbers(outcomes), strict=True)
     ]
     first, *others = views
@@ -103,29 +96,25 @@ def write_reproduction_page(
     return write_page(folder / "report.html", page)
 
 
+@dataclass
 class _EntryView:
     """What a page shows of one of its entries."""
 
-    def __init__(
-        self,
-        outcome: JudgedEntry,
-        folder: Path,
-        all_verdicts: Mapping[str, Verdict],
-        on_page: Sequence[str],
-        front: str,
-        first_drawing: int,
-        first_overview: int,
-    ) -> None:
-        self.part = outcome
-        self.folder = folder
-        self.known = all_verdicts
-        self.on_page = on_page
-        self.front = front
-        self.name = outcome.entry.name
-        self.drawings = list(enumerate(outcome.entry.problem_figures, first_drawing))
-        self.overviews = list(enumerate(outcome.entry.parameter_figures, first_overview))
+    part: JudgedEntry
+    folder: Path
+    known: Mapping[str, Verdict]  # all verdicts, by id
+    on_page: Sequence[str]  # the entries of the page
+    front: str  # link to the page of all entries
+    first_drawing: int
+    first_overview: int
+
+    def __post_init__(self) -> None:
+        entry = self.part.entry
+        self.name = entry.name
+        self.drawings = list(enumerate(entry.problem_figures, self.first_drawing))
+        self.overviews = list(enumerate(entry.parameter_figures, self.first_overview))
         # Charts against a parameter say in one picture what those of the problems say in many.
-        problems = list(outcome.runs)
+        problems = list(self.part.runs)
         if self.overviews:
             problems = []
         self.shown = problems[:_MOST_PANELS]
