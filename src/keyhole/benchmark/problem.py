@@ -106,10 +106,10 @@ _GEOMETRIC_QUANTILES: Final = 100
 _LEAST_SHARE: Final = 1000  # means of arms with recorded pairs are multiples of its inverse
 
 
-def expand(value: Any) -> Any:
+def expand_short_forms(value: Any) -> Any:
     """Return a value of a file with all short forms written out."""
     if isinstance(value, list):
-        return [expand(element) for element in value]
+        return [expand_short_forms(element) for element in value]
     match value:
         case {"spread": [low, high, count]}:
             return [round(float(mean), 4) for mean in np.linspace(low, high, count)]
@@ -121,9 +121,11 @@ def expand(value: Any) -> Any:
             slope = math.log1p(-1 / (1 + mean))
             return _quantiles(lambda above: math.log(above) / slope, _GEOMETRIC_QUANTILES)
         case {"arms_with_delays": arms}:
-            return _recorded_pairs(expand(arms), prompt_zeros=value.get("prompt_zeros", False))
+            return _recorded_pairs(
+                expand_short_forms(arms), prompt_zeros=value.get("prompt_zeros", False)
+            )
         case dict():
-            return {name: expand(field) for name, field in value.items()}
+            return {name: expand_short_forms(field) for name, field in value.items()}
     return value
 
 
@@ -136,10 +138,10 @@ def _recorded_pairs(
     """
     rewards = []
     delays = []
-    for mean, mean_delays in arms:
+    for mean, arm_delays in arms:
         share = Fraction(mean).limit_denominator(_LEAST_SHARE)
         values = [1] * share.numerator + [0] * (share.denominator - share.numerator)
-        pairs = [(x, 0 if prompt_zeros and not x else d) for x in values for d in mean_delays]
+        pairs = [(x, 0 if prompt_zeros and not x else d) for x in values for d in arm_delays]
         rewards.append([x for x, _ in pairs])
         delays.append([d for _, d in pairs])
     return {"rewards": rewards, "delays": delays}

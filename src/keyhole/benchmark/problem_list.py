@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
-from keyhole.benchmark.problem import PARTS, BenchmarkProblem, expand, wrong_choice_loss
+from keyhole.benchmark.problem import PARTS, BenchmarkProblem, expand_short_forms, wrong_choice_loss
 from keyhole.benchmark.rules import ORDERS, SEED, VARIANTS, YARDSTICKS, Scale
 from keyhole.experiment import Spec, setting_registry
 from keyhole.experiment.spec_factories import (
@@ -48,7 +48,7 @@ def all_problems(setting: str) -> tuple[BenchmarkProblem, ...]:
             situation=group["situation"],
             setting=setting,
             part=group["part"],
-            **expand(fields),
+            **expand_short_forms(fields),
         )
         for group in tomllib.loads(file.read_text("utf-8"))["group"]
         for name, fields in group["problems"].items()

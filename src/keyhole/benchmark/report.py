@@ -47,7 +47,7 @@ def write_benchmark_page(folder: str | Path, content: BenchmarkFile) -> Path:
 def _page(content: BenchmarkFile) -> Page:
     summaries = summarize(content)
     ranked = [summary for summary in summaries if summary.ranked]
-    situations = {(entry.setting, entry.situation) for entry in summaries}
+    situations = {(summary.setting, summary.situation) for summary in summaries}
     return Page(
         title="Which policy, in which situation?",
         answer=[

@@ -133,7 +133,7 @@ def _summarize_situation(
     # Ratios over fewer problems cannot be compared, so those policies come last.
     standings = sorted(
         (_standing(policy, played) for policy, played in by_policy.items()),
-        key=lambda result: (not _is_ranked(result, problems), result.ratio),
+        key=lambda standing: (not _is_ranked(standing, problems), standing.ratio),
     )
     return SituationSummary(setting, situation, part, tuple(problems), tuple(standings))
 

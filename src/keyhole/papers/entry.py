@@ -331,8 +331,8 @@ class Entry(BaseModel):
                 figure.check_bound(plan)
         for i, published in enumerate(self.published):
             for problem, means in published.values.items():
-                table = published.model_copy(update={"values": {problem: means}})
-                refuse_unknown(f"published[{i}]", table, [problem], self.problems, plans_of)
+                values = published.model_copy(update={"values": {problem: means}})
+                refuse_unknown(f"published[{i}]", values, [problem], self.problems, plans_of)
         for i, drawn in enumerate(self.problem_figures):
             refuse_unknown(f"problem_figures[{i}]", drawn, drawn.problems, self.problems, plans_of)
             plans = {key: next(iter(plans_of(key).values())) for key in drawn.problems}

@@ -28,7 +28,7 @@ PolicyName = Annotated[str, Names("policy")]
 MetricName = Annotated[str, Names("metric")]
 Checkpoint = Annotated[int, Names("round")]
 
-_LISTED: Final = 12
+_MOST_LISTED: Final = 12
 
 
 def refuse_unknown(
@@ -108,7 +108,7 @@ def _find_names_in_value(
 
 
 def _list_rounds(rounds: Sequence[int]) -> str:
-    if len(rounds) <= _LISTED:
+    if len(rounds) <= _MOST_LISTED:
         return ", ".join(map(str, rounds))
     return f"{rounds[0]}, {rounds[1]}, ..., {rounds[-1]}"
 

@@ -246,7 +246,7 @@ def _run_entries(
         work = list_work({spec.name: spec for spec in specs.values()}, cache, threads)
     entries = [choice.entry for choice in choices]
     with (
-        background_compilation(entries, is_wanted=is_local and threads != 1),
+        background_compilation(entries, wanted=is_local and threads != 1),
         track_total(progress and is_local, work) as total,
     ):
         for choice in choices:
@@ -267,7 +267,7 @@ def _run_entries(
 
 
 @contextmanager
-def background_compilation(entries: Sequence[Entry], *, is_wanted: bool = True) -> Iterator[None]:
+def background_compilation(entries: Sequence[Entry], *, wanted: bool = True) -> Iterator[None]:
     """Return a context manager: a second process fills the compile cache while its block runs.
 
     Compiling takes seconds for each policy and kind of problem, once per machine, on one core. If
@@ -276,7 +276,7 @@ def background_compilation(entries: Sequence[Entry], *, is_wanted: bool = True) 
     names = [f"{entry.identifier}:{problem}" for entry in entries for problem in entry.problems]
     quiet = subprocess.DEVNULL
     child = None
-    if is_wanted:
+    if wanted:
         command = [sys.executable, "-m", __name__, *names]
         with suppress(OSError):
             child = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)

@@ -99,7 +99,9 @@ def mean_rewards(problem: Problem) -> FloatArray:
     array([0.84, 0.55, 0.31])
     """
     far = _FAR * problem.limits[-1]
-    return np.array([_yields(distribution, far, far)[0] for distribution in problem.distributions])
+    return np.array(
+        [_reward_within(distribution, far, far)[0] for distribution in problem.distributions]
+    )
 
 
 def mean_consumptions(problem: Problem) -> FloatArray:
@@ -131,8 +133,10 @@ def reward_rises(problem: Problem) -> FloatArray:
     far = _FAR * problem.limits[-1]
     rises = []
     for distribution in problem.distributions:
-        reward_below, share_below = _yields(distribution, _mean_consumption(distribution, far), far)
-        reward, _ = _yields(distribution, far, far)
+        reward_below, share_below = _reward_within(
+            distribution, _mean_consumption(distribution, far), far
+        )
+        reward, _ = _reward_within(distribution, far, far)
         rises.append((reward - reward_below) / (1.0 - share_below) - reward_below / share_below)
     return np.array(rises)
 
@@ -146,7 +150,7 @@ def best_arm_shares(problem: Problem) -> FloatArray:
     >>> best_arm_shares(three_models("strict")).round(2)
     array([0.  , 0.03, 0.97])
     """
-    return np.bincount(_leaders(problem), minlength=problem.arms) / _STEPS
+    return np.bincount(_leading_arms(problem), minlength=problem.arms) / _STEPS
 
 
 def first_leading_limits(problem: Problem) -> FloatArray:
@@ -160,7 +164,7 @@ def first_leading_limits(problem: Problem) -> FloatArray:
     >>> first_leading_limits(three_models("soft")).round(2)
     array([0.74, 0.44, 0.  ])
     """
-    leaders = _leaders(problem)
+    leaders = _leading_arms(problem)
     arm_steps = [np.flatnonzero(leaders == arm) for arm in range(problem.arms)]
     return np.array([(1 + steps[0]) / _STEPS if len(steps) else np.inf for steps in arm_steps])
 
@@ -196,12 +200,12 @@ def _gains(problem: Problem) -> FloatArray:
     return Problem(problem.distributions, limits, problem.cost, problem.penalty).gains
 
 
-def _leaders(problem: Problem) -> NDArray[np.intp]:
+def _leading_arms(problem: Problem) -> NDArray[np.intp]:
     """Return the arm with the largest gain at each step."""
     return np.asarray(_gains(problem).argmax(axis=0))
 
 
-def _yields(distribution: Distribution, limit: float, far: float) -> tuple[float, float]:
+def _reward_within(distribution: Distribution, limit: float, far: float) -> tuple[float, float]:
     """Return E[R 1{C <= limit}] and P(C <= limit)."""
     # Without cost and penalty, the gain at a limit is the mean reward within it. Limits must
     # differ, and `limit` may be `far` itself.
@@ -213,7 +217,7 @@ def _yields(distribution: Distribution, limit: float, far: float) -> tuple[float
 def _mean_consumption(distribution: Distribution, far: float) -> float:
     """Return E[C 1{C <= far}], the loss of gain under a cost of C / far, times far."""
     costly = Problem([distribution], [far], Power(slope=1.0 / far), Power())
-    return far * (_yields(distribution, far, far)[0] - float(costly.gains[0, 0]))
+    return far * (_reward_within(distribution, far, far)[0] - float(costly.gains[0, 0]))
 
 
 NUMBERS: Final[dict[str, Callable[[Any], ArrayLike]]] = {

@@ -213,8 +213,8 @@ def adjust_together(cells: Sequence[Comparison]) -> list[Comparison]:
     return [replace(cell, p_value=p) for cell, p in zip(cells, p_values, strict=True)]
 
 
-_FEWEST: Final = 3  # without one replication, two are needed for a variance
-_NOTHING: Final = 1e-24  # a share of the sum of squares that rounding alone explains
+_FEWEST_REPLICATIONS: Final = 3  # without one replication, two are needed for a variance
+_ROUNDING_SHARE: Final = 1e-24  # a share of the sum of squares that rounding alone explains
 
 
 def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
@@ -262,11 +262,14 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     n = len(a)
     # The jackknife leaves out one pair at a time, so it keeps the correlation of the two samples.
     # An F test would assume normality: of exponential samples its 95 % interval covers 75 %.
-    if n < _FEWEST:
+    if n < _FEWEST_REPLICATIONS:
         return None
     squares_a, left_out_a = _squares(a)
     squares_b, left_out_b = _squares(b)
-    if not ((left_out_a > _NOTHING * (a**2).sum()) & (left_out_b > _NOTHING * (b**2).sum())).all():
+    if not (
+        (left_out_a > _ROUNDING_SHARE * (a**2).sum())
+        & (left_out_b > _ROUNDING_SHARE * (b**2).sum())
+    ).all():
         return None
     # On the scale of logarithms, where the distribution is closest to symmetric.
     log_ratios = np.log(left_out_a / left_out_b) / 2
@@ -282,8 +285,8 @@ def _squares(values: FloatArray) -> tuple[float, FloatArray]:
     return total, total - deviations * n / (n - 1)
 
 
-_MOST: Final = 50
-_LARGEST: Final = 700.0  # whose exponential is finite
+_MOST_NUMBERS: Final = 50
+_LARGEST_EXPONENT: Final = 700.0  # whose exponential is finite
 
 
 def number_of(
@@ -321,9 +324,9 @@ def differences(cells: Sequence[Comparison], title: str = "") -> list[Number]:
     return [number_of(cell.named(title), cell.gap) for cell in cells]
 
 
-def format_compared(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
+def limit_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
     """Return all numbers, or of more than 50 those that the text shows."""
-    return tuple(numbers if len(numbers) <= _MOST else highlights)
+    return tuple(numbers if len(numbers) <= _MOST_NUMBERS else highlights)
 
 
 def prefix_numbers(owner: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
@@ -338,7 +341,7 @@ def _p_value(estimate: Estimate, low: float, high: float) -> float | None:
 
 
 def _exp(x: float) -> float:
-    return math.exp(x) if x < _LARGEST else math.inf
+    return math.exp(x) if x < _LARGEST_EXPONENT else math.inf
 
 
 End = float | list[float] | None

@@ -10,7 +10,7 @@ from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Comparison, Finding, Results, Rounds
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 
-_SHOWN: Final = 3
+_MOST_SHOWN: Final = 3
 
 
 def ordering(
@@ -52,7 +52,7 @@ def ordering(
         base.known_number("significantly better in", wins, at_least=needed),
         base.known_number("worse or equal in", losses, at_most=len(cells) - needed),
         base.known_number(f"{best} mean of all at", rounds_ahead),
-        *base.format_compared(base.differences(cells), base.differences(examples)),
+        *base.limit_numbers(base.differences(cells), base.differences(examples)),
     )
     return Finding(status, detail, numbers)
 
@@ -101,13 +101,13 @@ def not_worse(
         f"method and T, of {direction} mean in {len(rival_leads)}"
     )
     if rival_leads:
-        detail += "; the clearest: " + "; ".join(map(str, rival_leads[:_SHOWN]))
+        detail += "; the clearest: " + "; ".join(map(str, rival_leads[:_MOST_SHOWN]))
     detail += f"; {runs_text(played, runs, is_found=rival_wins > 0)}"
     numbers = (
         base.known_number("pairs in which another is significantly better", rival_wins, at_most=0),
         base.known_number(f"pairs in which another has the {direction} mean", len(rival_leads)),
         base.known_number("runs", played, at_least=runs),
-        *base.format_compared(base.differences(cells), base.differences(rival_leads[:_SHOWN])),
+        *base.limit_numbers(base.differences(cells), base.differences(rival_leads[:_MOST_SHOWN])),
     )
     status = base.decide(supported=played >= runs and not rival_wins, contradicted=rival_wins > 0)
     return Finding(status, detail, numbers)
@@ -127,10 +127,10 @@ def _least_favourable(cells: Sequence[Comparison]) -> tuple[str, Sequence[Compar
     if not unwon_cells:
         least_clear = max(cells, key=lambda cell: cell.p_value)
         return f"The least clear: {least_clear}", [least_clear]
-    examples = unwon_cells[:_SHOWN]
+    examples = unwon_cells[:_MOST_SHOWN]
     text = "Not better: " + "; ".join(map(str, examples))
-    if len(unwon_cells) > _SHOWN:
-        text += f" and {len(unwon_cells) - _SHOWN} more"
+    if len(unwon_cells) > _MOST_SHOWN:
+        text += f" and {len(unwon_cells) - _MOST_SHOWN} more"
     return text, examples
 
 

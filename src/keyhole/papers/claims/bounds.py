@@ -162,7 +162,7 @@ def _compare_with_bound(
         detail = (
             f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"
         )
-    reported_numbers = base.format_compared(list(numbers.values()), [numbers[t]])
+    reported_numbers = base.limit_numbers(list(numbers.values()), [numbers[t]])
     return Finding(base.judge_ranges(list(tests.values())), detail, reported_numbers)
 
 

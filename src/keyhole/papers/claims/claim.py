@@ -22,7 +22,7 @@ Judgement = Callable[..., Finding]
 AnyClaim = Any
 """A claim of some kind: its own fields are those of its judgement, known at run time alone."""
 
-_LISTED: Final = 4
+_MOST_LISTED: Final = 4
 _MOST_RUNS: Final = 1e9  # replications; larger estimates are not reported
 _RANGES: Final = (("low", "high"), ("at_least", "at_most"), ("metric_low", "metric_high"))
 
@@ -290,7 +290,7 @@ def _contains_label(text: str, label: str) -> bool:
 
 def _format_titles(titles: Sequence[str]) -> str:
     """Return the titles of problems; of many, the first and the last."""
-    if len(titles) <= _LISTED:
+    if len(titles) <= _MOST_LISTED:
         return ", ".join(titles)
     return f"{titles[0]}, ..., {titles[-1]} ({len(titles)} problems)"
 

@@ -378,7 +378,7 @@ def value(
         name = f"replications of {label} in which not so"
         counts[label] = base.known_number(name, differing, at_most=0)
     unequal = {label: count for label, count in counts.items() if count.value}
-    numbers = base.format_compared(list(counts.values()), list(unequal.values()))
+    numbers = base.limit_numbers(list(counts.values()), list(unequal.values()))
     if unequal:
         return Finding("does not hold", f"not so for {', '.join(unequal)}", numbers)
     detail = f"so in all of {curves.replications:,} replications"

@@ -24,14 +24,14 @@ from keyhole.results.estimate import (
     mean_estimate,
 )
 
-_FEWEST: Final = 3  # any two means lie on a line
+_FEWEST_POINTS: Final = 3  # any two means lie on a line
 _ROUNDING: Final = 1e-12
-_SUMMED: Final = 1e-11  # of a line, whose slope and intercept are sums
-_FINEST: Final = 1e-5
+_LINE_ROUNDING: Final = 1e-11  # of a line, whose slope and intercept are sums
+_FINEST_REACH: Final = 1e-5
 
 
 def _check_three_numbers(x: dict[str, float]) -> dict[str, float]:
-    if len(set(x.values())) < _FEWEST:
+    if len(set(x.values())) < _FEWEST_POINTS:
         raise ValueError(f"x must have at least three different numbers, got {x}")
     return x
 
@@ -84,7 +84,7 @@ def linear_fit(
         ),
         f"{detail}; R squared {_format_r_squared(share)} (claimed: {claimed}); "
         f"{_furthest_text(titles[furthest], line)}",
-        (*numbers, share, *base.format_compared(off_line, [off_line[furthest]])),
+        (*numbers, share, *base.limit_numbers(off_line, [off_line[furthest]])),
     )
 
 
@@ -99,7 +99,7 @@ def _furthest_text(furthest: str, line: "Line") -> str:
 
 def _format_r_squared(r_squared: Number) -> str:
     """Return R squared with its interval, in at most six digits."""
-    reach = max((r_squared.high - r_squared.low) / 2, _FINEST)
+    reach = max((r_squared.high - r_squared.low) / 2, _FINEST_REACH)
     numbers = (r_squared.value, r_squared.low, r_squared.high)
     value, low, high = (format_estimate(number, reach) for number in numbers)
     return f"{value} [{low}, {high}]"
@@ -155,7 +155,7 @@ def _line_gap(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> Pai
     size = np.maximum(np.abs(intercepts), np.abs(rises))
     # Slope and intercept are sums over replications, and lose digits: values on a line must compare
     # as equal, not as off by 1e-15 in every replication, which would be significant.
-    is_on_line = np.abs(row - line) <= _SUMMED * size
+    is_on_line = np.abs(row - line) <= _LINE_ROUNDING * size
     return compare(row, np.where(is_on_line, row, line))
 
 

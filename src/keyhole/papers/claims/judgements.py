@@ -18,7 +18,7 @@ from keyhole.results.estimate import PairedDifference, compare, mean_estimate
 
 _Factor = Annotated[float, Field(gt=0)]
 _Two = Annotated[list[PolicyName], Field(min_length=2)]
-_SHOWN: Final = 3
+_MOST_SHOWN: Final = 3
 
 
 class ProblemRound(BaseModel):
@@ -72,7 +72,7 @@ def trend(
         base.decide(supported=all(rises), contradicted=any(falls)),
         f"{base.format_round(round)}: {text}; {sum(rises)} of {steps} steps significant{ending}"
         + "; ".join(f"{numbers[i].name}: {gaps[i]}" for i in listed_steps),
-        (*means, *base.format_compared(numbers, [numbers[i] for i in listed_steps])),
+        (*means, *base.limit_numbers(numbers, [numbers[i] for i in listed_steps])),
     )
 
 
@@ -119,7 +119,7 @@ def equivalence(
     # Two one-sided tests for each pair must all succeed to hold, which needs no adjustment; one
     # success contradicts the claim, which does (Holm).
     status = base.decide(supported=all(map(_is_below, excess)), contradicted=any(beyond))
-    return Finding(status, detail, numbers + base.format_compared(numbers_of_gaps, []))
+    return Finding(status, detail, numbers + base.limit_numbers(numbers_of_gaps, []))
 
 
 def _is_below(gap: PairedDifference) -> bool:
@@ -149,9 +149,9 @@ def identical_results(
                 base.known_number(f"replications in which {text}", differing, at_most=0)
             )
     unequal = {text: count for text, count in counts.items() if count.value}
-    numbers = base.format_compared([*counts.values()], [*unequal.values()][:_SHOWN])
+    numbers = base.limit_numbers([*counts.values()], [*unequal.values()][:_MOST_SHOWN])
     if unequal:
-        return Finding("does not hold", "; ".join([*unequal][:_SHOWN]), numbers)
+        return Finding("does not hold", "; ".join([*unequal][:_MOST_SHOWN]), numbers)
     replications = results[cells[0].problem].curves.replications
     return Finding("holds", f"so in all of {replications:,} replications", numbers)
 
@@ -246,7 +246,7 @@ def different_best(
     numbers = (
         base.known_number("pairs that significantly change order", len(reversals)),
         base.known_number(f"of them the best {where}", supported, at_least=1),
-        *base.format_compared(gaps, highlights),
+        *base.limit_numbers(gaps, highlights),
     )
     return Finding(base.decide(supported=supported, contradicted=is_same_best), detail, numbers)
 

@@ -21,11 +21,11 @@ from keyhole.results.curve_chart import caption, curve_chart
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 
-_NAMED: Final = 5
+_MOST_NAMED: Final = 5
 """More names at the curves would be read by nobody in ten seconds."""
 _SHORT_CAPTION: Final = "Mean and 95 % interval."
-_COMPARED: Final = 2  # a claim that compares a policy with more is about that policy
-_FAR: Final = 4.0  # times the highest mean; drawn, such a bound would flatten all curves
+_MOST_COMPARED: Final = 2  # a claim that compares a policy with more is about that policy
+_FAR_ABOVE: Final = 4.0  # times the highest mean; drawn, such a bound would flatten all curves
 
 
 def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
@@ -161,7 +161,7 @@ def _bounds(
     if curves.metric(metric).drawn in ("mean", "from 0"):
         highest = max(float(curves.mean(label, metric).max()) for label in curves.labels)
         for name, (rounds, values) in bounds_of(outcome, problem, metric).items():
-            if len(set(values)) == 1 or max(values) > _FAR * highest:
+            if len(set(values)) == 1 or max(values) > _FAR_ABOVE * highest:
                 references.append(ReferenceLine(value=values[-1], label=name))
             else:
                 x = [float(t) for t in rounds]
@@ -196,14 +196,14 @@ def _order_named(outcome: JudgedEntry, means: Mapping[str, float], metric: Metri
         best_first.reverse()
     claims = [outcome.claims[verdict.id] for verdict in outcome.papers_verdicts]
     subjects = [label for claim in claims for label in _subjects(claim) if label in best_first]
-    return list(dict.fromkeys([*subjects, *best_first]))[:_NAMED]
+    return list(dict.fromkeys([*subjects, *best_first]))[:_MOST_NAMED]
 
 
 def _subjects(claim: Claim) -> list[str]:
     """Return the policies that a claim is about, without those that it compares many with."""
     named = [cell.policy for cell in claim.named_cells]
     others = [*getattr(claim, "others", []), *(getattr(claim, "policies", None) or [])]
-    if len(others) > _COMPARED:
+    if len(others) > _MOST_COMPARED:
         others = []
     return [label for label in (claim.subject, *named, *others) if label]
 

@@ -187,9 +187,9 @@ class _Index:
         for paper in (*PAPERS, ""):
             names = [entry.name for entry in self.entries if entry.paper == paper]
             missing_names = [name for name in names if name not in names_run]
-            entries = count_text(len(missing_names), "entry")
             if not missing_names:
                 continue
+            entries = count_text(len(missing_names), "entry")
             if not paper:
                 texts.append(f"{entries} {_ABOUT_NO_PAPER}")
             elif missing_names == names:
@@ -287,7 +287,7 @@ def _unmet_claim(row: ClaimRow, citation: str) -> dict[str, Any]:
 
 
 def gallery(outcomes: Sequence[JudgedEntry], all_verdicts: Mapping[str, Verdict]) -> TemplateBlock:
-    """Return tiles of entries in a grid, with their figures; `all_verdicts` are all verdicts by id.
+    """Return tiles of entries in a grid, with their figures; `all_verdicts` are those by id.
 
     The status of a tile says what became of the paper's claims; it is empty where it judges none.
     """
