@@ -37,8 +37,8 @@ from keyhole.results.estimate import compare, mean_estimate
 from keyhole.validate import check_choice
 
 RESULTS_FILE: Final = "benchmark.json"
-_BLOCKS: Final = "simulations"
-_TIMES: Final = "nanoseconds.json"
+_CACHE_FOLDER: Final = "simulations"
+_TIMES_FILE: Final = "nanoseconds.json"
 _QUANTILE: Final = 0.9
 _DIGITS: Final = 6  # in the results file
 
@@ -85,24 +85,25 @@ def bench(
         first rounds, which are played in Python, where indices and recommendations are checked.
     """
     # Everything given is checked first: simulations may take hours.
-    wanted = _check_settings(settings)
+    names = [settings] if isinstance(settings, str) else settings or SITUATIONS
+    setting_names = dict.fromkeys(check_choice("setting", name, SITUATIONS) for name in names)
     check_choice("scale", scale, SCALES)
-    check_policy_names(wanted, policies)
-    listed = select_problems(wanted, problems)
-    others = [results_file.read_results(path) for path in add]
+    check_policy_names(setting_names, policies)
+    selected_problems = select_problems(setting_names, problems)
+    other_files = [results_file.read_results(path) for path in add]
     folder = Path(out)
     # The folder of simulations is made before any result, so a benchmark has it from the start.
-    if has_content(folder) and not (folder / _BLOCKS).is_dir():
+    if has_content(folder) and not (folder / _CACHE_FOLDER).is_dir():
         raise ValueError(f"{folder} holds something other than a benchmark")
-    games = make_games(listed, policies, SCALES[scale])
+    games = make_games(selected_problems, policies, SCALES[scale])
     try_policies((f"on the problem {game.problem.name!r}", game.spec.plan) for game in games)
-    (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
+    (folder / _CACHE_FOLDER).mkdir(parents=True, exist_ok=True)
     # A second process would simulate the same blocks, and overwrite the times measured here.
     with folder_lock(folder):
         specs = {game.spec.name: game.spec for game in games}
-        cache = ResultCache(folder / _BLOCKS, specs.values())
+        cache = ResultCache(folder / _CACHE_FOLDER, specs.values())
         _simulate(specs, cache, threads, progress)
-        times = _Times(folder / _TIMES, SCALES[scale])
+        times = _RoundTimes(folder / _TIMES_FILE, SCALES[scale])
         if progress:
             print_step("measuring the time of a round")
         content = BenchmarkFile(
@@ -113,14 +114,9 @@ def bench(
             problems=[_problem_record(game, cache, times) for game in games],
         )
         times.write()
-        content = results_file.add_results(content, others)
+        content = results_file.add_results(content, other_files)
         results_file.write_results(folder / RESULTS_FILE, content)
     return content
-
-
-def _check_settings(settings: str | Iterable[str] | None) -> list[str]:
-    given = [settings] if isinstance(settings, str) else settings or SITUATIONS
-    return list(dict.fromkeys(check_choice("setting", name, SITUATIONS) for name in given))
 
 
 def _simulate(
@@ -137,11 +133,12 @@ def _simulate(
                 total.finish(name)
 
 
-class _Times:
+class _RoundTimes:
     """The nanoseconds that a round of a policy takes, which are kept in a file."""
 
     def __init__(self, path: Path, scale: Scale) -> None:
-        self._path, self._scale = path, scale
+        self._path = path
+        self._scale = scale
         try:
             # A damaged file is no error, since times can be measured again.
             self._known: dict[str, float] = json.loads(path.read_bytes())
@@ -169,8 +166,9 @@ class _Times:
         write_atomically(self._path, json.dumps(self._known, indent=1).encode())
 
 
-def _problem_record(game: Game, cache: ResultCache, times: _Times) -> ProblemRecord:
-    problem, spec = game.problem, game.spec
+def _problem_record(game: Game, cache: ResultCache, times: _RoundTimes) -> ProblemRecord:
+    problem = game.problem
+    spec = game.spec
     # The first metric of every setting is its regret; the last row is the horizon.
     regrets = {label: values[-1, 0] for label, values in cache.values(spec).items()}
     return ProblemRecord(
@@ -196,7 +194,9 @@ def _result_record(
 ) -> ResultRecord:
     values = regrets[entrant.label]
     mean = mean_estimate(values)
-    ranked = [one.label for one in game.entrants if not (one is entrant or one.is_yardstick)]
+    rival_labels = [
+        rival.label for rival in game.entrants if not (rival is entrant or rival.is_yardstick)
+    ]
     entry = game.entry(entrant.label)
     return ResultRecord(
         policy=entrant.label,
@@ -210,7 +210,7 @@ def _result_record(
         linear=int((values > LINEAR_SHARE * game.loss).sum()),
         nanoseconds=nanoseconds,
         # All policies had the same random numbers, so `compare` takes differences run by run.
-        better=[label for label in ranked if compare(values, regrets[label]).low > 0.0],
+        better=[label for label in rival_labels if compare(values, regrets[label]).low > 0.0],
     )
 
 

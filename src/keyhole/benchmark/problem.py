@@ -12,6 +12,8 @@ from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.policy_simulation_job import json_digest
 
+AnyProblem = Any
+"""A problem of one of the settings, whose gaps or mean losses only its own functions use."""
 Part = Literal["tuning", "judging"]
 PARTS: Final = ("tuning", "judging")
 
@@ -41,17 +43,17 @@ class BenchmarkProblem:
     name: str
     situation: str
     title: str
-    problem: Mapping[str, Any]
+    problem: Mapping[str, object]
     horizon: int
-    told: Mapping[str, Any] = field(default_factory=dict)
+    told: Mapping[str, object] = field(default_factory=dict)
     setting: str = ""
     part: Part = "tuning"
 
     @property
     def digest(self) -> str:
         """A digest of all that decides what a simulation gives."""
-        told, table = dict(self.told), dict(self.problem)
-        return json_digest([self.setting, table, self.horizon, told])[:16]
+        table = dict(self.problem)
+        return json_digest([self.setting, table, self.horizon, dict(self.told)])[:16]
 
 
 def wrong_choice_loss(problem: Problem) -> float:
@@ -65,31 +67,31 @@ def wrong_choice_loss(problem: Problem) -> float:
 
 
 def _mean_positive(gaps: FloatArray) -> float:
-    above = gaps[gaps > 0.0]
-    return float(above.mean()) if len(above) else 0.0
+    positive_gaps = gaps[gaps > 0.0]
+    return float(positive_gaps.mean()) if len(positive_gaps) else 0.0
 
 
-def _loss_of_arms(problem: Any) -> float:
+def _loss_of_arms(problem: AnyProblem) -> float:
     return _mean_positive(problem.gaps)
 
 
-def _loss_by_level(problem: Any) -> float:
+def _loss_by_level(problem: AnyProblem) -> float:
     return float(np.mean([_mean_positive(level) for level in problem.gaps.T]))
 
 
-def _loss_of_pairs(problem: Any) -> float:
+def _loss_of_pairs(problem: AnyProblem) -> float:
     return _mean_positive(problem.gaps.min(axis=1))
 
 
-def _loss_of_funded_arm(problem: Any) -> float:
+def _loss_of_funded_arm(problem: AnyProblem) -> float:
     return float(problem.mean_losses[problem.optimal].mean())
 
 
-def _half_of_the_labels(problem: Any) -> float:
+def _half_of_the_labels(problem: AnyProblem) -> float:
     return float(problem.arms / 2)
 
 
-_LOSSES: Final[dict[str, Callable[[Any], float]]] = {
+_LOSSES: Final[dict[str, Callable[[AnyProblem], float]]] = {
     "stochastic": _loss_of_arms,
     "delayed": _loss_of_arms,
     "threshold": _loss_by_level,
@@ -104,10 +106,10 @@ _GEOMETRIC_QUANTILES: Final = 100
 _LEAST_SHARE: Final = 1000  # means of arms with recorded pairs are multiples of its inverse
 
 
-def expand(value: Any) -> Any:
+def expand_short_forms(value: Any) -> Any:
     """Return a value of a file with all short forms written out."""
     if isinstance(value, list):
-        return [expand(element) for element in value]
+        return [expand_short_forms(element) for element in value]
     match value:
         case {"spread": [low, high, count]}:
             return [round(float(mean), 4) for mean in np.linspace(low, high, count)]
@@ -119,25 +121,27 @@ def expand(value: Any) -> Any:
             slope = math.log1p(-1 / (1 + mean))
             return _quantiles(lambda above: math.log(above) / slope, _GEOMETRIC_QUANTILES)
         case {"arms_with_delays": arms}:
-            return _recorded_pairs(expand(arms), prompt_zeros=value.get("prompt_zeros", False))
+            return _recorded_pairs(
+                expand_short_forms(arms), prompt_zeros=value.get("prompt_zeros", False)
+            )
         case dict():
-            return {name: expand(field) for name, field in value.items()}
+            return {name: expand_short_forms(field) for name, field in value.items()}
     return value
 
 
 def _recorded_pairs(
     arms: Sequence[tuple[float, Sequence[int]]], *, prompt_zeros: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the table of a problem whose arms have a mean reward and delays of their own.
 
     With `prompt_zeros` only rewards of 1 are late.
     """
     rewards = []
     delays = []
-    for mean, late in arms:
+    for mean, arm_delays in arms:
         share = Fraction(mean).limit_denominator(_LEAST_SHARE)
         values = [1] * share.numerator + [0] * (share.denominator - share.numerator)
-        pairs = [(x, 0 if prompt_zeros and not x else d) for x in values for d in late]
+        pairs = [(x, 0 if prompt_zeros and not x else d) for x in values for d in arm_delays]
         rewards.append([x for x, _ in pairs])
         delays.append([d for _, d in pairs])
     return {"rewards": rewards, "delays": delays}

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
-from keyhole.benchmark.problem import PARTS, BenchmarkProblem, expand, wrong_choice_loss
+from keyhole.benchmark.problem import PARTS, BenchmarkProblem, expand_short_forms, wrong_choice_loss
 from keyhole.benchmark.rules import ORDERS, SEED, VARIANTS, YARDSTICKS, Scale
 from keyhole.experiment import Spec, setting_registry
 from keyhole.experiment.spec_factories import (
@@ -48,7 +48,7 @@ def all_problems(setting: str) -> tuple[BenchmarkProblem, ...]:
             situation=group["situation"],
             setting=setting,
             part=group["part"],
-            **expand(fields),
+            **expand_short_forms(fields),
         )
         for group in tomllib.loads(file.read_text("utf-8"))["group"]
         for name, fields in group["problems"].items()
@@ -60,14 +60,14 @@ def select_problems(settings: Iterable[str], patterns: Sequence[str]) -> list[Be
 
     Patterns are as in a shell: ``told-*``, ``judging``.
     """
-    listed = [problem for setting in settings for problem in all_problems(setting)]
+    all_listed = [problem for setting in settings for problem in all_problems(setting)]
     if not patterns:
-        return listed
+        return all_listed
     for pattern in patterns:
-        if not any(_matches(problem, pattern) for problem in listed):
-            names = [*PARTS, *(problem.name for problem in listed)]
+        if not any(_matches(problem, pattern) for problem in all_listed):
+            names = [*PARTS, *(problem.name for problem in all_listed)]
             check_choice("problems", pattern, names, "tuning and judging are all of a part")
-    return [p for p in listed if any(_matches(p, pattern) for pattern in patterns)]
+    return [p for p in all_listed if any(_matches(p, pattern) for pattern in patterns)]
 
 
 def _matches(problem: BenchmarkProblem, pattern: str) -> bool:
@@ -76,32 +76,32 @@ def _matches(problem: BenchmarkProblem, pattern: str) -> bool:
 
 def select_entrants(setting: str, names: Sequence[str]) -> list[Entrant]:
     """Return the policies of a setting by name, or users' as ``file.py:Class``; all for none."""
-    own = [name for name in names if is_policy_file(name)]
-    wanted = [name for name in names if not is_policy_file(name)]
-    found = [
+    user_files = [name for name in names if is_policy_file(name)]
+    policy_names = [name for name in names if not is_policy_file(name)]
+    entrants = [
         Entrant(_label(name, parameters), {"name": name, **parameters})
         for name in setting_registry.find_setting(setting).policies
         for parameters in VARIANTS.get(setting, {}).get(name, [{}])
-        if not names or name in wanted
+        if not names or name in policy_names
     ]
-    for name in own:
+    for name in user_files:
         if find_policy_class(name, setting, Path()).setting.name == setting:
-            found.append(Entrant(name.rpartition(":")[2], {"name": name}))
-    return found
+            entrants.append(Entrant(name.rpartition(":")[2], {"name": name}))
+    return entrants
 
 
 def check_policy_names(settings: Iterable[str], names: Iterable[str]) -> None:
     """Refuse names that are not policies of the settings, and files without the class named."""
-    listed = list(settings)
-    known = [n for s in listed for n in setting_registry.find_setting(s).policies]
+    setting_names = list(settings)
+    policy_names = [n for s in setting_names for n in setting_registry.find_setting(s).policies]
     for name in names:
         if not is_policy_file(name):
-            check_choice("policies", name, known)
+            check_choice("policies", name, policy_names)
             continue
-        its = find_policy_class(name, listed[0], Path(), field="policies").setting.name
-        if its not in listed:
+        setting = find_policy_class(name, setting_names[0], Path(), field="policies").setting.name
+        if setting not in setting_names:
             raise ValueError(
-                f"policies: {name!r} must be of {' or '.join(listed)}, got one of {its}"
+                f"policies: {name!r} must be of {' or '.join(setting_names)}, got one of {setting}"
             )
 
 
@@ -132,15 +132,17 @@ def make_games(
 
     A policy of `names` that can play none of them is refused, with the reason.
     """
-    games, reasons = [], dict[str, str]()
+    games = []
+    reasons: dict[str, str] = {}
     for problem in problems:
         table = {"setting": problem.setting, **problem.problem}
-        made = make_problem(table, Path())
+        instance = make_problem(table, Path())
         horizon = scale.horizon(problem.horizon)
-        entrants, entries = [], []
+        entrants = []
+        entries = []
         for entrant in select_entrants(problem.setting, names):
             try:
-                entry = _playable_entry(entrant, problem, made, horizon)
+                entry = _playable_entry(entrant, problem, instance, horizon)
             except UnplayableError as error:
                 reasons.setdefault(entrant.entry["name"], str(error))
                 continue
@@ -161,8 +163,8 @@ def make_games(
                 },
                 folder=Path(),
             )
-        rounds = 1 if made.setting.budgeted else horizon
-        games.append(Game(problem, spec, tuple(entrants), wrong_choice_loss(made) * rounds))
+        rounds = 1 if instance.setting.budgeted else horizon
+        games.append(Game(problem, spec, tuple(entrants), wrong_choice_loss(instance) * rounds))
     playing = {entrant.entry["name"] for game in games for entrant in game.entrants}
     for name in names:
         if name not in playing:
@@ -176,33 +178,33 @@ class UnplayableError(ValueError):
 
 
 def _playable_entry(
-    entrant: Entrant, problem: BenchmarkProblem, made: Any, horizon: int
+    entrant: Entrant, problem: BenchmarkProblem, instance: Any, horizon: int
 ) -> dict[str, Any]:
     """Return the entry of a policy with what it is told; raise an UnplayableError if it must not.
 
     It may need other feedback or facts than the problem has, for instance.
     """
-    kind = find_policy_class(entrant.entry["name"], problem.setting, Path())
+    policy_class = cast(Any, find_policy_class(entrant.entry["name"], problem.setting, Path()))
     entry = dict(entrant.entry)
     order = problem.problem.get("order", "iid")
     if ORDERS.get(entry["name"], order) != order:
         raise UnplayableError(f"{problem.name!r} has another order of rewards than it is made for")
-    for item in fields(cast(Any, kind)):
+    for parameter in fields(policy_class):
         # A parameter without a default is one that users must know: the problem has to state it.
-        needed = item.default is MISSING and item.default_factory is MISSING
-        if needed and item.name not in entry:
-            if item.name not in problem.told:
+        is_needed = parameter.default is MISSING and parameter.default_factory is MISSING
+        if is_needed and parameter.name not in entry:
+            if parameter.name not in problem.told:
                 raise UnplayableError(
-                    f"its parameter {item.name!r} has no default, and {problem.name!r} does not "
-                    f"state it"
+                    f"its parameter {parameter.name!r} has no default, and {problem.name!r} does "
+                    f"not state it"
                 )
-            entry[item.name] = problem.told[item.name]
+            entry[parameter.name] = problem.told[parameter.name]
     policy = make_policy(entry, problem.setting, Path())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             # `simulate` makes this plan too; a list of what each policy needs could contradict it.
-            Plan.make(made, [policy], horizon=horizon, checkpoints=None, seed=SEED)
+            Plan.make(instance, [policy], horizon=horizon, checkpoints=None, seed=SEED)
         except ValueError as error:
             raise UnplayableError(str(error)) from error
     return entry

@@ -46,7 +46,7 @@ def write_benchmark_page(folder: str | Path, content: BenchmarkFile) -> Path:
 def _page(content: BenchmarkFile) -> Page:
     summaries = summarize(content)
     ranked = [summary for summary in summaries if summary.ranked]
-    situations = {(one.setting, one.situation) for one in summaries}
+    situations = {(summary.setting, summary.situation) for summary in summaries}
     return Page(
         title="Which policy, in which situation?",
         answer=[
@@ -67,39 +67,41 @@ def _page(content: BenchmarkFile) -> Page:
 
 def _best_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
     """Return the tiles with the best policy of each situation, by part."""
-    rows = {(one.setting, one.situation): f"{one.setting}: {one.situation}" for one in summaries}
+    situations = [(summary.setting, summary.situation) for summary in summaries]
+    rows = {key: ": ".join(key) for key in situations}
     cells: dict[tuple[str, str], Tile] = {
-        (rows[one.setting, one.situation], one.part): Tile(
-            text=one.best.policy,
-            label=one.best.policy,
-            note=f"next {one.runner_up}" if one.runner_up else "",
+        (rows[summary.setting, summary.situation], summary.part): Tile(
+            text=summary.best.policy,
+            label=summary.best.policy,
+            note=f"next {summary.runner_up}" if summary.runner_up else "",
         )
-        for one in summaries
+        for summary in summaries
     }
-    parts = [part for part in PARTS if any(one.part == part for one in summaries)]
+    columns = [column for column in PARTS if any(summary.part == column for summary in summaries)]
     caption = (
         "The policy with the smallest ratio among those with few linear runs, on the problems for "
         "tuning and for judging."
     )
-    return TileTable(rows=list(rows.values()), columns=parts, cells=cells, caption=caption)
+    return TileTable(rows=list(rows.values()), columns=columns, cells=cells, caption=caption)
 
 
 def _first_profile(summaries: Sequence[SituationSummary]) -> list[PageBlock]:
     """Return the profile of the first situation with several problems, judged if any is."""
-    several = [one for one in summaries if len(one.problems) > 1]
-    several.sort(key=lambda one: one.part != "judging")
-    return [replace(_profile(one), id="profile-first", caption=_PROFILE) for one in several[:1]]
+    several = [summary for summary in summaries if len(summary.problems) > 1]
+    several.sort(key=lambda summary: summary.part != "judging")
+    profiles = [_profile(summary) for summary in several[:1]]
+    return [replace(profile, id="profile-first", caption=_PROFILE) for profile in profiles]
 
 
 def _setting_section(
     content: BenchmarkFile, setting: str, summaries: Sequence[SituationSummary]
 ) -> Section:
-    own = [summary for summary in summaries if summary.setting == setting]
+    setting_summaries = [summary for summary in summaries if summary.setting == setting]
     blocks: list[PageBlock] = []
-    charts = [_profile(summary) for summary in own if len(summary.problems) > 1]
+    charts = [_profile(summary) for summary in setting_summaries if len(summary.problems) > 1]
     if charts:
         blocks.append(ChartGrid(charts, _PROFILE))
-    blocks += [situation_table(summary) for summary in own]
+    blocks += [situation_table(summary) for summary in setting_summaries]
     details = Section(
         f"problems-{setting}",
         "All problems",
@@ -112,19 +114,19 @@ def _profile(summary: SituationSummary) -> LineChart:
     """Return the performance profile of a situation (Dolan and More, 2002)."""
     count = len(summary.problems)
     curves = []
-    for one in summary.ranked:
-        ratios = sorted(min(ratio, _LARGEST_DRAWN) for ratio in one.ratios)
+    for standing in summary.ranked:
+        ratios = sorted(min(ratio, _LARGEST_DRAWN) for ratio in standing.ratios)
         # All curves extend over the whole axis, also those of policies that are never the best.
         x = [1.0, *ratios, _LARGEST_DRAWN]
-        y = [sum(r <= place for r in ratios) / count for place in x]
-        curves.append(Curve(label=one.policy, x=x, y=y, steps=True))
-    best = [one.policy for one in summary.ranked[:_MOST_NAMED]]
+        y = [sum(r <= ratio_limit for r in ratios) / count for ratio_limit in x]
+        curves.append(Curve(label=standing.policy, x=x, y=y, steps=True))
+    best_labels = [standing.policy for standing in summary.ranked[:_MOST_NAMED]]
     return LineChart(
         id=f"profile-{summary.setting}-{summary.situation}-{summary.part}".replace(" ", "-"),
         x=Axis(title="times the best mean", scale="log", low=1.0, high=_LARGEST_DRAWN),
         y=Axis(title="share of problems", low=0.0, high=1.02),
         curves=curves,
-        named=best,
+        named=best_labels,
         title=f"{summary.title} ({summary.part})",
         alt=f"Shares of the {count} problems by ratio; the table has the ratios.",
     )

@@ -1,7 +1,4 @@
-"""The results file of the benchmark: every policy on every problem, for other programs.
-
-Its JSON Schema, `schema`, is kept in ``docs/``.
-"""
+"""The results file of the benchmark: every policy on every problem, for other programs."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -91,7 +88,7 @@ def write_results(path: Path, content: BenchmarkFile) -> None:
     text = json.dumps(table | {"problems": []}, indent=1).removesuffix("[]\n}")
     blocks = []
     for problem in table["problems"]:
-        results = ",\n".join(f"   {json.dumps(one)}" for one in problem.pop("results"))
+        results = ",\n".join(f"   {json.dumps(result)}" for result in problem.pop("results"))
         head = json.dumps(problem).removesuffix("}")
         blocks.append(f'  {head}, "results": [\n{results}\n  ]}}')
     listed = ",\n".join(blocks)
@@ -121,47 +118,47 @@ def add_results(content: BenchmarkFile, others: Iterable[BenchmarkFile]) -> Benc
     A policy that the file has itself is kept as it is. Results of different files share no random
     numbers, or are not known to: their intervals are compared unpaired.
     """
-    for other in others:
-        if other.scale != content.scale:
+    for other_file in others:
+        if other_file.scale != content.scale:
             raise ValueError(
-                f"results must be of one scale, {content.scale!r}, got {other.scale!r}"
+                f"results must be of one scale, {content.scale!r}, got {other_file.scale!r}"
             )
-        beside = {(p.setting, p.name): p for p in other.problems}
+        beside = {(p.setting, p.name): p for p in other_file.problems}
         merged = []
         for problem in content.problems:
-            found = beside.get((problem.setting, problem.name))
-            if found is not None and found.digest != problem.digest:
+            record = beside.get((problem.setting, problem.name))
+            if record is not None and record.digest != problem.digest:
                 raise ValueError(f"{problem.setting}/{problem.name} is another problem there")
-            merged.append(problem if found is None else _merge(problem, found.results))
+            merged.append(problem if record is None else _merge(problem, record.results))
         content = content.model_copy(update={"problems": merged})
     return content
 
 
-def _merge(problem: ProblemRecord, added: Sequence[ResultRecord]) -> ProblemRecord:
+def _merge(problem: ProblemRecord, added_results: Sequence[ResultRecord]) -> ProblemRecord:
     """Return a problem with further results; what is better than what is decided unpaired."""
-    known = {one.policy for one in problem.results}
-    new = [one for one in added if one.policy not in known]
-    both = [
-        one.model_copy(update={"better": [*one.better, *_clearly_below(one, beside)]})
-        for group, beside in ((problem.results, new), (new, problem.results))
-        for one in group
+    known_policies = {result.policy for result in problem.results}
+    new_results = [result for result in added_results if result.policy not in known_policies]
+    merged_results = [
+        result.model_copy(update={"better": [*result.better, *_clearly_below(result, rivals)]})
+        for group, rivals in ((problem.results, new_results), (new_results, problem.results))
+        for result in group
     ]
-    return problem.model_copy(update={"results": both})
+    return problem.model_copy(update={"results": merged_results})
 
 
-def _clearly_below(one: ResultRecord, others: Iterable[ResultRecord]) -> list[str]:
+def _clearly_below(result: ResultRecord, rivals: Iterable[ResultRecord]) -> list[str]:
     """Return the policies whose mean is below by an unpaired 95 % interval."""
     return [
-        other.policy
-        for other in others
-        if not other.yardstick
-        and other.policy not in one.better
-        and one.mean - other.mean > 1.96 * (one.std_error**2 + other.std_error**2) ** 0.5
+        rival.policy
+        for rival in rivals
+        if not rival.yardstick
+        and rival.policy not in result.better
+        and result.mean - rival.mean > 1.96 * (result.std_error**2 + rival.std_error**2) ** 0.5
     ]
 
 
 def schema() -> str:
-    """Return the JSON Schema of the file."""
+    """Return the JSON Schema of the file, which is kept in ``docs/``."""
     table = BenchmarkFile.model_json_schema()
     table["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return json.dumps(table, indent=2) + "\n"

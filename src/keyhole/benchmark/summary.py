@@ -80,7 +80,7 @@ class SituationSummary:
     @property
     def ranked(self) -> list[Standing]:
         """The standings of the policies that play all problems and are no yardsticks."""
-        return [one for one in self.standings if _is_ranked(one, self.problems)]
+        return [standing for standing in self.standings if _is_ranked(standing, self.problems)]
 
     @property
     def best(self) -> Standing:
@@ -91,8 +91,8 @@ class SituationSummary:
     def eligible(self) -> list[Standing]:
         """The ranked policies, the smallest ratio first, without those with more linear runs."""
         # A policy may have the smallest mean and yet some runs that never find the best arm.
-        most = min(one.linear_share for one in self.ranked) + MORE_LINEAR
-        return [one for one in self.ranked if one.linear_share <= most]
+        linear_limit = min(standing.linear_share for standing in self.ranked) + MORE_LINEAR
+        return [standing for standing in self.ranked if standing.linear_share <= linear_limit]
 
     @property
     def runner_up(self) -> str:
@@ -114,7 +114,7 @@ class SituationSummary:
 
 def summarize(content: BenchmarkFile) -> list[SituationSummary]:
     """Return the summaries of all situations that have problems, part by part."""
-    found = []
+    summaries = []
     for setting in content.settings:
         for part in PARTS:
             for situation in SITUATIONS[setting]:
@@ -124,14 +124,14 @@ def summarize(content: BenchmarkFile) -> list[SituationSummary]:
                     if (problem.situation, problem.part) == (situation, part)
                 ]
                 if problems:
-                    found.append(_summarize_situation(setting, situation, part, problems))
-    return found
+                    summaries.append(_summarize_situation(setting, situation, part, problems))
+    return summaries
 
 
 def best_mean(problem: ProblemRecord) -> float:
     """Return the smallest mean among policies that are no yardsticks; of all if there is none."""
-    means = [one.mean for one in problem.results if not one.yardstick]
-    return min(means or [one.mean for one in problem.results])
+    means = [result.mean for result in problem.results if not result.yardstick]
+    return min(means or [result.mean for result in problem.results])
 
 
 def ratio_to_best(problem: ProblemRecord, regret: float) -> float:
@@ -146,31 +146,31 @@ def _summarize_situation(
 ) -> SituationSummary:
     by_policy: dict[str, list[tuple[ProblemRecord, ResultRecord]]] = {}
     for problem in problems:
-        for one in problem.results:
-            by_policy.setdefault(one.policy, []).append((problem, one))
+        for result in problem.results:
+            by_policy.setdefault(result.policy, []).append((problem, result))
     # Ratios over fewer problems cannot be compared, so those policies come last.
     standings = sorted(
         (_standing(policy, played) for policy, played in by_policy.items()),
-        key=lambda one: (not _is_ranked(one, problems), one.ratio),
+        key=lambda standing: (not _is_ranked(standing, problems), standing.ratio),
     )
     return SituationSummary(setting, situation, part, tuple(problems), tuple(standings))
 
 
-def _is_ranked(one: Standing, problems: Sequence[ProblemRecord]) -> bool:
+def _is_ranked(standing: Standing, problems: Sequence[ProblemRecord]) -> bool:
     """Return whether a policy plays all problems and is no yardstick."""
-    return not one.is_yardstick and len(one.ratios) == len(problems)
+    return not standing.is_yardstick and len(standing.ratios) == len(problems)
 
 
-def _standing(policy: str, played: Sequence[tuple[ProblemRecord, ResultRecord]]) -> Standing:
+def _standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRecord]]) -> Standing:
     return Standing(
         policy=policy,
-        is_yardstick=played[0][1].yardstick,
-        ratios=tuple(ratio_to_best(problem, one.mean) for problem, one in played),
-        worst_ratios=tuple(ratio_to_best(problem, one.worst) for problem, one in played),
-        ranks=tuple(1 + len(one.better) for _, one in played),
-        linear=sum(one.linear for _, one in played),
-        runs=sum(problem.replications for problem, _ in played),
-        nanoseconds=math.fsum(one.nanoseconds for _, one in played) / len(played),
+        is_yardstick=results[0][1].yardstick,
+        ratios=tuple(ratio_to_best(problem, result.mean) for problem, result in results),
+        worst_ratios=tuple(ratio_to_best(problem, result.worst) for problem, result in results),
+        ranks=tuple(1 + len(result.better) for _, result in results),
+        linear=sum(result.linear for _, result in results),
+        runs=sum(problem.replications for problem, _ in results),
+        nanoseconds=math.fsum(result.nanoseconds for _, result in results) / len(results),
     )
 
 
@@ -203,51 +203,56 @@ HEAD: Final = (
 def situation_table(summary: SituationSummary) -> Table:
     """Return the table of a situation: a row for each policy, the recommended one first."""
     count = len(summary.problems)
-    rows = [_standing_row(summary, one) for one in summary.standings]
+    rows = [_standing_row(summary, standing) for standing in summary.standings]
     problems = f"{count} problem{'' if count == 1 else 's'} for {summary.part}"
     return Table(f"{summary.title}: {problems}", HEAD, rows)
 
 
-def _standing_row(summary: SituationSummary, one: Standing) -> list[str]:
-    marks = " (yardstick)" if one.is_yardstick else ""
-    played, count = len(one.ranks), len(summary.problems)
-    marks += f" (plays {played} of {count})" if played < count else ""
+def _standing_row(summary: SituationSummary, standing: Standing) -> list[str]:
+    marks = " (yardstick)" if standing.is_yardstick else ""
+    played = len(standing.ranks)
+    if played < len(summary.problems):
+        marks += f" (plays {played} of {len(summary.problems)})"
     return [
-        f"{one.policy}{marks}",
-        format_ratio(one.ratio),
-        format_ratio(one.largest_ratio),
-        format_ratio(one.worst_run),
+        f"{standing.policy}{marks}",
+        format_ratio(standing.ratio),
+        format_ratio(standing.largest_ratio),
+        format_ratio(standing.worst_run),
         # Yardsticks know what is unknown in practice, and so have no rank among the others.
-        "" if one.is_yardstick else f"{one.rank:.1f}",
-        "" if one.is_yardstick else f"{one.firsts} of {played}",
-        format_share(one.linear_share),
-        f"{one.nanoseconds:,.0f}",
+        "" if standing.is_yardstick else f"{standing.rank:.1f}",
+        "" if standing.is_yardstick else f"{standing.firsts} of {played}",
+        format_share(standing.linear_share),
+        f"{standing.nanoseconds:,.0f}",
     ]
 
 
 def problem_table(problem: ProblemRecord) -> Table:
     """Return the table of a problem: a row for each policy, the smallest mean first."""
-    order = sorted(problem.results, key=lambda one: one.mean)
+    order = sorted(problem.results, key=lambda result: result.mean)
     caption = (
         f"{problem.name}: {problem.title}. {problem.replications} replications of "
         f"{problem.horizon:,} rounds; {problem.part}"
     )
     head = ["policy", "mean", "90 % quantile", "worst run", "linear runs", "ratio", "rank", "ns"]
-    return Table(caption, head, [_result_row(problem, one) for one in order])
+    return Table(caption, head, [_result_row(problem, result) for result in order])
 
 
-def _result_row(problem: ProblemRecord, one: ResultRecord) -> list[str]:
-    mean = Estimate(one.mean, one.std_error, problem.replications)
+def _result_row(problem: ProblemRecord, result: ResultRecord) -> list[str]:
+    mean = Estimate(result.mean, result.std_error, problem.replications)
     return [
-        f"{one.policy} (yardstick)" if one.yardstick else one.policy,
+        f"{result.policy} (yardstick)" if result.yardstick else result.policy,
         mean.plus_minus().removesuffix(" in every run"),
-        f"{one.quantile_90:,.4g}" if one.quantile_90 < 1e4 else f"{one.quantile_90:,.0f}",
-        f"{one.worst:,.4g}" if one.worst < 1e4 else f"{one.worst:,.0f}",
-        format_share(one.linear / problem.replications),
-        format_ratio(ratio_to_best(problem, one.mean)),
-        "" if one.yardstick else str(1 + len(one.better)),
-        f"{one.nanoseconds:,.0f}",
+        _format_regret(result.quantile_90),
+        _format_regret(result.worst),
+        format_share(result.linear / problem.replications),
+        format_ratio(ratio_to_best(problem, result.mean)),
+        "" if result.yardstick else str(1 + len(result.better)),
+        f"{result.nanoseconds:,.0f}",
     ]
+
+
+def _format_regret(regret: float) -> str:
+    return f"{regret:,.4g}" if regret < 1e4 else f"{regret:,.0f}"
 
 
 def format_ratio(ratio: float) -> str:
@@ -272,6 +277,10 @@ def format_share(share: float) -> str:
     ['0', '0.1 %', '50 %', '99 %', '100 %']
     """
     percent = 100 * share
+    if share == 0:
+        return "0"
     if percent < _WHOLE_FROM:
-        return f"{percent:.2g} %" if share else "0"
-    return f"{percent if share == 1 else min(percent, _MOST_OF_SOME):.0f} %"
+        return f"{percent:.2g} %"
+    if share < 1:
+        percent = min(percent, _MOST_OF_SOME)
+    return f"{percent:.0f} %"

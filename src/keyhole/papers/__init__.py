@@ -5,7 +5,7 @@ and the *verdict* on a claim is: it holds, does not hold, or is undecided.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from keyhole.papers.entry_files import FILES
 
@@ -36,7 +36,7 @@ __all__ = [
 
 
 # Everything but the list of entries takes seconds to import: settings, data, compiled code.
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'keyhole.papers' has no attribute {name!r}")
     home = "entry" if name in ("SCALES", "Entry") else "reproduction"

@@ -1,8 +1,4 @@
-"""Entry: a published experiment as a TOML file, with the claims (statements) it should confirm.
-
-Its problems are played by its policies (rules that choose among options) in simulations, of a size
-that the scale names.
-"""
+"""Entry: a published experiment as a TOML file, with the claims that it should confirm."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -23,16 +19,11 @@ from pydantic import (
 
 from keyhole.experiment import Spec, setting_registry
 from keyhole.pages.page import Table
+from keyhole.papers import entry_files
 from keyhole.papers.claims import Claim
 from keyhole.papers.claims.bounds import BOUNDS, BoundName, check_bound
 from keyhole.papers.claims.kinds import check_claim, read_claims
-from keyhole.papers.entry_files import (
-    FILES,
-    entry_folder,
-    policies_by_label,
-    read_tables,
-    select_keys,
-)
+from keyhole.papers.entry_files import FILES, TomlTable
 from keyhole.papers.entry_references import (
     Checkpoint,
     MetricName,
@@ -86,7 +77,7 @@ class ParameterFigure(BaseModel):
 
     def mean_scale(self, points: Mapping[str, Sequence[tuple[float, Estimate]]]) -> Scale:
         """Return the scale of the means: linear where one of them has no logarithm."""
-        means = (found.value for line in points.values() for _, found in line)
+        means = (estimate.value for line in points.values() for _, estimate in line)
         return self.y_scale if min(means) > 0 else "linear"
 
     def check_bound(self, plan: Plan) -> None:
@@ -160,28 +151,29 @@ class PublishedValues(BaseModel):
     def _one_for_each_round(self) -> Self:
         count = len(self.rounds or [0])
         for problem, means in self.values.items():
-            for policy, given in means.items():
-                if len(given) != count:
+            for policy, numbers in means.items():
+                if len(numbers) != count:
                     raise ValueError(
                         f"values.{problem}.{policy} must have one number for each round, {count}, "
-                        f"got {len(given)}"
+                        f"got {len(numbers)}"
                     )
         return self
 
     def table(self, titles: Mapping[str, str], curves: Mapping[str, Curves], metric: str) -> Table:
         """Return the table of the numbers beside ours, given the titles and results of problems."""
-        every = [x for table in self.values.values() for means in table.values() for x in means]
-        # One number of decimals in the whole column, as papers print it.
-        places = max(len(f"{x:g}".partition(".")[2]) for x in every)  # as many as any has
+        all_means = [means for table in self.values.values() for means in table.values()]
+        # One number of decimals in the whole column, as papers print it: as many as any has.
+        decimals = max(len(f"{x:g}".partition(".")[2]) for means in all_means for x in means)
         rows = []
         for problem, means in self.values.items():
-            found = curves[problem]
-            metric_title = found.metric(metric).title
-            for policy, given in means.items():
-                ours = dict(zip(found.checkpoints, found.estimates(policy, metric), strict=True))
+            results = curves[problem]
+            metric_title = results.metric(metric).title
+            for policy, numbers in means.items():
+                estimates = results.estimates(policy, metric)
+                ours = dict(zip(results.checkpoints, estimates, strict=True))
                 name = f"{titles[problem]}: {policy}"
-                for t, x in zip(self.rounds or [found.checkpoints[-1]], given, strict=True):
-                    rows.append([name, f"{t:,}", f"{x:,.{places}f}", str(ours[t])])
+                for t, x in zip(self.rounds or [results.checkpoints[-1]], numbers, strict=True):
+                    rows.append([name, f"{t:,}", f"{x:,.{decimals}f}", str(ours[t])])
         head = ["problem and policy", "T", "the paper", "found [95 % interval]"]
         return Table(f"{metric_title}: {self.source}", head, rows)
 
@@ -197,12 +189,12 @@ class EntryProblem(BaseModel):
     note: str = ""  # a sentence that describes it
     horizon: int
     checkpoints: list[int] | None = None  # by default as many as the scale says, evenly spread
-    problem: dict[str, Any]  # as in a spec's table ``[problem]``
-    duration: dict[str, Any] | None = None  # as in a spec
+    problem: TomlTable  # as in a spec's table ``[problem]``
+    duration: TomlTable | None = None  # as in a spec
     # the labels of the policies to run on it, in their order there; by default all
     policies: Annotated[list[str], Field(min_length=1)] | None = None
     # by label, parameters that a policy has on this problem
-    parameters: Annotated[dict[str, dict[str, Any]], Field(default_factory=dict)]
+    parameters: Annotated[dict[str, TomlTable], Field(default_factory=dict)]
 
 
 class RunSize(BaseModel):
@@ -241,7 +233,7 @@ class Entry(BaseModel):
     ratio_to: str | None = None  # a policy: the report also shows means relative to its mean
     scales: dict[str, RunSize]  # "quick" and "paper"
     problems: dict[str, EntryProblem]
-    policies: list[dict[str, Any]]  # as in a spec's tables ``[[policy]]``, with labels
+    policies: list[TomlTable]  # as in a spec's tables ``[[policy]]``, with labels
     parameter_figures: Annotated[list[ParameterFigure], Field(default_factory=list)]
     problem_figures: Annotated[list[ProblemFigure], Field(default_factory=list)]
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
@@ -263,10 +255,12 @@ class Entry(BaseModel):
     @property
     def paper(self) -> str:
         """The paper that it is about, one of `PAPERS`; empty if it is about none."""
-        return FILES.get(self.name, "").rpartition("/")[0] if self._file is None else ""
+        if self._file is not None:
+            return ""
+        return FILES.get(self.name, "").rpartition("/")[0]
 
     @classmethod
-    def find(cls, what: str) -> Self:
+    def find(cls, identifier: str) -> Self:
         """Read an entry by name, or a user's own by its path, which ends with ``.toml``.
 
         Raises
@@ -274,17 +268,17 @@ class Entry(BaseModel):
         FileNotFoundError, ValueError
             If there is none, or the file is not a valid entry.
         """
-        if not what.endswith(".toml"):
-            return cls.load(what)
-        path = Path(what).resolve()
+        if not identifier.endswith(".toml"):
+            return cls.load(identifier)
+        path = Path(identifier).resolve()
         if not path.is_file():
-            raise FileNotFoundError(f"there is no file {what}")
+            raise FileNotFoundError(f"there is no file {identifier}")
         return cls.from_file(path.parent, path.name, path.stem)
 
     @classmethod
     def load(cls, name: str) -> Self:
         """Read an entry by name."""
-        return cls._read(*entry_folder(name), name)[0]
+        return cls._read(*entry_files.entry_folder(name), name)[0]
 
     @classmethod
     def from_file(cls, folder: Traversable, file: str, name: str) -> Self:
@@ -306,20 +300,18 @@ class Entry(BaseModel):
 
         The check creates all problems, which takes seconds; tests do it for the shipped entries.
         """
-        table = read_tables(folder, file)
-        claims = table.pop("claims", [])
+        table = entry_files.read_tables(folder, file)
+        tables = table.pop("claims", [])
         try:
             entry = cls.model_validate({"name": name} | table)
             files = folder if isinstance(folder, Path) else None
-            placed = read_claims(claims, entry.metrics[0], entry.setup, name, files)
-            read = [claim for _, claim in placed]
-            named = [
-                one
-                for model in (*entry.parameter_figures, *entry.published, *read)
-                for one in names_in(model, "metric")
-            ]
-            update = {"claims": read, "named": list(dict.fromkeys(entry.metrics + named))}
-            return entry.model_copy(update=update), placed
+            placed_claims = read_claims(tables, entry.metrics[0], entry.setup, name, files)
+            claims = [claim for _, claim in placed_claims]
+            metrics = dict.fromkeys(entry.metrics)
+            for model in (*entry.parameter_figures, *entry.published, *claims):
+                metrics |= dict.fromkeys(names_in(model, "metric"))
+            update = {"claims": claims, "named": list(metrics)}
+            return entry.model_copy(update=update), placed_claims
         except ValidationError as error:
             raise ValueError(f"{file}: {error_message(error)}") from None
         except ValueError as error:
@@ -331,16 +323,16 @@ class Entry(BaseModel):
         for problem in self.problems:
             plans_of(problem)
         if self.ratio_to is not None:
-            check_choice("ratio_to", self.ratio_to, policies_by_label(self.policies))
+            check_choice("ratio_to", self.ratio_to, entry_files.policies_by_label(self.policies))
         for i, figure in enumerate(self.parameter_figures):
-            shown = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
-            refuse_unknown(f"parameter_figures[{i}]", shown, list(shown.x), self.problems, plans_of)
-            for plan in (plan for key in shown.x for plan in plans_of(key).values()):
+            chart = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
+            refuse_unknown(f"parameter_figures[{i}]", chart, list(chart.x), self.problems, plans_of)
+            for plan in (plan for key in chart.x for plan in plans_of(key).values()):
                 figure.check_bound(plan)
         for i, published in enumerate(self.published):
             for problem, means in published.values.items():
-                one = published.model_copy(update={"values": {problem: means}})
-                refuse_unknown(f"published[{i}]", one, [problem], self.problems, plans_of)
+                values = published.model_copy(update={"values": {problem: means}})
+                refuse_unknown(f"published[{i}]", values, [problem], self.problems, plans_of)
         for i, drawn in enumerate(self.problem_figures):
             refuse_unknown(f"problem_figures[{i}]", drawn, drawn.problems, self.problems, plans_of)
             plans = {key: next(iter(plans_of(key).values())) for key in drawn.problems}
@@ -364,17 +356,18 @@ class Entry(BaseModel):
 
     def with_problems(self, *problems: str) -> "Entry":
         """Return the entry with some of its problems, and the claims and figures of these alone."""
-        picked = {key: self.problems[key] for key in problems}
-        kept = {
-            field: [m for m in getattr(self, field) if picked.keys() >= {*names_in(m, "problem")}]
+        subset = {key: self.problems[key] for key in problems}
+        lists = {
+            field: [m for m in getattr(self, field) if subset.keys() >= {*names_in(m, "problem")}]
             for field in ("claims", "parameter_figures", "problem_figures", "published")
         }
-        return self.model_copy(update={"problems": picked} | kept)
+        return self.model_copy(update={"problems": subset} | lists)
 
     def spec(self, problem: str, scale: str) -> Spec:
         """Return the experiment on a problem, by its key, at the scale "quick" or "paper"."""
         check_choice("scale", scale, self.scales)
-        size, instance = self.scales[scale], self.problems[problem]
+        size = self.scales[scale]
+        instance = self.problems[problem]
         table = {
             "name": f"{self.name}/{problem}",
             "title": instance.title,
@@ -387,7 +380,10 @@ class Entry(BaseModel):
             "problem": instance.problem,
             "policy": self._policies_of(problem),
         }
-        return Spec.from_table(table, folder=Path() if self._file is None else self._file.parent)
+        folder = Path()
+        if self._file is not None:
+            folder = self._file.parent
+        return Spec.from_table(table, folder=folder)
 
     def _details(self, instance: EntryProblem) -> bool:
         """Return whether the entry names a metric that is recorded on request alone."""
@@ -401,11 +397,13 @@ class Entry(BaseModel):
         }
         return not details.isdisjoint(name.partition("[")[0] for name in self.named)
 
-    def _policies_of(self, problem: str) -> list[dict[str, Any]]:
+    def _policies_of(self, problem: str) -> list[TomlTable]:
         """Return the policies to run on a problem."""
-        labelled, instance = policies_by_label(self.policies), self.problems[problem]
-        playing = select_keys(f"problems.{problem}.policies", labelled, instance.policies)
-        for label, own in instance.parameters.items():
-            check_choice(f"problems.{problem}.parameters", label, playing)
-            playing[label] = playing[label] | own
-        return list(playing.values())
+        instance = self.problems[problem]
+        by_label = entry_files.policies_by_label(self.policies)
+        where = f"problems.{problem}"
+        policies = entry_files.select_keys(f"{where}.policies", by_label, instance.policies)
+        for label, parameters in instance.parameters.items():
+            check_choice(f"{where}.parameters", label, policies)
+            policies[label] = policies[label] | parameters
+        return list(policies.values())

@@ -1,7 +1,4 @@
-"""Index of the shipped entries, and the reading of their files into unchecked tables.
-
-It is light to import, for the list of entries on the command line.
-"""
+"""Index of the shipped entries, and the reading of their files into unchecked tables."""
 
 import tomllib
 from collections.abc import Mapping
@@ -38,6 +35,9 @@ FILES: Final = {
 }
 """Every entry and its file, in the order in which they are listed."""
 
+TomlTable = dict[str, Any]
+"""A table of an entry's file, not checked yet."""
+
 PAPERS: Final = tuple(folder for folder in _STEMS if folder)
 """Every paper, by the folder of its entries."""
 
@@ -55,10 +55,11 @@ def entry_folder(name: str) -> tuple[Traversable, str]:
     return resources.files("keyhole.papers").joinpath(*folders), file
 
 
-def read_tables(folder: Traversable, file: str) -> dict[str, Any]:
+def read_tables(folder: Traversable, file: str) -> TomlTable:
     """Return the tables of an entry, with those of included files that it uses."""
     table = _read_toml(folder, file)
-    problems, policies = dict[str, Any](), list[dict[str, Any]]()
+    problems: TomlTable = {}
+    policies: list[TomlTable] = []
     for include in check_sequence("include", table.pop("include", []), "a list of files"):
         shared = _read_toml(folder, include)
         problems |= shared.get("problems", {})
@@ -75,7 +76,7 @@ def read_tables(folder: Traversable, file: str) -> dict[str, Any]:
     return table | {"policies": list(labelled.values())}
 
 
-def _read_toml(folder: Traversable, file: str) -> dict[str, Any]:
+def _read_toml(folder: Traversable, file: str) -> TomlTable:
     try:
         return tomllib.loads(decode_text((folder / file).read_bytes(), "the text"))
     except (ValueError, RecursionError) as error:  # neither UTF-8, nor TOML, or nested too deeply
@@ -84,13 +85,15 @@ def _read_toml(folder: Traversable, file: str) -> dict[str, Any]:
         raise ValueError(f"{file} cannot be read: {error.strerror}") from error
 
 
-def select_keys(name: str, table: Mapping[str, Any], keys: list[str] | None) -> dict[str, Any]:
+def select_keys(name: str, table: Mapping[str, object], keys: list[str] | None) -> TomlTable:
     """Return the values of keys, or all; `name` is what messages call the keys."""
-    wanted = table if keys is None else keys
-    return {check_choice(f"{name}[{i}]", key, table): table[key] for i, key in enumerate(wanted)}
+    selected_keys = table if keys is None else keys
+    return {
+        check_choice(f"{name}[{i}]", key, table): table[key] for i, key in enumerate(selected_keys)
+    }
 
 
-def policies_by_label(policies: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def policies_by_label(policies: list[TomlTable]) -> dict[str, TomlTable]:
     """Return policies by their labels."""
     for i, policy in enumerate(policies):
         if not isinstance(label := policy.get("label"), str):

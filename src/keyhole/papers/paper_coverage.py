@@ -10,9 +10,7 @@ from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
-
-def _check_entry_name(name: str) -> str:
-    return check_choice("entry", name, FILES)
+EntryName = Annotated[str, AfterValidator(lambda name: check_choice("entry", name, FILES))]
 
 
 class Item(BaseModel):
@@ -22,10 +20,9 @@ class Item(BaseModel):
     name: str  # its place in the paper, as claims cite it: "Section 5, Comparisons"
     says: str
     # that reproduce it
-    entries: list[Annotated[str, AfterValidator(_check_entry_name)]] = Field(default_factory=list)
-    function: str = (
-        ""  # import path of the function that computes it; tests compare it with the paper
-    )
+    entries: list[EntryName] = Field(default_factory=list)
+    # import path of the function that computes it; tests compare it with the paper
+    function: str = ""
     why: str = ""  # why there is no entry, or none that covers all of it
 
     @model_validator(mode="after")
@@ -64,8 +61,12 @@ class Coverage(BaseModel):
     def short_citation(self) -> str:
         """The first author, or both of two, and the year."""
         first, *others = [name.partition(", ")[0] for name in self.authors]
-        more = "" if not others else f" and {others[0]}" if len(others) == 1 else " et al."
-        return f"{first}{more} ({self.year})"
+        authors = first
+        if len(others) == 1:
+            authors = f"{first} and {others[0]}"
+        elif others:
+            authors = f"{first} et al."
+        return f"{authors} ({self.year})"
 
     @classmethod
     def load(cls, paper: str) -> Self:

@@ -1,4 +1,4 @@
-"""Reproduction: simulate entries (published experiments) again, and judge what the papers say."""
+"""Reproduction: simulate entries again, judge their claims, and write the reports."""
 
 import json
 import shutil
@@ -42,6 +42,9 @@ from keyhole.play.progress import print_step, track_total
 from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, check_distinct, check_line
 
+Marker = dict[str, Any]
+"""Content of a marker file, which says what is in its folder."""
+
 SHARED_FOLDER: Final = "shared"
 """Folder of the results that runs share, until they are finished."""
 MARKER: Final = "reproduction.json"
@@ -71,7 +74,7 @@ class Reproduction:
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """All verdicts."""
-        return tuple(verdict for part in self.parts for verdict in part.verdicts)
+        return tuple(verdict for outcome in self.parts for verdict in outcome.verdicts)
 
     def __repr__(self) -> str:
         """Return the title, how many of the paper's claims hold, and where the report is."""
@@ -79,7 +82,7 @@ class Reproduction:
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: how many claims hold, and each with its verdict."""
-        rows = [[one.headline, one.status, one.origin] for one in self.verdicts]
+        rows = [[verdict.headline, verdict.status, verdict.origin] for verdict in self.verdicts]
         tables = [
             Table("What is claimed, and what was found.", ["claim", "verdict", "whose"], rows)
         ]
@@ -89,12 +92,12 @@ class Reproduction:
         theirs = [verdict for verdict in self.verdicts if verdict.origin != "ours"]
         ours = [verdict for verdict in self.verdicts if verdict.origin == "ours"]
         groups = {"of the paper": theirs, "of ours": ours}
-        words = [
-            f"{count_text(len(found), 'claim')} {whose}, {counts(found)}"
-            for whose, found in groups.items()
-            if found
+        texts = [
+            f"{count_text(len(verdicts), 'claim')} {whose}, {counts(verdicts)}"
+            for whose, verdicts in groups.items()
+            if verdicts
         ]
-        return f"{self.title}: {'; '.join(words) or 'no claims'}"
+        return f"{self.title}: {'; '.join(texts) or 'no claims'}"
 
 
 def reproduce(
@@ -147,11 +150,11 @@ def report_again(out: str | Path) -> Reproduction:
     """Judge the claims of a finished reproduction again, and rewrite its report."""
     folder = Path(out)
     marker = _read_marker(folder)
-    parts = []
-    for table in marker["parts"]:
-        entry = Entry.find(table["entry"]).with_problems(*table["problems"])
-        parts.append(_open_entry(entry, table["scale"], folder))
-    return Reproduction(marker["title"], _write_report(folder, parts), tuple(parts))
+    outcomes = []
+    for record in marker["parts"]:
+        entry = Entry.find(record["entry"]).with_problems(*record["problems"])
+        outcomes.append(_open_entry(entry, record["scale"], folder))
+    return Reproduction(marker["title"], _write_report(folder, outcomes), tuple(outcomes))
 
 
 def _open_entry(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
@@ -196,19 +199,20 @@ def _reproduce(
     `renew` replaces runs that other code wrote into the folder.
     """
     check_address(on, threads)
-    folder, marker = choices[0].folder, _make_marker(title, choices)
+    folder = choices[0].folder
+    marker = _make_marker(title, choices)
     _check_marker(folder, marker, renew=renew)
-    parts = tuple(
+    outcomes = tuple(
         _run_entries(choices, {folder / MARKER: marker}, folder, threads, progress, on, renew=renew)
     )
     if progress:
         print_step("drawing the report")
-    return Reproduction(title, _write_report(folder, parts), parts)
+    return Reproduction(title, _write_report(folder, outcomes), outcomes)
 
 
 def _run_entries(
     choices: Sequence[_Choice],
-    markers: Mapping[Path, Mapping[str, Any]],
+    markers: Mapping[Path, Marker],
     folder: Path,
     threads: int | None,
     progress: bool,
@@ -229,14 +233,17 @@ def _run_entries(
     with connect_if_missing(specs, on, threads) as cluster:
         for file, marker in markers.items():
             _write_marker(file, marker)
-        for run_folder, spec in specs.items() if renew else ():
-            _remove_stale_run(run_folder, spec)
+        if renew:
+            for run_folder, spec in specs.items():
+                _remove_stale_run(run_folder, spec)
         # All specs at once: runs that differ only in their checkpoints share one simulation, at the
         # checkpoints of all.
         cache = ResultCache(folder / SHARED_FOLDER, specs.values())
         simulate_missing(cache, specs, cluster, threads, progress)
-    is_local, by_name = on == THREADS, {spec.name: spec for spec in specs.values()}
-    work = list_work(by_name, cache, threads) if progress and is_local else []
+    is_local = on == THREADS
+    work = []
+    if progress and is_local:
+        work = list_work({spec.name: spec for spec in specs.values()}, cache, threads)
     entries = [choice.entry for choice in choices]
     with (
         background_compilation(entries, wanted=is_local and threads != 1),
@@ -266,11 +273,11 @@ def background_compilation(entries: Sequence[Entry], *, wanted: bool = True) -> 
     Compiling takes seconds for each policy and kind of problem, once per machine, on one core. If
     the process fails, the main process compiles when it needs to.
     """
-    words = [f"{entry.identifier}:{problem}" for entry in entries for problem in entry.problems]
+    names = [f"{entry.identifier}:{problem}" for entry in entries for problem in entry.problems]
     quiet = subprocess.DEVNULL
     child = None
     if wanted:
-        command = [sys.executable, "-m", __name__, *words]
+        command = [sys.executable, "-m", __name__, *names]
         with suppress(OSError):
             child = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
     try:
@@ -283,60 +290,61 @@ def background_compilation(entries: Sequence[Entry], *, wanted: bool = True) -> 
             child.wait()
 
 
-def compile_back_to_front(words: Sequence[str]) -> None:
+def compile_back_to_front(names: Sequence[str]) -> None:
     """Compile the engines of problems, named ``entry:problem`` in the order of their runs."""
     # Last first: the main process compiles in the order of the runs, so that the two meet in the
     # middle and seldom compile the same engine.
-    for word in reversed(words):
-        name, _, problem = word.rpartition(":")
-        spec = Entry.find(name).spec(problem, "quick")
+    for name in reversed(names):
+        entry, _, problem = name.rpartition(":")
+        spec = Entry.find(entry).spec(problem, "quick")
         for _, compile_it in reversed(spec_jobs(spec, learners=False)):
             compile_it()
 
 
-def _write_report(folder: Path, parts: Sequence[JudgedEntry]) -> Path:
+def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
     """Write the report, with the verdicts of finished entries beside it on the same statements."""
-    beside = list[JudgedEntry]()
+    entries_beside = list[JudgedEntry]()
     # In a batch this folder is ``entries/NAME``, and those of the other entries are beside it.
     if (folder.parent.parent / BATCH_MARKER).is_file():
-        names = {part.entry.name for part in parts}
-        same = {one for part in parts for verdict in part.verdicts for one in verdict.same_as}
-        for name in sorted({one.partition("/")[0] for one in same} - names):
-            entry = Entry.load(name)
-            found = _find_finished(entry, parts[0].scale, folder.parent / name)
-            beside += [found] if found is not None else []
-    return write_reproduction(folder, parts, verdicts_by_id(beside))
+        own_names = {outcome.entry.name for outcome in outcomes}
+        names = {name for outcome in outcomes for name in outcome.related_entries}
+        for name in sorted(names - own_names):
+            outcome = _find_finished(Entry.load(name), outcomes[0].scale, folder.parent / name)
+            if outcome is not None:
+                entries_beside.append(outcome)
+    return write_reproduction(folder, outcomes, verdicts_by_id(entries_beside))
 
 
 def _judge(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> JudgedEntry:
     results = {}
-    for key, done in runs.items():
+    for key, run_folder in runs.items():
         # A run folder has results alone, and bounds need the problem and the policies.
         plan = entry.spec(key, scale).plan
-        results[key] = Result(entry.problems[key].title, plan.problem, done.curves, plan.policies)
+        title = entry.problems[key].title
+        results[key] = Result(title, plan.problem, run_folder.curves, plan.policies)
     verdicts = tuple(claim.verdict(results) for claim in entry.claims)
     return JudgedEntry(entry, scale, dict(runs), verdicts)
 
 
-def _make_marker(title: str, choices: Sequence[_Choice]) -> dict[str, Any]:
-    parts = [
-        {"entry": one.entry.identifier, "scale": one.scale, "problems": list(one.entry.problems)}
-        for one in choices
+def _make_marker(title: str, choices: Sequence[_Choice]) -> Marker:
+    records = [
+        {"entry": entry.identifier, "scale": scale, "problems": list(entry.problems)}
+        for entry, scale in ((choice.entry, choice.scale) for choice in choices)
     ]
     head = {"format": _FORMAT, "version": _VERSION, "title": title}
-    return head | {"command": choices[0].command, "parts": parts}
+    return head | {"command": choices[0].command, "parts": records}
 
 
-def _check_marker(folder: Path, marker: Mapping[str, Any], *, renew: bool = False) -> None:
+def _check_marker(folder: Path, marker: Marker, *, renew: bool = False) -> None:
     """Refuse a folder with other contents."""
     if has_content(folder):
-        found = _read_marker(folder, marker["parts"])
+        saved = _read_marker(folder, marker["parts"])
         # With `renew` the parts may differ, as after a new version, but not the command.
-        if found != marker and not (renew and found.get("command") == marker["command"]):
+        if saved != marker and not (renew and saved.get("command") == marker["command"]):
             raise ValueError(f"{folder} holds another reproduction; choose another folder")
 
 
-def _write_marker(file: Path, marker: Mapping[str, Any]) -> None:
+def _write_marker(file: Path, marker: Marker) -> None:
     """Create a folder with its marker file, and remove temporary files of interrupted writes."""
     if has_content(file.parent):
         remove_drafts(file.parent)
@@ -346,23 +354,23 @@ def _write_marker(file: Path, marker: Mapping[str, Any]) -> None:
         write_atomically(file, content)
 
 
-def _read_marker(folder: Path, parts: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """Return the marker of a folder, with the entries of `parts` for those of the same name."""
+def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
+    """Return the marker of a folder, with the entries of `new_records` for those of a name."""
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
-    found = _load_marker(folder / MARKER, _FORMAT)
-    if found is None:
+    marker = _load_marker(folder / MARKER, _FORMAT)
+    if marker is None:
         raise ValueError(f"{folder} holds something other than a reproduction")
     # An entry of the user's own may have been moved since; each run has a digest of what it is.
-    moved = {Path(part["entry"]).name: part["entry"] for part in parts}
+    identifiers = {Path(record["entry"]).name: record["entry"] for record in new_records}
     try:
-        check_line("title", found["title"])
-        for part in found["parts"]:
-            part["entry"] = moved.get(Path(part["entry"]).name, part["entry"])
-            known = Entry.find(part["entry"]).problems
-            check_choice("scale", part["scale"], SCALES)
+        check_line("title", marker["title"])
+        for record in marker["parts"]:
+            record["entry"] = identifiers.get(Path(record["entry"]).name, record["entry"])
+            problems = Entry.find(record["entry"]).problems
+            check_choice("scale", record["scale"], SCALES)
             check_distinct(
-                "problems", [check_choice("problem", name, known) for name in part["problems"]]
+                "problems", [check_choice("problem", name, problems) for name in record["problems"]]
             )
     except FileNotFoundError as error:
         raise FileNotFoundError(
@@ -371,14 +379,15 @@ def _read_marker(folder: Path, parts: Sequence[Mapping[str, Any]] = ()) -> dict[
         ) from None
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / MARKER} is damaged: {error}") from error
-    return found
+    return marker
 
 
-def _load_marker(file: Path, form: str) -> dict[str, Any] | None:
+def _load_marker(file: Path, format_name: str) -> Marker | None:
     """Return the content of a marker file; None if it is missing, damaged or of another format."""
     try:
-        content: dict[str, Any] = json.loads(read_saved_file(file))
-        is_ours, version = content["format"] == form, int(content["version"])
+        content: Marker = json.loads(read_saved_file(file))
+        is_ours = content["format"] == format_name
+        version = int(content["version"])
     except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
         return None
     if not is_ours:
@@ -409,7 +418,7 @@ class ReproducedEntries:
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """All verdicts."""
-        return tuple(verdict for part in self.parts for verdict in part.verdicts)
+        return tuple(verdict for outcome in self.parts for verdict in outcome.verdicts)
 
     @property
     def counts(self) -> tuple[str, ...]:
@@ -465,40 +474,40 @@ def reproduce_all(
     check_address(on, threads)
     entries = [Entry.load(name) for name in FILES]
     folder = Path(out)
-    places = {entry.name: folder / "entries" / entry.name for entry in entries}
+    folders = {entry.name: folder / "entries" / entry.name for entry in entries}
     _check_folder(folder, scale)
-    chosen = [entry for entry in entries if paper in (None, entry.paper)]
-    wanted = [_choose(entry, scale, places[entry.name]) for entry in chosen]
+    selection = [entry for entry in entries if paper in (None, entry.paper)]
+    choices = [_choose(entry, scale, folders[entry.name]) for entry in selection]
     markers = {folder / BATCH_MARKER: _batch_marker(scale)}
-    for choice in wanted:
+    for choice in choices:
         marker = _make_marker(_title(choice.entry, scale), [choice])
         _check_marker(choice.folder, marker)
         markers[choice.folder / MARKER] = marker
     # Entries of earlier calls into this folder remain in its index.
-    parts = {
-        entry.name: part
+    outcomes = {
+        entry.name: outcome
         for entry in entries
-        if entry not in chosen and (part := _find_finished(entry, scale, places[entry.name]))
+        if entry not in selection and (outcome := _find_finished(entry, scale, folders[entry.name]))
     }
-    for part in _run_entries(wanted, markers, folder, threads, progress, on):
-        name = part.entry.name
-        parts[name] = part
-        write_reproduction(places[name], [part], verdicts_by_id(parts.values()))
-        _rewrite_pages(part, parts, places)
-        done = tuple(parts[entry.name] for entry in entries if entry.name in parts)
+    for outcome in _run_entries(choices, markers, folder, threads, progress, on):
+        name = outcome.entry.name
+        outcomes[name] = outcome
+        write_reproduction(folders[name], [outcome], verdicts_by_id(outcomes.values()))
+        _rewrite_pages(outcome, outcomes, folders)
+        in_order = tuple(outcomes[entry.name] for entry in entries if entry.name in outcomes)
         # After every entry, so that an interrupted call leaves a complete index of what is done.
-        index, claims = write_index(folder, scale, entries, done)
-    return ReproducedEntries(index, claims, done)
+        index, claims = write_index(folder, scale, entries, in_order)
+    return ReproducedEntries(index, claims, in_order)
 
 
 def _rewrite_pages(
-    new: JudgedEntry, parts: Mapping[str, JudgedEntry], places: Mapping[str, Path]
+    new_outcome: JudgedEntry, outcomes: Mapping[str, JudgedEntry], folders: Mapping[str, Path]
 ) -> None:
     """Rewrite the pages of entries that judge statements which a new entry judges too."""
-    known = verdicts_by_id(parts.values())
-    same = {one for verdict in new.verdicts for one in verdict.same_as}
-    for name in sorted({one.partition("/")[0] for one in same} & parts.keys() - {new.entry.name}):
-        write_reproduction_page(places[name], [parts[name]], known)
+    all_verdicts = verdicts_by_id(outcomes.values())
+    names = new_outcome.related_entries & outcomes.keys() - {new_outcome.entry.name}
+    for name in sorted(names):
+        write_reproduction_page(folders[name], [outcomes[name]], all_verdicts)
 
 
 def _check_folder(folder: Path, scale: str) -> None:
@@ -506,11 +515,13 @@ def _check_folder(folder: Path, scale: str) -> None:
     if has_content(folder):
         marker = _load_marker(folder / BATCH_MARKER, _BATCH_FORMAT)
         if marker != _batch_marker(scale):
-            text = f"reproductions at scale {marker.get('scale')!r}" if marker else "something else"
+            text = "something else"
+            if marker:
+                text = f"reproductions at scale {marker.get('scale')!r}"
             raise ValueError(f"{folder} holds {text}; choose another folder")
 
 
-def _batch_marker(scale: str) -> dict[str, Any]:
+def _batch_marker(scale: str) -> Marker:
     return {"format": _BATCH_FORMAT, "version": _VERSION, "scale": scale}
 
 

@@ -1,4 +1,4 @@
-"""Verdict on a claim (statement of a paper): holds, does not hold or undecided, and the numbers."""
+"""Verdict on a claim: it holds, does not hold or is undecided; and the numbers behind it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -51,8 +51,8 @@ class Number:
             return format_estimate(self.value)
         if math.isinf(reach):  # the end that is known says how good it is
             reach = min(self.high - self.value, self.value - self.low)
-        one, low, high = (format_estimate(x, reach) for x in (self.value, self.low, self.high))
-        return f"{one} [{low}, {high}]"
+        value, low, high = (format_estimate(x, reach) for x in (self.value, self.low, self.high))
+        return f"{value} [{low}, {high}]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,9 @@ class Verdict:
     def cited(self) -> str:
         """The origin, set-up, source and reading of the claim."""
         cited = f"{self.origin}; {SETUPS[self.setup]}: {self.source}"
-        return f"{cited} Read as: {self.reading}" if self.reading else cited
+        if self.reading:
+            cited += f" Read as: {self.reading}"
+        return cited
 
 
 VERBS: Final[dict[Status, tuple[str, str]]] = {
@@ -132,25 +134,25 @@ def split_by_origin(
     return *theirs, [verdict for verdict in each if verdict.origin == "ours"]
 
 
-def deciding_verdict(verdict: Verdict, known: Mapping[str, Verdict]) -> Verdict:
+def deciding_verdict(verdict: Verdict, all_verdicts: Mapping[str, Verdict]) -> Verdict:
     """Return the verdict that decides a statement: that with the most replications.
 
     Parameters
     ----------
     verdict : Verdict
         A verdict on the statement.
-    known : mapping of str to Verdict
+    all_verdicts : mapping of str to Verdict
         By id, the verdicts among which those of `same_as` are looked up.
     """
-    others = [known[one] for one in verdict.same_as if one in known]
+    others = [all_verdicts[claim_id] for claim_id in verdict.same_as if claim_id in all_verdicts]
     # Of equally many replications, the least id: the same one for all verdicts on the statement.
     return min([verdict, *others], key=lambda candidate: (-candidate.replications, candidate.id))
 
 
 def deciding_verdicts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
     """Return for each verdict, by its id, the one among all that decides its statement."""
-    known = {verdict.id: verdict for verdict in verdicts}
-    return {verdict.id: deciding_verdict(verdict, known) for verdict in verdicts}
+    by_id = {verdict.id: verdict for verdict in verdicts}
+    return {verdict.id: deciding_verdict(verdict, by_id) for verdict in verdicts}
 
 
 def one_per_statement(verdicts: Sequence[Verdict]) -> list[Verdict]:

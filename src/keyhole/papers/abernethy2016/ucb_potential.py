@@ -1,7 +1,4 @@
-"""Bounds on the loss (regret) of UCB policies, from sums of their confidence widths.
-
-A UCB policy chooses among options by an upper bound of each mean reward; the *regret* is the reward
-lost against always choosing the best one.
+"""Bounds on the regret of UCB policies, from sums of their confidence widths.
 
 Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback", NeurIPS;
 section 2. V is the width of a policy's bound, delta its failure probability. Throughout, `policy`
@@ -19,6 +16,7 @@ from pydantic import Field
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims.claim import AnyClaim
 from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
@@ -51,8 +49,8 @@ def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArra
         raise ValueError(f"pulls must be one number for each arm, got {pulls!r}")
     flat = check_vector("pulls", counts.ravel(), _PULLS).astype(np.int64)
     # Entry n is the sum of the first n widths.
-    met = np.concatenate([[0.0], np.cumsum(_widths(policy, int(flat.max()), horizon))])
-    return np.asarray(2.0 * met[flat].reshape(counts.shape).sum(axis=-1))
+    width_sums = np.concatenate([[0.0], np.cumsum(_widths(policy, int(flat.max()), horizon))])
+    return np.asarray(2.0 * width_sums[flat].reshape(counts.shape).sum(axis=-1))
 
 
 def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
@@ -105,7 +103,8 @@ def potential_lemma(
     eq. (2) in the classical bandit, eq. (7) in the threshold bandit. The claim holds if the 95 %
     interval lies below, and does not hold if it lies above.
     """
-    result, measure = results[problem], HoeffdingUCB()
+    result = results[problem]
+    measure = HoeffdingUCB()
     horizon = result.curves.checkpoints[-1]
     pulls = np.stack([result.values(policy, name) for name in metrics], axis=1)
     if lemma == 1:
@@ -132,7 +131,7 @@ def potential_lemma(
     )
 
 
-def check_potential_lemma(claim: Any, plan: Plan) -> None:
+def check_potential_lemma(claim: AnyClaim, plan: Plan) -> None:
     """Refuse Lemma 2 where arms have no gap of their own."""
     if claim.lemma == 2 and np.ndim(cast(Any, plan.problem).gaps) != 1:
         raise ValueError(f"lemma must be 1 on {claim.problem!r}: Lemma 2 is of eq. (2)")
@@ -141,6 +140,7 @@ def check_potential_lemma(claim: Any, plan: Plan) -> None:
 def _widths(policy: UCBPolicy, pulls: int, horizon: int) -> FloatArray:
     """Return V(0), ..., V(pulls - 1)."""
     t = check_integer("horizon", horizon, Range(ge=1))
-    p, kernels = SimpleNamespace(**policy.parameters(), horizon=t), cast(Any, type(policy))
-    found = [kernels.width(p, float(n), kernels.deviation) for n in range(1, pulls)]
-    return np.array([1.0, *found][:pulls])
+    p = SimpleNamespace(**policy.parameters(), horizon=t)
+    kernels = cast(Any, type(policy))
+    widths = [kernels.width(p, float(n), kernels.deviation) for n in range(1, pulls)]
+    return np.array([1.0, *widths][:pulls])

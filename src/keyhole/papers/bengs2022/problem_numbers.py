@@ -13,6 +13,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.distribution import Distribution
 from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims.claim import AnyClaim
 from keyhole.papers.entry_references import ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.interactive_environment import InteractiveEnvironment
@@ -61,17 +62,17 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[Stage, ...]:
     environment = InteractiveEnvironment(problem, seed=0, horizon=rounds)
 
     def grids() -> tuple[FloatArray, ...]:
-        sizes, points = learner.state["sizes"], learner.state["points"]
-        return tuple(points[arm, :size].copy() for arm, size in enumerate(sizes))
+        points = learner.state["points"]
+        return tuple(points[arm, :size].copy() for arm, size in enumerate(learner.state["sizes"]))
 
-    found = [Stage(0, 0, tuple(problem.limits[-1:] for _ in range(problem.arms)))]
+    changes = [Stage(0, 0, tuple(problem.limits[-1:] for _ in range(problem.arms)))]
     for t in range(1, rounds + 1):
         environment.play_round(learner)
         # Where a grid is extended, each point in question makes `refine` - 1 new ones.
-        new = sum(learner.state["sizes"].tolist()) - sum(map(len, found[-1].grids))
-        if new:
-            found.append(Stage(t, new // (_POLICY.refine - 1), grids()))
-    return tuple(found)
+        new_points = sum(learner.state["sizes"].tolist()) - sum(map(len, changes[-1].grids))
+        if new_points:
+            changes.append(Stage(t, new_points // (_POLICY.refine - 1), grids()))
+    return tuple(changes)
 
 
 def joint_extensions(problem: Problem) -> int:
@@ -98,7 +99,9 @@ def mean_rewards(problem: Problem) -> FloatArray:
     array([0.84, 0.55, 0.31])
     """
     far = _FAR * problem.limits[-1]
-    return np.array([_yields(distribution, far, far)[0] for distribution in problem.distributions])
+    return np.array(
+        [_reward_within(distribution, far, far)[0] for distribution in problem.distributions]
+    )
 
 
 def mean_consumptions(problem: Problem) -> FloatArray:
@@ -130,9 +133,11 @@ def reward_rises(problem: Problem) -> FloatArray:
     far = _FAR * problem.limits[-1]
     rises = []
     for distribution in problem.distributions:
-        low, share = _yields(distribution, _mean_consumption(distribution, far), far)
-        whole, _ = _yields(distribution, far, far)
-        rises.append((whole - low) / (1.0 - share) - low / share)
+        reward_below, share_below = _reward_within(
+            distribution, _mean_consumption(distribution, far), far
+        )
+        reward, _ = _reward_within(distribution, far, far)
+        rises.append((reward - reward_below) / (1.0 - share_below) - reward_below / share_below)
     return np.array(rises)
 
 
@@ -145,7 +150,7 @@ def best_arm_shares(problem: Problem) -> FloatArray:
     >>> best_arm_shares(three_models("strict")).round(2)
     array([0.  , 0.03, 0.97])
     """
-    return np.bincount(_leaders(problem), minlength=problem.arms) / _STEPS
+    return np.bincount(_leading_arms(problem), minlength=problem.arms) / _STEPS
 
 
 def first_leading_limits(problem: Problem) -> FloatArray:
@@ -159,9 +164,9 @@ def first_leading_limits(problem: Problem) -> FloatArray:
     >>> first_leading_limits(three_models("soft")).round(2)
     array([0.74, 0.44, 0.  ])
     """
-    leaders = _leaders(problem)
-    firsts = [np.flatnonzero(leaders == arm) for arm in range(problem.arms)]
-    return np.array([(1 + at[0]) / _STEPS if len(at) else np.inf for at in firsts])
+    leaders = _leading_arms(problem)
+    arm_steps = [np.flatnonzero(leaders == arm) for arm in range(problem.arms)]
+    return np.array([(1 + steps[0]) / _STEPS if len(steps) else np.inf for steps in arm_steps])
 
 
 def largest_gains(problem: Problem) -> FloatArray:
@@ -195,12 +200,12 @@ def _gains(problem: Problem) -> FloatArray:
     return Problem(problem.distributions, limits, problem.cost, problem.penalty).gains
 
 
-def _leaders(problem: Problem) -> NDArray[np.intp]:
+def _leading_arms(problem: Problem) -> NDArray[np.intp]:
     """Return the arm with the largest gain at each step."""
     return np.asarray(_gains(problem).argmax(axis=0))
 
 
-def _yields(distribution: Distribution, limit: float, far: float) -> tuple[float, float]:
+def _reward_within(distribution: Distribution, limit: float, far: float) -> tuple[float, float]:
     """Return E[R 1{C <= limit}] and P(C <= limit)."""
     # Without cost and penalty, the gain at a limit is the mean reward within it. Limits must
     # differ, and `limit` may be `far` itself.
@@ -212,7 +217,7 @@ def _yields(distribution: Distribution, limit: float, far: float) -> tuple[float
 def _mean_consumption(distribution: Distribution, far: float) -> float:
     """Return E[C 1{C <= far}], the loss of gain under a cost of C / far, times far."""
     costly = Problem([distribution], [far], Power(slope=1.0 / far), Power())
-    return far * (_yields(distribution, far, far)[0] - float(costly.gains[0, 0]))
+    return far * (_reward_within(distribution, far, far)[0] - float(costly.gains[0, 0]))
 
 
 NUMBERS: Final[dict[str, Callable[[Any], ArrayLike]]] = {
@@ -253,13 +258,15 @@ def numbers_in_range(
         return Finding(
             base.decide(supported=is_inside, contradicted=not is_inside), detail, numbers
         )
-    kept, other, theirs = _compare(results[unlike], number, arms, *ends)
-    ending = "which should break it, keeps it too" if kept else "breaks it"
+    is_kept, control_detail, control_numbers = _compare(results[unlike], number, arms, *ends)
+    ending = "breaks it"
+    if is_kept:
+        ending = "which should break it, keeps it too"
     title = results[unlike].title
     return Finding(
-        base.decide(supported=is_inside and not kept, contradicted=not is_inside),
-        f"{detail}. {title} {ending}: {other}",
-        numbers + base.prefix_numbers(title, theirs),
+        base.decide(supported=is_inside and not is_kept, contradicted=not is_inside),
+        f"{detail}. {title} {ending}: {control_detail}",
+        numbers + base.prefix_numbers(title, control_numbers),
     )
 
 
@@ -269,12 +276,12 @@ def falling_numbers(
 ) -> Finding:  # fmt: skip
     """Judge whether a number of some arms falls from each to the next."""
     _, detail, numbers = _compare(results[problem], number, arms)
-    values = np.array([one.value for one in numbers])
+    values = np.array([number_of_arm.value for number_of_arm in numbers])
     falls = bool((values[:-1] > values[1:]).all())
     return Finding(base.decide(supported=falls, contradicted=not falls), detail, numbers)
 
 
-def check_numbers_in_range(claim: Any, plan: Plan) -> None:
+def check_numbers_in_range(claim: AnyClaim, plan: Plan) -> None:
     """Refuse an impossible range, and one without what would break it."""
     check_falling_numbers(claim, plan)
     base.check_ends("low", claim.low, "high", claim.high)
@@ -289,9 +296,10 @@ def check_numbers_in_range(claim: Any, plan: Plan) -> None:
         )
 
 
-def check_falling_numbers(claim: Any, plan: Plan) -> None:
+def check_falling_numbers(claim: AnyClaim, plan: Plan) -> None:
     """Refuse a number of another setting, and arms that the problem lacks."""
-    setting, count = plan.problem.setting.name, getattr(plan.problem, "arms", 1)
+    setting = plan.problem.setting.name
+    count = getattr(plan.problem, "arms", 1)
     if claim.number.partition(".")[0] != setting:
         raise ValueError(
             f"number must be one of the setting {setting!r}, as {claim.problem!r} is, "
@@ -309,12 +317,14 @@ def _compare(
     """Return whether the numbers of all arms are in a range, their text, and the numbers."""
     values = np.atleast_1d(np.asarray(NUMBERS[number](result.problem), dtype=np.float64))
     if len(values) == 1:
-        texts, numbers = [f"{values[0]:.4g}"], [base.known_number(number, values[0], low, high)]
+        texts = [f"{values[0]:.4g}"]
+        numbers = [base.known_number(number, values[0], low, high)]
     else:
-        shown = arms or range(len(values))
-        texts = [f"arm {arm}: {values[arm]:.4g}" for arm in shown]
+        arm_indices = arms or range(len(values))
+        texts = [f"arm {arm}: {values[arm]:.4g}" for arm in arm_indices]
         numbers = [
-            base.known_number(f"{number} of arm {arm}", values[arm], low, high) for arm in shown
+            base.known_number(f"{number} of arm {arm}", values[arm], low, high)
+            for arm in arm_indices
         ]
-    are_inside = all(low <= one.value <= high for one in numbers)
+    are_inside = all(low <= number_of_arm.value <= high for number_of_arm in numbers)
     return are_inside, ", ".join(texts), tuple(numbers)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Final, NamedTuple, cast
+from typing import Annotated, Any, Final, NamedTuple, cast
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -45,15 +45,15 @@ class Result:
 
     def values(self, policy: str, metric: str, round: int | None = None) -> FloatArray:
         """Return a metric in every replication at a checkpoint, by default the last."""
-        checkpoints = self.curves.checkpoints
-        c = len(checkpoints) - 1 if round is None else checkpoints.index(round)
-        return cast(FloatArray, self.curves.values(policy, metric)[c])
+        return cast(FloatArray, self.curves.values(policy, metric)[self._row(round)])
 
     def estimate(self, policy: str, metric: str, round: int | None = None) -> Estimate:
         """Return a metric's mean with its interval at a checkpoint, by default the last."""
+        return self.curves.estimates(policy, metric)[self._row(round)]
+
+    def _row(self, round: int | None) -> int:
         checkpoints = self.curves.checkpoints
-        c = len(checkpoints) - 1 if round is None else checkpoints.index(round)
-        return self.curves.estimates(policy, metric)[c]
+        return checkpoints.index(checkpoints[-1] if round is None else round)
 
     def best_of(self, policies: Sequence[str], metric: str, round: int) -> str:
         """Return the policy with the best mean of a metric, the first of several."""
@@ -61,10 +61,10 @@ class Result:
         return choose(policies, key=lambda policy: self.estimate(policy, metric, round).value)
 
 
-def order_by_lead(result: Result, metric: str, other: str, policy: str) -> tuple[str, str]:
+def order_by_lead(result: Result, metric: str, rival: str, policy: str) -> tuple[str, str]:
     """Return two policies in the order in which a better `policy` makes their ratio larger."""
     lower = result.curves.metric(metric).better == "lower"
-    return (other, policy) if lower else (policy, other)
+    return (rival, policy) if lower else (policy, rival)
 
 
 Results = Mapping[str, Result]
@@ -137,7 +137,7 @@ class Comparison:
 
     @property
     def lead(self) -> float:
-        """By how much `policy` is better; negative if it is worse."""
+        """Difference of the means, with the sign that is positive where `policy` is better."""
         return self.gap.difference if self.highest else -self.gap.difference
 
     @property
@@ -159,10 +159,12 @@ class Comparison:
         """Return policies, round, and the difference with its own 95 % interval and p-value."""
         return f"{self.named()}: {self.gap}"
 
-    def named(self, place: str = "") -> str:
-        """Return the name of the comparison: policies, place if given, and round."""
-        where = f" on {place}" if place else ""
-        return f"{self.policy} minus {self.other}{where} at T = {self.round:,}"
+    def named(self, title: str = "") -> str:
+        """Return the name of the comparison: policies, title of the problem if given, and round."""
+        name = f"{self.policy} minus {self.other}"
+        if title:
+            name += f" on {title}"
+        return f"{name} at T = {self.round:,}"
 
 
 def holm(p_values: Sequence[float]) -> FloatArray:
@@ -176,12 +178,12 @@ def holm(p_values: Sequence[float]) -> FloatArray:
     >>> holm([0.01, 0.04, 0.03]).round(3)
     array([0.03, 0.06, 0.06])
     """
-    raw = np.asarray(p_values, dtype=float)
-    order = np.argsort(raw)
+    raw_p_values = np.asarray(p_values, dtype=float)
+    order = np.argsort(raw_p_values)
     # The k-th smallest of m p-values is multiplied by m - k + 1 (Bonferroni for those that are
     # left). The running maximum keeps the order: no p-value is rejected after one that is not.
-    scaled = raw[order] * np.arange(len(raw), 0, -1)
-    adjusted = np.empty(len(raw))
+    scaled = raw_p_values[order] * np.arange(len(raw_p_values), 0, -1)
+    adjusted = np.empty(len(raw_p_values))
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
     return adjusted
 
@@ -194,13 +196,14 @@ def comparisons(
     adjust: bool = True,
 ) -> list[Comparison]:
     """Compare pairs of policies, and adjust the p-values for the number of pairs."""
-    highest, cells = curves.metric(metric).better == "higher", list[Comparison]()
-    for policy, other, round in pairs:
-        gap = curves.paired(policy, other, metric=metric, round=round)
+    highest = curves.metric(metric).better == "higher"
+    cells = []
+    for policy, rival, round in pairs:
+        gap = curves.paired(policy, rival, metric=metric, round=round)
         # A metric that is 0 in all replications may still rise.
         values = curves.values(policy, metric)[curves.checkpoints.index(round)]
         same = gap.equal and bool(values.any())
-        cells.append(Comparison(policy, other, round, gap, gap.p_value, highest, same))
+        cells.append(Comparison(policy, rival, round, gap, gap.p_value, highest, same))
     return adjust_together(cells) if adjust else cells
 
 
@@ -210,8 +213,8 @@ def adjust_together(cells: Sequence[Comparison]) -> list[Comparison]:
     return [replace(cell, p_value=p) for cell, p in zip(cells, p_values, strict=True)]
 
 
-_FEWEST: Final = 3  # without one replication, two are needed for a variance
-_NOTHING: Final = 1e-24  # a share of the sum of squares that rounding alone explains
+_FEWEST_REPLICATIONS: Final = 3  # without one replication, two are needed for a variance
+_ROUNDING_SHARE: Final = 1e-24  # a share of the sum of squares that rounding alone explains
 
 
 def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
@@ -232,10 +235,10 @@ def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
         return None
     ratio = mean_estimate(above).value / denominator.value
     # Linearisation: the ratio varies as the mean of a - r b, divided by the mean of b.
-    off = above - ratio * below
+    residuals = above - ratio * below
     # Equal ratios in every replication leave rounding alone.
-    off = np.where(np.abs(off) <= 1e-12 * np.abs(above), 0.0, off)
-    return Estimate(ratio, mean_estimate(off).error / abs(denominator.value), len(above))
+    residuals = np.where(np.abs(residuals) <= 1e-12 * np.abs(above), 0.0, residuals)
+    return Estimate(ratio, mean_estimate(residuals).error / abs(denominator.value), len(above))
 
 
 def log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
@@ -259,80 +262,86 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     n = len(a)
     # The jackknife leaves out one pair at a time, so it keeps the correlation of the two samples.
     # An F test would assume normality: of exponential samples its 95 % interval covers 75 %.
-    if n < _FEWEST:
+    if n < _FEWEST_REPLICATIONS:
         return None
-    (whole_a, rest_a), (whole_b, rest_b) = _squares(a), _squares(b)
-    if not ((rest_a > _NOTHING * (a**2).sum()) & (rest_b > _NOTHING * (b**2).sum())).all():
+    squares_a, left_out_a = _squares(a)
+    squares_b, left_out_b = _squares(b)
+    if not (
+        (left_out_a > _ROUNDING_SHARE * (a**2).sum())
+        & (left_out_b > _ROUNDING_SHARE * (b**2).sum())
+    ).all():
         return None
     # On the scale of logarithms, where the distribution is closest to symmetric.
-    each = np.log(rest_a / rest_b) / 2
-    error = math.sqrt(float(((each - each.mean()) ** 2).sum()) * (n - 1) / n)
-    return Estimate(math.log(whole_a / whole_b) / 2, error, n)
+    log_ratios = np.log(left_out_a / left_out_b) / 2
+    error = math.sqrt(float(((log_ratios - log_ratios.mean()) ** 2).sum()) * (n - 1) / n)
+    return Estimate(math.log(squares_a / squares_b) / 2, error, n)
 
 
 def _squares(values: FloatArray) -> tuple[float, FloatArray]:
     """Return the sum of squared deviations, of all and without each replication."""
     n = len(values)
     deviations = (values - values.mean()) ** 2
-    whole = float(deviations.sum())
-    return whole, whole - deviations * n / (n - 1)
+    total = float(deviations.sum())
+    return total, total - deviations * n / (n - 1)
 
 
-_MOST: Final = 50
-_LARGEST: Final = 700.0  # whose exponential is finite
+_MOST_NUMBERS: Final = 50
+_LARGEST_EXPONENT: Final = 700.0  # whose exponential is finite
 
 
 def number_of(
     name: str,
-    found: Estimate | PairedDifference,
+    estimate: Estimate | PairedDifference,
     at_least: float = -math.inf,
     at_most: float = math.inf,
 ) -> Number:
     """Return the number of an estimate and its claimed range, or of a difference."""
-    if isinstance(found, PairedDifference):
-        return Number(name, found.difference, found.low, found.high, found.p_value)
-    p_value = _p_value(found, at_least, at_most)
-    return Number(name, found.value, found.low, found.high, p_value, at_least, at_most)
+    if isinstance(estimate, PairedDifference):
+        return Number(name, estimate.difference, estimate.low, estimate.high, estimate.p_value)
+    p_value = _p_value(estimate, at_least, at_most)
+    return Number(name, estimate.value, estimate.low, estimate.high, p_value, at_least, at_most)
 
 
 def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = math.inf) -> Number:
     """Return the number of a quantity, such as a ratio, whose logarithm was estimated."""
-    ends = math.log(at_least) if at_least > 0 else -math.inf, math.log(at_most)
+    p_value = _p_value(log, *log_range(at_least, at_most))
     value, low, high = (_exp(x) for x in (log.value, log.low, log.high))
-    least = at_least if at_least > 0 else -math.inf
-    return Number(name, value, low, high, _p_value(log, *ends), least, at_most)
+    if at_least <= 0.0:
+        at_least = -math.inf
+    return Number(name, value, low, high, p_value, at_least, at_most)
 
 
 def known_number(
     name: str, value: float, at_least: float = -math.inf, at_most: float = math.inf
 ) -> Number:
     """Return a number that is known without error, such as a count."""
-    one = float(value)
-    return Number(name, one, one, one, None, at_least, at_most)
+    number = float(value)
+    return Number(name, number, number, number, None, at_least, at_most)
 
 
-def differences(cells: Sequence[Comparison], place: str = "") -> list[Number]:
+def differences(cells: Sequence[Comparison], title: str = "") -> list[Number]:
     """Return the numbers of comparisons, named by policies, problem and round."""
-    return [number_of(cell.named(place), cell.gap) for cell in cells]
+    return [number_of(cell.named(title), cell.gap) for cell in cells]
 
 
-def format_compared(compared: Sequence[Number], shown: Sequence[Number]) -> tuple[Number, ...]:
+def limit_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
     """Return all numbers, or of more than 50 those that the text shows."""
-    return tuple(compared if len(compared) <= _MOST else shown)
+    return tuple(numbers if len(numbers) <= _MOST_NUMBERS else highlights)
 
 
-def prefix_numbers(whom: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
+def prefix_numbers(owner: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
     """Return the numbers, with a policy's or problem's name before theirs."""
-    return tuple(replace(number, name=f"{whom}: {number.name}") for number in numbers)
+    return tuple(replace(number, name=f"{owner}: {number.name}") for number in numbers)
 
 
-def _p_value(found: Estimate, low: float, high: float) -> float | None:
-    ranged = math.isfinite(low) or math.isfinite(high)
-    return found.p_value(low, high) if ranged else None
+def _p_value(estimate: Estimate, low: float, high: float) -> float | None:
+    if math.isfinite(low) or math.isfinite(high):
+        return estimate.p_value(low, high)
+    return None
 
 
 def _exp(x: float) -> float:
-    return math.exp(x) if x < _LARGEST else math.inf
+    return math.exp(x) if x < _LARGEST_EXPONENT else math.inf
 
 
 End = float | list[float] | None
@@ -348,15 +357,20 @@ def check_ends(low_name: str, low: End, high_name: str, high: End, count: int = 
             raise ValueError(f"{name} must have one number for each round, {count}, got {end}")
     if low is None and high is None:
         raise ValueError(f"{low_name} or {high_name} must be given")
-    for _, least, most in each_range([None] * count, low, high):
-        if most < least:
-            raise ValueError(f"{high_name} must be at least {low_name}, {least:g}, got {most:g}")
+    for _, floor, ceiling in each_range([None] * count, low, high):
+        if ceiling < floor:
+            raise ValueError(f"{high_name} must be at least {low_name}, {floor:g}, got {ceiling:g}")
+
+
+def one_for_each(value: object, count: int) -> list[Any]:
+    """Return a list as it is, and a single value `count` times."""
+    return value if isinstance(value, list) else [value] * count
 
 
 def each_range(rounds: Sequence[int | None] | None, low: End, high: End) -> Ranges:
     """Return each of some rounds, by default the last, with its range."""
     rounds = rounds or [None]
-    ends = [end if isinstance(end, list) else [end] * len(rounds) for end in (low, high)]
+    ends = [one_for_each(end, len(rounds)) for end in (low, high)]
     return [(t, *ends_or_infinite(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
 
 
@@ -384,7 +398,7 @@ def format_range(low: float, high: float) -> str:
     return f"{format_estimate(low)} to {format_estimate(high)}"
 
 
-def judge_ranges(found: Sequence[tuple[Estimate, float, float]]) -> Status:
+def judge_ranges(tests: Sequence[tuple[Estimate, float, float]]) -> Status:
     """Decide whether estimates lie in their ranges, whose ends may be infinite.
 
     They do if every 95 % interval lies in its range, and they do not if some estimate is
@@ -392,8 +406,8 @@ def judge_ranges(found: Sequence[tuple[Estimate, float, float]]) -> Status:
     """
     # An intersection-union test needs no adjustment to hold: every interval must be inside. One
     # outside is enough to contradict it, so these are adjusted for the number of rounds.
-    p_values = [number.p_value(low, high) for number, low, high in found]
+    p_values = [number.p_value(low, high) for number, low, high in tests]
     return decide(
-        supported=all(low <= number.low and number.high <= high for number, low, high in found),
+        supported=all(low <= number.low and number.high <= high for number, low, high in tests),
         contradicted=bool((holm(p_values) < LEVEL).any()),
     )

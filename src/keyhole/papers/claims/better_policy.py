@@ -1,7 +1,4 @@
-"""Claims (statements of a paper) that a policy is better, or not better, than others.
-
-A policy is a rule that chooses among options; which one is better, simulations show.
-"""
+"""Judgements of claims that a policy is better, or not better, than others."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +10,7 @@ from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Comparison, Finding, Results, Rounds
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 
-_SHOWN: Final = 3
+_MOST_SHOWN: Final = 3
 
 
 def ordering(
@@ -32,29 +29,30 @@ def ordering(
     curves = results[problem].curves
     rounds = rounds or list(curves.checkpoints)
     cells = base.comparisons(
-        curves, metric, [(policy, other, t) for t in rounds for other in others]
+        curves, metric, [(policy, rival, t) for t in rounds for rival in others]
     )
-    better, lost = sum(cell.better for cell in cells), sum(cell.lost for cell in cells)
+    wins = sum(cell.better for cell in cells)
+    losses = sum(cell.lost for cell in cells)
     # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one case more.
     needed = math.ceil(at_least * len(cells) - 1e-9)
     # Undecided cases may still be won: the claim fails only when too few are left to win.
-    status = base.decide(supported=better >= needed, contradicted=len(cells) - lost < needed)
+    status = base.decide(supported=wins >= needed, contradicted=len(cells) - losses < needed)
     if len(cells) == 1:
         return Finding(status, str(cells[0]), tuple(base.differences(cells)))
     best = curves.metric(metric).best
-    behind = {cell.round for cell in cells if not cell.lead > 0}
-    ahead = sum(t not in behind for t in rounds)
-    text, shown = _least_favourable(cells)
+    rounds_behind = {cell.round for cell in cells if not cell.lead > 0}
+    rounds_ahead = sum(t not in rounds_behind for t in rounds)
+    text, examples = _least_favourable(cells)
     detail = (
-        f"significantly better in {better} of {len(cells)} pairs of method and T "
-        f"({needed} needed), worse or equal in {lost}, open in {len(cells) - better - lost}; "
-        f"{best} mean of all at {ahead} of {len(rounds)} T. {text}"
+        f"significantly better in {wins} of {len(cells)} pairs of method and T "
+        f"({needed} needed), worse or equal in {losses}, open in {len(cells) - wins - losses}; "
+        f"{best} mean of all at {rounds_ahead} of {len(rounds)} T. {text}"
     )
     numbers = (
-        base.known_number("significantly better in", better, at_least=needed),
-        base.known_number("worse or equal in", lost, at_most=len(cells) - needed),
-        base.known_number(f"{best} mean of all at", ahead),
-        *base.format_compared(base.differences(cells), base.differences(shown)),
+        base.known_number("significantly better in", wins, at_least=needed),
+        base.known_number("worse or equal in", losses, at_most=len(cells) - needed),
+        base.known_number(f"{best} mean of all at", rounds_ahead),
+        *base.limit_numbers(base.differences(cells), base.differences(examples)),
     )
     return Finding(status, detail, numbers)
 
@@ -69,9 +67,10 @@ def not_better(
     fewer runs than the source had, the absence of a difference is no evidence.
     """
     curves = results[problem].curves
-    pairs = [(policy, other, t) for t in rounds for other in others]
+    pairs = [(policy, rival, t) for t in rounds for rival in others]
     cells = base.comparisons(curves, metric, pairs, adjust=False)
-    is_better, played = any(cell.better for cell in cells), curves.replications
+    is_better = any(cell.better for cell in cells)
+    played = curves.replications
     detail = f"{'; '.join(map(str, cells))}; {runs_text(played, runs, is_found=is_better)}"
     return Finding(
         base.decide(supported=played >= runs and not is_better, contradicted=is_better),
@@ -91,25 +90,26 @@ def not_worse(
     the absence of a difference is no evidence.
     """
     curves = results[problem].curves
-    pairs = [(other, policy, t) for t in rounds for other in others]
+    pairs = [(rival, policy, t) for t in rounds for rival in others]
     cells = base.comparisons(curves, metric, pairs)
-    better = sum(cell.better for cell in cells)
-    ahead = sorted((cell for cell in cells if cell.lead > 0), key=lambda cell: cell.p_value)
-    played, side = curves.replications, curves.metric(metric).better
+    rival_wins = sum(cell.better for cell in cells)
+    rival_leads = sorted((cell for cell in cells if cell.lead > 0), key=lambda cell: cell.p_value)
+    played = curves.replications
+    direction = curves.metric(metric).better
     detail = (
-        f"significantly better than {policy} in {better} of {len(cells)} pairs of "
-        f"method and T, of {side} mean in {len(ahead)}"
+        f"significantly better than {policy} in {rival_wins} of {len(cells)} pairs of "
+        f"method and T, of {direction} mean in {len(rival_leads)}"
     )
-    if ahead:
-        detail += "; the clearest: " + "; ".join(map(str, ahead[:_SHOWN]))
-    detail += f"; {runs_text(played, runs, is_found=better > 0)}"
+    if rival_leads:
+        detail += "; the clearest: " + "; ".join(map(str, rival_leads[:_MOST_SHOWN]))
+    detail += f"; {runs_text(played, runs, is_found=rival_wins > 0)}"
     numbers = (
-        base.known_number("pairs in which another is significantly better", better, at_most=0),
-        base.known_number(f"pairs in which another has the {side} mean", len(ahead)),
+        base.known_number("pairs in which another is significantly better", rival_wins, at_most=0),
+        base.known_number(f"pairs in which another has the {direction} mean", len(rival_leads)),
         base.known_number("runs", played, at_least=runs),
-        *base.format_compared(base.differences(cells), base.differences(ahead[:_SHOWN])),
+        *base.limit_numbers(base.differences(cells), base.differences(rival_leads[:_MOST_SHOWN])),
     )
-    status = base.decide(supported=played >= runs and not better, contradicted=better > 0)
+    status = base.decide(supported=played >= runs and not rival_wins, contradicted=rival_wins > 0)
     return Finding(status, detail, numbers)
 
 
@@ -123,16 +123,19 @@ def runs_text(played: int, needed: int, *, is_found: bool) -> str:
 
 def _least_favourable(cells: Sequence[Comparison]) -> tuple[str, Sequence[Comparison]]:
     """Return, with their text, the least favourable comparisons, or else the least clear one."""
-    against = sorted((cell for cell in cells if not cell.better), key=_sort_key)
-    if not against:
-        least = max(cells, key=lambda cell: cell.p_value)
-        return f"The least clear: {least}", [least]
-    more = f" and {len(against) - _SHOWN} more" if len(against) > _SHOWN else ""
-    shown = against[:_SHOWN]
-    return "Not better: " + "; ".join(map(str, shown)) + more, shown
+    unwon_cells = sorted((cell for cell in cells if not cell.better), key=_sort_key)
+    if not unwon_cells:
+        least_clear = max(cells, key=lambda cell: cell.p_value)
+        return f"The least clear: {least_clear}", [least_clear]
+    examples = unwon_cells[:_MOST_SHOWN]
+    text = "Not better: " + "; ".join(map(str, examples))
+    if len(unwon_cells) > _MOST_SHOWN:
+        text += f" and {len(unwon_cells) - _MOST_SHOWN} more"
+    return text, examples
 
 
 def _sort_key(cell: Comparison) -> tuple[bool, bool, float]:
     """Return the sort key of a comparison: lost ones first, then the least favourable ones."""
-    unfavourable = cell.lead < 0
-    return not cell.lost, not unfavourable, cell.p_value if unfavourable else -cell.p_value
+    if cell.lead < 0:
+        return not cell.lost, False, cell.p_value
+    return not cell.lost, True, -cell.p_value

@@ -1,15 +1,15 @@
-"""Claims (statements of a paper) that the mean of a metric is below, or above, a bound."""
+"""Bounds that claims may name, and judgements of claims that a mean is below or above one."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import AfterValidator
 
 from keyhole.delayed.bounds import regret_bound
 from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Finding, Result, Results, Rounds
-from keyhole.papers.claims.claim import require_negative_control
+from keyhole.papers.claims.claim import AnyClaim, require_negative_control
 from keyhole.papers.entry_references import PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound
@@ -26,7 +26,7 @@ from keyhole.thresholding.bounds import lsa_regret_bound
 from keyhole.thresholding.sampling_allocation import integer_value
 from keyhole.validate import check_choice
 
-Bound = Callable[[Any, Any, int, int], float]
+Bound = Callable[..., float]
 """Computes a bound from a problem of its setting, the policy, a round, and the horizon."""
 
 BOUNDS: Final[dict[str, Bound]] = {
@@ -132,7 +132,7 @@ def above_bound(
     )
 
 
-def check_below_bound(claim: Any, plan: Plan) -> None:
+def check_below_bound(claim: AnyClaim, plan: Plan) -> None:
     """Refuse a bound of another setting, or without a finite value, or without a control."""
     check_bound(claim.bound, claim.policy, plan, claim.rounds or plan.checkpoints)
     require_negative_control(claim)
@@ -150,24 +150,26 @@ def _compare_with_bound(
     result: Result, metric: str, policy: str, ranges: Mapping[int, tuple[float, float]]
 ) -> Finding:
     """Compare the mean with the bound, the finite end of its range, round by round."""
-    compared = {t: (result.estimate(policy, metric, t), *ends) for t, ends in ranges.items()}
+    tests = {t: (result.estimate(policy, metric, t), *ends) for t, ends in ranges.items()}
     numbers = {
-        t: base.number_of(f"mean {base.format_round(t)}", *args) for t, args in compared.items()
+        t: base.number_of(f"mean {base.format_round(t)}", *args) for t, args in tests.items()
     }
-    t = min(compared, key=lambda t: _standard_errors_inside(*compared[t]))
+    t = min(tests, key=lambda t: _standard_errors_inside(*tests[t]))
     bound = min(ranges[t], key=abs)
     limit = format_estimate(bound, abs(bound) / 100)
-    detail = f"{base.format_round(t)}: {compared[t][0]}, the bound is {limit}"
+    detail = f"{base.format_round(t)}: {tests[t][0]}, the bound is {limit}"
     if len(ranges) > 1:
         detail = (
             f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"
         )
-    shown = base.format_compared(list(numbers.values()), [numbers[t]])
-    return Finding(base.judge_ranges(list(compared.values())), detail, shown)
+    reported_numbers = base.limit_numbers(list(numbers.values()), [numbers[t]])
+    return Finding(base.judge_ranges(list(tests.values())), detail, reported_numbers)
 
 
 def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:
     """Return how far a number is inside a range, in standard errors; negative outside."""
     distance = min(number.value - low, high - number.value)
+    if number.error > 0:
+        return distance / number.error
     # Without an error the estimate is exact, and so is the side of the bound on which it lies.
-    return distance / number.error if number.error > 0 else math.copysign(math.inf, distance)
+    return math.copysign(math.inf, distance)

@@ -1,7 +1,4 @@
-"""Claims (statements of papers): the fields of all, their verdicts, and the classes of each kind.
-
-A function judges the claims of a kind. Its parameters are fields of the claim.
-"""
+"""Claims: the fields that all have, and the class of each kind, made from its judgement."""
 
 import inspect
 import math
@@ -13,14 +10,19 @@ from typing import Any, ClassVar, Final, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
 from keyhole.interrupts import replaced_errors
-from keyhole.papers.claims.base import Cell, Finding, Result, check_ends, prefix_numbers
+from keyhole.papers.claims import base
+from keyhole.papers.claims.base import Cell, Finding, Result
 from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName, ShortText, names_in
 from keyhole.papers.verdicts import Number, Origin, Setup, Verdict
 from keyhole.play.simulation_plan import Plan
 
 Judgement = Callable[..., Finding]
+"""A function that judges the claims of a kind. Its parameters are fields of the claim."""
 
-_LISTED: Final = 4
+AnyClaim = Any
+"""A claim of some kind: its own fields are those of its judgement, known at run time alone."""
+
+_MOST_LISTED: Final = 4
 _MOST_RUNS: Final = 1e9  # replications; larger estimates are not reported
 _RANGES: Final = (("low", "high"), ("at_least", "at_most"), ("metric_low", "metric_high"))
 
@@ -47,7 +49,7 @@ class Claim(BaseModel):
     id: str = ""  # the entry's name and the position in it, from 1; set when a file is read
 
     judgement: ClassVar[Judgement]
-    refuse: ClassVar[Callable[[Any, Plan], None]]
+    refuse: ClassVar[Callable[[AnyClaim, Plan], None]]
     judged_by: ClassVar[str]  # the kind, as verdicts state it
 
     @property
@@ -59,7 +61,7 @@ class Claim(BaseModel):
     def named_cells(self) -> list[Cell]:
         """The cells that its fields name, alone or in lists."""
         values = [getattr(self, name) for name in type(self).model_fields]
-        items = [item for value in values for item in (value if type(value) is list else [value])]
+        items = [item for value in values for item in base.one_for_each(value, 1)]
         return [item for item in items if isinstance(item, Cell)]
 
     @property
@@ -105,6 +107,9 @@ class Claim(BaseModel):
             head = f"{self.subject} on {head}"
         # Cells of different problems are paired, so the smallest number of replications limits all.
         replications = min(results[key].curves.replications for key in self.problem_keys)
+        needed = None
+        if status == "undecided":
+            needed = self._needed(numbers, replications)
         return Verdict(
             **{name: getattr(self, name) for name in Claim.model_fields},
             status=status,
@@ -113,7 +118,7 @@ class Claim(BaseModel):
             about=head,
             kind=self.judged_by,
             replications=replications,
-            needed=self._needed(numbers, replications) if status == "undecided" else None,
+            needed=needed,
         )
 
     def _needed(self, numbers: Sequence[Number], replications: int) -> int | None:
@@ -136,9 +141,8 @@ class Claim(BaseModel):
         # Before validation, so that a cell that names neither problem nor policy is not refused.
         common = {name: table[name] for name in ("problem", "policy") if name in table}
         cells = {name for name, field in cls.model_fields.items() if _has_cells(field.annotation)}
-        return {
-            name: _complete_cells(value, common) if name in cells else value
-            for name, value in table.items()
+        return table | {
+            name: _complete_cells(table[name], common) for name in table if name in cells
         }
 
     @model_validator(mode="after")
@@ -147,9 +151,12 @@ class Claim(BaseModel):
         values = {name: getattr(self, name) for name in type(self).model_fields}
         for low, high in _RANGES:
             if {low, high} <= values.keys():
-                rounds = values.get("rounds") if low == "low" else None
-                check_ends(low, values[low], high, values[high], len(rounds or [None]))
-        early, late = values.get("early"), values.get("late")
+                count = 1
+                if low == "low":
+                    count = len(values.get("rounds") or [None])
+                base.check_ends(low, values[low], high, values[high], count)
+        early = values.get("early")
+        late = values.get("late")
         if isinstance(early, int) and isinstance(late, int) and late <= early:
             raise ValueError(f"late must come after early, got {late} after {early}")
         return self
@@ -192,16 +199,17 @@ class ControlledClaim(Claim):
             return finding
         # The control is judged by the same numbers, never by its own bound or range: the question
         # is whether a bad policy would pass for this one.
-        broken, how, theirs = self.call(results, policy=self.negative_control)
-        numbers += prefix_numbers(self.negative_control, theirs)
-        if broken == "does not hold":
-            return Finding(status, f"{detail}. {self.negative_control} breaks it: {how}", numbers)
+        control = self.call(results, policy=self.negative_control)
+        numbers += base.prefix_numbers(self.negative_control, control.numbers)
+        if control.status == "does not hold":
+            detail += f". {self.negative_control} breaks it: {control.detail}"
+            return Finding(status, detail, numbers)
         # Results that contradict the claim do so whatever the control does.
         if status == "holds":
             status = "undecided"
-        kept = "keeps it too" if broken == "holds" else "may keep it too"
-        detail += f". But {self.negative_control}, which should break it, {kept}: {how}"
-        return Finding(status, detail, numbers)
+        keeps = "keeps" if control.status == "holds" else "may keep"
+        detail += f". But {self.negative_control}, which should break it, {keeps} it too: "
+        return Finding(status, detail + control.detail, numbers)
 
     def own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
         """Return the numbers that are not the negative control's."""
@@ -209,7 +217,7 @@ class ControlledClaim(Claim):
         return [number for number in numbers if not number.name.startswith(control)]
 
 
-def require_negative_control(claim: Any) -> None:
+def require_negative_control(claim: AnyClaim) -> None:
     """Refuse a claim that has neither a negative control nor a reason for none."""
     if claim.negative_control is None and not claim.no_negative_control:
         raise ValueError(
@@ -233,6 +241,7 @@ def claim_class(judgement: Judgement, **names: str) -> type[Claim]:
         The fields that name it: `kind`, and `of` or `by`.
     """
     fields: dict[str, Any] = {name: (Literal[text], ...) for name, text in names.items()}
+    none = inspect.Parameter.empty
     parameters = inspect.signature(judgement, eval_str=True).parameters
     if "results" not in parameters:
         raise ValueError("it must have the parameter 'results'")
@@ -243,30 +252,31 @@ def claim_class(judgement: Judgement, **names: str) -> type[Claim]:
             continue
         if name in fields or name in Claim.model_fields or hasattr(Claim, name):
             raise ValueError(f"its parameter {name!r} must have another name: every claim has that")
-        hint = Any if parameter.annotation is parameter.empty else parameter.annotation
-        fields[name] = hint, ... if parameter.default is parameter.empty else parameter.default
+        hint = Any if parameter.annotation is none else parameter.annotation
+        fields[name] = hint, ... if parameter.default is none else parameter.default
     # A comparison with others says by itself whether a bad policy would do as well.
     is_controlled = "policy" in fields and "others" not in fields
     if any(_has_cells(hint) for hint, _ in fields.values()):
-        fields["problem"], fields["policy"] = (ProblemName | None, None), (PolicyName | None, None)
-    base = ControlledClaim if is_controlled else Claim
-    cls: type[Claim] = create_model(judgement.__name__, __base__=base, **fields)
+        fields["problem"] = ProblemName | None, None
+        fields["policy"] = PolicyName | None, None
+    base_class = ControlledClaim if is_controlled else Claim
+    cls: type[Claim] = create_model(judgement.__name__, __base__=base_class, **fields)
     cls.judgement = staticmethod(judgement)
     refuse = judgement.__globals__.get(f"check_{judgement.__name__}", lambda claim, plan: None)
     cls.refuse = staticmethod(refuse)
-    label = names.get("of", "")
-    if by := names.get("by"):  # those of Keyhole by their names, which are known
-        label = judgement.__name__ if by.startswith("keyhole.") else by
-    cls.judged_by = f"{names['kind']}: {label}" if label else names["kind"]
+    label = names.get("of") or names.get("by", "")
+    if label.startswith("keyhole."):
+        label = judgement.__name__  # Keyhole's own are known by their names
+    cls.judged_by = ": ".join(filter(None, [names["kind"], label]))
     return cls
 
 
-def _has_cells(annotation: Any) -> bool:
+def _has_cells(annotation: object) -> bool:
     """Return whether the values of an annotated type are cells, or contain some."""
     return annotation is Cell or any(map(_has_cells, get_args(annotation)))
 
 
-def _complete_cells(value: Any, common: Mapping[str, Any]) -> Any:
+def _complete_cells(value: object, common: Mapping[str, object]) -> object:
     if isinstance(value, list):
         return [_complete_cells(item, common) for item in value]
     return {**common, **value} if isinstance(value, dict) else value
@@ -280,7 +290,7 @@ def _contains_label(text: str, label: str) -> bool:
 
 def _format_titles(titles: Sequence[str]) -> str:
     """Return the titles of problems; of many, the first and the last."""
-    if len(titles) <= _LISTED:
+    if len(titles) <= _MOST_LISTED:
         return ", ".join(titles)
     return f"{titles[0]}, ..., {titles[-1]} ({len(titles)} problems)"
 
@@ -299,29 +309,33 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
         None if no number is unclear, if the claim needs only some of several comparisons, or if
         more than 10**9 would be needed.
     """
-    inside, beyond, several = list[float](), list[float](), False
+    inside = list[float]()
+    beyond = list[float]()
+    is_several = False
     for number in numbers:
-        ranged = [end for end in (number.at_least, number.at_most) if math.isfinite(end)]
-        if not ranged and number.p_value is None:
+        ends = [end for end in (number.at_least, number.at_most) if math.isfinite(end)]
+        if not ends and number.p_value is None:
             continue
         # A count of comparisons that is claimed: only some of them need be clear.
-        several |= bool(ranged) and number.low == number.high
-        unclear = [end for end in ranged or [0.0] if number.low < end < number.high]
-        if not unclear or not math.isfinite(number.high - number.low):
+        is_several |= bool(ends) and number.low == number.high
+        unclear_ends = [end for end in ends or [0.0] if number.low < end < number.high]
+        if not unclear_ends or not math.isfinite(number.high - number.low):
             continue
-        several |= not ranged
-        needed = max(_needed(number, end, replications) for end in unclear)
-        within = number.at_least <= number.value <= number.at_most
-        (inside if within else beyond).append(needed)
-    if not (inside or beyond) or (several and len(inside + beyond) > 1):
+        is_several |= not ends
+        needed = max(_needed(number, end, replications) for end in unclear_ends)
+        is_inside = number.at_least <= number.value <= number.at_most
+        (inside if is_inside else beyond).append(needed)
+    if not (inside or beyond) or (is_several and len(inside + beyond) > 1):
         return None
     # One number clearly beyond its range decides the claim; inside, all must be clear.
-    found = min(beyond) if beyond else max(inside)
-    # 50.00000001 is 50
-    return math.ceil(found - 1e-6) if replications < found <= _MOST_RUNS else None
+    needed_runs = min(beyond) if beyond else max(inside)
+    if not replications < needed_runs <= _MOST_RUNS:
+        return None
+    return math.ceil(needed_runs - 1e-6)  # 50.00000001 is 50
 
 
 def _needed(number: Number, end: float, replications: int) -> float:
+    """Return how many replications would move an end of the range out of the interval."""
     distance = abs(number.value - end)
     # the wider half: intervals of shares and ratios are not symmetric
     reach = max(number.high - number.value, number.value - number.low)

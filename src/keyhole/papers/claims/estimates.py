@@ -1,15 +1,8 @@
-"""Judgements of estimates: a mean, a ratio or the like lies between `low` and `high`.
-
-Of a policy on a problem, or of two cells, `cell` and `over`, paired replication by replication.
-Intervals of ratios of means come from the delta method. A claim holds if the 95 % interval lies in
-the range at every round, and does not hold if it lies outside at some (with several rounds:
-significantly outside, adjusted by Holm). Where a denominator, or a standard deviation, may be 0, it
-is undecided.
-"""
+"""Judgements of estimates: a mean, a ratio or the like lies between `low` and `high`."""
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import AfterValidator
 
@@ -17,7 +10,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Cell, End, Finding, Ranges, Results, Rounds
 from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
-from keyhole.papers.claims.claim import require_negative_control
+from keyhole.papers.claims.claim import AnyClaim, require_negative_control
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
@@ -25,12 +18,12 @@ from keyhole.results.estimate import Estimate, format_estimate, mean_estimate, s
 from keyhole.validate import Range, check_number
 
 
-def _each_in(allowed: Range) -> Any:
+def _each_in(allowed: Range) -> AfterValidator:
     """Return a validator of ends, each of which must be in a range."""
 
     def check(end: End) -> End:
         # Pydantic's path, which begins the message, ends where this name begins.
-        for number in end if isinstance(end, list) else [end]:
+        for number in base.one_for_each(end, 1):
             if number is not None:
                 check_number("", number, allowed)
         return end
@@ -42,8 +35,8 @@ _Share = Annotated[End, _each_in(Range(ge=0, le=1))]
 _Factor = Annotated[End, _each_in(Range(gt=0))]
 
 
-class _Compared(NamedTuple):
-    """An estimate and its range, on the scale of the test, with what is said of it."""
+class _RangeTest(NamedTuple):
+    """An estimate and its claimed range, on the scale of the test, with its text and numbers."""
 
     estimate: Estimate
     low: float
@@ -52,15 +45,22 @@ class _Compared(NamedTuple):
     numbers: Sequence[Number]
 
 
-def _finding(head: str, compared: Sequence[_Compared]) -> Finding:
-    status = base.judge_ranges([(one.estimate, one.low, one.high) for one in compared])
-    numbers = tuple(number for one in compared for number in one.numbers)
-    return Finding(status, head + "; ".join(one.text for one in compared), numbers)
+def _finding(head: str, tests: Sequence[_RangeTest]) -> Finding:
+    """Judge estimates of a policy on a problem, or of two cells that replications pair.
+
+    The claim holds if the 95 % interval lies in the range at every round, and does not hold if it
+    lies outside at some (of several rounds: significantly, adjusted by Holm). Intervals of ratios
+    of means come from the delta method. Where a denominator, or a standard deviation, may be 0, the
+    claim is undecided.
+    """
+    status = base.judge_ranges([test[:3] for test in tests])
+    numbers = tuple(number for test in tests for number in test.numbers)
+    return Finding(status, head + "; ".join(test.text for test in tests), numbers)
 
 
-def _compared(name: str, estimate: Estimate, low: float, high: float, text: str) -> _Compared:
+def _range_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeTest:
     text += base.format_claimed(low, high)
-    return _Compared(estimate, low, high, text, [base.number_of(name, estimate, low, high)])
+    return _RangeTest(estimate, low, high, text, [base.number_of(name, estimate, low, high)])
 
 
 def mean(
@@ -68,14 +68,17 @@ def mean(
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean of the metric of a `policy` on a `problem`."""
-    result, compared = results[problem], []
+    result = results[problem]
+    tests = []
     for t, floor, ceiling in base.each_range(rounds, low, high):
-        estimate, at = result.estimate(policy, metric, t), base.format_round(t)
-        compared.append(_compared(f"mean {at}", estimate, floor, ceiling, f"{at}: {estimate}"))
-    return _finding(f"{result.curves.metric(metric).title} ", compared)
+        estimate = result.estimate(policy, metric, t)
+        time = base.format_round(t)
+        text = f"{time}: {estimate}"
+        tests.append(_range_test(f"mean {time}", estimate, floor, ceiling, text))
+    return _finding(f"{result.curves.metric(metric).title} ", tests)
 
 
-def check_mean(claim: Any, plan: Plan) -> None:
+def check_mean(claim: AnyClaim, plan: Plan) -> None:
     """Refuse a range that is open on one side without a negative control."""
     if None in (claim.low, claim.high):
         require_negative_control(claim)
@@ -91,17 +94,19 @@ def proportion(
     Its interval is exact (Clopper and Pearson, 1934). A share of 1 in n replications is compatible
     with a true share as low as 0.025 to the power 1/n.
     """
-    result, compared = results[problem], []
+    result = results[problem]
+    tests = []
     at_least, at_most = base.ends_or_infinite(metric_low, metric_high)
     for t, floor, ceiling in base.each_range(rounds, low, high):
-        values, at = result.values(policy, metric, t), base.format_round(t)
+        values = result.values(policy, metric, t)
+        time = base.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
-        text = f"{share.count:,} of {share.replications:,} replications {at}: {share}"
-        compared.append(_compared(f"share of replications {at}", share, floor, ceiling, text))
-    return _finding(f"{result.curves.metric(metric).title} in the range in ", compared)
+        text = f"{share.count:,} of {share.replications:,} replications {time}: {share}"
+        tests.append(_range_test(f"share of replications {time}", share, floor, ceiling, text))
+    return _finding(f"{result.curves.metric(metric).title} in the range in ", tests)
 
 
-def check_proportion(claim: Any, plan: Plan) -> None:
+def check_proportion(claim: AnyClaim, plan: Plan) -> None:
     """Refuse a range of the metric that is open on one side without a negative control."""
     if None in (claim.metric_low, claim.metric_high):
         require_negative_control(claim)
@@ -112,44 +117,45 @@ def growth(
     late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean, or its ratio to that of `ratio_to`, at `late` over the same at `early`."""
-    result, ((_, floor, ceiling),) = results[problem], base.each_range(None, low, high)
-    ats = [base.format_round(t) for t in (late, early)]
+    result = results[problem]
+    ((_, floor, ceiling),) = base.each_range(None, low, high)
+    times = [base.format_round(t) for t in (late, early)]
     if ratio_to is None:
         values = [result.values(policy, metric, t) for t in (late, early)]
         quotient = base.ratio_of(*values)
         if quotient is None:
-            return Finding("undecided", f"the mean may be 0 {ats[1]}")
+            return Finding("undecided", f"the mean may be 0 {times[1]}")
         means = [mean_estimate(array) for array in values]
         numbers = [
-            base.number_of(f"mean {at}", value) for at, value in zip(ats, means, strict=True)
+            base.number_of(f"mean {time}", value) for time, value in zip(times, means, strict=True)
         ]
-        text = f"{means[0]} {ats[0]}, {means[1]} {ats[1]}; ratio {quotient}"
-        compared = _compared("ratio of means", quotient, floor, ceiling, text)
-        numbers += compared.numbers
-        return _finding(
-            f"{result.curves.metric(metric).title} ", [compared._replace(numbers=numbers)]
-        )
+        text = f"{means[0]} {times[0]}, {means[1]} {times[1]}; ratio {quotient}"
+        test = _range_test("ratio of means", quotient, floor, ceiling, text)
+        numbers += test.numbers
+        return _finding(f"{result.curves.metric(metric).title} ", [test._replace(numbers=numbers)])
     # Two ratios of means are compared on the scale of logarithms.
-    name, logs, numbers = f"{policy} / {ratio_to}", [], []
-    for t, at in zip((late, early), ats, strict=True):
-        both = [result.values(label, metric, t) for label in (policy, ratio_to)]
+    name = f"{policy} / {ratio_to}"
+    logs = []
+    numbers = []
+    for t, time in zip((late, early), times, strict=True):
+        pair = [result.values(label, metric, t) for label in (policy, ratio_to)]
         # Logarithms of means need means that are clearly above 0.
-        if any(mean_estimate(array).low <= 0.0 for array in both):
-            return Finding("undecided", f"a mean may be 0 {at}")
-        logs.append(base.log_quotient(*both))
-        numbers.append(base.factor_of(f"{name} {at}", mean_estimate(logs[-1])))
+        if any(mean_estimate(array).low <= 0.0 for array in pair):
+            return Finding("undecided", f"a mean may be 0 {time}")
+        logs.append(base.log_quotient(*pair))
+        numbers.append(base.factor_of(f"{name} {time}", mean_estimate(logs[-1])))
     # On logarithms the quotient of two ratios is a difference, which replications pair.
     step = mean_estimate(logs[0] - logs[1])
     factor = base.factor_of("from the early to the late, times", step, floor, ceiling)
     text = (
-        f"{numbers[0]} {ats[0]}, {numbers[1]} {ats[1]}; "
+        f"{numbers[0]} {times[0]}, {numbers[1]} {times[1]}; "
         f"from the early to the late times {factor}{base.format_claimed(floor, ceiling)}"
     )
-    compared = _Compared(step, *base.log_range(floor, ceiling), text, [*numbers, factor])
-    return _finding(f"{name} ", [compared])
+    test = _RangeTest(step, *base.log_range(floor, ceiling), text, [*numbers, factor])
+    return _finding(f"{name} ", [test])
 
 
-def check_growth(claim: Any, plan: Plan) -> None:
+def check_growth(claim: AnyClaim, plan: Plan) -> None:
     """Refuse the ratio of a policy to itself."""
     if claim.ratio_to is not None and claim.ratio_to in (claim.policy, claim.negative_control):
         raise ValueError(f"ratio_to must be another policy, got {claim.ratio_to!r}")
@@ -166,7 +172,8 @@ def gain(
     multiples of the gain of that bound. Per unit of ln T it is
     :math:`(R(b) - R(a)) / (\ln b - \ln a)`, to compare with the constant of a logarithmic bound.
     """
-    result, ((_, floor, ceiling),) = results[problem], base.each_range(None, low, high)
+    result = results[problem]
+    ((_, floor, ceiling),) = base.each_range(None, low, high)
     units, name = {
         "": (1.0, "gain"),
         "round": (float(late - early), "gain a round"),
@@ -175,7 +182,8 @@ def gain(
     before, after = (result.values(policy, metric, t) for t in (early, late))
     # Paired: each replication has its own gain.
     estimate = mean_estimate((after - before) / units)
-    name, claimed = f"{name} from T = {early:,} to {late:,}", base.format_claimed(floor, ceiling)
+    name += f" from T = {early:,} to {late:,}"
+    claimed = base.format_claimed(floor, ceiling)
     numbers = list[Number]()
     if bound is not None:
         # The bound is the claim's own policy's, for a negative control too.
@@ -189,10 +197,10 @@ def gain(
         numbers = [base.known_number("that of the bound", rise)]
     numbers.insert(0, base.number_of(name, estimate, floor, ceiling))
     text = f"{name}: {estimate}{claimed}"
-    return _finding("", [_Compared(estimate, floor, ceiling, text, numbers)])
+    return _finding("", [_RangeTest(estimate, floor, ceiling, text, numbers)])
 
 
-def check_gain(claim: Any, plan: Plan) -> None:
+def check_gain(claim: AnyClaim, plan: Plan) -> None:
     """Refuse a bound of another setting, or one that has no value at the checkpoints."""
     if claim.bound is not None:
         check_bound(claim.bound, claim.policy, plan, (claim.early, claim.late))
@@ -207,42 +215,44 @@ def level(
     It is within `std_errors` standard errors of the levels: those of the difference, of what was
     measured and of the levels, `level_errors`, one of all or one of each.
     """
-    errors = level_errors if isinstance(level_errors, list) else [level_errors] * len(rounds)
-    texts, numbers, furthest = list[str](), list[Number](), 0.0
+    errors = base.one_for_each(level_errors, len(rounds))
+    texts = []
+    numbers = []
+    furthest = 0.0
     for t, expected, error in zip(rounds, levels, errors, strict=True):
-        estimate, at = mean_estimate(results[problem].values(policy, metric, t)), f"T = {t:,}"
-        name = f"ln(mean / arms) at {at}"
+        estimate = mean_estimate(results[problem].values(policy, metric, t))
+        time = f"T = {t:,}"
+        name = f"ln(mean / arms) at {time}"
         if estimate.value <= 0.0:
-            detail = f"the mean at {at} has no logarithm: {estimate}"
-            return Finding("undecided", detail, (base.number_of(f"mean at {at}", estimate),))
+            detail = f"the mean at {time} has no logarithm: {estimate}"
+            return Finding("undecided", detail, (base.number_of(f"mean at {time}", estimate),))
         log = math.log(estimate.value / results[problem].arms)
         # its error is that of the delta method
         estimate = Estimate(log, estimate.error / estimate.value, estimate.replications)
         # Levels that are read from a figure, or simulated by another program, have errors too.
         noise = math.hypot(estimate.error, error)
         if noise == 0.0 or math.isinf(noise):
-            detail = f"without a standard error at {at}: {estimate}"
+            detail = f"without a standard error at {time}: {estimate}"
             return Finding("undecided", detail, (base.number_of(name, estimate),))
         distance = abs(estimate.value - expected) / noise
         furthest = max(furthest, distance)
-        texts.append(f"{at}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
+        texts.append(f"{time}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
         numbers += [
             base.number_of(name, estimate),
-            base.known_number(f"s.e. from {expected:.4g} at {at}", distance, at_most=std_errors),
+            base.known_number(f"s.e. from {expected:.4g} at {time}", distance, at_most=std_errors),
         ]
     status = base.decide(supported=furthest <= std_errors, contradicted=furthest > std_errors)
     return Finding(status, "; ".join(texts), tuple(numbers))
 
 
-def check_level(claim: Any, plan: Plan) -> None:
+def check_level(claim: AnyClaim, plan: Plan) -> None:
     """Refuse levels or errors that are not one for each round, and errors below 0."""
     count = len(claim.rounds)
     for name in ("levels", "level_errors"):
         numbers = getattr(claim, name)
         if isinstance(numbers, list) and len(numbers) != count:
             raise ValueError(f"{name} must have one number for each round, {count}, got {numbers}")
-    errors = claim.level_errors if isinstance(claim.level_errors, list) else [claim.level_errors]
-    if min(errors) < 0.0:
+    if min(base.one_for_each(claim.level_errors, 1)) < 0.0:
         raise ValueError(f"level_errors must be at least 0, got {claim.level_errors}")
 
 
@@ -268,19 +278,19 @@ def difference(
 
 def _compare_cells(
     results: Results, metric: str, cells: tuple[Cell, Cell], ranges: Ranges, sign: str,
-    estimate: Callable[[FloatArray, FloatArray], Estimate | None],
+    compare: Callable[[FloatArray, FloatArray], Estimate | None],
 ) -> Finding:  # fmt: skip
-    names, compared = base.cell_names(cells, results), []
+    names = base.cell_names(cells, results)
     name = f"{names[0]} {sign} {names[1]}"
+    tests = []
     for t, floor, ceiling in ranges:
-        at, found = (
-            base.format_round(t),
-            estimate(*(cell.values(results, metric, t) for cell in cells)),
-        )
-        if found is None:
-            return Finding("undecided", f"the mean of {names[1]} may be 0 {at}")
-        compared.append(_compared(f"{name} {at}", found, floor, ceiling, f"{at}: {found}"))
-    return _finding(f"{name} ", compared)
+        time = base.format_round(t)
+        comparison = compare(*(cell.values(results, metric, t) for cell in cells))
+        if comparison is None:
+            return Finding("undecided", f"the mean of {names[1]} may be 0 {time}")
+        text = f"{time}: {comparison}"
+        tests.append(_range_test(f"{name} {time}", comparison, floor, ceiling, text))
+    return _finding(f"{name} ", tests)
 
 
 def deviation_ratio(
@@ -292,23 +302,26 @@ def deviation_ratio(
     Its interval is that of the jackknife of its logarithm (Miller 1968, "Jackknifing variances"),
     which needs no normal distribution.
     """
-    names, compared = base.cell_names((cell, over), results), []
+    names = base.cell_names((cell, over), results)
     name = f"deviation of {' / '.join(names)}"
+    tests = []
     for t, floor, ceiling in base.each_range(rounds, low, high):
-        values, at = [one.values(results, metric, t) for one in (cell, over)], base.format_round(t)
+        values = [operand.values(results, metric, t) for operand in (cell, over)]
+        time = base.format_round(t)
         log = base.log_deviation_ratio(*values)
         if log is None:
-            return Finding("undecided", f"{' or '.join(names)} does not vary enough {at}")
-        quotient = base.factor_of(f"{name} {at}", log, floor, ceiling)
+            return Finding("undecided", f"{' or '.join(names)} does not vary enough {time}")
+        quotient = base.factor_of(f"{name} {time}", log, floor, ceiling)
         deviations = [float(array.std(ddof=1)) for array in values]
-        text = " / ".join(format_estimate(one, one / 10) for one in deviations)
+        text = " / ".join(format_estimate(deviation, deviation / 10) for deviation in deviations)
         numbers = [
-            Number(f"deviation of {label} {at}", deviation)
+            Number(f"deviation of {label} {time}", deviation)
             for label, deviation in zip(names, deviations, strict=True)
         ]
-        text = f"{at}: {text} = {quotient}{base.format_claimed(floor, ceiling)}"
-        compared.append(_Compared(log, *base.log_range(floor, ceiling), text, [*numbers, quotient]))
-    return _finding(f"{name} ", compared)
+        text = f"{time}: {text} = {quotient}{base.format_claimed(floor, ceiling)}"
+        ends = base.log_range(floor, ceiling)
+        tests.append(_RangeTest(log, *ends, text, [*numbers, quotient]))
+    return _finding(f"{name} ", tests)
 
 
 def gain_ratio(
@@ -319,14 +332,15 @@ def gain_ratio(
     names = base.cell_names((cell, over), results)
     ((_, floor, ceiling),) = base.each_range(None, low, high)
     gains = [
-        one.values(results, metric, late) - one.values(results, metric, early)
-        for one in (cell, over)
+        operand.values(results, metric, late) - operand.values(results, metric, early)
+        for operand in (cell, over)
     ]
-    quotient, when = base.ratio_of(*gains), f"from T = {early:,} to {late:,}"
+    quotient = base.ratio_of(*gains)
+    period = f"from T = {early:,} to {late:,}"
     if quotient is None:
-        return Finding("undecided", f"the mean gain of {names[1]} may be 0 {when}")
-    name = f"gain of {names[0]} / gain of {names[1]} {when}"
-    return _finding("", [_compared(name, quotient, floor, ceiling, f"{name}: {quotient}")])
+        return Finding("undecided", f"the mean gain of {names[1]} may be 0 {period}")
+    name = f"gain of {names[0]} / gain of {names[1]} {period}"
+    return _finding("", [_range_test(name, quotient, floor, ceiling, f"{name}: {quotient}")])
 
 
 def log_endpoint(
@@ -334,7 +348,8 @@ def log_endpoint(
     low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the end of the curve of a `policy` in ln(mean / arms)."""
-    result, ((_, floor, ceiling),) = results[problem], base.each_range(None, low, high)
+    result = results[problem]
+    ((_, floor, ceiling),) = base.each_range(None, low, high)
     end = result.estimate(policy, metric)
     low_end, middle, high_end = (
         math.log(number / result.arms) if number > 0.0 else -math.inf
@@ -353,17 +368,23 @@ def value(
     policy: PolicyName | None = None,
 ) -> Finding:  # fmt: skip
     """Judge whether the metric is `value` in all replications, of all policies or one `policy`."""
-    curves, counts = results[problem].curves, dict[str, Number]()
-    for label in [policy] if policy else curves.labels:
+    curves = results[problem].curves
+    labels = curves.labels
+    if policy:
+        labels = (policy,)
+    counts = {}
+    for label in labels:
         differing = (curves.values(label, metric) != value).any(axis=0).sum()
         name = f"replications of {label} in which not so"
         counts[label] = base.known_number(name, differing, at_most=0)
-    wrong = [label for label, count in counts.items() if count.value]
-    numbers = base.format_compared(list(counts.values()), [counts[label] for label in wrong])
-    if wrong:
-        return Finding("does not hold", f"not so for {', '.join(wrong)}", numbers)
-    each = f" of each of {len(counts)} policies" if len(counts) > 1 else ""
-    return Finding("holds", f"so in all of {curves.replications:,} replications{each}", numbers)
+    unequal = {label: count for label, count in counts.items() if count.value}
+    numbers = base.limit_numbers(list(counts.values()), list(unequal.values()))
+    if unequal:
+        return Finding("does not hold", f"not so for {', '.join(unequal)}", numbers)
+    detail = f"so in all of {curves.replications:,} replications"
+    if len(counts) > 1:
+        detail += f" of each of {len(counts)} policies"
+    return Finding("holds", detail, numbers)
 
 
 QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {

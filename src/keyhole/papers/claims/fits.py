@@ -1,12 +1,9 @@
-"""Claims (statements of a paper) that a metric's mean is a straight line, or grows as a power.
-
-The line is a function of a parameter of problems, the power one of the rounds or of a parameter.
-"""
+"""Judgements of claims that a mean is a straight line in a number, or grows as a power of it."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -14,6 +11,7 @@ from pydantic import AfterValidator, Field
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Finding, Result, Results
+from keyhole.papers.claims.claim import AnyClaim
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
@@ -26,14 +24,14 @@ from keyhole.results.estimate import (
     mean_estimate,
 )
 
-_FEWEST: Final = 3  # any two means lie on a line
+_FEWEST_POINTS: Final = 3  # any two means lie on a line
 _ROUNDING: Final = 1e-12
-_SUMMED: Final = 1e-11  # of a line, whose slope and intercept are sums
-_FINEST: Final = 1e-5
+_LINE_ROUNDING: Final = 1e-11  # of a line, whose slope and intercept are sums
+_FINEST_REACH: Final = 1e-5
 
 
 def _check_three_numbers(x: dict[str, float]) -> dict[str, float]:
-    if len(set(x.values())) < _FEWEST:
+    if len(set(x.values())) < _FEWEST_POINTS:
         raise ValueError(f"x must have at least three different numbers, got {x}")
     return x
 
@@ -64,39 +62,46 @@ def linear_fit(
     if line.r_squared is None:
         status = base.decide(supported=False, contradicted=line.slope.error == 0.0)
         return Finding(status, f"{detail}; the mean is the same everywhere", numbers)
-    straight, bent, claimed = True, False, "a rising slope alone"
+    is_straight = True
+    is_bent = False
+    claimed = "a rising slope alone"
     if r_squared is not None:
-        straight = line.r_squared.low >= r_squared
-        bent = line.r_squared.high < r_squared and min(line.off_line) < base.LEVEL
+        is_straight = line.r_squared.low >= r_squared
+        is_bent = line.r_squared.high < r_squared and min(line.off_line) < base.LEVEL
         claimed = f"at least {r_squared:g}"
-    titles, furthest = [results[key].title for key in x], int(np.argmin(line.off_line))
+    titles = [results[key].title for key in x]
+    furthest = int(np.argmin(line.off_line))
     share = base.number_of("R squared", line.r_squared, *base.ends_or_infinite(r_squared, None))
     share = replace(share, high=min(1.0, share.high))
-    off = [
+    off_line = [
         base.number_of(f"{title} off the line by", gap)
         for title, gap in zip(titles, line.gaps, strict=True)
     ]
     return Finding(
         base.decide(
-            supported=line.slope.low > 0 and straight, contradicted=line.slope.high < 0 or bent
+            supported=line.slope.low > 0 and is_straight,
+            contradicted=line.slope.high < 0 or is_bent,
         ),
-        f"{detail}; R squared {_share(share)} (claimed: {claimed}); {_off(titles[furthest], line)}",
-        (*numbers, share, *base.format_compared(off, [off[furthest]])),
+        f"{detail}; R squared {_format_r_squared(share)} (claimed: {claimed}); "
+        f"{_furthest_text(titles[furthest], line)}",
+        (*numbers, share, *base.limit_numbers(off_line, [off_line[furthest]])),
     )
 
 
-def _off(furthest: str, line: "Line") -> str:
+def _furthest_text(furthest: str, line: "Line") -> str:
     if all(gap.equal for gap in line.gaps):
         return "every run is on the line"
-    always = any(gap.low == gap.high != 0.0 for gap in line.gaps)
-    how = "in every run" if always else format_p_value(min(line.off_line))
-    return f"most clearly off the line: {furthest} ({how})"
+    clarity = format_p_value(min(line.off_line))
+    if any(gap.low == gap.high != 0.0 for gap in line.gaps):
+        clarity = "in every run"
+    return f"most clearly off the line: {furthest} ({clarity})"
 
 
-def _share(share: Number) -> str:
+def _format_r_squared(r_squared: Number) -> str:
     """Return R squared with its interval, in at most six digits."""
-    reach = max((share.high - share.low) / 2, _FINEST)
-    value, low, high = (format_estimate(end, reach) for end in (share.value, share.low, share.high))
+    reach = max((r_squared.high - r_squared.low) / 2, _FINEST_REACH)
+    numbers = (r_squared.value, r_squared.low, r_squared.high)
+    value, low, high = (format_estimate(number, reach) for number in numbers)
     return f"{value} [{low}, {high}]"
 
 
@@ -124,8 +129,10 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
     """
     # Weights need a positive finite error everywhere; otherwise all weigh the same.
     errors = np.array([mean_estimate(row).error for row in values])
-    equal = not ((errors > 0) & np.isfinite(errors)).all()
-    weights = np.ones(len(x)) if equal else errors**-2.0
+    is_weighted = bool(((errors > 0) & np.isfinite(errors)).all())
+    weights = np.ones(len(x))
+    if is_weighted:
+        weights = errors**-2.0
     weights = weights / weights.sum()
     middle = (weights * x).sum()
     center = x - middle
@@ -133,42 +140,50 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
     # Slope and intercept are linear in the means, so each replication has its own.
     slopes = ((weights * center)[:, None] * values).sum(axis=0) / spread
     intercepts = (weights[:, None] * values).sum(axis=0) - middle * slopes
-    gaps = [_gap(row, intercepts, place * slopes) for place, row in zip(x, values, strict=True)]
+    rises = np.outer(x, slopes)
     return Line(
         mean_estimate(slopes),
         mean_estimate(intercepts),
-        _r_squared_with_error(x, values, equal=equal),
-        gaps,
+        _r_squared_estimate(x, values, is_weighted=is_weighted),
+        [_line_gap(row, intercepts, rise) for row, rise in zip(values, rises, strict=True)],
     )
 
 
-def _gap(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> PairedDifference:
+def _line_gap(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> PairedDifference:
     """Compare values with those on a line; differences within rounding error count as none."""
     line = intercepts + rises
     size = np.maximum(np.abs(intercepts), np.abs(rises))
     # Slope and intercept are sums over replications, and lose digits: values on a line must compare
     # as equal, not as off by 1e-15 in every replication, which would be significant.
-    near = np.abs(row - line) <= _SUMMED * size
-    return compare(row, np.where(near, row, line))
+    is_on_line = np.abs(row - line) <= _LINE_ROUNDING * size
+    return compare(row, np.where(is_on_line, row, line))
 
 
-def _r_squared_with_error(x: FloatArray, values: FloatArray, *, equal: bool) -> Estimate | None:
+def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool) -> Estimate | None:
     """Return R squared with its jackknife error, since the weights are estimated too."""
     n = values.shape[1]
-    means, deviations = values.mean(axis=1), values - values.mean(axis=1, keepdims=True)
+    means = values.mean(axis=1)
+    deviations = values - values.mean(axis=1, keepdims=True)
     squares = (deviations**2).sum(axis=1)
     # Inverse sums of squares are proportional to the weights of `fit`, which suffices.
-    whole = _r_squared(x, means, np.ones(len(x)) if equal else 1.0 / squares)
-    if not np.isfinite(whole):
+    r_squared = _r_squared(x, means, _weights(squares, is_weighted=is_weighted))
+    if not np.isfinite(r_squared):
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
         # Mean and sum of squares without each replication, from those of all: O(n) in place of
         # O(n^2).
-        left_out = means[:, None] - deviations / np.float64(n - 1)
-        rest = squares[:, None] - deviations**2 * n / np.float64(n - 1)
-        each = _r_squared(x, left_out, np.ones_like(rest) if equal else 1.0 / rest)
-        error = float(np.sqrt(((each - each.mean()) ** 2).sum() * (n - 1) / n))
-    return Estimate(float(whole), error if np.isfinite(error) else np.inf, n)
+        left_out_means = means[:, None] - deviations / np.float64(n - 1)
+        left_out_squares = squares[:, None] - deviations**2 * n / np.float64(n - 1)
+        weights = _weights(left_out_squares, is_weighted=is_weighted)
+        jackknife = _r_squared(x, left_out_means, weights)
+        error = float(np.sqrt(((jackknife - jackknife.mean()) ** 2).sum() * (n - 1) / n))
+    if not np.isfinite(error):
+        error = np.inf
+    return Estimate(float(r_squared), error, n)
+
+
+def _weights(squares: FloatArray, *, is_weighted: bool) -> FloatArray:
+    return 1.0 / squares if is_weighted else np.ones_like(squares)
 
 
 def _r_squared(x: FloatArray, means: FloatArray, weights: FloatArray) -> FloatArray:
@@ -177,14 +192,14 @@ def _r_squared(x: FloatArray, means: FloatArray, weights: FloatArray) -> FloatAr
     It is not finite where the means do not vary.
     """
     share = weights / weights.sum(axis=0)
-    places = x.reshape(-1, *[1] * (means.ndim - 1))
-    off_x = places - (share * places).sum(axis=0)
+    positions = x.reshape(-1, *[1] * (means.ndim - 1))
+    off_x = positions - (share * positions).sum(axis=0)
     off_y = means - (share * means).sum(axis=0)
     off_y = np.where(np.abs(off_y) <= _ROUNDING * np.abs(means), 0.0, off_y)
     slope = (share * off_x * off_y).sum(axis=0) / (share * off_x**2).sum(axis=0)
-    left = (share * (off_y - slope * off_x) ** 2).sum(axis=0)
+    residual = (share * (off_y - slope * off_x) ** 2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(1.0 - left / (share * off_y**2).sum(axis=0))
+        return np.asarray(1.0 - residual / (share * off_y**2).sum(axis=0))
 
 
 _Exponent = Annotated[float, Field(ge=-8, le=8)]
@@ -240,26 +255,28 @@ def power(
         if math.isfinite(end)
     ]
     exponent, lowest, highest = (_root(points, y, end) for end in ("value", "low", "high"))
-    means, places = [mean_estimate(row) for row in y], [f"{point:,g}" for point in points]
+    exponents = [_exponent_text(number) for number in (exponent, lowest, highest)]
+    means = [mean_estimate(row) for row in y]
+    positions = [f"{point:,g}" for point in points]
     p_value = min(excess.p_value(floor, ceiling) for excess, floor, ceiling in tests)
     ends = (("at least", at_least), ("at most", at_most))
     claimed = [f"{text} {end:g}" for text, end in ends if end is not None]
     return Finding(
         base.judge_ranges(tests),
-        f"means {', '.join(map(str, means))} at {', '.join(places)}; "
-        f"exponent of what is gained {_text(exponent)} [{_text(lowest)}, {_text(highest)}]"
+        f"means {', '.join(map(str, means))} at {', '.join(positions)}; "
+        f"exponent of what is gained {exponents[0]} [{exponents[1]}, {exponents[2]}]"
         f" (claimed: {' and '.join(claimed)})",
         (
             *(
-                base.number_of(f"mean at {at}", mean)
-                for at, mean in zip(places, means, strict=True)
+                base.number_of(f"mean at {position}", mean)
+                for position, mean in zip(positions, means, strict=True)
             ),
             Number("exponent", exponent, lowest, highest, p_value, low, high),
         ),
     )
 
 
-def check_power(claim: Any, plan: Plan) -> None:
+def check_power(claim: AnyClaim, plan: Plan) -> None:
     """Refuse other than three rounds of a problem, or three numbers of problems."""
     if (claim.rounds is None) == (claim.x is None) or (claim.rounds is None) != (
         claim.problem is None
@@ -317,8 +334,10 @@ def _root(x: Sequence[float], y: FloatArray, end: str) -> float:
     return low
 
 
-def _text(exponent: float) -> str:
+def _exponent_text(exponent: float) -> str:
     low, high = _EXPONENTS
-    if math.isinf(exponent):
-        return f"below {low:g}" if exponent < 0 else f"above {high:g}"
+    if exponent == -math.inf:
+        return f"below {low:g}"
+    if exponent == math.inf:
+        return f"above {high:g}"
     return f"{round(exponent, 2) + 0.0:.2f}"

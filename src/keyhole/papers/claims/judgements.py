@@ -3,21 +3,22 @@
 import math
 from dataclasses import replace
 from itertools import combinations, pairwise, permutations
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Cells, Finding, Policies, Results
+from keyhole.papers.claims.claim import AnyClaim
 from keyhole.papers.entry_references import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
-from keyhole.results.estimate import Estimate, PairedDifference, compare, mean_estimate
+from keyhole.results.estimate import PairedDifference, compare, mean_estimate
 
 _Factor = Annotated[float, Field(gt=0)]
 _Two = Annotated[list[PolicyName], Field(min_length=2)]
-_SHOWN: Final = 3
+_MOST_SHOWN: Final = 3
 
 
 class ProblemRound(BaseModel):
@@ -45,16 +46,16 @@ def trend(
     """
     values = [cell.values(results, metric, round) for cell in cells]
     steps = len(cells) - 1
-    factors = factors if isinstance(factors, list) else [factors] * steps
+    factors = base.one_for_each(factors, steps)
     gaps = [
         compare(factor * a, b) for factor, (a, b) in zip(factors, pairwise(values), strict=True)
     ]
-    clear = base.holm([gap.p_value for gap in gaps]) < base.LEVEL
-    rises = [bool(c) and gap.difference < 0 for c, gap in zip(clear, gaps, strict=True)]
+    is_clear = base.holm([gap.p_value for gap in gaps]) < base.LEVEL
+    rises = [bool(c) and gap.difference < 0 for c, gap in zip(is_clear, gaps, strict=True)]
     falls = [
         # Equal in every replication, and not 0: more replications would not separate them.
         (gap.equal and b.any()) or (bool(c) and gap.difference > 0)
-        for c, gap, b in zip(clear, gaps, values[1:], strict=True)
+        for c, gap, b in zip(is_clear, gaps, values[1:], strict=True)
     ]
     names = base.cell_names(cells, results)
     _, text, means = base.format_means(names, values)
@@ -62,20 +63,20 @@ def trend(
         base.number_of(f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}", gap)
         for factor, gap, (before, after) in zip(factors, gaps, pairwise(names), strict=True)
     ]
-    shown = [i for i in range(steps) if not rises[i]]
+    listed_steps = [i for i in range(steps) if not rises[i]]
     ending = ". Not so: "
-    if not shown:
-        shown = [max(range(steps), key=lambda i: gaps[i].p_value)]
+    if not listed_steps:
+        listed_steps = [max(range(steps), key=lambda i: gaps[i].p_value)]
         ending = ", the least clear: "
     return Finding(
         base.decide(supported=all(rises), contradicted=any(falls)),
         f"{base.format_round(round)}: {text}; {sum(rises)} of {steps} steps significant{ending}"
-        + "; ".join(f"{numbers[i].name}: {gaps[i]}" for i in shown),
-        (*means, *base.format_compared(numbers, [numbers[i] for i in shown])),
+        + "; ".join(f"{numbers[i].name}: {gaps[i]}" for i in listed_steps),
+        (*means, *base.limit_numbers(numbers, [numbers[i] for i in listed_steps])),
     )
 
 
-def check_trend(claim: Any, plan: Plan) -> None:
+def check_trend(claim: AnyClaim, plan: Plan) -> None:
     """Refuse factors that are not one for each step."""
     if isinstance(claim.factors, list) and len(claim.factors) != len(claim.cells) - 1:
         raise ValueError(
@@ -109,16 +110,16 @@ def equivalence(
         detail += f"; largest / smallest {ratio:.3f}"
         numbers += (Number("largest / smallest", ratio),)
     excess = [compare(a, (1.0 + tolerance) * b) for a, b in permutations(values, 2)]
-    compared = [
+    numbers_of_gaps = [
         base.number_of(f"{a} minus {1.0 + tolerance:g} x {b}", gap)
         for (a, b), gap in zip(permutations(names, 2), excess, strict=True)
     ]
-    clear = base.holm([gap.p_value for gap in excess]) < base.LEVEL
-    beyond = [bool(c) and gap.difference > 0 for c, gap in zip(clear, excess, strict=True)]
+    is_clear = base.holm([gap.p_value for gap in excess]) < base.LEVEL
+    beyond = [bool(c) and gap.difference > 0 for c, gap in zip(is_clear, excess, strict=True)]
     # Two one-sided tests for each pair must all succeed to hold, which needs no adjustment; one
     # success contradicts the claim, which does (Holm).
     status = base.decide(supported=all(map(_is_below, excess)), contradicted=any(beyond))
-    return Finding(status, detail, numbers + base.format_compared(compared, []))
+    return Finding(status, detail, numbers + base.limit_numbers(numbers_of_gaps, []))
 
 
 def _is_below(gap: PairedDifference) -> bool:
@@ -135,21 +136,22 @@ def identical_results(
     The claim does not hold if there is one difference, in any replication at any checkpoint.
     `metrics` are those to compare; by default the claim's.
     """
-    (first, *others), counts = base.cell_names(cells, results), dict[str, Number]()
-    for name in metrics or [metric]:
-        ours, *theirs = (results[cell.problem].curves.values(cell.policy, name) for cell in cells)
-        for other, values in zip(others, theirs, strict=True):
+    first, *names = base.cell_names(cells, results)
+    counts = {}
+    for key in metrics or [metric]:
+        ours, *theirs = (results[cell.problem].curves.values(cell.policy, key) for cell in cells)
+        for name, values in zip(names, theirs, strict=True):
             if ours.shape != values.shape:
-                return Finding("undecided", f"{first} and {other} have other checkpoints")
+                return Finding("undecided", f"{first} and {name} have other checkpoints")
             differing = int((ours != values).any(axis=0).sum())
-            text = f"{name} of {other} differs from {first}'s"
+            text = f"{key} of {name} differs from {first}'s"
             counts[f"{text} in {differing:,} of {ours.shape[1]:,} replications"] = (
                 base.known_number(f"replications in which {text}", differing, at_most=0)
             )
     unequal = {text: count for text, count in counts.items() if count.value}
-    numbers = base.format_compared([*counts.values()], [*unequal.values()][:_SHOWN])
+    numbers = base.limit_numbers([*counts.values()], [*unequal.values()][:_MOST_SHOWN])
     if unequal:
-        return Finding("does not hold", "; ".join([*unequal][:_SHOWN]), numbers)
+        return Finding("does not hold", "; ".join([*unequal][:_MOST_SHOWN]), numbers)
     replications = results[cells[0].problem].curves.replications
     return Finding("holds", f"so in all of {replications:,} replications", numbers)
 
@@ -163,11 +165,13 @@ def policy_spread(
     difference of two spreads comes from the delta method, which takes the policies with the
     largest and the smallest mean as given.
     """
-    spreads, factors = list[tuple[float, FloatArray]](), list[Number]()
+    spreads = []
+    factors = []
     for group in (wide, narrow):
         values = {label: results[problem].values(label, metric) for label in group}
         means = {label: float(array.mean()) for label, array in values.items()}
-        top, bottom = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
+        top = max(means, key=means.__getitem__)
+        bottom = min(means, key=means.__getitem__)
         if means[bottom] == 0.0:
             return Finding("undecided", f"{bottom} was never wrong at the horizon")
         # The influence of each replication on ln(largest / smallest): the delta method. That
@@ -198,8 +202,9 @@ def different_best(
     better than the other where it is best; it does not hold if one policy is significantly better
     than all others in both places. All comparisons are adjusted together (Holm).
     """
-    pairs, ends = list(combinations(policies, 2)), (here, there)
-    compared = [
+    pairs = list(combinations(policies, 2))
+    ends = (here, there)
+    unadjusted = [
         cell
         for end in ends
         for cell in base.comparisons(
@@ -207,37 +212,43 @@ def different_best(
         )
     ]
     # Both places together: the claim is about all these comparisons at once.
-    cells = base.adjust_together(compared)
+    cells = base.adjust_together(unadjusted)
     halves = cells[: len(pairs)], cells[len(pairs) :]
-    both = list(zip(*halves, strict=True))
-    turned = [(a, b) for a, b in both if (a.better and b.worse) or (a.worse and b.better)]
+    cell_pairs = list(zip(*halves, strict=True))
+    reversals = [(a, b) for a, b in cell_pairs if (a.better and b.worse) or (a.worse and b.better)]
     wins = [cell.policy for cell in cells if cell.better]
     wins += [cell.other for cell in cells if cell.worse]
     # A policy that beats each of the others in both places wins twice as often as it has rivals.
-    same = any(wins.count(policy) == 2 * (len(policies) - 1) for policy in policies)
+    is_same_best = any(wins.count(policy) == 2 * (len(policies) - 1) for policy in policies)
     first, second = (results[end.problem].best_of(policies, metric, end.round) for end in ends)
-    shown = next((pair for pair in both if {pair[0].policy, pair[0].other} == {first, second}), ())
-    supported = shown in turned
+    best_pair = next(
+        (pair for pair in cell_pairs if {pair[0].policy, pair[0].other} == {first, second}), ()
+    )
+    supported = best_pair in reversals
     best = results[here.problem].curves.metric(metric).best
-    is_one_problem = here.problem == there.problem
-    if is_one_problem:
+    if here.problem == there.problem:
+        titles = ["", ""]
+        where = "early and late"
+        highlights = base.differences(best_pair)
         detail = f"{best} at T = {here.round:,} is {first}, at T = {there.round:,} {second}"
     else:
+        titles = [results[end.problem].title for end in ends]
+        where = "here and there"
+        highlights = []
         detail = f"{best}: {here.format_name(results)}: {first}; "
         detail += f"{there.format_name(results)}: {second}"
-    detail += f"; {len(turned)} of {len(pairs)} pairs significantly change order"
-    if shown:
+    detail += f"; {len(reversals)} of {len(pairs)} pairs significantly change order"
+    if best_pair:
         detail += f", these two {'among them' if supported else 'not'}"
-        detail += f": {shown[0]}, {shown[1]}" if is_one_problem else ""
-    titles = ["" if is_one_problem else results[end.problem].title for end in ends]
+    if best_pair and here.problem == there.problem:
+        detail += f": {best_pair[0]}, {best_pair[1]}"
     gaps = [gap for end in zip(halves, titles, strict=True) for gap in base.differences(*end)]
-    where = "early and late" if is_one_problem else "here and there"
     numbers = (
-        base.known_number("pairs that significantly change order", len(turned)),
+        base.known_number("pairs that significantly change order", len(reversals)),
         base.known_number(f"of them the best {where}", supported, at_least=1),
-        *base.format_compared(gaps, base.differences(shown) if is_one_problem else []),
+        *base.limit_numbers(gaps, highlights),
     )
-    return Finding(base.decide(supported=supported, contradicted=same), detail, numbers)
+    return Finding(base.decide(supported=supported, contradicted=is_same_best), detail, numbers)
 
 
 def wider_lead(
@@ -252,47 +263,52 @@ def wider_lead(
     least the share `at_least` of the others, and does not hold if it is significantly smaller for
     so many that the undecided ones cannot make up that share (all adjusted together, Holm).
     """
-    gaps, texts, numbers = list[Estimate](), list[str](), list[Number]()
-    for other in others:
+    gaps = []
+    texts = []
+    numbers = list[Number]()
+    for rival in others:
         distances = list[FloatArray]()
         for end in (here, there):
             result = results[end.problem]
-            pair = base.order_by_lead(result, metric, other, policy)
+            pair = base.order_by_lead(result, metric, rival, policy)
             a, b = (result.values(label, metric, end.round) for label in pair)
             above, below = float(a.mean()), float(b.mean())
             if min(above, below) <= 0.0:
-                return Finding("undecided", f"{other} or {policy} was never wrong")
+                return Finding("undecided", f"{rival} or {policy} was never wrong")
             # Linearised around the means: the mean of (a / above - b / below) is 0, its error that
             # of the logarithm.
             distances.append(math.log(above / below) + (a / above - b / below))
         gaps.append(mean_estimate(distances[0] - distances[1]))
         numbers += [
-            base.factor_of(f"{other} in {end.format_name(results)}", mean_estimate(distance))
+            base.factor_of(f"{rival} in {end.format_name(results)}", mean_estimate(distance))
             for end, distance in zip((here, there), distances, strict=True)
         ]
-        texts.append(f"{other} {numbers[-2]} and {numbers[-1]}")
+        texts.append(f"{rival} {numbers[-2]} and {numbers[-1]}")
     p_values = [gap.p_value(0.0, 0.0) for gap in gaps]
-    clear = base.holm(p_values) < base.LEVEL
-    larger = sum(bool(c) and gap.value > 0 for c, gap in zip(clear, gaps, strict=True))
-    smaller = sum(bool(c) and gap.value < 0 for c, gap in zip(clear, gaps, strict=True))
+    is_clear = base.holm(p_values) < base.LEVEL
+    larger_count = sum(bool(c) and gap.value > 0 for c, gap in zip(is_clear, gaps, strict=True))
+    smaller_count = sum(bool(c) and gap.value < 0 for c, gap in zip(is_clear, gaps, strict=True))
     # Rounding must not ask for one case more: 0.07 x 100 is 7.000000000000001.
     needed = math.ceil(at_least * len(gaps) - 1e-9)
-    higher = results[here.problem].curves.metric(metric).better == "higher"
-    ratio = f"mean of {policy} over theirs" if higher else f"mean over that of {policy}"
+    ratio = f"mean over that of {policy}"
+    if results[here.problem].curves.metric(metric).better == "higher":
+        ratio = f"mean of {policy} over theirs"
     detail = (
         f"{ratio} in {here.format_name(results)} and in {there.format_name(results)}: "
-        f"{'; '.join(texts)}; significantly larger for {larger} of {len(gaps)} ({needed} needed), "
-        f"smaller for {smaller}"
+        f"{'; '.join(texts)}; significantly larger for {larger_count} of {len(gaps)} "
+        f"({needed} needed), smaller for {smaller_count}"
     )
-    for other, gap, p_value in zip(others, gaps, p_values, strict=True):
-        factor = base.factor_of(f"{other}, here over there", gap, at_least=1.0)
+    for rival, gap, p_value in zip(others, gaps, p_values, strict=True):
+        factor = base.factor_of(f"{rival}, here over there", gap, at_least=1.0)
         numbers.append(replace(factor, p_value=p_value))
-    numbers.append(base.known_number("significantly larger for", larger, at_least=needed))
+    numbers.append(base.known_number("significantly larger for", larger_count, at_least=needed))
     numbers.append(
-        base.known_number("significantly smaller for", smaller, at_most=len(gaps) - needed)
+        base.known_number("significantly smaller for", smaller_count, at_most=len(gaps) - needed)
     )
     # Distances that are not clearly smaller may still turn out to be larger.
-    status = base.decide(supported=larger >= needed, contradicted=len(gaps) - smaller < needed)
+    status = base.decide(
+        supported=larger_count >= needed, contradicted=len(gaps) - smaller_count < needed
+    )
     return Finding(status, detail, tuple(numbers))
 
 
@@ -312,12 +328,14 @@ def growing_lead(
     Where a mean may be 0, the claim is undecided.
     """
     titles = [results[key].title for key in x]
-    steps, texts = list[Estimate](), list[str]()
-    numbers, factors = list[Number](), list[Number]()
-    for other in others:
+    steps = []
+    texts = []
+    numbers = []
+    factors = []
+    for rival in others:
         logs = list[FloatArray]()
         for key in x:
-            pair = base.order_by_lead(results[key], metric, other, policy)
+            pair = base.order_by_lead(results[key], metric, rival, policy)
             values = [results[key].values(label, metric, round) for label in pair]
             if any(mean_estimate(array).low <= 0.0 for array in values):
                 return Finding("undecided", f"a mean on {results[key].title} may be 0")

@@ -1,4 +1,4 @@
-"""Kinds of claims (statements of a paper), and the parser of the claims in an entry's file."""
+"""Kinds of claims, by name, and the parser of the claims in an entry's file."""
 
 import inspect
 from collections.abc import Collection, Iterable, Iterator
@@ -17,7 +17,7 @@ from keyhole.papers.claims.claim import Claim, Judgement, claim_class
 from keyhole.papers.claims.estimates import QUANTITIES
 from keyhole.papers.claims.fits import power
 from keyhole.papers.claims.judgements import trend
-from keyhole.papers.entry_files import FILES
+from keyhole.papers.entry_files import FILES, TomlTable
 from keyhole.papers.entry_references import PlansOf, refuse_unknown
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
@@ -39,7 +39,7 @@ _COMPUTED: Final = {
     "spread": f"{_JUDGEMENTS}:policy_spread",
 }
 _FORMER: Final = {
-    **{kind: f'kind = "computed", by = "{by}"' for kind, by in _COMPUTED.items()},
+    **{name: f'kind = "computed", by = "{by}"' for name, by in _COMPUTED.items()},
     "worst-power": 'kind = "power"',
     "slope": 'of = "gain", per = "ln T"',
 }
@@ -50,40 +50,40 @@ _FUNCTIONS: Final[dict[str, Judgement]] = {
     for judgement in (above_bound, below_bound, not_better, ordering, power, trend)
 }
 KINDS: Final[dict[str, type[Claim]]] = {
-    **{kind: claim_class(judgement, kind=kind) for kind, judgement in _FUNCTIONS.items()},
+    **{name: claim_class(judgement, kind=name) for name, judgement in _FUNCTIONS.items()},
     **{
-        f"estimate: {of}": claim_class(judgement, kind="estimate", of=of)
-        for of, judgement in QUANTITIES.items()
+        f"estimate: {quantity}": claim_class(judgement, kind="estimate", of=quantity)
+        for quantity, judgement in QUANTITIES.items()
     },
 }
 """The class of each kind of claim, and of the estimate of each quantity."""
 
 
-def find_claim_class(where: str, table: dict[str, Any], folder: Path | None) -> type[Claim]:
+def find_claim_class(where: str, table: TomlTable, folder: Path | None) -> type[Claim]:
     """Return the class of the claim that a table gives; `where` begins messages.
 
     The kind "computed" names a function, by = "module:function", or "file.py:function" with a file
     in the folder, if there is one.
     """
-    kinds = {*_FUNCTIONS, "estimate", "computed"}
-    kind = check_choice(f"{where}.kind", table.get("kind"), sorted(kinds))
-    if kind == "computed":
+    names = {*_FUNCTIONS, "estimate", "computed"}
+    class_name = check_choice(f"{where}.kind", table.get("kind"), sorted(names))
+    if class_name == "computed":
         return _computed_class(f"{where}.by", table.get("by"), folder)
-    if kind == "estimate":
-        kind += f": {check_choice(f'{where}.of', table.get('of'), QUANTITIES)}"
-    return KINDS[kind]
+    if class_name == "estimate":
+        class_name += f": {check_choice(f'{where}.of', table.get('of'), QUANTITIES)}"
+    return KINDS[class_name]
 
 
 def _computed_class(where: str, by: object, folder: Path | None) -> type[Claim]:
-    place, _, name = by.rpartition(":") if isinstance(by, str) else ("", "", "")
-    if not (place and name.isidentifier()):
+    source, _, name = str(by).rpartition(":")
+    if not (source and name.isidentifier()):
         raise ValueError(f'{where} must be "module:function" or "file.py:function", got {by!r}')
-    if not place.endswith(".py"):
-        text = f"{where}: {place!r} cannot be imported"
+    if not source.endswith(".py"):
+        text = f"{where}: {source!r} cannot be imported"
         with replaced_errors(lambda error: ValueError(f"{text}: {error}")):
-            module = import_module(place)
+            module = import_module(source)
     else:
-        module = import_user_file(place, folder or Path(), field=where)
+        module = import_user_file(source, folder or Path(), field=where)
     functions = [key for key, value in vars(module).items() if inspect.isfunction(value)]
     judgement = getattr(module, check_choice(f"{where}: the function", name, functions))
     try:
@@ -106,15 +106,15 @@ def read_claims(
         where = f"claims[{i}]"
         if not isinstance(table, dict):
             raise ValueError(f"{where} must be a table, got {table!r}")
-        former = str(table.get("of" if table.get("kind") == "estimate" else "kind"))
-        if former in _FORMER:
-            raise ValueError(f"{where}: {former!r} is now written {_FORMER[former]}")
+        former_kind = str(table.get("of" if table.get("kind") == "estimate" else "kind"))
+        if former_kind in _FORMER:
+            raise ValueError(f"{where}: {former_kind!r} is now written {_FORMER[former_kind]}")
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
         # Ids count claims after this expansion: each problem's claim has an id of its own.
-        for one in _tables_by_problem(where, table):
-            given = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
-            claims.append((where, _parse(where, cls, one, given)))
+        for problem_table in _tables_by_problem(where, table):
+            defaults = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
+            claims.append((where, _parse(where, cls, problem_table, defaults)))
     return claims
 
 
@@ -123,8 +123,8 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
     if not claim.problem_keys:
         raise ValueError(f"{where}: a problem must be named, in a field of the type ProblemName")
     refuse_unknown(where, claim, claim.problem_keys, problems, plans_of)
-    for i, other in enumerate(claim.same_as):
-        check_choice(f"{where}.same_as[{i}]", other.partition("/")[0], FILES)
+    for i, claim_id in enumerate(claim.same_as):
+        check_choice(f"{where}.same_as[{i}]", claim_id.partition("/")[0], FILES)
     for problem in claim.problem_keys:
         # At every scale, each of which has its own checkpoints.
         for plan in plans_of(problem).values():
@@ -134,7 +134,7 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
                 raise ValueError(f"{where}: {error}") from error
 
 
-def _tables_by_problem(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _tables_by_problem(where: str, table: TomlTable) -> Iterator[TomlTable]:
     """Yield a table once for each of its problems."""
     if "problems" not in table:
         yield table
@@ -148,11 +148,11 @@ def _tables_by_problem(where: str, table: dict[str, Any]) -> Iterator[dict[str, 
         yield common | {"problem": problem}
 
 
-def _parse(where: str, kind: type[Claim], table: dict[str, Any], given: dict[str, Any]) -> Claim:
+def _parse(where: str, cls: type[Claim], table: TomlTable, defaults: TomlTable) -> Claim:
     for name in table:
-        check_choice(f"{where}: each field", name, kind.model_fields.keys() - {"id"})
+        check_choice(f"{where}: each field", name, cls.model_fields.keys() - {"id"})
     try:
         # The table comes last: what a claim says itself replaces what its entry says.
-        return kind.model_validate(given | table)
+        return cls.model_validate(defaults | table)
     except ValidationError as error:
         raise ValueError(f"{where}: {error_message(error)}") from None

@@ -1,5 +1,1 @@
-"""Report pages of reproductions, and the declarations of their figures and tables in entries.
-
-A reproduction simulates a published experiment, its *entry*, and judges whether the statements of
-the paper, its *claims*, hold.
-"""
+"""Report pages of reproductions: one of each entry, and the index of all."""

@@ -1,4 +1,4 @@
-"""Rows of claims (a paper's statements): whether each holds, and the number that decides it."""
+"""Rows of claims on report pages: whether each holds, and the number that decides it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -41,16 +41,15 @@ def deciding_number(verdict: Verdict, numbers: Sequence[Number], metric: Metric)
     metric : Metric
         The claim's metric.
     """
-    ranged = [one for one in numbers if _is_ranged(one) and one.name != _RUNS]
-    measured = [one for one in ranged if one.low < one.high]
-    counts = [one for one in ranged if one.low == one.high]
-    compared = _with_claimed_sign(verdict.kind, numbers, metric)
+    ranged = [number for number in numbers if _is_ranged(number) and number.name != _RUNS]
+    measured = [number for number in ranged if number.low < number.high]
+    counts = [number for number in ranged if number.low == number.high]
+    signed_differences = _with_claimed_sign(verdict.kind, numbers, metric)
     # An ordering of several policies is decided by the number of comparisons, others by one.
-    groups = [measured, counts, compared] if verdict.kind == "ordering" else [
-        measured, compared, counts
-    ]  # fmt: skip
-    found = next(filter(None, groups), [])
-    return min(found, key=_margin) if found else None
+    candidates = measured or signed_differences or counts
+    if verdict.kind == "ordering":
+        candidates = measured or counts or signed_differences
+    return min(candidates, key=_margin, default=None)
 
 
 def draw_deciding_number(verdict: Verdict, number: Number) -> IntervalStrip:
@@ -70,30 +69,33 @@ def draw_deciding_number(verdict: Verdict, number: Number) -> IntervalStrip:
 
 def format_verdict_number(number: Number) -> str:
     """Return a number with its name, its interval, its claimed range and its p-value."""
-    more = []
+    notes = []
     if _is_ranged(number):
-        more.append(f"claimed: {format_range(number.at_least, number.at_most)}")
+        notes.append(f"claimed: {format_range(number.at_least, number.at_most)}")
     if number.p_value is not None:
-        more.append(f"p = {number.p_value:.2g}")
+        notes.append(f"p = {number.p_value:.2g}")
     text = f"{number.name}: {number}"
-    return f"{text} ({'; '.join(more)})" if more else text
+    if notes:
+        text += f" ({'; '.join(notes)})"
+    return text
 
 
 def _is_ranged(number: Number) -> bool:
     return math.isfinite(number.at_least) or math.isfinite(number.at_most)
 
 
-def _with_claimed_sign(kind: str, numbers: Sequence[Number], metric: Metric) -> list[Number]:
+def _with_claimed_sign(claim_kind: str, numbers: Sequence[Number], metric: Metric) -> list[Number]:
     """Return the paired differences with the range that their claim is about."""
-    differences = [one for one in numbers if not _is_ranged(one) and one.p_value is not None]
-    if kind in _NOT_ABOVE_ZERO:
-        return [replace(one, at_most=0.0) for one in differences]
-    side = _BETTER_SIDE.get(kind)
-    if side is None:
+    unranged = [number for number in numbers if not _is_ranged(number)]
+    differences = [number for number in unranged if number.p_value is not None]
+    if claim_kind in _NOT_ABOVE_ZERO:
+        return [replace(number, at_most=0.0) for number in differences]
+    sign = _BETTER_SIDE.get(claim_kind)
+    if sign is None:
         return []
-    if side * (1 if metric.better == "higher" else -1) > 0:
-        return [replace(one, at_least=0.0) for one in differences]
-    return [replace(one, at_most=0.0) for one in differences]
+    if (sign > 0) == (metric.better == "higher"):
+        return [replace(number, at_least=0.0) for number in differences]
+    return [replace(number, at_most=0.0) for number in differences]
 
 
 def _margin(number: Number) -> float:
@@ -159,7 +161,9 @@ class JudgedClaim:
             return ""
         text = format_verdict_number(self.deciding)
         count = len(self.verdict.numbers)
-        return f"{text}. Drawn: nearest to its limit of {count} numbers" if count > 1 else text
+        if count > 1:
+            text += f". Drawn: nearest to its limit of {count} numbers"
+        return text
 
     @property
     def numbers(self) -> list[str]:
@@ -174,7 +178,7 @@ class JudgedClaim:
     @property
     def sharper(self) -> list[SharedVerdict]:
         """The verdicts on the same statement that count in place of this one."""
-        return [other for other in self.others if other.replications > self.verdict.replications]
+        return [shared for shared in self.others if shared.replications > self.verdict.replications]
 
 
 @dataclass(frozen=True)
@@ -191,10 +195,10 @@ class ClaimRow:
     @property
     def statements(self) -> list[tuple[str, str, list[JudgedClaim]]]:
         """The words of the source and its citation, with the verdicts on them."""
-        found: dict[tuple[str, str], list[JudgedClaim]] = {}
-        for one in self.judged:
-            found.setdefault((one.verdict.text, one.verdict.cited), []).append(one)
-        return [(text, cited, judged) for (text, cited), judged in found.items()]
+        groups: dict[tuple[str, str], list[JudgedClaim]] = {}
+        for claim in self.judged:
+            groups.setdefault((claim.verdict.text, claim.verdict.cited), []).append(claim)
+        return [(text, cited, judged) for (text, cited), judged in groups.items()]
 
     @property
     def worst(self) -> JudgedClaim:
@@ -209,14 +213,16 @@ class ClaimRow:
     @property
     def marks(self) -> list[Verdict]:
         """The verdicts that each have a mark of their own; none if there are too many, or one."""
-        several = 1 < len(self.judged) <= _MOST_MARKS
-        return [one.verdict for one in self.judged] if several else []
+        if 1 < len(self.judged) <= _MOST_MARKS:
+            return [judged_claim.verdict for judged_claim in self.judged]
+        return []
 
     @property
     def counts(self) -> str:
         """How many hold, where there are too many for marks."""
-        many = len(self.judged) > _MOST_MARKS
-        return counts([one.verdict for one in self.judged]) if many else ""
+        if len(self.judged) <= _MOST_MARKS:
+            return ""
+        return counts([judged_claim.verdict for judged_claim in self.judged])
 
 
 @dataclass(frozen=True)
@@ -255,27 +261,27 @@ class ClaimRows:
 
 
 def claim_rows(
-    part: JudgedEntry,
+    outcome: JudgedEntry,
     verdicts: Sequence[Verdict],
-    known: Mapping[str, Verdict],
+    all_verdicts: Mapping[str, Verdict],
     on_page: Sequence[str],
 ) -> list[ClaimRow]:
     """Return the rows of verdicts: one for all that have the same short words.
 
     Parameters
     ----------
-    part : JudgedEntry
+    outcome : JudgedEntry
         The entry.
     verdicts : sequence of Verdict
         Those of its verdicts that are shown.
-    known : mapping of str to Verdict
+    all_verdicts : mapping of str to Verdict
         By id, all verdicts of this page and of the pages beside it.
     on_page : sequence of str
         The entries of this page.
     """
     groups: dict[str, list[JudgedClaim]] = {}
     for verdict in verdicts:
-        others = shared_verdicts(verdict, part.scale, known, on_page)
-        one = JudgedClaim(part, verdict, others)
-        groups.setdefault(verdict.headline, []).append(one)
+        others = shared_verdicts(verdict, outcome.scale, all_verdicts, on_page)
+        judged_claim = JudgedClaim(outcome, verdict, others)
+        groups.setdefault(verdict.headline, []).append(judged_claim)
     return [ClaimRow(group) for group in groups.values()]

@@ -1,4 +1,4 @@
-"""Index page of many reproductions: what papers claim, what was found, all figures; the JSON."""
+"""Index page of many reproductions, with all claims and figures, and the claims as JSON."""
 
 import json
 import math
@@ -73,8 +73,10 @@ class ClaimSquares:
 
     def words(self, verdict: Verdict) -> str:
         """Return the name of a square: verdict, problem, claim, and set-up if not the paper's."""
-        about = f"{verdict.about}: " if verdict.about else ""
-        text = f"{STATUS_WORDS[verdict.status].capitalize()}. {about}{verdict.headline}"
+        text = f"{STATUS_WORDS[verdict.status].capitalize()}. "
+        if verdict.about:
+            text += f"{verdict.about}: "
+        text += verdict.headline
         if verdict.origin == "ours" or verdict.is_on_papers_setup:
             return text
         return f"{text} ({SETUPS[verdict.setup]})"
@@ -91,7 +93,7 @@ def claim_address(verdict: Verdict) -> str:
 
 
 def write_index(
-    folder: Path, scale: str, entries: Sequence[Entry], parts: Sequence[JudgedEntry]
+    folder: Path, scale: str, entries: Sequence[Entry], outcomes: Sequence[JudgedEntry]
 ) -> tuple[Path, Path]:
     """Write ``index.html`` and ``claims.json``; return both.
 
@@ -103,34 +105,40 @@ def write_index(
         The scale at which they were run.
     entries : sequence of Entry
         All entries, run or not.
-    parts : sequence of JudgedEntry
+    outcomes : sequence of JudgedEntry
         The entries that have been run.
     """
-    index = write_page(folder / "index.html", _Index(scale, entries, parts).page())
+    index = write_page(folder / "index.html", _Index(scale, entries, outcomes).page())
     # Rewritten with the page, which links to it.
     claims = folder / "claims.json"
-    write_claims_json(claims, parts)
+    write_claims_json(claims, outcomes)
     return index, claims
 
 
+@dataclass
 class _Index:
     """What the index shows."""
 
-    def __init__(self, scale: str, entries: Sequence[Entry], parts: Sequence[JudgedEntry]) -> None:
-        self.scale, self.entries, self.parts = scale, entries, parts
-        shown = {part.entry.paper for part in parts}
-        self.papers = {key: Coverage.load(key) for key in PAPERS if key in shown}
+    scale: str
+    entries: Sequence[Entry]  # all, run or not
+    parts: Sequence[JudgedEntry]
+
+    def __post_init__(self) -> None:
+        folders = {outcome.entry.paper for outcome in self.parts}
+        self.papers = {key: Coverage.load(key) for key in PAPERS if key in folders}
         self.citations = {key: paper.short_citation for key, paper in self.papers.items()}
-        self.known = verdicts_by_id(parts)
+        self.known = verdicts_by_id(self.parts)
         self.judged, self.replicas, self.checks = split_by_origin([*self.known.values()])
 
     def page(self) -> Page:
         """Return the page."""
-        replicas = [ClaimSquares(_ON_OURS, self._bars(self.replicas))] if self.replicas else []
+        figures = [ClaimSquares("", self._bars(self.judged))]
+        if self.replicas:
+            figures.append(ClaimSquares(_ON_OURS, self._bars(self.replicas)))
         return Page(
             title=f"What {self._papers()} claim, and what was found",
             answer=self._answer(),
-            figures=[ClaimSquares("", self._bars(self.judged)), *replicas],
+            figures=figures,
             sections=[
                 *self._unmet_section(),
                 Section("set-ups", "Whose set-ups they were judged on", [self._setups_table()]),
@@ -161,11 +169,11 @@ class _Index:
 
     def _deeper(self) -> str:
         """Return how many open claims on the papers' set-ups the other scale would decide."""
-        most = {part.entry.name: part.entry.scales["paper"].replications for part in self.parts}
+        replications = {outcome.entry.name: outcome.paper_replications for outcome in self.parts}
         number = sum(
             verdict.status == "undecided"
             and verdict.needed is not None
-            and verdict.needed <= most[entry_of(verdict)]
+            and verdict.needed <= replications[entry_of(verdict)]
             for verdict in self.judged
         )
         if self.scale == "paper" or not number:
@@ -174,23 +182,26 @@ class _Index:
 
     def _missing(self) -> str:
         """Return what has not been run: papers, and entries of the others."""
-        done = {part.entry.name for part in self.parts}
+        names_run = {outcome.entry.name for outcome in self.parts}
         texts = []
         for paper in (*PAPERS, ""):
             names = [entry.name for entry in self.entries if entry.paper == paper]
-            left = [name for name in names if name not in done]
-            whose = Coverage.load(paper).short_citation if paper else _ABOUT_NO_PAPER
-            if paper and left and len(left) == len(names):
-                texts.append(whose)
-            elif left:
-                entries = count_text(len(left), "entry")
-                texts.append(f"{entries} of {whose}" if paper else f"{entries} {whose}")
+            missing_names = [name for name in names if name not in names_run]
+            if not missing_names:
+                continue
+            entries = count_text(len(missing_names), "entry")
+            if not paper:
+                texts.append(f"{entries} {_ABOUT_NO_PAPER}")
+            elif missing_names == names:
+                texts.append(Coverage.load(paper).short_citation)
+            else:
+                texts.append(f"{entries} of {Coverage.load(paper).short_citation}")
         return ", ".join(texts)
 
     def _bars(self, verdicts: Sequence[Verdict]) -> list[tuple[str, Sequence[Verdict]]]:
         """Return a bar for each paper, and one for entries about none; of one paper, by entry."""
         if len(self.citations) == 1:
-            headings = {part.entry.name: part.entry.heading for part in self.parts}
+            headings = {outcome.entry.name: outcome.entry.heading for outcome in self.parts}
             return [(headings[name], list(group)) for name, group in groupby(verdicts, entry_of)]
         bars: dict[str, list[Verdict]] = {paper: [] for paper in (*self.citations, "")}
         for verdict in verdicts:
@@ -207,28 +218,31 @@ class _Index:
             )
             if (claims := self._unmet(verdicts))
         ]
-        section = Section("unmet", "What does not hold", blocks, is_open=True)
-        return [section] if blocks else []
+        if not blocks:
+            return []
+        return [Section("unmet", "What does not hold", blocks, is_open=True)]
 
     def _unmet(self, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
         """Return those of some verdicts that do not hold, one for each statement, in order."""
         unmet = {verdict.id for verdict in verdicts if verdict.status == "does not hold"}
-        return [
-            _unmet_claim(row, self.citations[part.entry.paper])
-            for part in self.parts
-            for row in claim_rows(part, [v for v in part.verdicts if v.id in unmet], self.known, [])
-        ]
+        claims = []
+        for outcome in self.parts:
+            entry_verdicts = [verdict for verdict in outcome.verdicts if verdict.id in unmet]
+            for row in claim_rows(outcome, entry_verdicts, self.known, []):
+                claims.append(_unmet_claim(row, self.citations[outcome.entry.paper]))
+        return claims
 
     def _setups_table(self) -> Table:
         rows = []
-        for setup, words in _SETUP_ROWS.items():
+        for setup, description in _SETUP_ROWS.items():
             verdicts = [v for v in self.judged + self.replicas if v.setup == setup]
             statuses = [verdict.status for verdict in verdicts]
             entries = dict.fromkeys(map(entry_of, verdicts))
-            named = ", ".join(entries) if setup in ("replica", "ours") else ""
+            if setup in ("paper", "any"):
+                entries = {}
             counted = [str(statuses.count(status)) for status in STATUS_WORDS]
             if verdicts:
-                rows.append([words, str(len(verdicts)), *counted, named])
+                rows.append([description, str(len(verdicts)), *counted, ", ".join(entries)])
         head = ["set-up", "claims", *STATUS_WORDS.values(), "entries"]
         return Table("Claims of the papers, by whose set-up they were judged on", head, rows)
 
@@ -247,39 +261,45 @@ class _Index:
 
 def _unmet_claim(row: ClaimRow, citation: str) -> dict[str, Any]:
     """Return what is shown of a statement that does not hold, on one or several problems."""
-    shown, verdicts = row.worst, [judged.verdict for judged in row.judged]
-    links = [(claim_address(one), one.about or one.id) for one in verdicts]
-    left = links[_MOST_LINKS:]
-    number, replications = shown.deciding, shown.verdict.replications
-    found = shown.verdict.detail
+    worst = row.worst
+    verdicts = [judged.verdict for judged in row.judged]
+    links = [(claim_address(verdict), verdict.about or verdict.id) for verdict in verdicts]
+    shown_links = links[:_MOST_LINKS]
+    if len(links) > _MOST_LINKS:
+        shown_links.append((links[_MOST_LINKS][0], f"{len(links) - _MOST_LINKS} more"))
+    number = worst.deciding
+    finding = worst.verdict.detail
     if number is not None:
-        found = f"{number}, not {format_range(number.at_least, number.at_most)}"
-    most = shown.part.entry.scales["paper"].replications
-    more = f"; {most:,} with --scale paper" if most > replications else ""
+        finding = f"{number}, not {format_range(number.at_least, number.at_most)}"
+    runs = f"{worst.verdict.replications:,} runs"
+    paper_runs = worst.part.paper_replications
+    if worst.part.scale != "paper" and paper_runs > worst.verdict.replications:
+        runs += f"; {paper_runs:,} with --scale paper"
     return {
         "row": row,
         "paper": citation,
         "setup": SETUPS[row.first.setup],
-        "shown": shown,  # the verdict whose number is shown
-        "links": links[:_MOST_LINKS] + [(to, f"{len(left)} more") for to, _ in left[:1]],
-        "found": found,
-        "runs": f"{replications:,} runs{more if shown.part.scale != 'paper' else ''}",
+        "shown": worst,  # the verdict whose number is shown
+        "links": shown_links,
+        "found": finding,
+        "runs": runs,
     }
 
 
-def gallery(parts: Sequence[JudgedEntry], known: Mapping[str, Verdict]) -> TemplateBlock:
-    """Return tiles of entries in a grid, with their figures; `known` are all verdicts by id.
+def gallery(outcomes: Sequence[JudgedEntry], all_verdicts: Mapping[str, Verdict]) -> TemplateBlock:
+    """Return tiles of entries in a grid, with their figures; `all_verdicts` are those by id.
 
     The status of a tile says what became of the paper's claims; it is empty where it judges none.
     """
     tiles = []
-    for part in parts:
-        answer = next(block for block in entry_answer(part, known, "") if isinstance(block, Answer))
-        folder = f"entries/{part.entry.name}"
-        figures = entry_figures(part)
+    for outcome in outcomes:
+        blocks = entry_answer(outcome, all_verdicts, "")
+        answer = next(block for block in blocks if isinstance(block, Answer))
+        folder = f"entries/{outcome.entry.name}"
+        figures = entry_figures(outcome)
         tiles.append(
             {
-                "part": part,
+                "part": outcome,
                 "status": answer.status,
                 "words": answer.mark or answer.status or "Checks alone.",
                 "page": f"{folder}/report.html",
@@ -289,34 +309,34 @@ def gallery(parts: Sequence[JudgedEntry], known: Mapping[str, Verdict]) -> Templ
     return TemplateBlock("figure_gallery", tiles=tiles)
 
 
-def write_claims_json(path: Path, parts: Sequence[JudgedEntry]) -> None:
+def write_claims_json(path: Path, outcomes: Sequence[JudgedEntry]) -> None:
     """Write the claims of entries, all run at one scale, with their verdicts."""
     # A file has one scale: verdicts at different scales are not to be compared.
-    scales = {part.scale for part in parts}
+    scales = {outcome.scale for outcome in outcomes}
     if len(scales) != 1:
         raise ValueError(f"parts must be of one scale, got {sorted(scales)}")
-    deciding = deciding_verdicts([verdict for part in parts for verdict in part.verdicts])
+    deciding = deciding_verdicts([verdict for outcome in outcomes for verdict in outcome.verdicts])
     content = {
         "format": "keyhole-claims",
         "version": 1,
         "keyhole": version("keyhole"),
         "scale": scales.pop(),
         "claims": [
-            _claim_record(part, verdict, deciding[verdict.id].id)
-            for part in parts
-            for verdict in part.verdicts
+            _claim_record(outcome, verdict, deciding[verdict.id].id)
+            for outcome in outcomes
+            for verdict in outcome.verdicts
         ],
     }
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     write_atomically(path, (text + "\n").encode())
 
 
-def _claim_record(part: JudgedEntry, verdict: Verdict, decided_by: str) -> dict[str, Any]:
-    run = next(iter(part.runs.values()))
+def _claim_record(outcome: JudgedEntry, verdict: Verdict, decided_by: str) -> dict[str, Any]:
+    run = next(iter(outcome.runs.values()))
     return {
         "id": verdict.id,
-        "entry": part.entry.name,
-        "paper": part.entry.paper or "ours",
+        "entry": outcome.entry.name,
+        "paper": outcome.entry.paper or "ours",
         "source": verdict.source,
         "origin": verdict.origin,
         "setup": verdict.setup,

@@ -1,4 +1,4 @@
-"""An entry (a reproduced experiment) that has been run, with its verdicts, and its answer."""
+"""An entry that has been run, with its verdicts, and the answer that they give."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,6 +51,11 @@ class JudgedEntry:
         return min(run.curves.replications for run in self.runs.values())
 
     @property
+    def paper_replications(self) -> int:
+        """The number of replications at the scale "paper"."""
+        return self.entry.scales["paper"].replications
+
+    @property
     def curves(self) -> dict[str, Curves]:
         """The results, by problem."""
         return {key: run.curves for key, run in self.runs.items()}
@@ -70,10 +75,15 @@ class JudgedEntry:
         """The verdicts on Keyhole's own checks."""
         return [verdict for verdict in self.verdicts if verdict.origin == "ours"]
 
+    @property
+    def related_entries(self) -> set[str]:
+        """The names of the entries that judge the same statements."""
+        return {id.partition("/")[0] for verdict in self.verdicts for id in verdict.same_as}
+
     def metrics_of(self, problem: str) -> list[str]:
         """Return the entry's metrics that a problem has, the most important first."""
-        known = self.runs[problem].curves.metrics
-        return [metric for metric in self.entry.metrics if metric in known]
+        problem_metrics = self.runs[problem].curves.metrics
+        return [metric for metric in self.entry.metrics if metric in problem_metrics]
 
     def common_metric(self) -> str:
         """Return the first of the entry's metrics that all problems have."""
@@ -83,9 +93,9 @@ class JudgedEntry:
         return self.entry.metrics[0]
 
 
-def verdicts_by_id(parts: Iterable[JudgedEntry]) -> Mapping[str, Verdict]:
+def verdicts_by_id(outcomes: Iterable[JudgedEntry]) -> Mapping[str, Verdict]:
     """Return all verdicts of some entries by id."""
-    return {verdict.id: verdict for part in parts for verdict in part.verdicts}
+    return {verdict.id: verdict for outcome in outcomes for verdict in outcome.verdicts}
 
 
 @dataclass(frozen=True)
@@ -103,12 +113,11 @@ class SharedVerdict:
         """What was found in how many runs: "in 40,000 runs it does not hold"."""
         if self.status is None:
             return f"not run yet; in {self.replications:,} runs, by"
-        found = "is open" if self.status == "undecided" else self.status
-        return f"in {self.replications:,} runs it {found}"
+        return f"in {self.replications:,} runs it {VERBS[self.status][0]}"
 
 
 def shared_verdicts(
-    verdict: Verdict, scale: str, known: Mapping[str, Verdict], on_page: Collection[str]
+    verdict: Verdict, scale: str, all_verdicts: Mapping[str, Verdict], on_page: Collection[str]
 ) -> list[SharedVerdict]:
     """Return the verdicts of other entries on the same statement, that with most runs first.
 
@@ -118,22 +127,22 @@ def shared_verdicts(
         A verdict on the statement.
     scale : str
         The scale at which the other entries are run, if they are.
-    known : mapping of str to Verdict
+    all_verdicts : mapping of str to Verdict
         By id, all verdicts of this page and of the pages beside it.
     on_page : collection of str
         The entries of this page.
     """
-    others = [_shared_verdict(one, scale, known, on_page) for one in verdict.same_as]
+    others = [_shared_verdict(id, scale, all_verdicts, on_page) for id in verdict.same_as]
     return sorted(others, key=lambda other: -other.replications)
 
 
 def _shared_verdict(
-    id: str, scale: str, known: Mapping[str, Verdict], on_page: Collection[str]
+    id: str, scale: str, all_verdicts: Mapping[str, Verdict], on_page: Collection[str]
 ) -> SharedVerdict:
     entry = id.partition("/")[0]
-    if id in known:
+    if id in all_verdicts:
         address = f"#{id}" if entry in on_page else f"../{entry}/report.html#{id}"
-        return SharedVerdict(id, known[id].replications, known[id].status, address)
+        return SharedVerdict(id, all_verdicts[id].replications, all_verdicts[id].status, address)
     # It has not been run: its scale says how many replications it would have.
     replications = Entry.load(entry).scales[scale].replications
     return SharedVerdict(id, replications, command=f"keyhole reproduce {entry} --scale {scale}")
@@ -153,30 +162,34 @@ class RunsToDecide:
     @property
     def cost(self) -> str:
         """What is typed, in short, and its time."""
-        return f"--scale paper{f', about {self.time}' if self.time else ''}"
+        cost = "--scale paper"
+        if self.time:
+            cost += f", about {self.time}"
+        return cost
 
 
-def runs_to_decide(part: JudgedEntry, verdict: Verdict) -> RunsToDecide | None:
+def runs_to_decide(outcome: JudgedEntry, verdict: Verdict) -> RunsToDecide | None:
     """Return how many runs would decide a claim, and how they are played; None if unknown."""
     if verdict.needed is None:
         return None
-    about = float(f"{verdict.needed:.2g}")  # two digits of an estimate
-    text = f"{about:,.0f} runs needed, {verdict.replications:,} played"
-    most = part.entry.scales["paper"].replications
-    if part.scale == "paper" or most <= verdict.replications:
+    needed_runs = float(f"{verdict.needed:.2g}")  # two digits of an estimate
+    text = f"{needed_runs:,.0f} runs needed, {verdict.replications:,} played"
+    if outcome.scale == "paper" or outcome.paper_replications <= verdict.replications:
         return RunsToDecide(f"{text}; raise the replications in a copy of the entry's file")
-    command = f"{part.command} --scale paper"
-    if most < about:
-        text += f", {most:,} with"
-    seconds = seconds_of_run(part)
-    time = "" if seconds is None else format_duration(seconds * most / part.replications)
+    command = f"{outcome.command} --scale paper"
+    if outcome.paper_replications < needed_runs:
+        text += f", {outcome.paper_replications:,} with"
+    seconds = seconds_of_run(outcome)
+    time = ""
+    if seconds is not None:
+        time = format_duration(seconds * outcome.paper_replications / outcome.replications)
     return RunsToDecide(text, command, time)
 
 
-def seconds_of_run(part: JudgedEntry) -> float | None:
+def seconds_of_run(outcome: JudgedEntry) -> float | None:
     """Return how long the runs of an entry took; None if their results came from a cache."""
     total = 0.0
-    for run in part.runs.values():
+    for run in outcome.runs.values():
         started, finished = (
             datetime.fromisoformat(run.provenance[end]) for end in ("started", "finished")
         )
@@ -200,95 +213,97 @@ _WEAKEST_FIRST: Final = (_NO, _NOT_DECIDED, _IN_PART, _MOSTLY, _YES)
 
 
 def entry_answer(
-    part: JudgedEntry, known: Mapping[str, Verdict], front: str
+    outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict], front: str
 ) -> list[Answer | TemplateBlock]:
     """Return the answer of an entry, and the small line below it.
 
     Parameters
     ----------
-    part : JudgedEntry
+    outcome : JudgedEntry
         The entry.
-    known : mapping of str to Verdict
+    all_verdicts : mapping of str to Verdict
         By id, all verdicts of this folder, of which the one with the most replications counts.
     front : str
         Link to the page of all entries, or nothing.
     """
-    decided = [deciding_verdict(verdict, known) for verdict in part.papers_verdicts]
-    own = part.own_verdicts
-    elsewhere = sum(
-        one.id != verdict.id for one, verdict in zip(decided, part.papers_verdicts, strict=True)
-    )
-    if not decided:
-        checks = count_sentence(own, "Keyhole's own", "check")
-        text = f"No paper claims this. {checks}" if own else "Figures alone: nothing is claimed."
-        return [Answer(text), _entry_line(part, "", 0, front)]
-    judged, replicas = split_by_setup(decided)
+    deciding = [deciding_verdict(verdict, all_verdicts) for verdict in outcome.papers_verdicts]
+    checks = outcome.own_verdicts
+    if not deciding:
+        text = "Figures alone: nothing is claimed."
+        if checks:
+            text = "No paper claims this. " + count_sentence(checks, "Keyhole's own", "check")
+        return [Answer(text), _entry_line(outcome, "", 0, front)]
+    ids = [verdict.id for verdict in outcome.papers_verdicts]
+    elsewhere = sum(verdict.id != id for verdict, id in zip(deciding, ids, strict=True))
+    judged, replicas = split_by_setup(deciding)
     where = "" if judged else f", on {setup_words(replicas)},"
-    text = count_sentence(decided, "the paper's", "claim", where)
+    text = count_sentence(deciding, "the paper's", "claim", where)
     if judged and replicas:
         text += f" On {setup_words(replicas)}, of these: {counts(replicas)}."
-    status, mark = _mark_of_setups(judged or replicas, decided)
-    if is_provisional(part, known):
+    status, mark = _mark_of_setups(judged or replicas, deciding)
+    if is_provisional(outcome, all_verdicts):
         mark = mark.replace(".", ", so far.")
     # A word answers a question; a title asks none.
-    answer = Answer(text, "", mark if part.entry.question else "", status)
-    return [answer, _entry_line(part, counts(own), elsewhere, front)]
+    if not outcome.entry.question:
+        mark = ""
+    return [Answer(text, "", mark, status), _entry_line(outcome, counts(checks), elsewhere, front)]
 
 
-def answer_sentence(part: JudgedEntry, known: Mapping[str, Verdict]) -> str:
+def answer_sentence(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> str:
     """Return the answer of an entry with its word, and how many of Keyhole's own checks hold."""
-    answer = entry_answer(part, known, "")[0]
+    answer = entry_answer(outcome, all_verdicts, "")[0]
     assert isinstance(answer, Answer)
     sentences = [answer.mark, answer.text]
-    if part.papers_verdicts and part.own_verdicts:
-        sentences.append(count_sentence(part.own_verdicts, "Keyhole's own", "check"))
+    if outcome.papers_verdicts and outcome.own_verdicts:
+        sentences.append(count_sentence(outcome.own_verdicts, "Keyhole's own", "check"))
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _entry_line(part: JudgedEntry, checks: str, elsewhere: int, front: str) -> TemplateBlock:
+def _entry_line(outcome: JudgedEntry, checks: str, elsewhere: int, front: str) -> TemplateBlock:
     """Return the small line below an answer: the entry, its size, Keyhole's checks, and a link.
 
     `checks` are how many of Keyhole's own checks hold, `elsewhere` how many verdicts of longer runs
     the answer counts.
     """
-    title = f"{part.entry.title}. " if part.entry.question else ""
-    about = f"{title}{part.replications:,} runs."
+    about = f"{outcome.replications:,} runs."
+    if outcome.entry.question:
+        about = f"{outcome.entry.title}. {about}"
     return TemplateBlock(
-        "entry_line", part=part, about=about, checks=checks, elsewhere=elsewhere, front=front
+        "entry_line", part=outcome, about=about, checks=checks, elsewhere=elsewhere, front=front
     )
 
 
-def _mark_of_setups(judged: Sequence[Verdict], every: Sequence[Verdict]) -> _Mark:
+def _mark_of_setups(judged: Sequence[Verdict], all_verdicts: Sequence[Verdict]) -> _Mark:
     """Return the mark of claims judged on the paper's set-ups, and of these with all others.
 
     Claims on set-ups of ours may weaken an answer. They make no more of it than "In part.".
     """
-    theirs, together = answer_mark(judged), answer_mark(every)
-    if _WEAKEST_FIRST.index(together) <= _WEAKEST_FIRST.index(theirs):
-        return together
-    return max(theirs, _IN_PART, key=_WEAKEST_FIRST.index)
+    papers_mark, common_mark = answer_mark(judged), answer_mark(all_verdicts)
+    if _WEAKEST_FIRST.index(common_mark) <= _WEAKEST_FIRST.index(papers_mark):
+        return common_mark
+    return max(papers_mark, _IN_PART, key=_WEAKEST_FIRST.index)
 
 
-def is_provisional(part: JudgedEntry, known: Mapping[str, Verdict]) -> bool:
+def is_provisional(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> bool:
     """Return whether a claim of the paper is judged in more runs by an entry that has not run."""
     return any(
-        other.status is None and other.replications > verdict.replications
-        for verdict in part.papers_verdicts
-        for other in shared_verdicts(verdict, part.scale, known, on_page=())
+        shared.status is None and shared.replications > verdict.replications
+        for verdict in outcome.papers_verdicts
+        for shared in shared_verdicts(verdict, outcome.scale, all_verdicts, on_page=())
     )
 
 
 def answer_mark(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     """Return the status and the first word of an answer, by `reproduction_page.MARK_RULE`."""
-    found = [verdict.status for verdict in verdicts]
-    half = len(found) / 2
-    if found.count("holds") == len(found):
+    statuses = [verdict.status for verdict in verdicts]
+    half = len(statuses) / 2
+    if statuses.count("holds") == len(statuses):
         return _YES
-    if found.count("holds") > half:
+    if statuses.count("holds") > half:
         return _MOSTLY
-    if found.count("does not hold") > half:
+    if statuses.count("does not hold") > half:
         return _NO
-    return _NOT_DECIDED if found.count("undecided") >= half else _IN_PART
+    return _NOT_DECIDED if statuses.count("undecided") >= half else _IN_PART
 
 
 def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: str = "") -> str:
@@ -307,9 +322,11 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: st
         text = f"{whose} only {noun}{where} {VERBS[status][0]}."
     elif len(statuses) == 1:
         (status,) = statuses
-        many = f"{whose} {len(verdicts)} {noun}s{where}"
-        together = {"holds": "all hold", "undecided": "are all open"}
-        text = f"{many} {together[status]}." if status in together else f"none of {many} holds."
+        subject = f"{whose} {len(verdicts)} {noun}s{where}"
+        if status == "does not hold":
+            text = f"none of {subject} holds."
+        else:
+            text = f"{subject} {'all hold' if status == 'holds' else 'are all open'}."
     else:
         text = f"of {whose} {len(verdicts)} {noun}s{where} {counts(verdicts)}."
     return text[:1].upper() + text[1:]

@@ -34,35 +34,39 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
     ----------
     Bengs and Huellermeier (2022), section 4.1, Figure 3; the lowest panel is ours.
     """
-    shown = _stages_to_show(stages(problem))
-    panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
-    for axes, (title, stage) in zip(panels, shown.items(), strict=True):
+    titled_stages = _stages_to_show(stages(problem))
+    panels = figure.subplots(len(titled_stages), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (title, stage) in zip(panels, titled_stages.items(), strict=True):
         draw_points(axes, stage.grids, float(problem.limits[-1]), names)
         axes.label_outer()
         axes.set_title(title, fontsize=10, parse_math=False)
 
 
-def _stages_to_show(found: Sequence[Stage]) -> dict[str, Stage]:
+def _stages_to_show(all_stages: Sequence[Stage]) -> dict[str, Stage]:
     """Return the stages to show, by their titles."""
-    shown = {"at the start": found[0]}
-    one = next((stage for stage in found if stage.extended == 1), None)
-    several = next((stage for stage in found if stage.extended > 1), None)
-    if one is not None:
-        shown[f"after round {one.round:,}, which extends a grid at one point"] = one
-    if several is not None:
-        title = f"after round {several.round:,}, which extends a grid at {several.extended} points"
-        shown[title] = several
-    return shown | {"at the end": found[-1]}
+    titled_stages = {"at the start": all_stages[0]}
+    first_single = next((stage for stage in all_stages if stage.extended == 1), None)
+    first_joint = next((stage for stage in all_stages if stage.extended > 1), None)
+    if first_single is not None:
+        title = f"after round {first_single.round:,}, which extends a grid at one point"
+        titled_stages[title] = first_single
+    if first_joint is not None:
+        points = f"{first_joint.extended} points"
+        title = f"after round {first_joint.round:,}, which extends a grid at {points}"
+        titled_stages[title] = first_joint
+    return titled_stages | {"at the end": all_stages[-1]}
 
 
 _HEIGHT: Final = 4.2
 _PANEL: Final = 1.4  # the height of one of several panels that share the figure's width
 
-Panels = Callable[[Figure, Mapping[str, Any], Sequence[str]], None]
+Problems = Mapping[str, Any]
+"""Problems of the drawing's setting, by title."""
+Panels = Callable[[Figure, Problems, Sequence[str]], None]
 """Draws into a figure, given problems by title, and the names of the arms."""
 
 
-def draw_problem_figure(declared: ProblemFigure, problems: Mapping[str, Any]) -> Figure:
+def draw_problem_figure(declared: ProblemFigure, problems: Problems) -> Figure:
     """Return the figure, given the problems by title."""
     figure = blank_figure(height=_HEIGHT)
     DRAWINGS[declared.draw](figure, problems, declared.names)
@@ -70,7 +74,7 @@ def draw_problem_figure(declared: ProblemFigure, problems: Mapping[str, Any]) ->
 
 
 def _side_by_side(
-    draw: Callable[..., Axes], figure: Figure, problems: Mapping[str, Any], names: Sequence[str]
+    draw: Callable[..., Axes], figure: Figure, problems: Problems, names: Sequence[str]
 ) -> None:
     """Draw a panel for each problem."""
     panels = figure.subplots(1, len(problems), squeeze=False)[0]
@@ -79,13 +83,13 @@ def _side_by_side(
         axes.set_title(title, fontsize=10, parse_math=False)
 
 
-def _refinement(figure: Figure, problems: Mapping[str, Any], names: Sequence[str]) -> None:
+def _refinement(figure: Figure, problems: Problems, names: Sequence[str]) -> None:
     """Draw the grids of each problem in a column of its own."""
-    parts = figure.subfigures(1, len(problems), squeeze=False)[0]
-    for part, (title, problem) in zip(parts, problems.items(), strict=True):
-        draw_refinement(problem, part, names=names)
-        part.suptitle(title, fontsize=10, parse_math=False)
-    figure.set_figheight(_PANEL * max(len(part.axes) for part in parts))
+    columns = figure.subfigures(1, len(problems), squeeze=False)[0]
+    for column, (title, problem) in zip(columns, problems.items(), strict=True):
+        draw_refinement(problem, column, names=names)
+        column.suptitle(title, fontsize=10, parse_math=False)
+    figure.set_figheight(_PANEL * max(len(column.axes) for column in columns))
 
 
 DRAWINGS: Final[dict[str, Panels]] = {

@@ -1,17 +1,13 @@
-"""Report page of a reproduced experiment: the answer, charts and claims first, all else folded."""
+"""Report page of a reproduction: the answer, charts and claims first, all else folded."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-from keyhole.experiment.report import (
-    metric_tables,
-    provenance_section,
-    spec_section,
-)
+from keyhole.experiment.report import metric_tables, provenance_section, spec_section
 from keyhole.pages.figure_files import FIGURE_KINDS, Picture
 from keyhole.pages.line_chart import ChartGrid
 from keyhole.pages.page import Page, PageBlock, Section, Table, Text, write_page
@@ -53,31 +49,32 @@ _MOST_PANELS: Final = 9
 
 
 def write_reproduction(
-    folder: Path, parts: Sequence[JudgedEntry], known: Mapping[str, Verdict]
+    folder: Path, outcomes: Sequence[JudgedEntry], all_verdicts: Mapping[str, Verdict]
 ) -> Path:
     """Write ``report.html`` and the files of the figures of a reproduction.
 
-    `known` are verdicts of pages beside this one, by id.
+    `all_verdicts` are verdicts of pages beside this one, by id.
     """
-    for part, numbers in zip(parts, _first_numbers(parts), strict=True):
-        entry_charts.write_entry_figures(folder, part, *numbers)
-    return write_reproduction_page(folder, parts, known)
+    for outcome, numbers in zip(outcomes, _first_numbers(outcomes), strict=True):
+        entry_charts.write_entry_figures(folder, outcome, *numbers)
+    return write_reproduction_page(folder, outcomes, all_verdicts)
 
 
 def write_reproduction_page(
-    folder: Path, parts: Sequence[JudgedEntry], known: Mapping[str, Verdict]
+    folder: Path, outcomes: Sequence[JudgedEntry], all_verdicts: Mapping[str, Verdict]
 ) -> Path:
     """Write ``report.html`` alone: the files of its figures are there."""
-    known = {**known, **verdicts_by_id(parts)}
+    all_verdicts = {**all_verdicts, **verdicts_by_id(outcomes)}
     front = "../../index.html" if (folder.parent.parent / BATCH_MARKER).is_file() else ""
+    on_page = [outcome.entry.name for outcome in outcomes]
     views = [
-        _EntryView(part, folder, known, [one.entry.name for one in parts], front, *numbers)
-        for part, numbers in zip(parts, _first_numbers(parts), strict=True)
+        _EntryView(outcome, folder, all_verdicts, on_page, front, *numbers)
+        for outcome, numbers in zip(outcomes, _first_numbers(outcomes), strict=True)
     ]
     first, *others = views
     rules = Section("rules", "How verdicts were reached", [Text(RULES), Text(MARK_RULE)])
     sections = [(view.part.entry.name, section) for view in views for section in view.sections()]
-    times = Counter(section.title for _, section in sections)
+    title_counts = Counter(section.title for _, section in sections)
     page = Page(
         title=first.part.entry.heading,
         answer=first.answer(),
@@ -85,41 +82,43 @@ def write_reproduction_page(
         beside=first.claims(),
         sections=[
             *(view.as_section() for view in others),
-            *([rules] if any(part.verdicts for part in parts) else []),
+            *([rules] if any(outcome.verdicts for outcome in outcomes) else []),
             *(
                 # Where several entries have the same heading, it has their names.
                 replace(section, title=f"{section.title}: {entry}")
-                if times[section.title] > 1
+                if title_counts[section.title] > 1
                 else section
                 for entry, section in sections
             ),
-            _settings_section(parts),
+            _settings_section(outcomes),
         ],
     )
     return write_page(folder / "report.html", page)
 
 
+@dataclass
 class _EntryView:
     """What a page shows of one of its entries."""
 
-    def __init__(
-        self,
-        part: JudgedEntry,
-        folder: Path,
-        known: Mapping[str, Verdict],
-        on_page: Sequence[str],
-        front: str,
-        first_drawing: int,
-        first_overview: int,
-    ) -> None:
-        self.part, self.folder, self.known, self.on_page = part, folder, known, on_page
-        self.front, self.name = front, part.entry.name
-        self.drawings = list(enumerate(part.entry.problem_figures, first_drawing))
-        self.overviews = list(enumerate(part.entry.parameter_figures, first_overview))
+    part: JudgedEntry
+    folder: Path
+    known: Mapping[str, Verdict]  # all verdicts, by id
+    on_page: Sequence[str]  # the entries of the page
+    front: str  # link to the page of all entries
+    first_drawing: int
+    first_overview: int
+
+    def __post_init__(self) -> None:
+        entry = self.part.entry
+        self.name = entry.name
+        self.drawings = list(enumerate(entry.problem_figures, self.first_drawing))
+        self.overviews = list(enumerate(entry.parameter_figures, self.first_overview))
         # Charts against a parameter say in one picture what those of the problems say in many.
-        problems = list(part.runs)
-        self.shown = [] if self.overviews else problems[:_MOST_PANELS]
-        self.left = problems[_MOST_PANELS:] if self.shown else []
+        problems = list(self.part.runs)
+        if self.overviews:
+            problems = []
+        self.shown = problems[:_MOST_PANELS]
+        self.left = problems[_MOST_PANELS:]
 
     def answer(self) -> Sequence[PageBlock]:
         """Return the answer in one line, and the small line below it."""
@@ -128,8 +127,8 @@ class _EntryView:
     def figures(self) -> list[PageBlock]:
         """Return the charts of the first screen."""
         charts = [
-            entry_charts.parameter_chart(self.part, one, f"overview-{i}")
-            for i, one in self.overviews
+            entry_charts.parameter_chart(self.part, figure, f"overview-{i}")
+            for i, figure in self.overviews
         ]
         if len(charts) > 1:
             return [ChartGrid(charts)]
@@ -138,7 +137,8 @@ class _EntryView:
     def claims(self) -> list[PageBlock]:
         """Return the rows of the paper's claims; Keyhole's own checks where there are none."""
         judged, replicas = split_by_setup(self.part.papers_verdicts)
-        blocks, left = list[PageBlock](), MOST_ROWS
+        blocks: list[PageBlock] = []
+        row_budget = MOST_ROWS
         for heading, verdicts in (
             ("The paper says", judged),
             (f"The paper says; judged on {setup_words(replicas)}", replicas),
@@ -146,8 +146,8 @@ class _EntryView:
         ):
             if verdicts:
                 rows = claim_rows(self.part, verdicts, self.known, self.on_page)
-                blocks.append(ClaimRows(heading, rows, max(left, 1)))
-                left -= len(rows)
+                blocks.append(ClaimRows(heading, rows, max(row_budget, 1)))
+                row_budget -= len(rows)
         return blocks
 
     def as_section(self) -> Section:
@@ -160,17 +160,18 @@ class _EntryView:
 
     def sections(self) -> list[Section]:
         """Return the folded parts."""
-        part, sections = self.part, list[Section]()
-        if part.papers_verdicts and part.own_verdicts:
-            rows = claim_rows(part, part.own_verdicts, self.known, self.on_page)
-            note = Text(f"They are not the paper's: {counts(part.own_verdicts)}.")
+        outcome = self.part
+        sections = []
+        if outcome.papers_verdicts and outcome.own_verdicts:
+            rows = claim_rows(outcome, outcome.own_verdicts, self.known, self.on_page)
+            note = Text(f"They are not the paper's: {counts(outcome.own_verdicts)}.")
             checks = ClaimRows("", rows, len(rows))
             sections.append(Section(f"{self.name}-checks", "Keyhole's checks", [note, checks]))
-        if part.entry.published:
-            titles = {key: problem.title for key, problem in part.entry.problems.items()}
+        if outcome.entry.published:
+            titles = {key: problem.title for key, problem in outcome.entry.problems.items()}
             tables = [
-                printed.table(titles, part.curves, printed.metric or part.common_metric())
-                for printed in part.entry.published
+                published.table(titles, outcome.curves, published.metric or outcome.common_metric())
+                for published in outcome.entry.published
             ]
             title = "Beside the numbers of the paper"
             sections.append(Section(f"printed-{self.name}", title, tables))
@@ -180,10 +181,10 @@ class _EntryView:
             sections.append(Section(f"{self.name}-drawings", title, sections=pictures))
         if self.left:
             title = f"Charts of {len(self.left)} more problems"
-            chart = entry_charts.entry_charts(part, self.left, "more")
+            chart = entry_charts.entry_charts(outcome, self.left, "more")
             sections.append(Section(f"{self.name}-more", title, [chart]))
-        sections += [self._overview(one, f"overview-{i}") for i, one in self.overviews]
-        problems = [self._problem(key) for key in part.runs]
+        sections += [self._overview(figure, f"overview-{i}") for i, figure in self.overviews]
+        problems = [self._problem(key) for key in outcome.runs]
         return [*sections, Section(f"{self.name}-tables", "Tables", sections=problems)]
 
     def _drawing(self, declared: ProblemFigure, name: str) -> Section:
@@ -194,26 +195,29 @@ class _EntryView:
     def _overview(self, declared: ParameterFigure, stem: str) -> Section:
         """Return the table of a figure against a number that differs between problems."""
         metric = declared.metric or self.part.common_metric()
-        known = next(iter(self.part.curves.values())).metric(metric)
+        metric_entry = next(iter(self.part.curves.values())).metric(metric)
         points = declared.estimates(self.part.curves, metric)
         rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
         first = next(iter(points.values()))
         head = ["policy", *(f"{declared.x_label} = {x:g}" for x, _ in first)]
-        return Section(stem, declared.title, [Table(f"{cell_note(known)}.", head, rows)])
+        return Section(stem, declared.title, [Table(f"{cell_note(metric_entry)}.", head, rows)])
 
     def _problem(self, problem: str) -> Section:
         """Return the tables of a problem, and the charts that stand nowhere else on the page."""
-        part, has_chart = self.part, problem in (*self.shown, *self.left)
-        entry, run = part.entry, part.runs[problem]
-        metrics, sections = part.metrics_of(problem), list[Section]()
+        outcome = self.part
+        entry = outcome.entry
+        run = outcome.runs[problem]
+        has_chart = problem in (*self.shown, *self.left)
+        metrics = outcome.metrics_of(problem)
+        sections = []
         if entry.tests:
             tests = _tests_table(run.curves, metrics[0])
             sections.append(Section(f"{problem}-tests", "Paired t-tests", [tests]))
         for i, metric in enumerate(metrics):
             blocks: list[PageBlock] = []
             if i or not has_chart:
-                blocks.append(entry_charts.problem_chart(part, problem, metric))
-            elif len(part.runs) > 1:
+                blocks.append(entry_charts.problem_chart(outcome, problem, metric))
+            elif len(outcome.runs) > 1:
                 blocks.append(
                     TemplateBlock("figure_links", stem=f"{problem}-{metric}", kinds=FIGURE_KINDS)
                 )
@@ -227,24 +231,24 @@ class _EntryView:
         return Section(problem, entry.problems[problem].title, notes, sections)
 
 
-def _settings_section(parts: Sequence[JudgedEntry]) -> Section:
+def _settings_section(outcomes: Sequence[JudgedEntry]) -> Section:
     """Return what the entries are about, their sources, their specs, and their versions."""
     blocks: list[PageBlock] = []
-    for part in parts:
-        blocks.append(Text(part.entry.about, part.entry.source))
-        for run in part.runs.values():
+    for outcome in outcomes:
+        blocks.append(Text(outcome.entry.about, outcome.entry.source))
+        for run in outcome.runs.values():
             blocks += spec_section(run.spec).blocks
-    runs = [run for part in parts for run in part.runs.values()]
+    runs = [run for outcome in outcomes for run in outcome.runs.values()]
     return Section("settings", "Settings", blocks, [provenance_section(runs)])
 
 
 def _tests_table(curves: Curves, metric: str) -> Table:
     """Return the table of paired tests of the first policy against the others, by checkpoint."""
-    first, *others = curves.labels
+    first, *rivals = curves.labels
     rounds = curves.checkpoints
-    cells = comparisons(curves, metric, [(first, other, t) for other in others for t in rounds])
+    cells = comparisons(curves, metric, [(first, rival, t) for rival in rivals for t in rounds])
     texts = [f"{cell.gap} *" if cell.p_value < LEVEL else str(cell.gap) for cell in cells]
-    rows = [[other, *texts[i * len(rounds) :][: len(rounds)]] for i, other in enumerate(others)]
+    rows = [[rival, *texts[i * len(rounds) :][: len(rounds)]] for i, rival in enumerate(rivals)]
     head = [f"{first} minus", *(f"T = {t:,}" for t in rounds)]
     note = (
         "Mean difference, its 95 % interval and the p-value of the two-tailed paired t-test; "
@@ -253,8 +257,9 @@ def _tests_table(curves: Curves, metric: str) -> Table:
     return Table(note, head, rows)
 
 
-def _first_numbers(parts: Sequence[JudgedEntry]) -> list[tuple[int, int]]:
+def _first_numbers(outcomes: Sequence[JudgedEntry]) -> list[tuple[int, int]]:
     """Return the numbers of each entry's first drawing and first overview in the folder."""
-    drawings = accumulate((len(part.entry.problem_figures) for part in parts), initial=1)
-    overviews = accumulate((len(part.entry.parameter_figures) for part in parts), initial=1)
-    return list(zip(drawings, overviews, strict=True))[: len(parts)]
+    entries = [outcome.entry for outcome in outcomes]
+    drawings = accumulate((len(entry.problem_figures) for entry in entries), initial=1)
+    overviews = accumulate((len(entry.parameter_figures) for entry in entries), initial=1)
+    return list(zip(drawings, overviews, strict=True))[: len(outcomes)]

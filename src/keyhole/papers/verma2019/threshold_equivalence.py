@@ -10,6 +10,7 @@ from pydantic import Field
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import base
 from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims.claim import AnyClaim
 from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import share_estimate
@@ -39,10 +40,11 @@ def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
     >>> round(equivalent_threshold(0.55, arms=20, resource=7), 4)  # 12 arms either way
     0.5833
     """
-    least = check_number("threshold", threshold, _THRESHOLD)
+    valid_threshold = check_number("threshold", threshold, _THRESHOLD)
     return min(
         1.0,
-        check_number("resource", resource, _RESOURCE) / count_funded_arms(least, arms, resource),
+        check_number("resource", resource, _RESOURCE)
+        / count_funded_arms(valid_threshold, arms, resource),
     )
 
 
@@ -91,18 +93,18 @@ def allocation_equivalent(
     False
     """
     means = check_vector("mean_losses", mean_losses, _UNIT)
-    lists = {
+    weight_lists = {
         "thresholds": check_vector("thresholds", thresholds, _THRESHOLD),
         "estimates": check_vector("estimates", estimates, _THRESHOLD),
     }
     # The least loss is the sum of all means less what the best set of arms saves, so the latter are
     # compared.
-    saved = []
-    for name, weights in lists.items():
+    savings = []
+    for name, weights in weight_lists.items():
         if len(weights) != len(means):
             raise ValueError(f"{name} must have {len(means)} entries, got {len(weights)}")
-        saved.append(float(means[solve_knapsack(means, weights, resource)].sum()))
-    return abs(saved[0] - saved[1]) <= 1e-9
+        savings.append(float(means[solve_knapsack(means, weights, resource)].sum()))
+    return abs(savings[0] - savings[1]) <= 1e-9
 
 
 def best_allocation(
@@ -117,8 +119,8 @@ def best_allocation(
     """
     result = results[problem]
     table = [result.values(policy, f"estimates[{arm}]", round) for arm in range(result.arms)]
-    best = [_leads_to_best_allocation(result.problem, row) for row in np.transpose(table)]
-    share = share_estimate(np.array(best, dtype=float))
+    is_best = [_leads_to_best_allocation(result.problem, row) for row in np.transpose(table)]
+    share = share_estimate(np.array(is_best, dtype=float))
     where = base.format_round(round)
     return Finding(
         base.decide(supported=at_least <= share.low, contradicted=share.high < at_least),
@@ -128,7 +130,7 @@ def best_allocation(
     )
 
 
-def check_best_allocation(claim: Any, plan: Plan) -> None:
+def check_best_allocation(claim: AnyClaim, plan: Plan) -> None:
     """Refuse another metric, and problems of another setting."""
     if claim.metric != "estimates[0]" or plan.problem.setting.name != "semibandit":
         raise ValueError(
@@ -138,7 +140,6 @@ def check_best_allocation(claim: Any, plan: Plan) -> None:
 
 
 def _leads_to_best_allocation(problem: Any, estimates: FloatArray) -> bool:
-    means, thresholds = problem.mean_losses, problem.thresholds
-    return all(map(is_sufficient, estimates, thresholds)) and allocation_equivalent(
-        means, thresholds, estimates, problem.resource
+    return all(map(is_sufficient, estimates, problem.thresholds)) and allocation_equivalent(
+        problem.mean_losses, problem.thresholds, estimates, problem.resource
     )
