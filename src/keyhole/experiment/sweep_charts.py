@@ -7,17 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from keyhole.experiment import sweep_summary
 from keyhole.experiment.run_summary import Leaders
-from keyhole.experiment.sweep_summary import (
-    MOST_PANELS,
-    Summaries,
-    Summary,
-    are_numbers,
-    format_point_title,
-    group_points,
-    short_names,
-    spread_evenly,
-)
+from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
@@ -44,11 +36,11 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     for one in leaders:
         beside = {name: text for name, text in one.names.items() if name != across}
         column = {across: one.names[across]} if across else {}
-        row = tiles.setdefault(format_point_title(beside, summaries.sweep), {})
+        row = tiles.setdefault(sweep_summary.format_point_title(beside, summaries.sweep), {})
         tile = Tile(text=one.text, label=one.best or "", note=_describe_means(one))
-        row[format_point_title(column, summaries.sweep) or "best"] = tile
+        row[sweep_summary.format_point_title(column, summaries.sweep) or "best"] = tile
     every, columns = [*tiles], list(dict.fromkeys(name for row in tiles.values() for name in row))
-    rows = spread_evenly(every, _MOST_TILES // len(columns))
+    rows = sweep_summary.spread_evenly(every, _MOST_TILES // len(columns))
     cells = {(name, column): tile for name in rows for column, tile in tiles[name].items()}
     caption = f"Best policy and its {metric.title} in the end, with 95 % intervals."
     if len(rows) < len(every):
@@ -75,13 +67,13 @@ def charts_by_parameter(
     """
     lines: dict[str, list[tuple[float, Summary]]] = {}
     places = dict(zip(map(id, summaries.points), _point_places(summaries, entry), strict=True))
-    for beside, points in group_points(summaries.points, MOST_STYLES):
+    for beside, points in sweep_summary.group_points(summaries.points, MOST_STYLES):
         others = {other: text for other, text in beside.items() if other != entry}
-        line = lines.setdefault(format_point_title(others, summaries.sweep), [])
+        line = lines.setdefault(sweep_summary.format_point_title(others, summaries.sweep), [])
         line += [(places[id(point)], point) for point in points]
     known = summaries.metrics[metric]
     values = summaries.sweep[entry]
-    title = entry if are_numbers(values) else f"{entry}, by its position"
+    title = entry if sweep_summary.are_numbers(values) else f"{entry}, by its position"
     axis = Axis(title=title, scale=_parameter_scale(values))
     charts = [
         LineChart(
@@ -95,7 +87,9 @@ def charts_by_parameter(
             alt=_describe_panel(title, known.title, entry, line, metric),
             title=title if len(lines) > 1 else "",
         )
-        for number, (title, line) in enumerate(spread_evenly(list(lines.items()), MOST_PANELS), 1)
+        for number, (title, line) in enumerate(
+            sweep_summary.spread_evenly(list(lines.items()), MOST_PANELS), 1
+        )
     ]
     begins_at_zero = y != "log" and known.drawn != "mean"
     return _arrange(charts, len(lines), caption, begins_at_zero=begins_at_zero)
@@ -104,15 +98,15 @@ def charts_by_parameter(
 def _point_places(summaries: Summaries, name: str) -> list[float]:
     """Return the position of each point on the axis of an entry: its number, or its index."""
     values = summaries.sweep[name]
-    names = short_names(summaries.sweep)[name]
+    names = sweep_summary.short_names(summaries.sweep)[name]
     places = [names.index(point.names[name]) for point in summaries.points]
-    return [values[p] if are_numbers(values) else p + 1 for p in places]
+    return [values[p] if sweep_summary.are_numbers(values) else p + 1 for p in places]
 
 
 def _curves_by_parameter(
     summaries: Summaries, line: Sequence[tuple[float, Summary]], metric: str, entry: str
 ) -> list[Curve]:
-    is_numeric = are_numbers(summaries.sweep[entry])
+    is_numeric = sweep_summary.are_numbers(summaries.sweep[entry])
     curves = []
     for label in summaries.labels:
         # Points at the same x differ in other policies only, and have the same mean of this one.
@@ -134,7 +128,7 @@ def _curves_by_parameter(
 
 def _parameter_scale(values: Sequence[Any]) -> Scale:
     """Return the scale of the axis of a varied entry."""
-    is_wide = are_numbers(values) and 0 < min(values) * _LOG_RATIO <= max(values)
+    is_wide = sweep_summary.are_numbers(values) and 0 < min(values) * _LOG_RATIO <= max(values)
     return "log" if is_wide else "linear"
 
 
@@ -168,11 +162,13 @@ def charts_by_round(
             anchor=f"{anchor}-{number}",
             x=x,
             y=y,
-            title=format_point_title(panel.names, summaries.sweep) if len(panels) > 1 else "",
+            title=sweep_summary.format_point_title(panel.names, summaries.sweep)
+            if len(panels) > 1
+            else "",
         )
         for number, panel in enumerate(panels, 1)
     ]
-    count = len(group_points(summaries.points, MOST_STYLES))
+    count = len(sweep_summary.group_points(summaries.points, MOST_STYLES))
     is_logarithm = y == "log" or any(arms_divisor(panel, metric, y) for panel in panels)
     chart = _arrange(charts, count, caption, shares_low=is_logarithm)
     *others, last = panels[0].names or [""]
@@ -187,7 +183,7 @@ def fit_page(chart: LineChart | ChartGrid) -> LineChart | ChartGrid:
     """Return a chart with at most as many panels as a page shows, and a caption that says so."""
     if isinstance(chart, LineChart) or len(chart.charts) <= _MOST_CHARTS:
         return chart
-    shown = spread_evenly(chart.charts, _MOST_CHARTS)
+    shown = sweep_summary.spread_evenly(chart.charts, _MOST_CHARTS)
     note = f" Here are {len(shown)} of these {len(chart.charts)} panels; the files have all."
     return replace(chart, charts=shown, caption=f"{chart.caption}{note}")
 

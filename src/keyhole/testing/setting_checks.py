@@ -10,13 +10,8 @@ import numpy as np
 
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
-from keyhole.play.study_vocabulary import (
-    StudyVocabulary,
-    check_reserved_words,
-    declared_words,
-    example_decisions,
-    is_allowed,
-)
+from keyhole.play import study_vocabulary
+from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.testing.policy_checks import Check, run_checks
 
 Values = dict[str, Any]
@@ -77,10 +72,14 @@ class SettingCase:
             If the setting allows none of them.
         """
         facts = self.checked_facts
-        found = example_decisions(self.setting, facts, self.context)
+        found = study_vocabulary.example_decisions(self.setting, facts, self.context)
         if self.decision is not None:
             taken = _values(self.decision)
-            found = [taken] if is_allowed(self.setting, facts, self.context, taken) else []
+            found = (
+                [taken]
+                if study_vocabulary.is_allowed(self.setting, facts, self.context, taken)
+                else []
+            )
         if not found:
             raise ValueError(
                 f"decision must be one that {self.setting.name} allows, on which its vocabulary is "
@@ -129,7 +128,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }
             decision[name] = decision[name] + value
-            passed = is_allowed(setting, facts, case.context, decision)
+            passed = study_vocabulary.is_allowed(setting, facts, case.context, decision)
             assert not passed, f"{setting.name}: the guard lets {name} = {value} pass"
 
 
@@ -149,12 +148,12 @@ def words_are_not_reserved(case: SettingCase) -> None:
     """Check that the vocabulary uses no reserved word."""
     if (words := _make_vocabulary(case)) is None:
         return
-    check_reserved_words(declared_words(words))
+    study_vocabulary.check_reserved_words(study_vocabulary.declared_words(words))
     for taken in case.decisions:
-        check_reserved_words(words.format_decision(*taken))
+        study_vocabulary.check_reserved_words(words.format_decision(*taken))
         if words.has_feedback:
             heard = _parse_default(case, words, taken)
-            check_reserved_words(words.format_feedback(*taken, heard))
+            study_vocabulary.check_reserved_words(words.format_feedback(*taken, heard))
 
 
 def arm_fields_hold_all_arms(case: SettingCase) -> None:
