@@ -238,8 +238,8 @@ class Spec(BaseModel):
         if self.sweep is not None:
             raise ValueError(f"a spec with [sweep] has {len(self.points)} plans: see its points")
         problem, policies = self._make_problem_and_policies()
-        given = self.checkpoints
-        checkpoints = given.model_dump() if isinstance(given, Spacing) else given
+        spacing = self.checkpoints
+        checkpoints = spacing.model_dump() if isinstance(spacing, Spacing) else spacing
         return Plan.make(
             problem,
             policies,

@@ -66,8 +66,8 @@ def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
     >>> make_workers({"workers": 8, "duration": {"distribution": "Exponential"}, "pending": None})
     SimulatedWorkers(number=8, duration=Exponential(mean=1.0), pending=None)
     """
-    given = table["duration"]
-    duration = {} if given is None else {"duration": parse_duration(given)}
+    entry = table["duration"]
+    duration = {} if entry is None else {"duration": parse_duration(entry)}
     return SimulatedWorkers(table["workers"], pending=table["pending"], **duration)
 
 

@@ -355,8 +355,8 @@ def _describe_points(
     entries = [*group[0].names]
     if len(group) == len(all_leaders):
         return f"at all {len(all_leaders):,} {_noun(entries)}"
-    most = _MOST_VALUES if len(entries) == 1 else _MOST_POINTS
-    if len(group) <= most:
+    limit = _MOST_VALUES if len(entries) == 1 else _MOST_POINTS
+    if len(group) <= limit:
         if len(entries) == 1:
             name = entries[0]
             # The short name of the entry: it is made only together with a value, here an empty one.
