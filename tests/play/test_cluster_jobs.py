@@ -262,8 +262,8 @@ def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others():
 def task(**changes):
     it = plan()
     arguments = {
-        "data": pickle_plan(it), "wanted": package_versions(), "digest": plan_digest(it),
-        "label": "Uniform()", "part": range(8),
+        "data": pickle_plan(it), "versions": package_versions(), "digest": plan_digest(it),
+        "label": "Uniform()", "replications": range(8),
     }  # fmt: skip
     return run_task(**arguments | changes)
 
@@ -271,7 +271,7 @@ def task(**changes):
 def test_another_version_is_refused_with_both_named():
     assert task()[1] > 0
     with pytest.raises(ValueError, match=r"has numba .+, and this client has numba 0.1: install"):
-        task(wanted=package_versions() | {"numba": "0.1"})
+        task(versions=package_versions() | {"numba": "0.1"})
 
 
 def test_a_block_that_is_no_longer_wanted_ends(monkeypatch):

@@ -293,6 +293,10 @@ class KernelRecords:
         """The four layouts, in the order of the class's description."""
         return tuple(self.of(group).layout for group in _GROUPS)
 
+    def readers(self) -> tuple[Kernel, Kernel, Kernel]:
+        """Return the compiled functions that read a context, a decision and a feedback."""
+        return self.context.reader(), self.decision.reader(), self.feedback.reader()
+
 
 is_restoring: Final[ContextVar[bool]] = ContextVar("is_restoring", default=False)
 """Whether classes are made that were checked in another process, and get their content later."""

@@ -1,7 +1,4 @@
-"""The engine: the compiled loop that simulates many histories of one policy in one environment.
-
-A policy is a rule that chooses among options in each round; the environment simulates what comes of
-it. A simulated history, with its own random numbers, is a *replication*.
+"""The engine: the compiled loop that simulates many replications of one policy in one environment.
 
 Eight replications are played in turn, round by round (*lanes*): one by itself is bound by latency,
 since every decision waits for the update before it. Each round has two passes: the decisions of
@@ -109,20 +106,22 @@ def _build(setting: Setting, policy: CompiledClass, environment: CompiledClass) 
     advance = _compile_advance(setting, policy, environment, read_lane)
     measure = _compile_measure(policy, environment, read_lane)
     are_all_stopped = _compile_are_all_stopped(policy, read_lane)
-    read_p, read_e = policy.inputs.reader("P"), environment.inputs.reader("E")
-    read_p_dims, read_e_dims = tuple_reader(len(policy.dims)), tuple_reader(len(environment.dims))
+    read_p, read_e = input_readers(policy, environment)
+    read_p_dims = tuple_reader(len(policy.dims))
+    read_e_dims = tuple_reader(len(environment.dims))
     read_plan = tuple_reader(_METRICS + 1)
 
     def block(  # type: ignore[no-untyped-def]
-        p_cells, p_dims, e_cells, e_dims, plan, wrong, seed, first, last, checkpoints, out,
-        control, cells, words,
+        p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, seed, first, last, checkpoints, out,
+        control, cells, rngs,
     ):  # fmt: skip
         shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
-        p, e = read_p(p_cells, 0, shapes[0]), read_e(e_cells, 0, shapes[1])
-        at = read_plan(plan)
+        p = read_p(p_cells, 0, shapes[0])
+        e = read_e(e_cells, 0, shapes[1])
+        plan = read_plan(plan_vector)
         for group in range(first, last, LANES):
             lanes = min(LANES, last - group)
-            start(p, e, cells, words, at, shapes, seed, group, lanes)
+            start(p, e, cells, rngs, plan, shapes, seed, group, lanes)
             t = 0
             for c in range(len(checkpoints)):
                 while t < checkpoints[c]:
@@ -131,35 +130,45 @@ def _build(setting: Setting, policy: CompiledClass, environment: CompiledClass) 
                     # stops a segment later is only thrown away later.
                     if control[STOP] != 0:
                         return
-                    refused = advance(p, e, cells, words, at, shapes, t, stop, lanes)
+                    refused = advance(p, e, cells, rngs, plan, shapes, t, stop, lanes)
                     if refused >= 0:
                         control[STOP] = 1
                         control[REFUSED_ROUND] = t + 1 + refused // LANES
                         control[REFUSED_REPLICATION] = group + refused % LANES
                         return
-                    if are_all_stopped(cells, words, at, shapes, lanes):
+                    if are_all_stopped(cells, rngs, plan, shapes, lanes):
                         stop = checkpoints[c]
                     control[ROUNDS_DONE] += lanes * (stop - t)
                     t = stop
-                place = (c, group - first)
-                measure(p, e, cells, words, at, shapes, wrong, t, lanes, place, out)
+                position = (c, group - first)
+                measure(p, e, cells, rngs, plan, shapes, wrong, t, lanes, position, out)
 
     return block
 
 
+def input_readers(policy: CompiledClass, environment: CompiledClass) -> tuple[Kernel, Kernel]:
+    """Return the compiled functions that read the inputs of a policy and of an environment."""
+    return policy.inputs.reader("P"), environment.inputs.reader("E")
+
+
+def state_readers(policy: CompiledClass, environment: CompiledClass) -> tuple[Kernel, Kernel]:
+    """Return the compiled functions that read the states of a policy and of an environment."""
+    return policy.state.reader("S"), environment.state.reader("ES")
+
+
 def _compile_lane_reader(policy: CompiledClass, environment: CompiledClass) -> Kernel:
     """Return the compiled function that gives one lane's two states and two random streams."""
-    read_s, read_es = policy.state.reader("S"), environment.state.reader("ES")
+    read_s, read_es = state_readers(policy, environment)
 
     # The views are made in every round, which costs nothing: they count no references (decision
     # 002), so that only addresses are computed.
     @kernel
-    def read_lane(cells: Any, words: Any, at: Any, shapes: Any, lane: int) -> Any:
+    def read_lane(cells: Any, rngs: Any, plan: Any, shapes: Any, lane: int) -> Any:
         return (
-            read_s(cells, lane * at[_STATE], shapes[0]),
-            read_es(cells, at[_ENVIRONMENTS] + lane * at[_ENVIRONMENT], shapes[1]),
-            borrow_word(words, 4 * lane, (2,)),
-            borrow_word(words, 4 * lane + 2, (2,)),
+            read_s(cells, lane * plan[_STATE], shapes[0]),
+            read_es(cells, plan[_ENVIRONMENTS] + lane * plan[_ENVIRONMENT], shapes[1]),
+            borrow_word(rngs, 4 * lane, (2,)),
+            borrow_word(rngs, 4 * lane + 2, (2,)),
         )
 
     return read_lane
@@ -167,21 +176,22 @@ def _compile_lane_reader(policy: CompiledClass, environment: CompiledClass) -> K
 
 def _compile_start(policy: CompiledClass, environment: CompiledClass, read_lane: Kernel) -> Kernel:
     """Return the compiled function that initialises the lanes."""
-    init, begin = policy.kernels()["init"], environment.kernels()["init"]
+    init = policy.kernels()["init"]
+    init_environment = environment.kernels()["init"]
 
     @kernel
     def start(
-        p: Any, e: Any, cells: Any, words: Any, at: Any, shapes: Any,
+        p: Any, e: Any, cells: Any, rngs: Any, plan: Any, shapes: Any,
         seed: int, group: int, lanes: int,
     ) -> None:  # fmt: skip
         # States start as zeros. Feedback, report and metrics are written before they are read.
-        for cell in range(at[_FEEDBACK]):
+        for cell in range(plan[_FEEDBACK]):
             cells[cell] = 0.0
         for lane in range(lanes):
-            s, es, p_rng, e_rng = read_lane(cells, words, at, shapes, lane)
+            s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)
             p_rng[0] = p_rng[1] = stream_key(seed, group + lane, POLICY)
             e_rng[0] = e_rng[1] = stream_key(seed, group + lane, ENVIRONMENT)
-            begin(e, es, 0, e_rng)
+            init_environment(e, es, 0, e_rng)
             init(p, s, 0, p_rng)
 
     return start
@@ -191,18 +201,22 @@ def _compile_advance(
     setting: Setting, policy: CompiledClass, environment: CompiledClass, read_lane: Kernel
 ) -> Kernel:
     """Return the compiled function that plays rounds, the only part where speed matters."""
-    kernels, answers, records = policy.kernels(), environment.kernels(), policy.records
-    allowed, is_stopped = compiled_guard(policy, setting), compile_is_stopped(policy)
+    records = policy.records
+    kernels = policy.kernels()
+    answers = environment.kernels()
     observe = records.context.producer(answers["observe"], "e, es, t, rng")
     select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
     respond = records.feedback.producer(answers["respond"], "e, es, t, rng, context, decision")
     update = kernels["update"]
-    read_context, write_context = records.context.reader(), records.context.writer()
-    read_decision, write_decision = records.decision.reader(), records.decision.writer()
+    allowed = compiled_guard(policy, setting)
+    is_stopped = compile_is_stopped(policy)
+    read_context, read_decision, _ = records.readers()
+    write_context = records.context.writer()
+    write_decision = records.decision.writer()
 
     @kernel
     def advance(
-        p: Any, e: Any, cells: Any, words: Any, at: Any, shapes: Any,
+        p: Any, e: Any, cells: Any, rngs: Any, plan: Any, shapes: Any,
         played: int, stop: int, lanes: int,
     ) -> int:  # fmt: skip
         """Play rounds played + 1 .. stop; return -1, or the place of a refused decision."""
@@ -212,11 +226,12 @@ def _compile_advance(
             # processor overlaps those of several lanes (UCB1: 0.78 of the time; eight lanes without
             # passes, or passes over four lanes, gain nothing).
             for lane in range(lanes):
-                s, es, p_rng, e_rng = read_lane(cells, words, at, shapes, lane)
+                s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)
                 if is_stopped(s):
                     continue
-                lane_start = lane * at[_STATE]
-                context_at, decision_at = lane_start + at[_CONTEXT], lane_start + at[_DECISION]
+                lane_start = lane * plan[_STATE]
+                context_at = lane_start + plan[_CONTEXT]
+                decision_at = lane_start + plan[_DECISION]
                 context = observe(e, es, t, e_rng, cells, context_at, dims)
                 decision = select(p, s, t, p_rng, context, cells, decision_at, dims)
                 # The guard protects memory: an arm out of range would let the environment, which
@@ -229,14 +244,15 @@ def _compile_advance(
             # Second pass: feedback and updates. All lanes share the cells of the feedback, which
             # are read before the next lane writes them.
             for lane in range(lanes):
-                s, es, p_rng, e_rng = read_lane(cells, words, at, shapes, lane)
+                s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)
                 if is_stopped(s):
                     continue
-                lane_start = lane * at[_STATE]
-                context_at, decision_at = lane_start + at[_CONTEXT], lane_start + at[_DECISION]
+                lane_start = lane * plan[_STATE]
+                context_at = lane_start + plan[_CONTEXT]
+                decision_at = lane_start + plan[_DECISION]
                 context = read_context(cells, context_at, dims)
                 decision = read_decision(cells, decision_at, dims)
-                feedback = respond(e, es, t, e_rng, context, decision, cells, at[_FEEDBACK], dims)
+                feedback = respond(e, es, t, e_rng, context, decision, cells, plan[_FEEDBACK], dims)
                 update(p, s, t, p_rng, context, decision, feedback)
         return -1
 
@@ -248,9 +264,9 @@ def _compile_are_all_stopped(policy: CompiledClass, read_lane: Kernel) -> Kernel
     is_stopped = compile_is_stopped(policy)
 
     @kernel
-    def are_all_stopped(cells: Any, words: Any, at: Any, shapes: Any, lanes: int) -> bool:
+    def are_all_stopped(cells: Any, rngs: Any, plan: Any, shapes: Any, lanes: int) -> bool:
         for lane in range(lanes):
-            if not is_stopped(read_lane(cells, words, at, shapes, lane)[0]):
+            if not is_stopped(read_lane(cells, rngs, plan, shapes, lane)[0]):
                 return False
         return True
 
@@ -261,30 +277,31 @@ def _compile_measure(
     policy: CompiledClass, environment: CompiledClass, read_lane: Kernel
 ) -> Kernel:
     """Return the compiled function that computes the metrics at a checkpoint."""
-    records, find_rounds = policy.records, compile_rounds_used(policy)
+    find_rounds = compile_rounds_used(policy)
     write_stop_metrics = compile_stop_metrics(policy)
     stop_metrics = len(STOP_METRICS) if policy.can_stop else 0
-    recommend = records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
-    score, read_metrics = environment.kernels()["score"], environment.metrics.reader("Metrics")
+    recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
+    score = environment.kernels()["score"]
+    read_metrics = environment.metrics.reader("Metrics")
 
     @kernel
     def measure(
-        p: Any, e: Any, cells: Any, words: Any, at: Any, shapes: Any,
-        wrong: Any, t: int, lanes: int, place: Any, out: Any,
+        p: Any, e: Any, cells: Any, rngs: Any, plan: Any, shapes: Any,
+        wrong: Any, t: int, lanes: int, position: Any, out: Any,
     ) -> None:  # fmt: skip
-        begin = at[_METRICS]
+        metrics_at = plan[_METRICS]
         kept = out.shape[1] - stop_metrics
-        metrics = read_metrics(cells, begin, shapes[1])
+        metrics = read_metrics(cells, metrics_at, shapes[1])
         for lane in range(lanes):
-            s, es, p_rng, e_rng = read_lane(cells, words, at, shapes, lane)
+            s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)
             rounds = find_rounds(s, t)
-            report = recommend(p, s, rounds, p_rng, cells, at[_REPORT], shapes[0])
-            for cell in range(begin, len(cells)):  # a metric that `score` leaves out is NaN
+            report = recommend(p, s, rounds, p_rng, cells, plan[_REPORT], shapes[0])
+            for cell in range(metrics_at, len(cells)):  # a metric that `score` leaves out is NaN
                 cells[cell] = np.nan
             score(e, es, rounds, e_rng, report, metrics)
             for m in range(kept):
-                out[place[0], m, place[1] + lane] = cells[begin + m]
-            write_stop_metrics(s, wrong, rounds, out, place[0], kept, place[1] + lane)
+                out[position[0], m, position[1] + lane] = cells[metrics_at + m]
+            write_stop_metrics(s, wrong, rounds, out, position[0], kept, position[1] + lane)
 
     return measure
 
@@ -315,7 +332,8 @@ def _write_metrics(
 ) -> None:
     arms = len(s.settled)
     verdicts = len(wrong) // arms
-    settled, mistakes = 0.0, 0.0
+    settled = 0.0
+    mistakes = 0.0
     for arm in range(arms):
         code = s.settled[arm]
         if not 0 <= code <= verdicts:

@@ -1,8 +1,5 @@
 """Compiled code of learners: one step (a decision, or its feedback), and the replay of a log.
 
-A *policy* is a rule that chooses among options; a *learner* is a policy at work, called from
-Python. *Feedback* is what came of a decision.
-
 A learner is one vector of 64-bit words. It begins with a header: the policy's random stream, the
 rounds begun, whether a decision is pending, and the thread that may call. A plan follows (where
 each layout begins, then the integers that shapes refer to), and then the cells: inputs, state,
@@ -36,29 +33,23 @@ from keyhole.draws.streams import POLICY, stream_key
 from keyhole.drivers.engine import compile_is_stopped
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import (
-    from_internals,
-    kernel,
-    signature,
-)
+from keyhole.kernels.kernel_declaration import from_internals, kernel, signature
 
 Words = NDArray[np.uint64]
 
 # The words of the header: the random stream (two), the rounds begun, whether a decision is pending,
 # the thread that asked last (0 for none); the plan begins after them. `keyhole.play.learner` reads
 # and writes these words from Python, so that a learner is saved and copied as one vector.
-STREAM, ROUNDS, PENDING, OWNER_THREAD, PLAN = 0, 2, 3, 4, 5
+STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
 _LAYOUTS: Final = 6
 
-INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM = range(6)
-# The same with the context, or the feedback, as the number that comes with the call. Writing it
+# The last two have the context, or the feedback, as the number that comes with the call. Writing it
 # into the vector from Python first would take longer than the call.
-ASK_WITH_NUMBER, TELL_WITH_NUMBER = 6, 7
+INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = range(8)
 
-# Results of a call that are no decision; a decision is a number from 0. Of these, a replay returns
-# `REFUSED`, and the two below.
-REFUSED, WRONG_THREAD, NOT_ASKED, DONE = -1, -2, -3, -6
-DIFFERENT_DECISION, NOT_ALLOWED = -4, -5
+# Results of a call that are no decision; a decision is a number from 0. A replay returns `REFUSED`,
+# `DIFFERENT_DECISION` or `NOT_ALLOWED` alone of these.
+DONE, NOT_ALLOWED, DIFFERENT_DECISION, NOT_ASKED, WRONG_THREAD, REFUSED = range(-6, 0)
 
 SIGNATURE: Final = signature(
     "int64",
@@ -83,12 +74,12 @@ def memory_layout(
     compiled: CompiledClass, sizes: Mapping[str, int]
 ) -> tuple[Words, list[dict[str, Any]]]:
     """Return the vector of a new learner, and the named arrays of each of its layouts."""
-    buffer, plan, parts = allocate(
+    buffer, plan, views = allocate(
         _layouts(compiled), compiled.dims, sizes, reserved=_cells_start(compiled)
     )
     words = buffer.view(np.uint64)
     words[PLAN : PLAN + len(plan)] = plan.view(np.uint64)
-    return words, parts
+    return words, views
 
 
 def state_view(words: Words) -> FloatArray:
@@ -118,13 +109,15 @@ class LearnerKernels:
     """The compiled functions of which the learner's step is built."""
 
     def __init__(self, compiled: CompiledClass, setting: Setting) -> None:
-        kernels, records = compiled.kernels(nan_checked=True), compiled.records
-        self.unpack, self.allowed = _compile_unpack(compiled), compiled_guard(compiled, setting)
-        self.init, self.update = kernels["init"], kernels["update"]
+        kernels = compiled.kernels(nan_checked=True)
+        records = compiled.records
+        self.unpack = _compile_unpack(compiled)
+        self.allowed = compiled_guard(compiled, setting)
+        self.init = kernels["init"]
+        self.update = kernels["update"]
         self.select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
         self.recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")
-        self.read_context, self.read_feedback = records.context.reader(), records.feedback.reader()
-        self.read_decision = records.decision.reader()
+        self.readers = records.readers()
         self.write_decision = records.decision.writer()
         self.is_stopped = compile_is_stopped(compiled)
 
@@ -133,37 +126,42 @@ def _compile_unpack(compiled: CompiledClass) -> Kernel:
     """Return the compiled function that gives a learner's vector as named parts."""
     planned = _LAYOUTS + len(compiled.dims)
     sizes = tuple_reader(len(compiled.dims), start=_LAYOUTS)
-    read_p, read_s = compiled.inputs.reader("P"), compiled.state.reader("S")
+    read_p = compiled.inputs.reader("P")
+    read_s = compiled.state.reader("S")
 
     def unpack(words):  # type: ignore[no-untyped-def]
         # One memory, seen as integers (the plan), floats (the cells) and unsigned words (the
         # stream). Starts in the plan count from the beginning of the vector, header included.
         plan = borrow_int(words, PLAN, (planned,))
-        cells, dims = borrow_float(words, 0, (len(words),)), sizes(plan)
-        p, s = read_p(cells, plan[0], dims), read_s(cells, plan[1], dims)
+        cells = borrow_float(words, 0, (len(words),))
+        dims = sizes(plan)
+        p = read_p(cells, plan[0], dims)
+        s = read_s(cells, plan[1], dims)
         return p, s, borrow_word(words, STREAM, (2,)), plan, cells, dims
 
     return kernel(unpack)
 
 
 def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
-    parts = LearnerKernels(compiled, setting)
-    ask, tell = _compile_ask(parts, compiled.records), _compile_tell(parts, compiled.records)
-    rest = _compile_other_calls(parts)
+    kernels = LearnerKernels(compiled, setting)
+    ask = _compile_ask(kernels, compiled.records)
+    tell = _compile_tell(kernels, compiled.records)
+    call_between_rounds = _compile_other_calls(kernels)
 
-    def step(words, what, number):  # type: ignore[no-untyped-def]
-        if what in (INIT, RECOMMEND, CHECK):
-            return rest(words, what)
-        header, thread = borrow_int(words, 0, (PLAN,)), np.int64(_current_thread())
+    def step(words, operation, number):  # type: ignore[no-untyped-def]
+        if operation in (INIT, RECOMMEND, CHECK):
+            return call_between_rounds(words, operation)
+        header = borrow_int(words, 0, (PLAN,))
+        thread = np.int64(_current_thread())
         # A thread owns the learner from its `ask` to its `tell`: feedback that another thread tells
         # in between would be learnt for the wrong decision.
         if header[OWNER_THREAD] != 0 and header[OWNER_THREAD] != thread:
             return WRONG_THREAD
         code = 0
-        if what in (TELL, TELL_WITH_NUMBER):
-            return tell(words, header, what, number)
-        if what in (ASK, ASK_WITH_NUMBER):
-            code = ask(words, header, what, number)
+        if operation in (TELL, TELL_WITH_NUMBER):
+            return tell(words, header, operation, number)
+        if operation in (ASK, ASK_WITH_NUMBER):
+            code = ask(words, header, operation, number)
         # CLAIM does nothing but this: Python then writes a context or feedback into the vector.
         header[OWNER_THREAD] = thread if code >= 0 else 0
         return code
@@ -171,46 +169,54 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
     return step
 
 
-def _compile_ask(parts: LearnerKernels, records: KernelRecords) -> Kernel:
+def _compile_ask(kernels: LearnerKernels, records: KernelRecords) -> Kernel:
     """Return the compiled function that takes a decision, or repeats the pending one."""
-    unpack, select, allowed = parts.unpack, parts.select, parts.allowed
-    read_context, set_context = parts.read_context, records.context.number_writer()
-    read_decision, write_decision = parts.read_decision, parts.write_decision
-    code, is_stopped = records.decision.number_encoder(), parts.is_stopped
+    unpack = kernels.unpack
+    select = kernels.select
+    allowed = kernels.allowed
+    is_stopped = kernels.is_stopped
+    read_context, read_decision, _ = kernels.readers
+    write_context = records.context.number_writer()
+    write_decision = kernels.write_decision
+    encode = records.decision.number_encoder()
 
-    def ask(words, header, what, number):  # type: ignore[no-untyped-def]
+    def ask(words, header, operation, number):  # type: ignore[no-untyped-def]
         p, s, rng, plan, cells, dims = unpack(words)
         # Idempotent: while a decision is pending, `ask` returns the same one again.
         if header[PENDING] == 0:
             if is_stopped(s):
                 return DONE
-            if what == ASK_WITH_NUMBER:
-                set_context(cells, plan[2], dims, number)
-            context, t = read_context(cells, plan[2], dims), header[ROUNDS] + 1
+            if operation == ASK_WITH_NUMBER:
+                write_context(cells, plan[2], dims, number)
+            t = header[ROUNDS] + 1
+            context = read_context(cells, plan[2], dims)
             decision = select(p, s, t, rng, context, cells, plan[3], dims)
             write_decision(cells, plan[3], dims, decision)
             # After the guard: a refused decision counts as no round.
             if not allowed(p, context, decision):
                 return REFUSED
-            header[ROUNDS], header[PENDING] = t, 1
-        return code(read_decision(cells, plan[3], dims))
+            header[ROUNDS] = t
+            header[PENDING] = 1
+        return encode(read_decision(cells, plan[3], dims))
 
     return kernel(ask)
 
 
-def _compile_tell(parts: LearnerKernels, records: KernelRecords) -> Kernel:
+def _compile_tell(kernels: LearnerKernels, records: KernelRecords) -> Kernel:
     """Return the compiled function that learns from the feedback of the pending decision."""
-    unpack, update, read_context = parts.unpack, parts.update, parts.read_context
-    read_decision, read_feedback = parts.read_decision, parts.read_feedback
-    set_feedback = records.feedback.number_writer()
+    unpack = kernels.unpack
+    update = kernels.update
+    read_context, read_decision, read_feedback = kernels.readers
+    write_feedback = records.feedback.number_writer()
 
-    def tell(words, header, what, number):  # type: ignore[no-untyped-def]
+    def tell(words, header, operation, number):  # type: ignore[no-untyped-def]
         if header[PENDING] == 0:
             return NOT_ASKED
         p, s, rng, plan, cells, dims = unpack(words)
-        if what == TELL_WITH_NUMBER:
-            set_feedback(cells, plan[4], dims, number)
-        context, decision = read_context(cells, plan[2], dims), read_decision(cells, plan[3], dims)
+        if operation == TELL_WITH_NUMBER:
+            write_feedback(cells, plan[4], dims, number)
+        context = read_context(cells, plan[2], dims)
+        decision = read_decision(cells, plan[3], dims)
         feedback = read_feedback(cells, plan[4], dims)
         update(p, s, header[ROUNDS], rng, context, decision, feedback)
         header[PENDING] = header[OWNER_THREAD] = 0
@@ -219,18 +225,21 @@ def _compile_tell(parts: LearnerKernels, records: KernelRecords) -> Kernel:
     return kernel(tell)
 
 
-def _compile_other_calls(parts: LearnerKernels) -> Kernel:
+def _compile_other_calls(kernels: LearnerKernels) -> Kernel:
     """Return the compiled function for the calls that are not a part of a round."""
-    unpack, init, recommend, allowed = parts.unpack, parts.init, parts.recommend, parts.allowed
-    read_context, read_decision = parts.read_context, parts.read_decision
+    unpack = kernels.unpack
+    init = kernels.init
+    recommend = kernels.recommend
+    allowed = kernels.allowed
+    read_context, read_decision, _ = kernels.readers
 
-    def rest(words, what):  # type: ignore[no-untyped-def]
+    def call_between_rounds(words, operation):  # type: ignore[no-untyped-def]
         p, s, rng, plan, cells, dims = unpack(words)
         t = borrow_int(words, 0, (PLAN,))[ROUNDS]
-        if what == INIT:
+        if operation == INIT:
             rng[0] = rng[1] = stream_key(rng[0], rng[1], POLICY)
             init(p, s, t, rng)
-        elif what == RECOMMEND:
+        elif operation == RECOMMEND:
             recommend(p, s, t, rng, cells, plan[5], dims)
         else:
             # Of a learner's file: its pending decision is checked before anything relies on it.
@@ -239,7 +248,7 @@ def _compile_other_calls(parts: LearnerKernels) -> Kernel:
             return 1 if allowed(p, context, decision) else 0
         return 0
 
-    return kernel(rest)
+    return kernel(call_between_rounds)
 
 
 REPLAY_SIGNATURE: Final = signature(
@@ -287,14 +296,17 @@ def are_decisions_equal(
 
 def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
     kernels = LearnerKernels(compiled, setting)
-    unpack, select = kernels.unpack, kernels.select
-    allowed, update = kernels.allowed, kernels.update
-    read_context, read_decision = kernels.read_context, kernels.read_decision
-    read_feedback, write_decision = kernels.read_feedback, kernels.write_decision
+    unpack = kernels.unpack
+    select = kernels.select
+    allowed = kernels.allowed
+    update = kernels.update
+    read_context, read_decision, read_feedback = kernels.readers
+    write_decision = kernels.write_decision
 
     def replay(words, log, strict):  # type: ignore[no-untyped-def]
         p, s, rng, plan, cells, dims = unpack(words)
-        header, same = borrow_int(words, 0, (PLAN,)), 0
+        header = borrow_int(words, 0, (PLAN,))
+        matches = 0
         context_at, decision_at, feedback_at = plan[2], plan[3], plan[4]
         for row in range(log.shape[0]):
             t = header[ROUNDS] + 1
@@ -307,7 +319,7 @@ def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
             if not allowed(p, context, decision):
                 return REFUSED
             if are_decisions_equal(words, log, row, context_at, decision_at, feedback_at):
-                same += 1
+                matches += 1
             elif strict:
                 return DIFFERENT_DECISION
             else:
@@ -319,6 +331,6 @@ def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
             feedback = read_feedback(cells, feedback_at, dims)
             update(p, s, t, rng, context, logged, feedback)
             header[ROUNDS] = t
-        return same
+        return matches
 
     return replay

@@ -1,8 +1,5 @@
 """One step of a policy as compiled code, where earlier decisions may still wait for feedback.
 
-A policy is a rule that chooses among options; feedback is what came of a decision. To *impute* it
-is to assume it, until it comes.
-
 Feedback comes late, in any order; the *settled* memory has learnt from it alone. Before a decision,
 the feedback of pending ones is imputed on a copy, by the policy's kernel `impute`; between two
 calls of ``TELL``, only for those that are new. A policy that ignores pending decisions decides on
@@ -13,15 +10,8 @@ Both have the layout of a learner's cells: input, state, context, decision, feed
 
 from typing import Final
 
-from keyhole.contract.compiled_class import (
-    CompiledClass,
-    bind_kernel,
-    compiled_guard,
-    driver_digest,
-    flat_calls,
-    same_names,
-    tuple_reader,
-)
+from keyhole.contract import compiled_class
+from keyhole.contract.compiled_class import CompiledClass
 from keyhole.contract.kernel_signatures import IMPUTE
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import borrow_word
@@ -57,7 +47,7 @@ def compiled_pending_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     decision in the settled memory. The result is 1, or 0 for a decision that is not allowed.
     """
     kernels = (setting.allowed, *imputation_kernels(compiled))
-    digest = driver_digest("pending step", compiled, *kernels)
+    digest = compiled_class.driver_digest("pending step", compiled, *kernels)
     return compile_cached(
         compiled.owner.__name__, digest, lambda: _build(compiled, setting), SIGNATURE
     )
@@ -83,11 +73,11 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
     expressions = IMPUTE.expressions(compiled.records)
     helpers = compiled.helpers()
     # `impute` may call `update`, with single values in place of the groups of the fixed form.
-    call = flat_calls(compiled.owner)["update"]
-    helpers["update"] = bind_kernel(
-        owner, compiled.sources["update"], call, same_names(call), helpers
+    call = compiled_class.flat_calls(compiled.owner)["update"]
+    helpers["update"] = compiled_class.bind_kernel(
+        owner, compiled.sources["update"], call, compiled_class.same_names(call), helpers
     )
-    return bind_kernel(owner, source, IMPUTE.call(), expressions, helpers)
+    return compiled_class.bind_kernel(owner, source, IMPUTE.call(), expressions, helpers)
 
 
 def _do_nothing() -> int:
@@ -95,27 +85,33 @@ def _do_nothing() -> int:
 
 
 def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
-    kernels, records = compiled.kernels(nan_checked=True), compiled.records
-    init, update, allowed = kernels["init"], kernels["update"], compiled_guard(compiled, setting)
+    kernels = compiled.kernels(nan_checked=True)
+    records = compiled.records
+    init = kernels["init"]
+    update = kernels["update"]
+    allowed = compiled_class.compiled_guard(compiled, setting)
     impute = compile_imputation(compiled)
     select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
     recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")
-    sizes = tuple_reader(len(compiled.dims), start=6)
-    read_p, read_s = compiled.inputs.reader("P"), compiled.state.reader("S")
-    read_context, read_decision = records.context.reader(), records.decision.reader()
-    read_feedback, write_decision = records.feedback.reader(), records.decision.writer()
+    sizes = compiled_class.tuple_reader(len(compiled.dims), start=6)
+    read_p = compiled.inputs.reader("P")
+    read_s = compiled.state.reader("S")
+    read_context, read_decision, read_feedback = records.readers()
+    write_decision = records.decision.writer()
 
     # All operations are one function, since each function that Python calls is compiled, kept and
     # loaded by itself, and they share most of what they call.
-    def step(settled, copy, plan, rows, words, t, count, what):  # type: ignore[no-untyped-def]
+    def step(settled, copy, plan, rows, rngs, t, count, operation):  # type: ignore[no-untyped-def]
         dims = sizes(plan)
-        p, s = read_p(settled, plan[0], dims), read_s(settled, plan[1], dims)
-        rng, copy_rng = borrow_word(words, 0, (2,)), borrow_word(words, 2, (2,))
-        if what == INIT:
+        p = read_p(settled, plan[0], dims)
+        s = read_s(settled, plan[1], dims)
+        rng = borrow_word(rngs, 0, (2,))
+        copy_rng = borrow_word(rngs, 2, (2,))
+        if operation == INIT:
             rng[0] = rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             init(p, s, t, rng)
-        elif what in (DECIDE, DECIDE_ON_COPY):
-            if what == DECIDE:
+        elif operation in (DECIDE, DECIDE_ON_COPY):
+            if operation == DECIDE:
                 # The state alone: the inputs of the copy never change.
                 for cell in range(plan[1], plan[2]):
                     copy[cell] = settled[cell]
@@ -124,26 +120,29 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
                 copy_rng[0] = copy_rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             copy_state = read_s(copy, plan[1], dims)
             # A row of a decision has context and decision as they lie in the memory, side by side.
-            begin, width = ROW_HEADER, ROW_HEADER + plan[4] - plan[2]
+            width = ROW_HEADER + plan[4] - plan[2]
             for row in range(count):
-                at = row * width
-                context = read_context(rows, at + begin, dims)
-                taken = read_decision(rows, at + begin + plan[3] - plan[2], dims)
-                impute(p, copy_state, int(rows[at]), copy_rng, rows[at + 1], context, taken)
+                start = row * width
+                context_at = start + ROW_HEADER
+                context = read_context(rows, context_at, dims)
+                decision = read_decision(rows, context_at + plan[3] - plan[2], dims)
+                age = rows[start + 1]
+                impute(p, copy_state, int(rows[start]), copy_rng, age, context, decision)
             context = read_context(copy, plan[2], dims)
             decision = select(p, copy_state, t, rng, context, copy, plan[3], dims)
             write_decision(copy, plan[3], dims, decision)
             return 1 if allowed(p, context, decision) else 0
-        elif what == TELL:
+        elif operation == TELL:
             # A row that is told has the feedback as well.
             width = ROW_HEADER + plan[5] - plan[2]
             for row in range(count):
-                at = row * width + ROW_HEADER
-                context = read_context(rows, at, dims)
-                taken = read_decision(rows, at + plan[3] - plan[2], dims)
-                feedback = read_feedback(rows, at + plan[4] - plan[2], dims)
-                update(p, s, int(rows[at - ROW_HEADER]), rng, context, taken, feedback)
-        elif what == CHECK:
+                start = row * width
+                context_at = start + ROW_HEADER
+                context = read_context(rows, context_at, dims)
+                decision = read_decision(rows, context_at + plan[3] - plan[2], dims)
+                feedback = read_feedback(rows, context_at + plan[4] - plan[2], dims)
+                update(p, s, int(rows[start]), rng, context, decision, feedback)
+        elif operation == CHECK:
             context = read_context(settled, plan[2], dims)
             return 1 if allowed(p, context, read_decision(settled, plan[3], dims)) else 0
         else:

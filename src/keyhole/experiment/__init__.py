@@ -1,10 +1,7 @@
-"""Experiments: files (specs) that describe simulations, their runs, run folders and reports.
-
-A simulation plays *policies* (rules that choose among options) on a *problem* (the options).
-"""
+"""Experiments: files (specs) that describe simulations, their runs, run folders and reports."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from keyhole.experiment.spec import Spec
 from keyhole.extras import require_extra
@@ -24,7 +21,7 @@ _HOMES: Final = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _HOMES:
         require_extra("files,plots,scipy", f"keyhole.experiment.{name}")
         return getattr(import_module(f"keyhole.experiment.{_HOMES[name]}"), name)

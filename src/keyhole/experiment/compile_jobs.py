@@ -1,13 +1,15 @@
-"""The functions of a setting (kind of decision problem) or a spec, compiled before their use."""
+"""Compile jobs: the kernels of a setting or a spec that are compiled before their use."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from keyhole.contract.compiled_class import compiled_environment, compiled_policy
+from keyhole.contract.compiled_class import CompiledClass, compiled_environment, compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Environment
+from keyhole.contract.setting import Setting
 from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
 from keyhole.drivers.asynchronous_engine import compiled_asynchronous_loop
 from keyhole.drivers.engine import compiled_engine
@@ -24,25 +26,26 @@ CompileJob = tuple[str, Callable[[], object]]
 
 def setting_jobs(registered: RegisteredSetting) -> list[CompileJob]:
     """Return the kernels of a setting: each policy as a learner and in each environment."""
-    return [job for kind in registered.policies.values() for job in policy_jobs(kind, registered)]
+    return [job for cls in registered.policies.values() for job in policy_jobs(cls, registered)]
 
 
-def policy_jobs(kind: type[Policy], registered: RegisteredSetting) -> list[CompileJob]:
+def policy_jobs(policy_class: type[Policy], registered: RegisteredSetting) -> list[CompileJob]:
     """Return the kernels of a policy: as a learner and in each environment of its setting."""
     # Base classes of environments lack kernels, which their subclasses define.
-    environments = [one for one in registered.environments if _is_complete(one)]
+    environments = list(filter(_is_complete, registered.environments))
     # A wrapper policy is compiled for its default base.
-    kind = with_default_base(kind) if issubclass(kind, WrapperPolicy) else kind
-    return _jobs(kind, environments)
+    if issubclass(policy_class, WrapperPolicy):
+        policy_class = with_default_base(policy_class)
+    return _jobs(policy_class, environments)
 
 
 def spec_jobs(spec: Spec, *, learners: bool = True) -> list[CompileJob]:
     """Return the kernels of a spec: its policies in its environments, and as learners."""
-    found: dict[str, CompileJob] = {}
+    jobs: dict[str, CompileJob] = {}
     for point in spec.points:
         for job in _jobs_of_plan(point.spec.plan, learners=learners):
-            found.setdefault(job[0], job)
-    return list(found.values())
+            jobs.setdefault(job[0], job)
+    return list(jobs.values())
 
 
 def find_file(job: CompileJob) -> Path | None:
@@ -62,7 +65,8 @@ def plan_jobs(plan: Plan, label: str) -> list[CompileJob]:
 
 
 def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[CompileJob]:
-    environment, jobs = plan.problem.environment, list[CompileJob]()
+    environment = plan.problem.environment
+    jobs: list[CompileJob] = []
     for label, policy in plan.policies.items():
         # Simulated workers have a loop of their own, into which their durations are compiled.
         if plan.workers:
@@ -73,41 +77,35 @@ def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[CompileJob]:
 
 
 def _jobs(
-    kind: type[Policy], environments: list[type[Environment]], *, learners: bool = True
+    policy_class: type[Policy], environments: list[type[Environment]], *, learners: bool = True
 ) -> list[CompileJob]:
-    side, setting = compiled_policy(kind), kind.setting
-
-    def loaded() -> object:  # from a file: such learners check every index
-        with bounds_checked():
-            return compiled_step(side, setting)
-
+    policy = compiled_policy(policy_class)
+    setting = policy_class.setting
+    name = policy_class.__name__
     jobs: list[CompileJob] = []
     if learners:
-        jobs += [
-            (kind.__name__, lambda: compiled_step(side, setting)),
-            (f"{kind.__name__} loaded from a file", loaded),
-        ]
+        jobs.append((name, partial(compiled_step, policy, setting)))
+        jobs.append((f"{name} loaded from a file", partial(_checked_step, policy, setting)))
     for environment in environments:
-        other = compiled_environment(environment)
-        jobs.append(
-            (
-                f"{kind.__name__} in {environment.__name__}",
-                # A default binds this round's environment: a free variable would be the last one's
-                # by then.
-                lambda other=other: compiled_engine(setting, side, other),  # type: ignore[misc]
-            )
-        )
+        compiled = compiled_environment(environment)
+        job = partial(compiled_engine, setting, policy, compiled)
+        jobs.append((f"{name} in {environment.__name__}", job))
     return jobs
 
 
+def _checked_step(policy: CompiledClass, setting: Setting) -> object:
+    """Return the compiled step of a learner from a file, which checks every index."""
+    with bounds_checked():
+        return compiled_step(policy, setting)
+
+
 def _job_with_workers(
-    kind: type[Policy], environment: type[Environment], workers: SimulatedWorkers
+    policy_class: type[Policy], environment: type[Environment], workers: SimulatedWorkers
 ) -> CompileJob:
-    side, other = compiled_policy(kind), compiled_environment(environment)
-    return (
-        f"{kind.__name__} with workers in {environment.__name__}",
-        lambda: compiled_asynchronous_loop(kind.setting, side, other, workers.duration.draw),
-    )
+    compiled = compiled_policy(policy_class), compiled_environment(environment)
+    loop = partial(compiled_asynchronous_loop, policy_class.setting, *compiled)
+    name = f"{policy_class.__name__} with workers in {environment.__name__}"
+    return name, partial(loop, workers.duration.draw)
 
 
 def _is_complete(environment: type[Environment]) -> bool:

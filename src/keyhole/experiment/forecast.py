@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import resources
-from os import cpu_count
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -85,36 +84,40 @@ def forecast(
     which are written at the end, are not counted.
     """
     if cluster is not None:
-        threads, measure = cluster.capacity(), partial(measure_speed_on_cluster, cluster)
-    threads = cpu_count() or 1 if threads is None else threads
+        threads = cluster.capacity()
+        measure = partial(measure_speed_on_cluster, cluster)
+    elif threads is None:
+        threads = os.cpu_count() or 1
     specs = [point.spec for point in spec.points]
     # Only finds what experiments have in common: nothing is read or written in this folder.
     jobs = ResultCache(Path(), specs).all_jobs()
-    began, before = clock(), {path for path, _ in cached_files()}
+    began = clock()
+    files_before = {path for path, _ in cached_files()}
     kinds = _group_by_kind(jobs)
     # Workers of a cluster compile for themselves, before their clocks start.
     for runs in kinds if cluster is None else ():
         # One run compiles the code that all runs of its kind share.
         make_simulators(runs[0].plan, runs[0].label)
     # Counted by new files: code that the cache had before costs the run nothing.
-    compiled = len({path for path, _ in cached_files()} - before)
+    compiled = len({path for path, _ in cached_files()} - files_before)
     compiling = clock() - began
-    chosen = [_choose_samples(runs, _SAMPLES // len(kinds)) for runs in kinds]
-    samples = sum(map(len, chosen))
-    share = max(_LEAST_SPAN, span / samples)
+    samples = [_choose_samples(runs, _SAMPLES // len(kinds)) for runs in kinds]
+    sample_count = sum(map(len, samples))
+    share = max(_LEAST_SPAN, span / sample_count)
     endless: dict[str, None] = {}
 
     def speed(run: SimulationJob) -> float:
-        policy, count = repr(run.plan.policies[run.label]), run.replications
+        policy = repr(run.plan.policies[run.label])
         # Each attempt to measure an endless round takes half a minute, so there is only one.
         if policy in endless:
             return math.inf
+        count = run.replications
         seconds = measure(run.plan, run.label, share, replications=count, threads=threads)
         if not math.isfinite(seconds):
             endless[policy] = None
         return seconds
 
-    seconds = sum(_estimate(runs, some, speed) for runs, some in zip(kinds, chosen, strict=True))
+    seconds = sum(_estimate(runs, some, speed) for runs, some in zip(kinds, samples, strict=True))
     return Forecast(
         points=len(specs),
         runs=sum(len(spec.policy) for spec in specs),
@@ -124,7 +127,7 @@ def forecast(
         compiled=compiled,
         compiling=compiling if compiled else 0.0,
         threads=threads,
-        samples=samples,
+        samples=sample_count,
         seconds=math.inf if endless else seconds,
         endless=tuple(endless),
     )
@@ -136,15 +139,16 @@ def _group_by_kind(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
     A run is to the horizon, or to one of several budgets. Those of a kind share compiled code, and
     have about the same speed.
     """
-    kinds: dict[tuple[Any, ...], list[SimulationJob]] = {}
+    kinds: dict[tuple[object, ...], list[SimulationJob]] = {}
     for job in jobs:
-        plan, policy = job.plan, job.plan.policies[job.label]
-        kind: list[Any] = [type(policy).__name__, plan.problem.environment.__qualname__]
+        plan = job.plan
+        policy = plan.policies[job.label]
+        key: list[object] = [type(policy).__name__, plan.problem.environment.__qualname__]
         if workers := plan.workers.get(job.label):
-            kind += [workers.number, workers.pending_mode(policy), repr(workers.duration)]
+            key += [workers.number, workers.pending_mode(policy), repr(workers.duration)]
         for _, checkpoints in plan.runs(policy):
             run = SimulationJob(replace(plan, checkpoints=checkpoints), job.label, job.replications)
-            kinds.setdefault(tuple(kind), []).append(run)
+            kinds.setdefault(tuple(key), []).append(run)
     return [sorted(runs, key=_log_size) for runs in kinds.values()]
 
 
@@ -159,13 +163,13 @@ def _choose_samples(runs: Sequence[SimulationJob], count: int) -> list[Simulatio
     """Return evenly spaced runs with the largest, and with the smallest if there are several."""
     # The largest comes first, so that a single sample is of the run that takes longest.
     count = min(max(1, count), _MOST_OF_A_KIND, len(runs))
-    places = np.linspace(len(runs) - 1, 0, count).round().astype(int)
-    return [runs[place] for place in places]
+    positions = np.linspace(len(runs) - 1, 0, count).round().astype(int)
+    return [runs[position] for position in positions]
 
 
 def _estimate(
     runs: Sequence[SimulationJob],
-    chosen: Sequence[SimulationJob],
+    samples: Sequence[SimulationJob],
     speed: Callable[[SimulationJob], float],
 ) -> float:
     """Return the seconds of all runs of a kind, given the seconds per round of chosen ones.
@@ -173,7 +177,7 @@ def _estimate(
     Speeds are averaged over runs of the same size, and interpolated between sizes.
     """
     measured: dict[float, list[float]] = {}
-    for run in chosen:
+    for run in samples:
         measured.setdefault(_log_size(run), []).append(speed(run))
     sizes = sorted(measured)
     speeds = [sum(measured[size]) / len(measured[size]) for size in sizes]

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from keyhole.experiment.run_folder import RunFolder, open_run
-from keyhole.experiment.run_summary import summarize_run
+from keyhole.experiment.run_summary import rank_policies, summarize_run
 from keyhole.experiment.stopping_summary import STOPPING_TITLE, find_guarantees, stopping_table
 from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import sweep_page
@@ -40,37 +40,39 @@ def choose_checkpoints(curves: Curves) -> list[int]:
 
 def means_table(curves: Curves, metric: str, arms: int | None) -> Table:
     """Return the table of means with 95 % intervals, and of ln(mean / arms) if `arms` is given."""
-    places = choose_checkpoints(curves)
+    positions = choose_checkpoints(curves)
     rows = []
     for label in curves.labels:
-        found = curves.estimates(label, metric)
-        cells = [found[c].plus_minus() for c in places]
+        estimates = curves.estimates(label, metric)
+        cells = [estimates[c].plus_minus() for c in positions]
         if arms is not None:
-            logs = [_logarithm(found[c], arms) for c in places]
+            logs = [_logarithm(estimates[c], arms) for c in positions]
             cells = [f"{cell}\n{log}".strip() for cell, log in zip(cells, logs, strict=True)]
         rows.append([label, *cells])
-    head = ["policy", *(f"round {curves.checkpoints[c]:,}" for c in places)]
+    head = ["policy", *(f"round {curves.checkpoints[c]:,}" for c in positions)]
     note = cell_note(curves.metric(metric))
-    note += "; below it ln(mean / number of arms)" if arms is not None else ""
-    note += "; higher is better" if curves.metric(metric).better == "higher" else ""
+    if arms is not None:
+        note += "; below it ln(mean / number of arms)"
+    if curves.metric(metric).better == "higher":
+        note += "; higher is better"
     return Table(f"{note}.", head, rows)
 
 
-def _logarithm(number: Estimate, arms: int) -> str:
+def _logarithm(mean: Estimate, arms: int) -> str:
     """Return ln(mean / arms) with its interval; empty if the mean is not positive."""
-    if number.value <= 0.0:
+    if mean.value <= 0.0:
         return ""
     low, value, high = (
         math.log(end / arms) if end > 0.0 else -math.inf
-        for end in (number.low, number.value, number.high)
+        for end in (mean.low, mean.value, mean.high)
     )
     if not math.isfinite(high):
         return f"ln {value:.3f}"
     # An interval that reaches 0 has no lower end on this scale: the upper half says how precise it
     # is.
     reach = (high - value) if math.isinf(low) else (high - low) / 2
-    found, least, most = (format_estimate(one, reach) for one in (value, low, high))
-    return f"ln {found} [{least}, {most}]"
+    text, *ends = (format_estimate(number, reach) for number in (value, low, high))
+    return f"ln {text} [{', '.join(ends)}]"
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
@@ -125,16 +127,16 @@ def provenance_section(runs: Sequence[RunFolder]) -> Section:
     """Return the versions, seeds and commands of runs."""
     rows = []
     for run in runs:
-        found = run.provenance
-        versions = ", ".join(f"{k} {v}" for k, v in found["versions"].items())
+        provenance = run.provenance
+        versions = ", ".join(f"{k} {v}" for k, v in provenance["versions"].items())
         rows.append(
             [
                 run.spec["name"],
-                str(found["seed"]),
+                str(provenance["seed"]),
                 _replications(run.spec),
-                f"{versions}; Python {found['python']}; {found['system']}",
-                f"{found['started']} to {found['finished']}",
-                found["command"],
+                f"{versions}; Python {provenance['python']}; {provenance['system']}",
+                f"{provenance['started']} to {provenance['finished']}",
+                provenance["command"],
             ]
         )
     head = ["run", "seed", "replications", "versions", "when", "command"]
@@ -188,13 +190,14 @@ def _run_page(run: RunFolder, title: str) -> Page:
         _metric_chart(run, metric, run.folder / name)
         for metric, name in zip(metrics, names, strict=True)
     ]
-    sections = [
-        # The chart of the first metric is on the first screen.
-        Section(name, f"{capitalize(run.curves.metric(metric).title)}: {content}",
-                [*(chart for chart in charts[i : i + 1] if i), *metric_tables(run, metric)])
-        for i, (metric, name) in enumerate(zip(metrics, names, strict=True))
-        for content in ["chart and tables" if i else "tables"]
-    ]  # fmt: skip
+    sections: list[Section] = []
+    for metric, name, chart in zip(metrics, names, charts, strict=True):
+        heading = capitalize(run.curves.metric(metric).title)
+        tables = metric_tables(run, metric)
+        if sections:
+            sections.append(Section(name, f"{heading}: chart and tables", [chart, *tables]))
+        else:  # the chart of the first metric is on the first screen
+            sections.append(Section(name, f"{heading}: tables", tables))
     if guarantees := find_guarantees(run):
         table = stopping_table(run.curves, guarantees)
         sections.insert(0, Section("stopping", STOPPING_TITLE, [table]))
@@ -220,19 +223,15 @@ def _default_title(run: RunFolder) -> str:
 
 def _count_runs(run: RunFolder) -> str:
     runs = run.curves.replications
-    return (
-        f"{runs:,} {'replication' if runs == 1 else 'replications'} of "
-        f"{run.curves.checkpoints[-1]:,} rounds; 95 % intervals."
-    )
+    noun = "replication" if runs == 1 else "replications"
+    return f"{runs:,} {noun} of {run.curves.checkpoints[-1]:,} rounds; 95 % intervals."
 
 
 def _ranking(curves: Curves, name: str) -> Table:
     """Return the table of the policies at the last checkpoint, the best first."""
     metric = curves.metric(name)
     last = {label: curves.estimates(label, name)[-1] for label in curves.labels}
-    sign = 1 if metric.better == "lower" else -1
-    order = sorted(last, key=lambda label: sign * last[label].value)
-    rows = [[label, last[label].plus_minus()] for label in order]
+    rows = [[label, last[label].plus_minus()] for label in rank_policies(last, metric)]
     return Table(f"After {curves.checkpoints[-1]:,} rounds.", ["policy", metric.title], rows)
 
 
@@ -252,15 +251,17 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
         try:
             parent = reduce(getitem, steps, cast(Any, spec))
             # ``policy.alpha``, without a number, is a parameter of each policy that has it.
-            of_all = steps == ["policy"] and isinstance(last, str)
-            for table in [policy for policy in parent if last in policy] if of_all else [parent]:
+            tables = [parent]
+            if steps == ["policy"] and isinstance(last, str):
+                tables = [policy for policy in parent if last in policy]
+            for table in tables:
                 table[last] = "varied"
         except (LookupError, TypeError):  # no such entry, or a distribution given by its name
             continue
     return spec
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{k} = {_text(v)}" for k, v in value.items())
     if isinstance(value, list):
@@ -269,6 +270,6 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _format_entry(value: Any) -> str:
+def _format_entry(value: object) -> str:
     """Return an entry of a list, with a table in braces."""
     return f"{{{_text(value)}}}" if isinstance(value, dict) else _text(value)

@@ -1,8 +1,7 @@
 """The result cache: files of simulated results that several experiments share.
 
-Experiments share the results of a policy if problem, policy, seed, horizon (number of rounds) and
-replications (simulated histories) are the same. It is then simulated once, with the checkpoints and
-metrics of all of them.
+Experiments share the results of a policy if problem, policy, seed, horizon and replications are the
+same. It is then simulated once, with the checkpoints and metrics of all of them.
 """
 
 import re
@@ -86,15 +85,15 @@ class ResultCache:
                 # Experiments that share a policy share its job; what was filled is not read again.
                 if key not in self._filled and key not in jobs:
                     job = self._job(key)
-                    stored = [part for part, _ in read_blocks(self.folder, key, job)]
+                    stored = [span for span, _ in read_blocks(self.folder, key, job)]
                     job.remaining = missing_replications(stored, spec.replications)
                     jobs[key] = label, job
         names = {job: key for key, (_, job) in jobs.items()}
         total = sum(job.rounds_in_all for job in names)
 
         # Blocks are stored one by one: a run that is killed loses only those in progress.
-        def store(job: SimulationJob, part: range, values: FloatArray) -> None:
-            block = job.block(part)
+        def store(job: SimulationJob, replications: range, values: FloatArray) -> None:
+            block = job.block(replications)
             write_block(self.folder, names[job], block, block.to_bytes(values))
 
         # One experiment shows the progress of each policy; several show only their total.
@@ -102,8 +101,8 @@ class ResultCache:
             if report is not None and len(specs) == 1:
                 report(label, played, rounds)
             elif report is not None:
-                later = sum(other.rounds_left for other in names if other is not job)
-                report(count_text(len(names), "run"), total - later - rounds + played, total)
+                rounds_later = sum(item.rounds_left for item in names if item is not job)
+                report(count_text(len(names), "run"), total - rounds_later - rounds + played, total)
 
         if cluster is not None:
             run_on_cluster(cluster, list(names), store, report)
@@ -127,20 +126,21 @@ class ResultCache:
 
     def _read_values(self, spec: Spec, key: str) -> FloatArray:
         """Return a policy's values at the checkpoints and of the metrics of an experiment."""
-        shared, plan = self._plans[key], spec.plan
+        shared_plan = self._plans[key]
+        plan = spec.plan
         stored = read_blocks(self.folder, key, self._job(key))
         values = merge_blocks(stored, spec.replications)
         # Other experiments may have added checkpoints and metrics to the simulation.
-        rows = [shared.checkpoints.index(t) for t in plan.checkpoints]
+        rows = [shared_plan.checkpoints.index(t) for t in plan.checkpoints]
         # A policy that cannot stop was simulated without the metrics of those that can.
-        filled = plan.stop_metrics_without_stop(shared.policies[_LABEL], plan.checkpoints)
-        found = np.empty((len(rows), len(plan.metrics), spec.replications))
+        filled = plan.stop_metrics_without_stop(shared_plan.policies[_LABEL], plan.checkpoints)
+        selected = np.empty((len(rows), len(plan.metrics), spec.replications))
         for i, name in enumerate(plan.metrics):
             if i in filled:
-                found[:, i] = filled[i][:, None]
+                selected[:, i] = filled[i][:, None]
             else:
-                found[:, i] = values[rows, shared.metrics.index(name)]
-        return found
+                selected[:, i] = values[rows, shared_plan.metrics.index(name)]
+        return selected
 
 
 def _plan_of(plan: Plan, label: str) -> Plan:
@@ -159,10 +159,10 @@ def _key(plan: Plan, replications: int) -> str:
     return json_digest(parts)[:_KEY_CHARACTERS]
 
 
-def _merge_plans(one: Plan, other: Plan) -> Plan:
+def _merge_plans(first: Plan, second: Plan) -> Plan:
     """Return the plan with the checkpoints and metrics of two plans with one policy."""
-    rounds = tuple(sorted({*one.checkpoints, *other.checkpoints}))
-    return replace(one, checkpoints=rounds, details=one.details or other.details)
+    rounds = tuple(sorted({*first.checkpoints, *second.checkpoints}))
+    return replace(first, checkpoints=rounds, details=first.details or second.details)
 
 
 _RANGE: Final = re.compile(r"(\d+)-(\d+)\.block")
@@ -178,29 +178,29 @@ def write_block(folder: Path, name: str, block: ReplicationBlock, data: bytes) -
 
 def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock]:
     """Return the blocks of a job in a folder, in order; skip damaged and foreign files."""
-    found: list[StoredBlock] = []
+    blocks: list[StoredBlock] = []
     for path in sorted(folder.glob(f"{name}-*.block")):
-        written = _RANGE.fullmatch(path.name.removeprefix(f"{name}-"))
+        match = _RANGE.fullmatch(path.name.removeprefix(f"{name}-"))
         # Later, when its block is to be written, this would fail after the simulation.
         if path.is_dir():
             raise ValueError(f"{path} must be a file, got a folder; remove it")
-        if written is None or not path.is_file():
+        if match is None or not path.is_file():
             continue
         # The name gives the range, but only `from_bytes` decides: it compares plan, range and
         # checksum in the file, so that renamed or exchanged files are simulated again.
-        part = range(*map(int, written.groups()))
+        block_range = range(*map(int, match.groups()))
         # Sorted by name, blocks are in order of their first replication. One that overlaps the
         # block before it is skipped: merged values must have each replication once.
-        end = found[-1][0].stop if found else 0
-        if not end <= part.start < part.stop <= job.replications:
+        end = blocks[-1][0].stop if blocks else 0
+        if not end <= block_range.start < block_range.stop <= job.replications:
             continue
-        values = job.block(part).from_bytes(path.read_bytes())
+        values = job.block(block_range).from_bytes(path.read_bytes())
         if values is not None:
-            found.append((part, values))
-    return found
+            blocks.append((block_range, values))
+    return blocks
 
 
-def missing_replications(parts: Iterable[range], replications: int) -> list[range]:
+def missing_replications(ranges: Iterable[range], replications: int) -> list[range]:
     """Return the replications that sorted ranges leave out.
 
     Examples
@@ -208,21 +208,22 @@ def missing_replications(parts: Iterable[range], replications: int) -> list[rang
     >>> missing_replications([range(0, 8), range(16, 20)], 24)
     [range(8, 16), range(20, 24)]
     """
-    missing, end = [], 0
-    for part in parts:
-        missing.append(range(end, part.start))
-        end = part.stop
+    missing = []
+    end = 0
+    for stored_range in ranges:
+        missing.append(range(end, stored_range.start))
+        end = stored_range.stop
     return [gap for gap in (*missing, range(end, replications)) if gap]
 
 
-def merge_blocks(found: Sequence[StoredBlock], replications: int) -> FloatArray:
+def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray:
     """Return the values of all replications; refuse if some are missing."""
-    if missing := missing_replications([part for part, _ in found], replications):
+    if missing := missing_replications([block_range for block_range, _ in blocks], replications):
         raise ValueError(
             f"the block of replication {missing[0].start} was changed by another program; run the "
             "spec again"
         )
-    return np.concatenate([values for _, values in found], axis=2)
+    return np.concatenate([values for _, values in blocks], axis=2)
 
 
 @contextmanager
@@ -248,6 +249,6 @@ def simulate_missing(
     """Simulate on a cluster, if there is one, the results that missing runs need."""
     # Without a cluster, each run simulates what it lacks when its turn comes.
     if cluster is not None:
-        left = [spec for folder, spec in specs.items() if not is_finished(folder)]
+        missing_specs = [spec for folder, spec in specs.items() if not is_finished(folder)]
         with progress_callback(progress) as report:
-            cache.fill(left, cluster, threads, report)
+            cache.fill(missing_specs, cluster, threads, report)

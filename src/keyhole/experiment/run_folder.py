@@ -19,19 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from keyhole import files
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment import setting_registry
 from keyhole.experiment.run_summary import run_line, sweep_table
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import errors_with_file, read_point
 from keyhole.experiment.sweep_points import point_values, problem_at
-from keyhole.files import (
-    check_no_device,
-    content_checksum,
-    read_saved_file,
-    refuse_newer,
-    write_atomically,
-)
 from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
 from keyhole.text_formatting import count_text
@@ -129,13 +123,13 @@ class RunFolder:
         """Return head and rows of a table of the best policy at each point of a sweep."""
         from keyhole.experiment.sweep_summary import point_names
 
-        known = dict(SIMULATION_METRICS)
+        metrics = dict(SIMULATION_METRICS)
         for point in self.points:
             setting = problem_at(self.spec, point.values)["setting"]
-            known |= setting_registry.find_setting(setting).metrics
+            metrics |= setting_registry.find_setting(setting).metrics
         path = self.folder / RESULTS[1]
         with errors_with_file(path):
-            return sweep_table(path, list(point_names(self.spec["sweep"])), known)
+            return sweep_table(path, list(point_names(self.spec["sweep"])), metrics)
 
 
 def json_text(content: Mapping[str, Any]) -> str:
@@ -145,8 +139,8 @@ def json_text(content: Mapping[str, Any]) -> str:
 
 def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
     """Write ``run.json`` with its checksum atomically."""
-    text = json_text({**content, "checksum": content_checksum(content)})
-    write_atomically(folder / _PROVENANCE, text.encode())
+    text = json_text({**content, "checksum": files.content_checksum(content)})
+    files.write_atomically(folder / _PROVENANCE, text.encode())
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
@@ -154,23 +148,23 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
-        content = json.loads(read_saved_file(folder / _PROVENANCE))
-        found = content["format"], content["version"]
+        content = json.loads(files.read_saved_file(folder / _PROVENANCE))
+        form = content["format"], content["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
-    if found[0] == FORMAT:
-        refuse_newer(folder, found[1], VERSION)
-    if found != (FORMAT, VERSION):
+    if form[0] == FORMAT:
+        files.refuse_newer(folder, form[1], VERSION)
+    if form != (FORMAT, VERSION):
         raise ValueError(
-            f"{folder} is not a run folder that this version can read: {short_repr(found)}"
+            f"{folder} is not a run folder that this version can read: {short_repr(form)}"
         )
     result: dict[str, Any] = content
     # The checksum covers all entries but itself.
     checksum_found = result.pop("checksum", None)
-    if checksum_found != content_checksum(result):
+    if checksum_found != files.content_checksum(result):
         raise ValueError(f"{folder / _PROVENANCE} is damaged: its checksum does not match")
-    for name, kind in _ENTRIES.items():
-        if not isinstance(result.get(name), kind):
+    for name, entry_type in _ENTRIES.items():
+        if not isinstance(result.get(name), entry_type):
             raise ValueError(f"{folder / _PROVENANCE} is damaged: its entry {name} is not valid")
     return result
 
@@ -220,7 +214,7 @@ def open_run(path: str | Path) -> RunFolder:
     for name in (*RESULTS, SPEC):
         _check_unaltered(folder, name, provenance)
     try:
-        spec = json.loads(read_saved_file(folder / SPEC))
+        spec = json.loads(files.read_saved_file(folder / SPEC))
         # Only the form is checked: files and policies that the spec names may be gone by now.
         Spec.model_validate(spec)
     except (OSError, ValueError, RecursionError) as error:
@@ -237,21 +231,22 @@ def _load_points(
         table = partial(pq.read_table, folder / RESULTS[0])
         curves = _curves(folder, table, spec["problem"]["setting"], provenance.get("arms"))
         return (LoadedResult({}, lambda: curves),)
-    found, first = [], 0
+    points = []
+    first = 0
     try:
-        parts = zip(
+        entries = zip(
             point_values(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True
         )
-        for values, count, arms in parts:
+        for values, count, arms in entries:
             # Row groups are numbered through the whole file, and points follow each other in it.
             groups = range(first, first + count)
             first += count
             table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
             setting = problem_at(spec, values)["setting"]
-            found.append(LoadedResult(values, partial(_curves, folder, table, setting, arms)))
+            points.append(LoadedResult(values, partial(_curves, folder, table, setting, arms)))
     except (ValueError, LookupError, TypeError) as error:
         raise ValueError(f"{folder} cannot be read: {error}") from error
-    return tuple(found)
+    return tuple(points)
 
 
 def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
@@ -262,49 +257,51 @@ def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int 
     """
     with errors_with_file(folder):
         # No setting declares them: simulations add them to any setting's metrics.
-        known = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
+        known_metrics = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
         table = read()
-        metrics, names = table.column_names[3:], table.column("policy")
+        metrics = table.column_names[3:]
+        names = table.column("policy")
         checkpoints = np.unique(table.column("round").to_numpy())
         values = {}
         for label in names.unique().to_pylist():
-            own, shape = table.filter(pc.equal(names, label)), (len(checkpoints), -1)
-            columns = [own.column(metric).to_numpy().reshape(shape) for metric in metrics]
+            rows = table.filter(pc.equal(names, label))
+            columns = [rows.column(metric).to_numpy() for metric in metrics]
+            columns = [column.reshape(len(checkpoints), -1) for column in columns]
             values[label] = np.stack(columns, axis=1)
             # No simulation writes such a value: the file was altered.
             if not np.isfinite(values[label]).all():
                 raise ValueError("a metric is not a finite number")
-        measured = [_metric_of_column(metric, known) for metric in metrics]
+        measured = [_metric_of_column(metric, known_metrics) for metric in metrics]
         return Curves(checkpoints.tolist(), measured, values, arms=arms or None)
 
 
-def _metric_of_column(column: str, known: Mapping[str, Metric]) -> Metric:
+def _metric_of_column(column: str, metrics: Mapping[str, Metric]) -> Metric:
     """Return the metric of a column, such as ``pulls[1]`` or ``pulls[red]``."""
     name, _, arm = column.removesuffix("]").partition("[")
-    if name not in known:
+    if name not in metrics:
         return Metric(column)
-    return known[name].of(arm) if arm else known[name]
+    return metrics[name].of(arm) if arm else metrics[name]
 
 
 def file_checksum(path: Path) -> str:
     """Return the SHA-256 of a file, which need not fit into memory."""
-    check_no_device(path)
+    files.check_no_device(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_unaltered(folder: Path, name: str, provenance: Mapping[str, Any]) -> None:
     """Refuse a file whose checksum differs from that in ``run.json``."""
-    again = f"run the spec again in another folder to write {name} again"
+    advice = f"run the spec again in another folder to write {name} again"
     path = folder / name
     try:
-        found = file_checksum(path)
+        checksum = file_checksum(path)
     except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror}); {again}") from None
-    if found != provenance["checksums"].get(name):
+        raise ValueError(f"{path} cannot be read ({error.strerror}); {advice}") from None
+    if checksum != provenance["checksums"].get(name):
         raise ValueError(
             f"{path} was altered after the run: its checksum differs from the one in "
-            f"run.json; {again}"
+            f"run.json; {advice}"
         )
 
 

@@ -46,19 +46,24 @@ class Leaders:
         return " or ".join(self.labels)
 
 
+def rank_policies(means: Mapping[str, Estimate], metric: Metric) -> list[str]:
+    """Return the policies in the order of their means, the best first."""
+    sign = 1 if metric.better == "lower" else -1
+    return sorted(means, key=lambda label: sign * means[label].value)
+
+
 def find_leaders(
     means: Mapping[str, Estimate], metric: Metric, names: Mapping[str, str]
 ) -> Leaders:
     """Return the policies whose 95 % interval overlaps that of the best mean, that one first."""
-    sign = 1 if metric.better == "lower" else -1
-    order = sorted(means, key=lambda label: sign * means[label].value)
+    order = rank_policies(means, metric)
     first = means[order[0]]
     # One replication has no interval, without which no policy can be called best.
     if not all(math.isfinite(mean.reach) for mean in means.values()):
         return Leaders(names, (order[0],), first, has_intervals=False)
-    found = [one for one in order if means[one].low <= first.high and first.low <= means[one].high]
-    others = [(one, means[one]) for one in order if one not in found]
-    return Leaders(names, tuple(found), first, others[0] if others else None)
+    overlapping = [n for n in order if means[n].low <= first.high and first.low <= means[n].high]
+    others = ((label, means[label]) for label in order if label not in overlapping)
+    return Leaders(names, tuple(overlapping), first, next(others, None))
 
 
 def describe_best(means: Mapping[str, Estimate], metric: Metric) -> str:
@@ -75,8 +80,9 @@ def describe_best(means: Mapping[str, Estimate], metric: Metric) -> str:
     text = f"{first}: {leaders.mean.plus_minus()}"
     if not others:
         return text
-    more = len(others) - MOST_LEADERS
-    names = ", ".join(others[:MOST_LEADERS]) + (f" and {more} more" if more > 0 else "")
+    names = ", ".join(others[:MOST_LEADERS])
+    if len(others) > MOST_LEADERS:
+        names += f" and {len(others) - MOST_LEADERS} more"
     return f"{text}; not told apart from {names}"
 
 
@@ -89,7 +95,7 @@ def run_line(curves: Curves) -> str:
 
 
 def sweep_table(
-    path: Path, points: Sequence[Mapping[str, Any]], known: Mapping[str, Metric]
+    path: Path, points: Sequence[Mapping[str, Any]], known_metrics: Mapping[str, Metric]
 ) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of the best policy by the first metric at each point.
 
@@ -108,8 +114,8 @@ def sweep_table(
         for number, values in enumerate(points[:_MOST_ROWS]):
             # The curves of a point are one row group, which may have far more rows than they have.
             table = file.read_row_group(number)
-            means, name = _last_means(table, known)
-            metric = known.get(name, Metric(name))
+            means, name = _last_means(table, known_metrics)
+            metric = known_metrics.get(name, Metric(name))
             metrics[f"{metric.best} {metric.title} in the end"] = None
             rows.append([str(number), *map(str, values.values()), describe_best(means, metric)])
     if (more := len(points) - len(rows)) > 0:
@@ -117,13 +123,16 @@ def sweep_table(
     return ["point", *points[0], " or ".join(metrics)], rows
 
 
-def _last_means(table: pa.Table, known: Mapping[str, Metric]) -> tuple[dict[str, Estimate], str]:
+def _last_means(
+    table: pa.Table, known_metrics: Mapping[str, Metric]
+) -> tuple[dict[str, Estimate], str]:
     """Return the last mean of each policy, and the name of the metric, which is the first."""
     columns = [table.column(name).to_pylist() for name in _COLUMNS if name in table.column_names]
-    found = [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
-    name, end = found[0]["metric"], max(row["round"] for row in found)
+    rows = [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
+    name = rows[0]["metric"]
+    end = max(row["round"] for row in rows)
     # The exact interval of a share needs the number of ones, which its mean gives back.
-    is_share = name in known and known[name].drawn == "share"
+    is_share = name in known_metrics and known_metrics[name].drawn == "share"
     return {
         row["policy"]: Estimate(
             row["mean"],
@@ -131,7 +140,7 @@ def _last_means(table: pa.Table, known: Mapping[str, Metric]) -> tuple[dict[str,
             row["replications"],
             round(row["mean"] * row["replications"]) if is_share else None,
         )
-        for row in found
+        for row in rows
         if row["metric"] == name and row["round"] == end
     }, name
 
@@ -143,9 +152,10 @@ def summarize_run(curves: Curves) -> str:
     leaders = find_leaders(last, metric, {})
     # Policies that always decide alike have the same mean to the last bit: all of them are named.
     equal = [label for label in last if last[label].value == leaders.mean.value]
-    whose = join_words(equal) if len(equal) <= MOST_LEADERS else f"{len(equal)} policies"
+    subject = join_words(equal) if len(equal) <= MOST_LEADERS else f"{len(equal)} policies"
+    verb = "has" if len(equal) == 1 else "share"
     text = (
-        f"{whose} {'has' if len(equal) == 1 else 'share'} the {metric.best} {metric.title} after "
+        f"{subject} {verb} the {metric.best} {metric.title} after "
         f"{curves.checkpoints[-1]:,} rounds: {leaders.mean}"
     )
     if not leaders.has_intervals:
@@ -157,7 +167,7 @@ def describe_overlaps(others: Sequence[str]) -> str:
     """Return the sentence on those whose interval overlaps that of the best; empty for none."""
     if not others:
         return ""
-    overlap = "overlaps" if len(others) == 1 else "overlap"
-    shown = others if len(others) <= MOST_LEADERS else [f"{len(others)} others"]
-    noun = "interval of" if len(others) == 1 else "intervals of"
-    return f" The {noun} {join_words(shown)} {overlap} with it."
+    if len(others) == 1:
+        return f" The interval of {others[0]} overlaps with it."
+    names = join_words(others) if len(others) <= MOST_LEADERS else f"{len(others)} others"
+    return f" The intervals of {names} overlap with it."

@@ -81,15 +81,15 @@ def run(
     digest = run_digest(spec)
     has_content(folder)  # refuses a file
     with _created_folder(folder), folder_lock(folder):
-        found = _read_provenance_of(folder, spec, digest)
+        provenance = _read_provenance_of(folder, spec, digest)
         # Of a finished run only the texts that reports show are written again, such as its title.
-        if found is not None and found.get("finished") is not None:
-            _write_spec_and_provenance(folder, spec, digest, command, found)
+        if provenance is not None and provenance.get("finished") is not None:
+            _write_spec_and_provenance(folder, spec, digest, command, provenance)
         else:
             try_policies(("before the run", point.spec.plan) for point in spec.points)
             # First the connection: a cluster that cannot be reached leaves the folder as it was.
             with cluster_connection(on, threads) as cluster:
-                provenance = _write_spec_and_provenance(folder, spec, digest, command, found)
+                provenance = _write_spec_and_provenance(folder, spec, digest, command, provenance)
                 specs = [point.spec for point in spec.points]
                 cache = cache or ResultCache(folder / _BLOCKS, specs)
                 with progress_callback(
@@ -101,7 +101,8 @@ def run(
             # Results are written before `finished` into run.json, and blocks are removed last: a
             # run that is killed in between has all blocks, and writes the same tables again.
             groups = _write_tables(folder, spec, cache)
-            provenance |= {"groups": groups} if spec.sweep else {}
+            if spec.sweep:
+                provenance["groups"] = groups
             checksums = {name: run_folder.file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
             run_folder.write_provenance(folder, provenance | {"finished": _now()})
@@ -147,60 +148,60 @@ def _read_provenance_of(folder: Path, spec: Spec, digest: str) -> dict[str, Any]
     """Return the provenance of the run in a folder, if any; refuse a run of another spec."""
     if not has_content(folder):
         return None
-    found = run_folder.read_provenance(folder)
-    if found["digest"] != digest:
+    provenance = run_folder.read_provenance(folder)
+    if provenance["digest"] != digest:
         raise ValueError(
-            f"{folder} holds a run {_difference(folder, spec, found)}; choose another folder"
+            f"{folder} holds a run {_difference(folder, spec, provenance)}; choose another folder"
         )
-    return found
+    return provenance
 
 
 def _write_spec_and_provenance(
-    folder: Path, spec: Spec, digest: str, command: str, found: dict[str, Any] | None
+    folder: Path, spec: Spec, digest: str, command: str, provenance: dict[str, Any] | None
 ) -> dict[str, Any]:
     """Write spec and provenance into the folder, or update those that it has; return provenance."""
-    for place in (folder, folder / _BLOCKS):
-        remove_drafts(place)
+    for drafts_folder in (folder, folder / _BLOCKS):
+        remove_drafts(drafts_folder)
     texts = {SPEC: run_folder.json_text(spec.table()), "spec.toml": spec.to_toml()}
     checksums = {SPEC: hashlib.sha256(texts[SPEC].encode()).hexdigest()}
     # run.json comes first: a run that is killed after this line can be resumed.
-    if found is None:
-        found = _provenance(spec, digest, command) | {"checksums": checksums}
-        run_folder.write_provenance(folder, found)
-    elif found["checksums"].get(SPEC) != checksums[SPEC]:  # its title has changed
-        found["checksums"] |= checksums
-        run_folder.write_provenance(folder, found)
+    if provenance is None:
+        provenance = _provenance(spec, digest, command) | {"checksums": checksums}
+        run_folder.write_provenance(folder, provenance)
+    elif provenance["checksums"].get(SPEC) != checksums[SPEC]:  # its title has changed
+        provenance["checksums"] |= checksums
+        run_folder.write_provenance(folder, provenance)
     for name, text in texts.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
             write_atomically(path, text.encode())
-    return found
+    return provenance
 
 
-def _difference(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
+def _difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]) -> str:
     """Describe how the run in a folder differs from a run of a spec now."""
     # The digest tells that two runs differ, not in what: likely differences are looked for in turn.
     try:
-        there = dict(json.loads(read_saved_file(folder / SPEC)))
+        saved = dict(json.loads(read_saved_file(folder / SPEC)))
     except (OSError, ValueError, TypeError, RecursionError):
         return "of another spec, or of another version of the code"
-    here = spec.table()
-    names = [n for n in {**here, **there} if n not in _SHOWN and here.get(n) != there.get(n)]
+    table = spec.table()
+    names = [n for n in {**table, **saved} if n not in _SHOWN and table.get(n) != saved.get(n)]
     if names:
         return f"of another spec (not the same {', '.join(names)})"
-    others = [p for p in _packages(_DECIDING, spec) if found["versions"].get(p) != version(p)]
+    others = [p for p in _packages(_DECIDING, spec) if provenance["versions"].get(p) != version(p)]
     if others:
         return f"of other versions of {', '.join(others)}"
-    if found.get("arithmetic", math_library_digest()) != math_library_digest():
+    if provenance.get("arithmetic", math_library_digest()) != math_library_digest():
         return "of a machine that computes logarithms otherwise"
     return "of other data, or of another version of the code"
 
 
 def _packages(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
     """Return packages and those that provide the settings of a spec, each once."""
-    wanted = dict.fromkeys(point.spec.plan.problem.setting.name for point in spec.points)
+    settings = dict.fromkeys(point.spec.plan.problem.setting.name for point in spec.points)
     return dict.fromkeys(
-        [*packages, *(setting_registry.find_setting(name).package for name in wanted)]
+        [*packages, *(setting_registry.find_setting(name).package for name in settings)]
     )
 
 
@@ -225,7 +226,8 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
 
 def _tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
     """Return the tables of a point for the files `RESULTS`."""
-    plan, values = spec.plan, cache.values(spec)
+    plan = spec.plan
+    values = cache.values(spec)
     tables = [
         run_folder.values_table(label, plan.metrics, plan.checkpoints, array)
         for label, array in values.items()
@@ -236,7 +238,8 @@ def _tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
 def _write_tables(folder: Path, spec: Spec, cache: ResultCache) -> list[int]:
     """Write the results of each point; return the number of row groups of each."""
     metrics = dict.fromkeys(name for point in spec.points for name in point.spec.plan.metrics)
-    sweep, counts = spec.sweep or {}, list[int]()
+    sweep = spec.sweep or {}
+    counts: list[int] = []
     with (
         points_writer(folder / RESULTS[0], sweep, values_schema(metrics)) as write_values,
         points_writer(folder / RESULTS[1], sweep, CURVES_SCHEMA) as write_curves,

@@ -1,4 +1,4 @@
-"""The registry of settings (kinds of decision problems): Keyhole's own and those of packages.
+"""The registry of settings: Keyhole's own, and those that other packages add.
 
 A package adds a setting by an entry point of the group ``keyhole.settings``: the name of the
 setting, and a module with ``SETTING``, ``PROBLEM_FACTORIES``, and an ``__all__`` that lists its
@@ -8,6 +8,7 @@ problem and its policies.
 import importlib
 import inspect
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -50,10 +51,10 @@ class RegisteredSetting:
     @cached_property
     def policies(self) -> dict[str, type[Policy]]:
         """Its policies by name, in the order of the module's ``__all__``."""
-        found = {name: getattr(self.module, name) for name in self.module.__all__}
+        public = {name: getattr(self.module, name) for name in self.module.__all__}
         return {
             name: value
-            for name, value in found.items()
+            for name, value in public.items()
             if inspect.isclass(value) and issubclass(value, Policy) and not value.abstract
         }
 
@@ -63,7 +64,7 @@ class RegisteredSetting:
         # The dot keeps a package out whose name only begins alike.
         package = f"{self.module.__name__}."
         classes = dict.fromkeys(_subclasses(Environment))  # once each: some have two bases
-        return [one for one in classes if f"{one.__module__}.".startswith(package)]
+        return [cls for cls in classes if f"{cls.__module__}.".startswith(package)]
 
     @property
     def metrics(self) -> dict[str, Metric]:
@@ -76,16 +77,19 @@ class RegisteredSetting:
             for environment in self.environments
             if hasattr(environment, "metrics")
         ]
-        found = {metric.name: metric for metrics in lists for metric in metrics}
-        rare = {name: not all(name in {m.name for m in one} for one in lists) for name in found}
-        order = sorted(found, key=lambda name: (found[name].detail, rare[name]))
-        return {name: found[name] for name in order}
+        metrics_by_name = {metric.name: metric for metrics in lists for metric in metrics}
+        counts = Counter(metric.name for metrics in lists for metric in metrics)
+
+        def rank(metric: Metric) -> tuple[bool, bool]:
+            return metric.detail, counts[metric.name] < len(lists)
+
+        return {metric.name: metric for metric in sorted(metrics_by_name.values(), key=rank)}
 
 
 def _subclasses(cls: type[Environment]) -> Iterator[type[Environment]]:
-    for one in cls.__subclasses__():
-        yield one
-        yield from _subclasses(one)
+    for subclass in cls.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
 
 
 def setting_names() -> list[str]:
@@ -123,16 +127,20 @@ def _plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
 
     Names of Keyhole's own settings, and names that are no identifiers, are left out with a warning.
     """
-    found: dict[str, tuple[EntryPoint, ...]] = {}
+    points_by_name: dict[str, tuple[EntryPoint, ...]] = {}
     # Sorted: the order in which Python finds installed packages differs between machines.
-    for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, _package(one))):
-        if point.name in BUILT_IN or not point.name.isidentifier():
-            reason = "is Keyhole's own" if point.name in BUILT_IN else "is no name of a package"
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, _package(point))):
+        reason = ""
+        if point.name in BUILT_IN:
+            reason = "is Keyhole's own"
+        elif not point.name.isidentifier():
+            reason = "is no name of a package"
+        if reason:
             text = f"the setting {point.name!r} of {_package(point)} is left out: its name {reason}"
             warnings.warn(text, stacklevel=2)
         else:
-            found[point.name] = (*found.get(point.name, ()), point)
-    return found
+            points_by_name[point.name] = (*points_by_name.get(point.name, ()), point)
+    return points_by_name
 
 
 def _package(point: EntryPoint) -> str:
@@ -149,8 +157,8 @@ def _load_setting(name: str) -> RegisteredSetting:
     def replace(error: BaseException) -> ValueError:
         reason = " ".join(str(error).split()) or "no reason was given"
         # Errors of the checks below are sentences; any other is easier to understand with its type.
-        kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
-        return ValueError(f"the setting {name!r} of {packages} cannot be used: {kind}{reason}")
+        prefix = "" if type(error) is ValueError else f"{type(error).__name__}: "
+        return ValueError(f"the setting {name!r} of {packages} cannot be used: {prefix}{reason}")
 
     with replaced_errors(replace):  # a package may raise anything when it is imported
         if len(points) > 1:

@@ -177,17 +177,17 @@ class Spec(BaseModel):
     @classmethod
     def from_table(cls, table: Mapping[str, Any], *, folder: Path = Path()) -> Self:
         """Make a spec from a dict of the same form."""
-        known = [name for name in cls.model_fields if name != "folder"]
-        errors = [_add_hint(unknown_name_error(name, known)) for name in table if name not in known]
-        given = {name: v for name, v in table.items() if v is not None and name in known}
+        names = [name for name in cls.model_fields if name != "folder"]
+        errors = [_add_hint(unknown_name_error(name, names)) for name in table if name not in names]
+        entries = {name: v for name, v in table.items() if v is not None and name in names}
         try:
-            given = {name: plain_value(name, v) for name, v in given.items()}
-            if "sweep" in given:
-                sweep_points.check_sweep(given["sweep"])
+            entries = {name: plain_value(name, v) for name, v in entries.items()}
+            if "sweep" in entries:
+                sweep_points.check_sweep(entries["sweep"])
                 # The first values stand in for entries that vary as a whole, which the model may
                 # require.
-                given |= sweep_points.first_swept_values(given["sweep"])
-            spec = cls(**given, folder=folder)
+                entries |= sweep_points.first_swept_values(entries["sweep"])
+            spec = cls(**entries, folder=folder)
         except TypeError as error:
             raise ValueError(str(error)) from None
         except RecursionError:
@@ -203,12 +203,12 @@ class Spec(BaseModel):
         """Return the spec as a dict, from which `from_table` makes an equal one."""
         # Entries with default values are left out: a spec has one digest, whether or not it writes
         # them.
-        idle = {name for name in ("title", "notes", "details") if not getattr(self, name)}
+        default_names = {name for name in ("title", "notes", "details") if not getattr(self, name)}
         if self.figure == Axes():
-            idle.add("figure")
+            default_names.add("figure")
         if self.workers == 1:
-            idle.add("workers")
-        return self.model_dump(mode="json", exclude_none=True, exclude=idle)
+            default_names.add("workers")
+        return self.model_dump(mode="json", exclude_none=True, exclude=default_names)
 
     def to_toml(self) -> str:
         """Return the spec as TOML text, from which `from_text` makes an equal one."""
@@ -224,13 +224,13 @@ class Spec(BaseModel):
         if self.sweep is None:
             _ = self.plan
             return (sweep_points.Point({}, self),)
-        found = []
+        points = []
         for values, table in sweep_points.point_tables(self.table(), self.folder):
             with sweep_points.point_error_context(values):
-                found.append(
+                points.append(
                     sweep_points.Point(values, type(self).from_table(table, folder=self.folder))
                 )
-        return tuple(found)
+        return tuple(points)
 
     @cached_property
     def plan(self) -> Plan:
@@ -238,8 +238,8 @@ class Spec(BaseModel):
         if self.sweep is not None:
             raise ValueError(f"a spec with [sweep] has {len(self.points)} plans: see its points")
         problem, policies = self._make_problem_and_policies()
-        given = self.checkpoints
-        checkpoints = given.model_dump() if isinstance(given, Spacing) else given
+        spacing = self.checkpoints
+        checkpoints = spacing.model_dump() if isinstance(spacing, Spacing) else spacing
         return Plan.make(
             problem,
             policies,
@@ -254,14 +254,15 @@ class Spec(BaseModel):
         """Return the simulated workers of each policy."""
         workers = {}
         for i, (label, entry) in enumerate(zip(labels, self.policy, strict=True)):
-            own = {name: entry[name] for name in WORKER_ENTRIES if name in entry}
+            own_entries = {name: entry[name] for name in WORKER_ENTRIES if name in entry}
             try:
                 workers[label] = make_workers(
-                    {name: own.get(name, getattr(self, name)) for name in WORKER_ENTRIES}
+                    {name: own_entries.get(name, getattr(self, name)) for name in WORKER_ENTRIES}
                 )
             except (TypeError, ValueError) as error:
                 # An error in an entry that all policies share must not be blamed on one of them.
-                raise ValueError(f"{f'policy[{i}].' if own else ''}{error}") from error
+                path = f"policy[{i}]." if own_entries else ""
+                raise ValueError(f"{path}{error}") from error
         return workers
 
     def _make_problem_and_policies(self) -> tuple[Problem, dict[str, Policy]]:
@@ -273,7 +274,8 @@ class Spec(BaseModel):
             errors.append(error)
         # Of an unknown setting, nothing is known of its policies.
         is_known = self.problem.get("setting") in setting_names()
-        for i, entry in enumerate(self.policy if is_known else ()):
+        entries = self.policy if is_known else ()
+        for i, entry in enumerate(entries):
             try:
                 label, policy = self._make_policy(entry)
                 if label in policies:
@@ -305,9 +307,9 @@ def _add_hint(error: Exception) -> str:
     homes: dict[str, Iterable[str]] = {
         "at the top, above all tables": Spec.model_fields,
         **{f"in [{path}]": model.model_fields for path, model in _MODELS.items()},
-        "in [problem]": ["setting", *(n for key, made in factories for n in (key, *made.entries))],
+        "in [problem]": ["setting", *(n for key, item in factories for n in (key, *item.entries))],
     }
-    for home, names in homes.items() if unknown else ():
-        if entry in names and home != f"in [{table}]":
+    for home, names in homes.items():
+        if unknown and entry in names and home != f"in [{table}]":
             return f"{error}; it belongs {home}"
     return str(error)

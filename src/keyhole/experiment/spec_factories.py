@@ -36,21 +36,21 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
     >>> make_problem(table, Path())
     Problem(2 bernoulli arms, means=[0.2, 0.7], threshold=0.5)
     """
-    given = dict(table)
-    if "setting" not in given:
+    entries = dict(table)
+    if "setting" not in entries:
         raise ValueError(
             f"problem.setting must be given: one of {', '.join(setting_registry.setting_names())}"
         )
     factories = setting_registry.find_setting(
-        given.pop("setting"), "problem.setting"
+        entries.pop("setting"), "problem.setting"
     ).problem_factories
-    named = [name for name in factories if name in given]
-    if len(named) != 1:
+    factory_names = [name for name in factories if name in entries]
+    if len(factory_names) != 1:
         # An unknown entry may be the misspelt name of a factory.
-        slips = (f"none{near}" for name in given if (near := suggestion(name, factories)))
-        got = " and ".join(named) or next(slips, "none")
+        slips = (f"none{near}" for name in entries if (near := suggestion(name, factories)))
+        got = " and ".join(factory_names) or next(slips, "none")
         raise ValueError(f"problem must have exactly one of {', '.join(factories)}; got {got}")
-    return factories[named[0]].problem(named[0], given, folder)
+    return factories[factory_names[0]].problem(factory_names[0], entries, folder)
 
 
 def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
@@ -66,8 +66,8 @@ def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
     >>> make_workers({"workers": 8, "duration": {"distribution": "Exponential"}, "pending": None})
     SimulatedWorkers(number=8, duration=Exponential(mean=1.0), pending=None)
     """
-    given = table["duration"]
-    duration = {} if given is None else {"duration": parse_duration(given)}
+    entry = table["duration"]
+    duration = {} if entry is None else {"duration": parse_duration(entry)}
     return SimulatedWorkers(table["workers"], pending=table["pending"], **duration)
 
 
@@ -108,8 +108,8 @@ def find_policy_class(
     """
     if is_policy_file(name):
         return load_user_policy(name, folder, field=field)
-    known = setting_registry.find_setting(setting).policies
-    return known[check_choice(field, name, known)]
+    policies = setting_registry.find_setting(setting).policies
+    return policies[check_choice(field, name, policies)]
 
 
 def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
@@ -133,15 +133,17 @@ def load_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Po
     """Return the class ``file.py:Class`` of a user's file; errors are a line after `field`."""
     file, colon, class_name = name.rpartition(":") if ":" in name else (name, "", "")
     module = import_user_file(file, folder, field=field)
-    found = getattr(module, class_name, None)
-    if _is_policy(found):
-        return cast(type[Policy], found)
-    own = [n for n, c in vars(module).items() if _is_policy(c) and c.__module__ == module.__name__]
-    defined = f"it defines {', '.join(own)}" if own else "it defines no policy"
+    policy_class = getattr(module, class_name, None)
+    if _is_policy(policy_class):
+        return cast(type[Policy], policy_class)
+    names = [
+        n for n, c in vars(module).items() if _is_policy(c) and c.__module__ == module.__name__
+    ]
+    defined = f"it defines {', '.join(names)}" if names else "it defines no policy"
     if not colon:
         raise ValueError(f"{field}: {file!r} must be followed by a class, {file}:CLASS; {defined}")
     raise ValueError(
-        f"{field}: {file!r} has no policy {class_name!r}; {defined}{suggestion(class_name, own)}"
+        f"{field}: {file!r} has no policy {class_name!r}; {defined}{suggestion(class_name, names)}"
     )
 
 
@@ -166,8 +168,8 @@ def import_user_file(file: str, folder: Path, *, field: str) -> ModuleType:
         return _import_file(path, source)
 
 
-def _is_policy(found: Any) -> bool:
-    return inspect.isclass(found) and issubclass(found, Policy)
+def _is_policy(value: Any) -> bool:
+    return inspect.isclass(value) and issubclass(value, Policy)
 
 
 # The source is part of the key: an edited file is imported again, an unchanged one is not, so that
@@ -191,8 +193,10 @@ def _explain(error: BaseException, path: Path) -> str:
     """Return the message of an error in a file, and the number of its line."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    message, line = str(error), lines[-1] if lines else None
+    message = str(error)
+    line = lines[-1] if lines else None
     if isinstance(error, SyntaxError) and error.filename == str(path):
-        message, line = error.msg, error.lineno
+        message = error.msg
+        line = error.lineno
     text = ": ".join(filter(None, (type(error).__name__, " ".join(message.split()))))
     return text if line is None else f"{text} (line {line})"

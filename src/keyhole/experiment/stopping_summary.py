@@ -1,8 +1,4 @@
-"""Tables and sentences on policies of a run that stop: rounds used, and errors against guarantees.
-
-A policy (a rule that chooses among options, the arms) that can stop settles each arm, and is done
-when none is left; its guarantee bounds how many arms it settles wrongly.
-"""
+"""Tables and lines on policies of a run that stop: rounds used, and errors against guarantees."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -37,7 +33,7 @@ def _guarantees_by_point(run: RunFolder) -> Iterator[dict[str, Guarantee]]:
         return
     for point in points:
         policies = point.spec.plan.policies
-        yield {label: one.guarantee() for label, one in policies.items() if one.verdicts}
+        yield {label: policy.guarantee() for label, policy in policies.items() if policy.verdicts}
 
 
 def stopping_table(curves: Curves, guarantees: Mapping[str, Guarantee]) -> Table:
@@ -45,8 +41,8 @@ def stopping_table(curves: Curves, guarantees: Mapping[str, Guarantee]) -> Table
     head = ["policy", "rounds used", *_SHARES, "runs not done", "error", "guarantee"]
     rows = []
     for label, guarantee in guarantees.items():
-        used, quantiles, left, error = _cells(curves, label, guarantee)
-        rows.append([label, used, *quantiles.values(), left, error, guarantee.text])
+        used, quantiles, not_done, error = _cells(curves, label, guarantee)
+        rows.append([label, used, *quantiles.values(), not_done, error, guarantee.text])
     rounds = curves.checkpoints[-1]
     note = f"Rounds until every arm was settled, at most {rounds:,}; the error that is guaranteed."
     return Table(note, head, rows)
@@ -77,10 +73,10 @@ def stopping_lines(curves: Curves, guarantees: Mapping[str, Guarantee]) -> list[
     """Return the same as lines of text for a terminal."""
     lines = []
     for label, guarantee in guarantees.items():
-        used, quantiles, left, error = _cells(curves, label, guarantee)
+        used, quantiles, not_done, error = _cells(curves, label, guarantee)
         listed = ", ".join(f"{name} {rounds}" for name, rounds in quantiles.items())
         lines += [
-            f"{label} used {used} rounds ({listed}), {left} runs not done",
+            f"{label} used {used} rounds ({listed}), {not_done} runs not done",
             f"  {guarantee.text}; found {error}",
         ]
     return lines
@@ -90,10 +86,10 @@ def _cells(
     curves: Curves, label: str, guarantee: Guarantee
 ) -> tuple[str, dict[str, str], str, str]:
     """Return the mean and quantiles of the rounds used, how many runs are not done, the error."""
-    used, left = (curves.values(label, name)[-1] for name in ("rounds_used", "unfinished"))
+    used, not_done = (curves.values(label, name)[-1] for name in ("rounds_used", "unfinished"))
     return (
         curves.estimates(label, "rounds_used")[-1].plus_minus(),
         {name: f"{np.quantile(used, share):,.0f}" for name, share in _SHARES.items()},
-        f"{int(left.sum()):,} of {curves.replications:,}",
+        f"{int(not_done.sum()):,} of {curves.replications:,}",
         curves.estimates(label, guarantee.metric)[-1].plus_minus(),
     )

@@ -1,4 +1,4 @@
-"""Charts of a sweep (an experiment that varies entries): the best policies, and metrics."""
+"""Charts of a sweep: the best policies, and each metric against entries and rounds."""
 
 import math
 from collections.abc import Sequence
@@ -7,17 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from keyhole.experiment import sweep_summary
 from keyhole.experiment.run_summary import Leaders
-from keyhole.experiment.sweep_summary import (
-    MOST_PANELS,
-    Summaries,
-    Summary,
-    are_numbers,
-    format_point_title,
-    group_points,
-    short_names,
-    spread_evenly,
-)
+from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
@@ -38,21 +30,21 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     metric = next(iter(summaries.metrics.values()))
     entries = [*leaders[0].names]
     # The entry that varies fastest has a column for each value, if these are few.
-    values = {one.names[entries[-1]] for one in leaders}
+    values = {leader.names[entries[-1]] for leader in leaders}
     across = entries[-1] if len(values) <= _MOST_COLUMNS else ""
     tiles: dict[str, dict[str, Tile]] = {}
-    for one in leaders:
-        beside = {name: text for name, text in one.names.items() if name != across}
-        column = {across: one.names[across]} if across else {}
-        row = tiles.setdefault(format_point_title(beside, summaries.sweep), {})
-        tile = Tile(text=one.text, label=one.best or "", note=_describe_means(one))
-        row[format_point_title(column, summaries.sweep) or "best"] = tile
-    every, columns = [*tiles], list(dict.fromkeys(name for row in tiles.values() for name in row))
-    rows = spread_evenly(every, _MOST_TILES // len(columns))
+    for leader in leaders:
+        row_names = {name: text for name, text in leader.names.items() if name != across}
+        column = {across: leader.names[across]} if across else {}
+        row = tiles.setdefault(sweep_summary.format_point_title(row_names, summaries.sweep), {})
+        tile = Tile(text=leader.text, label=leader.best or "", note=_describe_means(leader))
+        row[sweep_summary.format_point_title(column, summaries.sweep) or "best"] = tile
+    columns = list(dict.fromkeys(name for row in tiles.values() for name in row))
+    rows = sweep_summary.spread_evenly([*tiles], _MOST_TILES // len(columns))
     cells = {(name, column): tile for name in rows for column, tile in tiles[name].items()}
     caption = f"Best policy and its {metric.title} in the end, with 95 % intervals."
-    if len(rows) < len(every):
-        caption += f" {len(rows):,} of {len(every):,} rows, evenly spread over all."
+    if len(rows) < len(tiles):
+        caption += f" {len(rows):,} of {len(tiles):,} rows, evenly spread over all."
     return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
 
 
@@ -74,59 +66,61 @@ def charts_by_parameter(
     differ only in policies share a panel.
     """
     lines: dict[str, list[tuple[float, Summary]]] = {}
-    places = dict(zip(map(id, summaries.points), _point_places(summaries, entry), strict=True))
-    for beside, points in group_points(summaries.points, MOST_STYLES):
-        others = {other: text for other, text in beside.items() if other != entry}
-        line = lines.setdefault(format_point_title(others, summaries.sweep), [])
-        line += [(places[id(point)], point) for point in points]
-    known = summaries.metrics[metric]
+    positions = dict(zip(map(id, summaries.points), _point_places(summaries, entry), strict=True))
+    for beside, points in sweep_summary.group_points(summaries.points, MOST_STYLES):
+        others = {name: text for name, text in beside.items() if name != entry}
+        line = lines.setdefault(sweep_summary.format_point_title(others, summaries.sweep), [])
+        line += [(positions[id(point)], point) for point in points]
+    declaration = summaries.metrics[metric]
     values = summaries.sweep[entry]
-    title = entry if are_numbers(values) else f"{entry}, by its position"
+    title = entry if sweep_summary.are_numbers(values) else f"{entry}, by its position"
     axis = Axis(title=title, scale=_parameter_scale(values))
     charts = [
         LineChart(
             id=f"{anchor}-{number}",
             x=axis,
             y=Axis(
-                title=known.title,
+                title=declaration.title,
                 scale="log" if y == "log" and _has_positive_mean(line, metric) else "linear",
             ),
             curves=_curves_by_parameter(summaries, line, metric, entry),
-            alt=_describe_panel(title, known.title, entry, line, metric),
+            alt=_describe_panel(title, declaration.title, entry, line, metric),
             title=title if len(lines) > 1 else "",
         )
-        for number, (title, line) in enumerate(spread_evenly(list(lines.items()), MOST_PANELS), 1)
+        for number, (title, line) in enumerate(
+            sweep_summary.spread_evenly(list(lines.items()), MOST_PANELS), 1
+        )
     ]
-    begins_at_zero = y != "log" and known.drawn != "mean"
+    begins_at_zero = y != "log" and declaration.drawn != "mean"
     return _arrange(charts, len(lines), caption, begins_at_zero=begins_at_zero)
 
 
 def _point_places(summaries: Summaries, name: str) -> list[float]:
     """Return the position of each point on the axis of an entry: its number, or its index."""
     values = summaries.sweep[name]
-    names = short_names(summaries.sweep)[name]
-    places = [names.index(point.names[name]) for point in summaries.points]
-    return [values[p] if are_numbers(values) else p + 1 for p in places]
+    names = sweep_summary.short_names(summaries.sweep)[name]
+    indices = [names.index(point.names[name]) for point in summaries.points]
+    return [values[p] if sweep_summary.are_numbers(values) else p + 1 for p in indices]
 
 
 def _curves_by_parameter(
     summaries: Summaries, line: Sequence[tuple[float, Summary]], metric: str, entry: str
 ) -> list[Curve]:
-    is_numeric = are_numbers(summaries.sweep[entry])
+    is_numeric = sweep_summary.are_numbers(summaries.sweep[entry])
     curves = []
     for label in summaries.labels:
         # Points at the same x differ in other policies only, and have the same mean of this one.
-        known = {x: mean for x, point in line if (mean := point.last(label, metric)) is not None}
-        if not known:
+        means = {x: mean for x, point in line if (mean := point.last(label, metric)) is not None}
+        if not means:
             continue
         rows = []
-        for place, mean in sorted(known.items()):
+        for position, mean in sorted(means.items()):
             ends = (mean.low, mean.high) if math.isfinite(mean.reach) else (math.nan, math.nan)
-            rows.append((place, mean.value, *ends))
-            if not is_numeric and place < max(
-                known
+            rows.append((position, mean.value, *ends))
+            if not is_numeric and position < max(
+                means
             ):  # no line: there is nothing between two problems
-                rows.append((place, math.nan, math.nan, math.nan))
+                rows.append((position, math.nan, math.nan, math.nan))
         x, y, low, high = map(list, zip(*rows, strict=True))
         curves.append(Curve(label=label, x=x, y=y, low=low, high=high))
     return curves
@@ -134,7 +128,7 @@ def _curves_by_parameter(
 
 def _parameter_scale(values: Sequence[Any]) -> Scale:
     """Return the scale of the axis of a varied entry."""
-    is_wide = are_numbers(values) and 0 < min(values) * _LOG_RATIO <= max(values)
+    is_wide = sweep_summary.are_numbers(values) and 0 < min(values) * _LOG_RATIO <= max(values)
     return "log" if is_wide else "linear"
 
 
@@ -168,11 +162,13 @@ def charts_by_round(
             anchor=f"{anchor}-{number}",
             x=x,
             y=y,
-            title=format_point_title(panel.names, summaries.sweep) if len(panels) > 1 else "",
+            title=sweep_summary.format_point_title(panel.names, summaries.sweep)
+            if len(panels) > 1
+            else "",
         )
         for number, panel in enumerate(panels, 1)
     ]
-    count = len(group_points(summaries.points, MOST_STYLES))
+    count = len(sweep_summary.group_points(summaries.points, MOST_STYLES))
     is_logarithm = y == "log" or any(arms_divisor(panel, metric, y) for panel in panels)
     chart = _arrange(charts, count, caption, shares_low=is_logarithm)
     *others, last = panels[0].names or [""]
@@ -187,9 +183,9 @@ def fit_page(chart: LineChart | ChartGrid) -> LineChart | ChartGrid:
     """Return a chart with at most as many panels as a page shows, and a caption that says so."""
     if isinstance(chart, LineChart) or len(chart.charts) <= _MOST_CHARTS:
         return chart
-    shown = spread_evenly(chart.charts, _MOST_CHARTS)
-    note = f" Here are {len(shown)} of these {len(chart.charts)} panels; the files have all."
-    return replace(chart, charts=shown, caption=f"{chart.caption}{note}")
+    charts = sweep_summary.spread_evenly(chart.charts, _MOST_CHARTS)
+    note = f" Here are {len(charts)} of these {len(chart.charts)} panels; the files have all."
+    return replace(chart, charts=charts, caption=f"{chart.caption}{note}")
 
 
 def _arrange(

@@ -1,4 +1,4 @@
-"""Tables of the results of a sweep (an experiment that varies entries), with a column for each.
+"""Parquet files of a sweep's results, with a column for each entry that varies.
 
 Points follow in the order of the spec. Each begins a new row group, so that one point can be
 written and read without the others.
@@ -86,22 +86,22 @@ def points_writer(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write
     number of replications, is left out of the rest, since it stands in front.
     """
     columns = {name: column_type(values) for name, values in sweep.items()}
-    front = [pa.field(name, kind) for name, (kind, _) in columns.items()]
+    front = [pa.field(name, type_) for name, (type_, _) in columns.items()]
     # An entry that varies, such as `replications`, may be a column of the results as well.
     schema = pa.schema([*front, *(field for field in schema if field.name not in sweep)])
 
     def write(values: Mapping[str, Any], table: pa.Table) -> int:
         rows: int = table.num_rows
         encoded = {name: encode(values[name]) for name, (_, encode) in columns.items()}
-        parts = [
-            pa.repeat(pa.scalar(encoded[field.name], field.type), rows)
-            if field.name in encoded
-            else table[field.name]
-            if field.name in table.column_names
-            else pa.nulls(rows, field.type)
-            for field in schema
-        ]
-        writer.write_table(pa.table(parts, schema=schema), row_group_size=_MOST_ROWS)
+        arrays = []
+        for field in schema:
+            if field.name in encoded:
+                arrays.append(pa.repeat(pa.scalar(encoded[field.name], field.type), rows))
+            elif field.name in table.column_names:
+                arrays.append(table[field.name])
+            else:
+                arrays.append(pa.nulls(rows, field.type))
+        writer.write_table(pa.table(arrays, schema=schema), row_group_size=_MOST_ROWS)
         return max(1, math.ceil(rows / _MOST_ROWS))
 
     with open_draft(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:

@@ -91,13 +91,13 @@ def check_sweep(sweep: Any) -> None:
             raise TypeError(f"{field} must be a list of values, got {short_repr(values)}")
         if not values:
             raise ValueError(f"{field} must have at least one entry, got none")
-        seen = set()
+        keys = set()
         for value in values:
-            if (key := _key(value)) in seen:
+            if (key := _key(value)) in keys:
                 raise ValueError(
                     f"{field} must have each value once, got {short_repr(value)} twice"
                 )
-            seen.add(key)
+            keys.add(key)
         _check_finite(field, values)
         _check_numbers(field, values)
     if count_points(sweep) > _MOST_POINTS:
@@ -117,10 +117,12 @@ def _quote_hint(name: str, values: Any) -> str:
 
 def _check_finite(field: str, value: Any) -> None:
     """Refuse NaN and infinity, which JSON cannot represent."""
-    if isinstance(value, Mapping | list):
-        entries = value.items() if isinstance(value, Mapping) else enumerate(value)
-        for step, entry in entries:
-            _check_finite(f"{field}[{step}]" if isinstance(step, int) else f"{field}.{step}", entry)
+    if isinstance(value, Mapping):
+        for name, entry in value.items():
+            _check_finite(f"{field}.{name}", entry)
+    elif isinstance(value, list):
+        for i, entry in enumerate(value):
+            _check_finite(f"{field}[{i}]", entry)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{field} must be a finite number, got {value}")
 
@@ -131,21 +133,21 @@ def _check_numbers(field: str, values: Sequence[Any]) -> None:
     if not kinds <= {int, float}:
         return
     # If one value is a float, the column has floats, which represent integers only up to 2**53.
-    power, beside = (53, " beside a number with a point") if float in kinds else (63, "")
+    power, reason = (53, " beside a number with a point") if float in kinds else (63, "")
     for i, value in enumerate(values):
         if isinstance(value, int) and abs(value) >= 2**power:
             raise ValueError(
-                f"{field}[{i}] must lie in (-2**{power}, 2**{power}){beside}, "
+                f"{field}[{i}] must lie in (-2**{power}, 2**{power}){reason}, "
                 f"got {short_repr(value)}"
             )
 
 
 def parse_path(name: str) -> EntryPath:
     """Return the steps of a name such as ``policy[0].alpha``; refuse one that is no such path."""
-    found = list(_STEP.finditer(name))
-    if "".join(step[0] for step in found) != name or not name:
+    matches = list(_STEP.finditer(name))
+    if "".join(step[0] for step in matches) != name or not name:
         raise ValueError(f"sweep must have names such as policy[0].alpha, got {short_repr(name)}")
-    steps = tuple(step[1] or int(step[2]) for step in found)
+    steps = tuple(step[1] or int(step[2]) for step in matches)
     check_choice("sweep: what is varied", steps[0], SWEEPABLE_ENTRIES)
     if steps == ("policy",):
         raise ValueError("sweep.policy must name a policy, policy[0], or a parameter, policy.alpha")
@@ -175,22 +177,22 @@ def point_values(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
 
 def problem_at(table: Table, values: Table) -> Table:
     """Return the table ``[problem]`` at a point."""
-    own = {name: value for name, value in values.items() if parse_path(name)[0] == "problem"}
-    return cast(Table, _table_at_point(table, own, Path())["problem"])
+    entries = {name: v for name, v in values.items() if parse_path(name)[0] == "problem"}
+    return cast(Table, _table_at_point(table, entries, Path())["problem"])
 
 
 def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
     """Yield the values and the spec table of each point, with labels common to all points."""
     points = list(point_values(table["sweep"]))
-    plain = {name: entry for name, entry in table.items() if name != "sweep"}
-    found = []
+    table_without_sweep = {name: entry for name, entry in table.items() if name != "sweep"}
+    specs = []
     for values in points:
         with point_error_context(values):
-            found.append(_table_at_point(plain, values, folder))
+            specs.append(_table_at_point(table_without_sweep, values, folder))
     # Labels are made for all points at once: a label must be the same line in every figure, so it
     # may name only parameters that are equal everywhere.
-    labels = [_common_label(folder, found, i) for i in range(len(plain["policy"]))]
-    for values, spec in zip(points, found, strict=True):
+    labels = [_common_label(folder, specs, i) for i in range(len(table_without_sweep["policy"]))]
+    for values, spec in zip(points, specs, strict=True):
         for entry, label in zip(spec["policy"], labels, strict=True):
             if label is not None:
                 entry.setdefault("label", label)
@@ -212,19 +214,20 @@ def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
     written: dict[EntryPath, str] = {}
     # Policies come after the problem: which parameters a policy has depends on its setting.
     for name in sorted(values, key=_path_sort_key):
-        steps, value = parse_path(name), values[name]
+        steps = parse_path(name)
+        value = values[name]
         if _is_whole_table(steps) and not isinstance(value, dict):
             raise TypeError(f"{name} must be a table, got {short_repr(value)}")
         paths = [steps]
         if _is_for_all(steps):
-            places = _policies_with(result, name, str(steps[1]), folder)
-            paths = [("policy", place, *steps[1:]) for place in places]
+            positions = _policies_with(result, name, str(steps[1]), folder)
+            paths = [("policy", position, *steps[1:]) for position in positions]
         for path in paths:
             # A special name may set an entry within a table that a general one has set, but not an
             # entry that this table itself gives: then the order of the names would decide.
-            for start, other in written.items():
-                if path[: len(start)] == start and _has_entry(values[other], path[len(start) :]):
-                    raise ValueError(f"sweep must set each entry once, got {other} and {name}")
+            for start, setter in written.items():
+                if path[: len(start)] == start and _has_entry(values[setter], path[len(start) :]):
+                    raise ValueError(f"sweep must set each entry once, got {setter} and {name}")
             _set_entry(result, path, value)
             written[path] = name
     return result
@@ -259,34 +262,34 @@ def _is_whole_table(steps: EntryPath) -> bool:
 
 def _policies_with(table: Table, name: str, parameter: str, folder: Path) -> list[int]:
     """Return the positions of the policies that have a parameter; refuse one that none has."""
-    known: dict[str, None] = {}
-    places = []
+    all_parameters: dict[str, None] = {}
+    positions = []
     for i, entry in enumerate(table["policy"]):
         # Entries on simulated workers may be given in the table of any policy.
-        own = [*WORKER_ENTRIES]
+        parameters = [*WORKER_ENTRIES]
         if isinstance(entry.get("name"), str):
             try:
-                kind = find_policy_class(
+                policy_class = find_policy_class(
                     entry["name"], str(table["problem"].get("setting")), folder
                 )
             except (TypeError, ValueError, OSError) as error:
                 raise ValueError(f"policy[{i}].{error}") from error
-            own += [item.name for item in fields(cast(Any, kind))]
-        known |= dict.fromkeys(own)
-        if parameter in own:
-            places.append(i)
-    if not places:
+            parameters += [item.name for item in fields(cast(Any, policy_class))]
+        all_parameters |= dict.fromkeys(parameters)
+        if parameter in parameters:
+            positions.append(i)
+    if not positions:
         raise ValueError(
-            f'sweep."{name}" must be a parameter of a policy: one of {", ".join(known)}'
-            f"{suggestion(parameter, known)}"
+            f'sweep."{name}" must be a parameter of a policy: one of {", ".join(all_parameters)}'
+            f"{suggestion(parameter, all_parameters)}"
         )
-    return places
+    return positions
 
 
 def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
     """Set the entry of a table at a path."""
     path = ""
-    for place, step in enumerate(steps):
+    for depth, step in enumerate(steps):
         if isinstance(step, int):
             if not isinstance(table, list) or step >= len(table):
                 size = f"{len(table)} entries" if isinstance(table, list) else "no list"
@@ -296,7 +299,7 @@ def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
             if not isinstance(table, dict):
                 raise ValueError(f"{path} must be a table if its {step} is varied")
             path += f".{step}" if path else step
-        if place == len(steps) - 1:
+        if depth == len(steps) - 1:
             # Copied: another name may set an entry of it, which other points must not see.
             table[step] = deepcopy(value)
         # A missing table is not made, since it would lack its other entries.
@@ -306,33 +309,33 @@ def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
             table = table[step]
 
 
-def _common_label(folder: Path, specs: Sequence[Table], place: int) -> str | None:
+def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | None:
     """Return the label of a policy for all points; None where its default label will do.
 
     It has the parameters that are equal at all points. Invalid policies are refused later.
     """
     # A sweep has up to 10,000 points but few distinct policies: each is made once.
-    made = partial(_try_to_make_policy, folder=folder)
-    found: dict[Any, Policy | None] = {}
+    make = partial(_try_to_make_policy, folder=folder)
+    policies_by_key: dict[Any, Policy | None] = {}
     for spec in specs:
-        key = _key([spec["policy"][place], spec["problem"].get("setting")])
-        if key not in found:
-            found[key] = made(spec, place)
-    policies = [policy for policy in found.values() if policy is not None]
+        key = _key([spec["policy"][position], spec["problem"].get("setting")])
+        if key not in policies_by_key:
+            policies_by_key[key] = make(spec, position)
+    policies = [policy for policy in policies_by_key.values() if policy is not None]
     # A policy that is the same at all points keeps its default label, and so do several classes.
     names = {type(policy).__name__ for policy in policies}
     if len(names) != 1 or len({repr(policy) for policy in policies}) == 1:
         return None
     first, *others = [_parameter_texts(policy) for policy in policies]
-    common = [word for word in first if all(word in words for words in others)]
+    common = [text for text in first if all(text in texts for texts in others)]
     return f"{names.pop()}({', '.join(common)})"
 
 
-def _try_to_make_policy(spec: Table, place: int, *, folder: Path) -> Policy | None:
-    entry = spec["policy"][place]
-    given = {n: v for n, v in entry.items() if n != "label" and n not in WORKER_ENTRIES}
+def _try_to_make_policy(spec: Table, position: int, *, folder: Path) -> Policy | None:
+    entry = spec["policy"][position]
+    parameters = {n: v for n, v in entry.items() if n != "label" and n not in WORKER_ENTRIES}
     try:
-        return make_policy(given, spec["problem"].get("setting"), folder)
+        return make_policy(parameters, spec["problem"].get("setting"), folder)
     # Raised with the point's values when the spec of that point is made.
     except (TypeError, ValueError, OSError):
         return None

@@ -1,4 +1,4 @@
-"""The report of a sweep (an experiment that varies spec entries): plots, and tables of metrics."""
+"""The report of a sweep: who is best where, charts and tables of metrics, and what varies."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -69,9 +69,11 @@ def _stopping_section(run: RunFolder, summaries: Summaries) -> list[Section]:
     if table is None:
         return []
     left_out = len(table.rows) - _MOST_ROWS
-    caption = table.caption + (f" {left_out:,} more rows are left out." if left_out > 0 else "")
-    shown = replace(table, caption=caption, rows=table.rows[:_MOST_ROWS])
-    return [Section("stopping", STOPPING_TITLE, [shown])]
+    caption = table.caption
+    if left_out > 0:
+        caption += f" {left_out:,} more rows are left out."
+    table = replace(table, caption=caption, rows=table.rows[:_MOST_ROWS])
+    return [Section("stopping", STOPPING_TITLE, [table])]
 
 
 def _count_points(summaries: Summaries) -> str:
@@ -86,9 +88,9 @@ def _varied_section(run: RunFolder, summaries: Summaries) -> Section:
     names = sweep_summary.short_names(summaries.sweep)
     rows = []
     for name, values in summaries.sweep.items():
-        shown = [_format_value(*pair) for pair in zip(names[name], values, strict=True)]
-        separator = ", " if shown == names[name] else "; "
-        rows.append([_entry_name(name, run.spec), f"{len(values)}", separator.join(_few(shown))])
+        texts = [_format_value(*pair) for pair in zip(names[name], values, strict=True)]
+        separator = ", " if texts == names[name] else "; "
+        rows.append([_entry_name(name, run.spec), f"{len(values)}", separator.join(_few(texts))])
     table = Table("All combinations; the last varies the fastest.", ["entry", "values", ""], rows)
     return Section("varied", "What varies", [table])
 
@@ -118,15 +120,15 @@ def _legend(summaries: Summaries) -> list[Section]:
     return [Section("key", "Short names", [table])] if short else []
 
 
-def _few(words: Sequence[str]) -> list[str]:
-    most = 8
-    return [*words] if len(words) <= most else [*words[: most - 2], "...", words[-1]]
+def _few(texts: Sequence[str]) -> list[str]:
+    limit = 8
+    return [*texts] if len(texts) <= limit else [*texts[: limit - 2], "...", texts[-1]]
 
 
 def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str) -> Section:
-    known = summaries.metrics[metric]
+    declaration = summaries.metrics[metric]
     axes: dict[str, Any] = run.spec.get("figure", {})
-    title = f"{run.spec.get('title') or run.spec['name']}: {known.title}"
+    title = f"{run.spec.get('title') or run.spec['name']}: {declaration.title}"
     blocks: list[PageBlock] = []
     for number, name in enumerate(_drawn_entries(summaries.sweep), 1):
         path = run.folder / f"{file}-against-{number}"
@@ -135,26 +137,27 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
             caption=f"At the last checkpoint, against {name}, with 95 % intervals.",
         )  # fmt: skip
         blocks.append(fit_page(write_chart(chart, path, title=f"{title} against {name}")))
-    shown, y = [panel for panel in summaries.panels if metric in panel.known], axes.get("y")
-    if any(len(panel.checkpoints) > 1 for panel in shown):
+    panels = [panel for panel in summaries.panels if metric in panel.known]
+    y = axes.get("y")
+    if any(len(panel.checkpoints) > 1 for panel in panels):
         caption = "Means over the rounds, with their 95 % intervals."
-        if any(arms_divisor(p, metric, y) or y == "log" for p in shown) and any(
-            count_nonpositive(p, metric) for p in shown
+        if any(arms_divisor(p, metric, y) or y == "log" for p in panels) and any(
+            count_nonpositive(p, metric) for p in panels
         ):
             caption += " Means that are not above 0 are left out: they have no logarithm."
         chart = charts_by_round(summaries, metric, anchor=f"chart-{file}", **axes, caption=caption)
         blocks.append(fit_page(write_chart(chart, run.folder / file, title=title)))
-    note = f"{cell_note(known)}, at the last checkpoint"
+    note = f"{cell_note(declaration)}, at the last checkpoint"
     blocks.append(_table(summaries, note, "curves.parquet", lambda p, n: p.last_text(n, metric)))
-    if known.drawn != "share":  # of which the worst run says nothing
-        note = f"{known.title}: 90 % quantile and worst run, at the last checkpoint"
+    if declaration.drawn != "share":  # of which the worst run says nothing
+        note = f"{declaration.title}: 90 % quantile and worst run, at the last checkpoint"
         blocks.append(
             _table(
                 summaries, note, "values.parquet",
                 lambda point, label: str(point.tails.get(label, {}).get(metric, "")),
             )
         )  # fmt: skip
-    return Section(file, capitalize(known.title), blocks)
+    return Section(file, capitalize(declaration.title), blocks)
 
 
 def _drawn_entries(sweep: Mapping[str, Sequence[Any]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Summaries of a sweep (an experiment that varies entries): final means, and who is best where."""
+"""Summaries of a sweep: the means of each point, and which policies are best where."""
 
 import hashlib
 import math
@@ -57,8 +57,8 @@ class Summary:
 
     def last(self, policy: str, metric: str) -> Estimate | None:
         """Return the mean at the last checkpoint, if the point has the policy and metric."""
-        found = self.found.get(policy, {}).get(metric)
-        return found[-1] if found else None
+        estimates = self.found.get(policy, {}).get(metric)
+        return estimates[-1] if estimates else None
 
     def last_text(self, policy: str, metric: str) -> str:
         """Return the same for a table; empty if the point lacks the policy or metric."""
@@ -86,21 +86,21 @@ class Summaries:
         sweep = run.spec["sweep"]
         names = list(point_names(sweep))
         points = [
-            _summary(own, point.curves, whole=False)
-            for own, point in zip(names, run.points, strict=True)
+            _summary(point_names_, point.curves, whole=False)
+            for point_names_, point in zip(names, run.points, strict=True)
         ]
         labels = dict.fromkeys(label for point in points for label in point.labels)
         metrics = {name: metric for point in points for name, metric in point.known.items()}
         # Panels need the curves of some points, which are read again: those of all may not fit into
         # memory.
-        loaded = {id(point): one for point, one in zip(points, run.points, strict=True)}
+        results = {id(point): result for point, result in zip(points, run.points, strict=True)}
 
         def load_again(point: Summary) -> Summary:
-            return _summary(point.names, loaded[id(point)].curves, whole=True)
+            return _summary(point.names, results[id(point)].curves, whole=True)
 
         panels = [
-            _join_summaries([*map(load_again, _first_of_labels(part))], beside)
-            for beside, part in spread_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
+            _join_summaries([*map(load_again, _first_of_labels(group))], entries)
+            for entries, group in spread_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
 
@@ -109,39 +109,40 @@ Names = Mapping[str, str]
 
 
 def group_points(
-    points: Sequence[Summary], most: float = math.inf
+    points: Sequence[Summary], limit: float = math.inf
 ) -> list[tuple[Names, list[Summary]]]:
     """Group points that differ only in policies, each group with the names of its other values.
 
-    A group has at most `most` policies.
+    A group has at most `limit` policies.
     """
     # One entry of a policy after the other is tried: it is merged into the panels if each of them
     # still has few curves, and one for each label.
     policies: tuple[str, ...] = ()
     for name in points[0].names:
-        parts = _group(points, (*policies, name))
-        if name.startswith("policy") and all(_can_share(part, most) for _, part in parts):
+        groups = _group(points, (*policies, name))
+        if name.startswith("policy") and all(_can_share(group, limit) for _, group in groups):
             policies += (name,)
     return _group(points, policies)
 
 
 def _group(points: Sequence[Summary], without: Sequence[str]) -> list[tuple[Names, list[Summary]]]:
     """Group points by their values of all entries but some."""
-    parts: dict[tuple[str, ...], tuple[Names, list[Summary]]] = {}
+    groups: dict[tuple[str, ...], tuple[Names, list[Summary]]] = {}
     for point in points:
-        beside = {name: text for name, text in point.names.items() if name not in without}
-        parts.setdefault(tuple(beside.values()), (beside, []))[1].append(point)
-    return list(parts.values())
+        other_names = {name: text for name, text in point.names.items() if name not in without}
+        groups.setdefault(tuple(other_names.values()), (other_names, []))[1].append(point)
+    return list(groups.values())
 
 
-def _can_share(points: Sequence[Summary], most: float) -> bool:
+def _can_share(points: Sequence[Summary], limit: float) -> bool:
     """Return whether points fit into one panel: no label has two curves, and there are few."""
-    found: dict[str, bytes] = {}
+    digests: dict[str, bytes] = {}
     for point in points:
-        if any(found.setdefault(label, own) != own for label, own in point.digests.items()):
-            return False
+        for label, digest in point.digests.items():
+            if digests.setdefault(label, digest) != digest:
+                return False
     # A panel has one axis of rounds, and all of its points have the same metrics.
-    return len(found) <= most and len({(*point.known, *point.checkpoints) for point in points}) == 1
+    return len(digests) <= limit and len({(*p.known, *p.checkpoints) for p in points}) == 1
 
 
 def _first_of_labels(points: Sequence[Summary]) -> list[Summary]:
@@ -153,17 +154,17 @@ def _first_of_labels(points: Sequence[Summary]) -> list[Summary]:
 
 def _join_summaries(points: Sequence[Summary], names: Names) -> Summary:
     """Return one summary with the policies of all points."""
-    found = {label: ends for point in points for label, ends in point.found.items()}
-    return replace(points[0], names=names, found=found)
+    estimates = {label: means for point in points for label, means in point.found.items()}
+    return replace(points[0], names=names, found=estimates)
 
 
 T = TypeVar("T")
 
 
-def spread_evenly(things: Sequence[T], most: int) -> list[T]:
-    """Return at most `most` elements, evenly spread, including the first and the last."""
-    places = np.linspace(0, len(things) - 1, min(most, len(things))).round().astype(int)
-    return [things[place] for place in places]
+def spread_evenly(things: Sequence[T], count: int) -> list[T]:
+    """Return at most `count` elements, evenly spread, including the first and the last."""
+    positions = np.linspace(0, len(things) - 1, min(count, len(things))).round().astype(int)
+    return [things[position] for position in positions]
 
 
 def are_numbers(values: Sequence[Any]) -> bool:
@@ -208,13 +209,13 @@ def _last_components(names: Sequence[str]) -> dict[str, str]:
 
 
 def _value_names(entry: str, values: Sequence[Any]) -> list[str]:
-    numbered = [f"{entry} {place}" for place in range(1, len(values) + 1)]
+    numbered = [f"{entry} {i}" for i in range(1, len(values) + 1)]
     # Classes of the same name may be from different files; what is then still ambiguous is
     # numbered.
     for name in (_value_name, partial(_value_name, file=True)):
-        found = [name(value) or number for value, number in zip(values, numbered, strict=True)]
-        if len(set(found)) == len(found):
-            return found
+        names = [name(value) or number for value, number in zip(values, numbered, strict=True)]
+        if len(set(names)) == len(names):
+            return names
     return numbered
 
 
@@ -223,11 +224,13 @@ def _value_name(value: Any, *, file: bool = False) -> str:
     if isinstance(value, list):
         return ""
     if isinstance(value, dict):
-        own = {name: entry for name, entry in value.items() if name not in ("name", "label")}
-        given = ", ".join(f"{name}={value_to_toml(entry)}" for name, entry in own.items())
+        parameters = {name: entry for name, entry in value.items() if name not in ("name", "label")}
+        text = ", ".join(f"{name}={value_to_toml(entry)}" for name, entry in parameters.items())
         label = value.get("label")
-        if not label and isinstance(kind := value.get("name"), str):
-            label = f"{kind if file else kind.rpartition(':')[2]}{given and f'({given})'}"
+        if not label and isinstance(class_name := value.get("name"), str):
+            label = class_name if file else class_name.rpartition(":")[2]
+            if text:
+                label += f"({text})"
         return label if isinstance(label, str) and len(label) <= _LONG else ""
     return f"{value}" if _is_short(value) else ""
 
@@ -236,9 +239,9 @@ def list_shortened_values(sweep: Mapping[str, Sequence[Any]]) -> list[tuple[str,
     """Return (short name, value) for all values that are not their own short name."""
     names = short_names(sweep)
     return [
-        (names[name][place], f"{name} = {value_to_toml(value)}")
+        (names[name][index], f"{name} = {value_to_toml(value)}")
         for name, values in sweep.items()
-        for place, value in enumerate(values)
+        for index, value in enumerate(values)
         if not _is_short(value)
     ]
 
@@ -248,8 +251,8 @@ def _is_short(value: Any) -> bool:
 
 
 def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
-    known = {name: curves.metric(name) for name in curves.metrics}
-    metrics = [name for name, metric in known.items() if not metric.detail]
+    all_metrics = {name: curves.metric(name) for name in curves.metrics}
+    metrics = [name for name, metric in all_metrics.items() if not metric.detail]
     # Of all checkpoints, though only the last one may be kept: points whose curves of a policy are
     # equal can share a panel.
     digests = {label: _digest(curves, label, metrics) for label in curves.labels}
@@ -258,14 +261,14 @@ def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summar
             label: np.stack([curves.values(label, name)[-1:] for name in metrics], axis=1)
             for label in curves.labels
         }
-        kinds = [known[name] for name in metrics]
+        kinds = [all_metrics[name] for name in metrics]
         curves = Curves(curves.checkpoints[-1:], kinds, last, arms=curves.arms)
     return Summary(
         names,
         curves.checkpoints,
         curves.arms,
         curves.replications,
-        {name: known[name] for name in metrics},
+        {name: all_metrics[name] for name in metrics},
         {
             label: {name: curves.estimates(label, name) for name in metrics}
             for label in curves.labels
@@ -288,13 +291,13 @@ def sweep_leaders(summaries: Summaries) -> list[Leaders]:
     Points that differ in policies alone are compared with each other.
     """
     metric = next(iter(summaries.metrics.values()))
-    found = []
+    leaders = []
     for names, points in group_points(summaries.points):
         last = {label: p.last(label, metric.name) for p in points for label in p.labels}
-        known = {label: mean for label, mean in last.items() if mean is not None}
-        if known:
-            found.append(find_leaders(known, metric, names))
-    return found
+        means = {label: mean for label, mean in last.items() if mean is not None}
+        if means:
+            leaders.append(find_leaders(means, metric, names))
+    return leaders
 
 
 def summarize_sweep(summaries: Summaries) -> str:
@@ -302,28 +305,30 @@ def summarize_sweep(summaries: Summaries) -> str:
     leaders = sweep_leaders(summaries)
     if len(summaries.labels) == 1:
         return _summarize_one_policy(summaries, leaders)
+    if len(leaders) == 1:
+        return f"{_outcome(leaders[0])}."
     groups: dict[str, list[Leaders]] = {}
-    for one in leaders:
-        groups.setdefault(_outcome(one), []).append(one)
+    for leader in leaders:
+        groups.setdefault(_outcome(leader), []).append(leader)
     ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
-    alone = len(leaders) == 1
-    parts = [
-        words if alone else f"{words} {_describe_points(found, leaders, summaries)}"
-        for words, found in ordered
+    clauses = [
+        f"{outcome} {_describe_points(points, leaders, summaries)}" for outcome, points in ordered
     ]
-    return f"{'; '.join(parts)}."
+    return f"{'; '.join(clauses)}."
 
 
 def _summarize_one_policy(summaries: Summaries, leaders: Sequence[Leaders]) -> str:
     """Return a sentence on the best point of a sweep with one policy."""
     metric = next(iter(summaries.metrics.values()))
-    means = {format_point_title(one.names, summaries.sweep): one.mean for one in leaders}
+    means = {format_point_title(leader.names, summaries.sweep): leader.mean for leader in leaders}
     best = find_leaders(means, metric, {})
     text = (
         f"{summaries.labels[0]} has the {metric.best} {metric.title} in the end for "
         f"{best.labels[0]}: {best.mean}."
     )
-    return text + (describe_overlaps(best.labels[1:]) if best.has_intervals else "")
+    if best.has_intervals:
+        text += describe_overlaps(best.labels[1:])
+    return text
 
 
 def explain_best(summaries: Summaries) -> str:
@@ -344,23 +349,25 @@ def _outcome(leaders: Leaders) -> str:
 
 
 def _describe_points(
-    found: Sequence[Leaders], among: Sequence[Leaders], summaries: Summaries
+    group: Sequence[Leaders], all_leaders: Sequence[Leaders], summaries: Summaries
 ) -> str:
     """Return "for c = 0.5 and 2", or "at 12 of 48 combinations of c, K" where they are many."""
-    entries = [*found[0].names]
-    if len(found) == len(among):
-        return f"at all {len(among):,} {_noun(entries)}"
-    if len(found) <= (_MOST_VALUES if len(entries) == 1 else _MOST_POINTS):
+    entries = [*group[0].names]
+    if len(group) == len(all_leaders):
+        return f"at all {len(all_leaders):,} {_noun(entries)}"
+    limit = _MOST_VALUES if len(entries) == 1 else _MOST_POINTS
+    if len(group) <= limit:
         if len(entries) == 1:
             name = entries[0]
             # The short name of the entry: it is made only together with a value, here an empty one.
             short = format_point_title({name: ""}, summaries.sweep).removesuffix(" = ")
-            values = [one.names[name] for one in found]
+            values = [leader.names[name] for leader in group]
             if are_numbers(summaries.sweep[name]):
                 return f"for {short} = {join_words(values)}"
             return f"for {join_words(values)}"
-        return f"for {'; '.join(format_point_title(one.names, summaries.sweep) for one in found)}"
-    return f"at {len(found):,} of {len(among):,} {_noun(entries)}"
+        titles = (format_point_title(leader.names, summaries.sweep) for leader in group)
+        return f"for {'; '.join(titles)}"
+    return f"at {len(group):,} of {len(all_leaders):,} {_noun(entries)}"
 
 
 def _noun(entries: Sequence[str]) -> str:

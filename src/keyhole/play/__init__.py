@@ -1,4 +1,1 @@
-"""Simulation of policies (rules that choose among options), and their use round by round.
-
-A *learner* is a policy at work in a program, which asks it and tells it what came of it.
-"""
+"""Simulation of policies, and learners: policies at work in a program, round by round."""

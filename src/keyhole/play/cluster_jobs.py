@@ -1,7 +1,4 @@
-"""Simulation on a cluster: the simulated histories of policies are split into tasks for workers.
-
-A replication is one simulated history of a policy, with its own random numbers.
-"""
+"""Simulation on a cluster: the replications of policies are split into tasks for its workers."""
 
 import platform
 import socket
@@ -47,12 +44,12 @@ _plans_lock: Final = Lock()
 @cache
 def package_versions() -> Mapping[str, str]:
     """Return the versions that must be the same on client and workers, by name."""
-    found = {name: version(name) for name in ("keyhole", "numba", "llvmlite", "numpy")}
-    found["Python"] = ".".join(platform.python_version_tuple()[:2])
+    versions = {name: version(name) for name in ("keyhole", "numba", "llvmlite", "numpy")}
+    versions["Python"] = ".".join(platform.python_version_tuple()[:2])
     # `python -OO` leaves docstrings out of code objects, whose digests are compared.
-    found["docstrings"] = "left out" if sys.flags.optimize > 1 else "kept"
-    found["arithmetic of the processor"] = math_library_digest()[:_SHOWN_CHARACTERS]
-    return found
+    versions["docstrings"] = "left out" if sys.flags.optimize > 1 else "kept"
+    versions["arithmetic of the processor"] = math_library_digest()[:_SHOWN_CHARACTERS]
+    return versions
 
 
 def run_on_cluster(
@@ -76,9 +73,9 @@ def run_on_cluster(
     dispatcher = _Dispatcher(cluster, jobs)
     try:
         while dispatcher.submit_tasks():
-            for job, part, data in dispatcher.collect_results():
-                done += job.rounds * len(part)
-                store(job, part, job.block(part).read(data))
+            for job, replications, data in dispatcher.collect_results():
+                done += job.rounds * len(replications)
+                store(job, replications, job.block(replications).read(data))
                 if report is not None:
                     report(label, done, total)
     finally:
@@ -97,9 +94,10 @@ class _Dispatcher:
         self._new = deque(job for job in jobs if job.remaining)
         self._measured: deque[SimulationJob] = deque()
         self._rounds_left = sum(job.rounds_left for job in jobs)
-        self._rounds, self._seconds = 0, 0.0
+        self._rounds = 0
+        self._seconds = 0.0
         self._submitted: dict[Future[Any], tuple[SimulationJob, range]] = {}
-        self._shared: dict[int, Any] = {}
+        self._shared: dict[int, object] = {}
         self._versions = package_versions()
         self._last_capacity = monotonic()
 
@@ -110,26 +108,26 @@ class _Dispatcher:
         # Each job begins with one small block, which measures its speed. Further blocks of a job
         # wait for that.
         while (self._new or self._measured) and len(self._submitted) < _TASKS_PER_SLOT * capacity:
-            job = self._measured.popleft() if self._measured else self._new.popleft()
-            part = job.next_block(self._block_seconds(capacity))
+            job = (self._measured or self._new).popleft()
+            replications = job.next_block(self._block_seconds(capacity))
             if job.measured and job.remaining:
                 self._measured.appendleft(job)
-            self._rounds_left -= job.rounds * len(part)
+            self._rounds_left -= job.rounds * len(replications)
             checks = self._share(job), self._versions, job.digest
-            task = self._cluster.submit(run_task, *checks, job.label, part)
-            self._submitted[task] = job, part
+            task = self._cluster.submit(run_task, *checks, job.label, replications)
+            self._submitted[task] = job, replications
         return bool(self._new or self._measured or self._submitted)
 
     def collect_results(self) -> Iterator[tuple[SimulationJob, range, bytes]]:
         """Wait a little, and yield the blocks that have been simulated meanwhile."""
         for task in self._cluster.completed(self._submitted, _POLL_SECONDS):
-            job, part = self._submitted.pop(task)
+            job, replications = self._submitted.pop(task)
             data, seconds = self._cluster.result(task)
-            self._rounds += job.rounds * len(part)
+            self._rounds += job.rounds * len(replications)
             self._seconds += seconds
             if job.remaining and not job.measured:
                 self._measured.append(job)
-            job.record_block(part, seconds)
+            job.record_block(replications, seconds)
             # The plan is kept until no task of it is left: one whose worker dies is begun again,
             # and reads the plan again.
             if not job.remaining:
@@ -137,7 +135,7 @@ class _Dispatcher:
                 unfinished = (*self._new, *self._measured, *submitted)
                 if not any(waiting.plan is job.plan for waiting in unfinished):
                     del self._shared[id(job.plan)]
-            yield job, part, data
+            yield job, replications, data
 
     def cancel(self) -> None:
         """Cancel all tasks, and let go of all plans: the cluster may serve others."""
@@ -146,10 +144,10 @@ class _Dispatcher:
 
     def _block_seconds(self, capacity: int) -> float:
         """Return the duration of the next block."""
-        left = self._rounds_left * self._seconds / max(self._rounds, 1)
-        return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, left / (_TASKS_PER_SLOT * capacity)))
+        seconds_left = self._rounds_left * self._seconds / max(self._rounds, 1)
+        return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, seconds_left / (_TASKS_PER_SLOT * capacity)))
 
-    def _share(self, job: SimulationJob) -> Any:
+    def _share(self, job: SimulationJob) -> object:
         """Return a job's pickled plan as an argument of tasks."""
         if id(job.plan) not in self._shared:
             self._shared[id(job.plan)] = self._cluster.share(pickle_plan(job.plan))
@@ -165,7 +163,7 @@ class _Dispatcher:
 
 
 def run_task(
-    data: bytes, wanted: Mapping[str, str], digest: str, label: str, part: range
+    data: bytes, versions: Mapping[str, str], digest: str, label: str, replications: range
 ) -> tuple[bytes, float]:
     """Simulate a block of a pickled plan, as the task of a worker; return it and its seconds.
 
@@ -174,19 +172,21 @@ def run_task(
     ValueError
         If versions, plan or files differ from the client's.
     """
-    plan = _load_plan(data, wanted, digest)
+    plan = _load_plan(data, versions, digest)
     make_simulators(plan, label)  # compile before the clock starts
     # Without this check a block that was cancelled would occupy a worker of Dask to its end.
     is_wanted = make_wanted_check()
 
-    def stop_if_unwanted(*_: Any) -> None:
+    def stop_if_unwanted(*_: object) -> None:
         if not is_wanted():
             raise RuntimeError("the client does not wait for this block any more")
 
     began = monotonic()
-    values = simulate_replications(plan, label, part, threads=1, report=stop_if_unwanted)
+    values = simulate_replications(plan, label, replications, threads=1, report=stop_if_unwanted)
     seconds = monotonic() - began
-    return SimulationJob(plan, label, len(part)).block(part).to_bytes(values), seconds
+    return SimulationJob(plan, label, len(replications)).block(replications).to_bytes(
+        values
+    ), seconds
 
 
 def warm_up_workers(cluster: Cluster) -> int:
@@ -219,20 +219,20 @@ def measure_speed_on_cluster(
 
 def measure_task(
     data: bytes,
-    wanted: Mapping[str, str],
+    versions: Mapping[str, str],
     digest: str,
     label: str,
     seconds: float,
     replications: int,
 ) -> float:
     """Measure the seconds per round, as the task of a worker."""
-    plan = _load_plan(data, wanted, digest)
+    plan = _load_plan(data, versions, digest)
     return measure_seconds_per_round(plan, label, seconds, replications=replications)
 
 
-def _load_plan(data: bytes, wanted: Mapping[str, str], digest: str) -> Plan:
+def _load_plan(data: bytes, versions: Mapping[str, str], digest: str) -> Plan:
     """Return the plan that was pickled; refuse one that would give other results here."""
-    check_versions(package_versions(), wanted)
+    check_versions(package_versions(), versions)
     # The lock is held while a plan is loaded: threads of a worker that begin at the same time would
     # otherwise each load it.
     with _plans_lock:

@@ -1,10 +1,10 @@
-"""An environment (simulator of what comes of decisions) that is played step by step in Python."""
+"""The interactive environment: an environment that is played step by step in Python."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract import compiled_class
 from keyhole.contract.problem import Problem, environment_inputs, metrics_for
@@ -14,6 +14,8 @@ from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import signature
 from keyhole.play.learner import Learner
+
+Arrays = dict[str, NDArray[Any]]
 
 _INIT, _OBSERVE, _RESPOND, _SCORE = range(4)
 
@@ -38,34 +40,34 @@ class InteractiveEnvironment:
     def __init__(
         self, problem: Problem, *, seed: int = 0, replication: int = 0, horizon: int | None = None
     ) -> None:
-        side = compiled_class.compiled_environment(problem.environment)
+        compiled = compiled_class.compiled_environment(problem.environment)
         truth = environment_inputs(problem, horizon)
         self.metrics = tuple(metric.name for metric in metrics_for(problem, details=True))
         self.rounds = 0
-        self._cells, self._plan, parts = allocate(
-            (side.inputs, side.state, *side.records.layouts, side.metrics),
-            side.dims,
-            side.sizes(truth),
+        self._cells, self._plan, views = allocate(
+            (compiled.inputs, compiled.state, *compiled.records.layouts, compiled.metrics),
+            compiled.dims,
+            compiled.sizes(truth),
         )
-        inputs, self._state, self.context, self.decision, self.feedback = parts[:5]
-        self._report, self._metrics = parts[5:]
+        inputs, self._state, self.context, self.decision, self.feedback = views[:5]
+        self._report, self._metrics = views[5:]
         for name, view in inputs.items():
             view[...] = truth[name]
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng = np.array([seed, replication], np.uint64)
-        self._step = _compiled_step(side)
+        self._step = _compiled_step(compiled)
         self._run(_INIT)
 
-    def _run(self, what: int) -> None:
-        self._step(self._cells, self._plan, self._rng, self.rounds, what)
+    def _run(self, operation: int) -> None:
+        self._step(self._cells, self._plan, self._rng, self.rounds, operation)
 
-    def observe(self) -> dict[str, NDArray[Any]]:
+    def observe(self) -> Arrays:
         """Begin a round and return its context, which is empty if the setting has none."""
         self.rounds += 1
         self._run(_OBSERVE)
         return self.context
 
-    def respond(self, decision: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    def respond(self, decision: Mapping[str, ArrayLike]) -> Arrays:
         """Return the feedback to a decision."""
         for name, view in self.decision.items():
             view[...] = decision[name]
@@ -89,7 +91,7 @@ class InteractiveEnvironment:
         self.ask(learner)
         self.tell(learner)
 
-    def score(self, report: Mapping[str, Any]) -> dict[str, float]:
+    def score(self, report: Mapping[str, ArrayLike | None]) -> dict[str, float]:
         """Return all metrics as of now, details too, given what a learner recommends.
 
         What is left out stays as it was, at first 0.
@@ -108,26 +110,32 @@ def _compiled_step(compiled: compiled_class.CompiledClass) -> Kernel:
 
 
 def _build(compiled: compiled_class.CompiledClass) -> Kernel:
-    kernels, records = compiled.kernels(), compiled.records
-    init, score = kernels["init"], kernels["score"]
+    kernels = compiled.kernels()
+    records = compiled.records
+    init = kernels["init"]
+    score = kernels["score"]
     observe = records.context.producer(kernels["observe"], "e, s, t, rng")
     respond = records.feedback.producer(kernels["respond"], "e, s, t, rng, context, decision")
     sizes = compiled_class.tuple_reader(len(compiled.dims), start=7)
-    read_e, read_s = compiled.inputs.reader("E"), compiled.state.reader("ES")
-    read_context, write_context = records.context.reader(), records.context.writer()
-    read_decision, write_feedback = records.decision.reader(), records.feedback.writer()
-    read_report, read_metrics = records.report.reader(), compiled.metrics.reader("Metrics")
+    read_e = compiled.inputs.reader("E")
+    read_s = compiled.state.reader("ES")
+    read_context, read_decision, _ = records.readers()
+    read_report = records.report.reader()
+    read_metrics = compiled.metrics.reader("Metrics")
+    write_context = records.context.writer()
+    write_feedback = records.feedback.writer()
 
-    def step(cells, plan, rng, t, what):  # type: ignore[no-untyped-def]
+    def step(cells, plan, rng, t, operation):  # type: ignore[no-untyped-def]
         dims = sizes(plan)
-        e, s = read_e(cells, plan[0], dims), read_s(cells, plan[1], dims)
-        if what == _INIT:
+        e = read_e(cells, plan[0], dims)
+        s = read_s(cells, plan[1], dims)
+        if operation == _INIT:
             rng[0] = rng[1] = stream_key(rng[0], rng[1], ENVIRONMENT)
             init(e, s, t, rng)
-        elif what == _OBSERVE:
+        elif operation == _OBSERVE:
             context = observe(e, s, t, rng, cells, plan[2], dims)
             write_context(cells, plan[2], dims, context)
-        elif what == _RESPOND:
+        elif operation == _RESPOND:
             context = read_context(cells, plan[2], dims)
             decision = read_decision(cells, plan[3], dims)
             feedback = respond(e, s, t, rng, context, decision, cells, plan[4], dims)

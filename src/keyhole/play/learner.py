@@ -1,8 +1,4 @@
-"""The learner: a policy at work in memory, one decision at a time.
-
-A *policy* is a rule that chooses among options. A program asks the learner for a decision, acts on
-it, and tells it what came of that (the feedback).
-"""
+"""The learner: a policy at work in memory, one decision at a time."""
 
 from __future__ import annotations
 
@@ -121,35 +117,36 @@ class Learner:
     ) -> None:
         self._interpreted = is_interpretation_requested() if interpreted is None else interpreted
         self.scale = Scale.of(scale)
-        known = policy.check_facts(policy.setting.to_unit(facts, self.scale))
+        known_quantities = policy.check_facts(policy.setting.to_unit(facts, self.scale))
         address = [check_seed(seed), check_integer("replication", replication, _ADDRESS)]
-        if text := policy.caution(known, None):
+        if text := policy.caution(known_quantities, None):
             warnings.warn(text, stacklevel=3)
-        self._names = self._check_names(arm_names, known)
+        self._names = self._check_names(arm_names, known_quantities)
         if self._names is not None:
             check_names("arms", self._names)
-        self._prepare(policy, known)
+        self._prepare(policy, known_quantities)
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = address
         self._do(learner_step.INIT)
 
     def _prepare(self, policy: Policy, facts: dict[str, Any]) -> None:
         """Allocate the memory of inputs, state and records; set the inputs, the rest is zero."""
-        self.policy, self.facts = policy, facts
+        self.policy = policy
+        self.facts = facts
         self._scaled = self.scale != UNIT
-        side = compiled_policy(type(policy))
-        known = policy.numbers() | facts
+        compiled = compiled_policy(type(policy))
+        input_values = policy.numbers() | facts
         with explain_memory_errors(f"{policy} with {', '.join(self._known())}"):
-            self._words, parts = learner_step.memory_layout(side, side.sizes(known))
+            self._words, views = learner_step.memory_layout(compiled, compiled.sizes(input_values))
         self._rng = self._words[learner_step.STREAM : learner_step.STREAM + 2]
         # A memoryview of the header: its cells are read faster than those of an array.
         self._head = self._words[: learner_step.PLAN].view(np.int64).data
-        inputs, self.state, self._context, self._decision, self._feedback, self._report = parts
+        inputs, self.state, self._context, self._decision, self._feedback, self._report = views
         for name, view in inputs.items():
-            view[...] = known[name]
+            view[...] = input_values[name]
         # Numbers in a file may be indices to which kernels write: then every index is checked.
         checked = self._loaded or is_bounds_checked()
-        self._step = _find_step(self, side, checked)
+        self._step = _find_step(self, compiled, checked)
 
     @property
     def rounds(self) -> int:
@@ -251,22 +248,22 @@ class Learner:
         """Return the recommendation with names of arms, in the words of studies."""
         return self.vocabulary.format_report(self._recommend(), range(self.facts["arms"]))
 
-    def _do(self, what: int, number: float = 0.0) -> int:
+    def _do(self, operation: int, number: float = 0.0) -> int:
         """Run the compiled step; return its result from 0, raise the error of a negative code."""
         try:
-            code: int = self._step(self._words, what, number)
+            code: int = self._step(self._words, operation, number)
         except IndexError as error:
             self.raise_kernel_error(error)
-        return code if code >= 0 else self._handle_code(code, what, number)
+        return code if code >= 0 else self._handle_code(code, operation, number)
 
-    def _handle_code(self, code: int, what: int, number: float) -> int:
+    def _handle_code(self, code: int, operation: int, number: float) -> int:
         """Try again if the thread that owns the learner has ended; else raise the code's error."""
         # These frames are of all running threads, also of those that Python did not start. A thread
         # that has ended can never tell: its learner would be lost.
         owner = self._head[learner_step.OWNER_THREAD]
         if code == learner_step.WRONG_THREAD and owner not in sys._current_frames():
             self._head[learner_step.OWNER_THREAD] = 0
-            return self._do(what, number)
+            return self._do(operation, number)
         self._refuse(code)
 
     def raise_kernel_error(self, error: IndexError) -> NoReturn:
@@ -370,7 +367,8 @@ class Learner:
 
     def _repr_html_(self) -> str:
         """Return the tables that notebooks show: policy, rounds, recommendation, and the state."""
-        return learner_html(self, self._known(), self._decision if self._pending else {})
+        decision = self._decision if self._pending else {}
+        return learner_html(self, self._known(), decision)
 
     def save(self, path: str | Path) -> None:
         """Save the learner to a file.
@@ -430,14 +428,14 @@ class Learner:
         self.scale = saved.scale
         facts = policy.check_facts(saved.facts)
         self._names = self._check_names(saved.arm_names, facts)
-        side = compiled_policy(type(policy))
-        sizes = side.sizes(policy.numbers() | facts)
+        compiled = compiled_policy(type(policy))
+        sizes = compiled.sizes(policy.numbers() | facts)
         # Shapes are checked before memory is allocated: a file may name any number of arms.
-        saved.check_form("state", side.state, sizes)
+        saved.check_form("state", compiled.state, sizes)
         self._loaded = loaded
         self._prepare(policy, facts)
         saved.fill(self._kept())
-        side.state.rebuild_trees(learner_step.state_view(self._words), sizes)
+        compiled.state.rebuild_trees(learner_step.state_view(self._words), sizes)
         self._rng[:] = saved.stream
         self._head[learner_step.ROUNDS] = saved.rounds
         self._head[learner_step.PENDING] = saved.pending
@@ -490,27 +488,28 @@ class Learner:
         True
         """
         saved = read_state(Path(path))
-        kind = find_policy(saved.policy, saved.module, policies)
+        policy_class = find_policy(saved.policy, saved.module, policies)
         try:
-            policy = kind.from_parameters(saved.parameters)
+            policy = policy_class.from_parameters(saved.parameters)
             learner_class = policy.learner_class or Learner
             if not issubclass(learner_class, cls):
                 raise ValueError(f"it is of the setting {policy.setting.name!r}")
-            wanted = is_interpretation_requested() if interpreted is None else interpreted
-            return _restore_learner(learner_class, policy, saved, True, wanted)
+            if interpreted is None:
+                interpreted = is_interpretation_requested()
+            return _restore_learner(learner_class, policy, saved, True, interpreted)
         except DAMAGE as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error
 
 
 def _restore_learner(
-    kind: type[Learner],
+    learner_class: type[Learner],
     policy: Policy,
     saved: SavedLearner,
     loaded: bool,
     interpreted: bool | None = None,
 ) -> Learner:
     """Return a new learner of a class with the state of a saved one."""
-    learner = kind.__new__(kind)
+    learner = learner_class.__new__(learner_class)
     learner._interpreted = interpreted
     return learner._restore(policy, saved, loaded=loaded)
 
@@ -519,20 +518,22 @@ def make_learner(
     policy: Policy, facts: Mapping[str, Any], *, seed: int = 0, replication: int = 0
 ) -> Any:
     """Return a learner of the class that the policy's setting declares, compiled at once."""
-    kind = policy.learner_class or Learner
-    return kind(policy, facts, seed=seed, replication=replication, interpreted=is_interpreted())
+    learner_class = policy.learner_class or Learner
+    return learner_class(
+        policy, facts, seed=seed, replication=replication, interpreted=is_interpreted()
+    )
 
 
-def _find_step(learner: Learner, side: CompiledClass, checked: bool) -> Kernel:
+def _find_step(learner: Learner, compiled: CompiledClass, checked: bool) -> Kernel:
     """Return the step of a learner's policy; `checked` says whether every index is to be checked.
 
     If it is interpreted at first, the learner's step is replaced once machine code exists.
     """
-    setting, wanted = learner.policy.setting, learner._interpreted
-    may_be = wanted is None and not checked
-    at_first = interpret_first(may_be and side.is_own and is_own(setting.allowed))
-    with bounds_checked(checked), interpreted(bool(wanted)), at_first:
-        step = learner_step.compiled_step(side, setting)
+    setting = learner.policy.setting
+    may_be = learner._interpreted is None and not checked
+    at_first = interpret_first(may_be and compiled.is_own and is_own(setting.allowed))
+    with bounds_checked(checked), interpreted(bool(learner._interpreted)), at_first:
+        step = learner_step.compiled_step(compiled, setting)
     # A weak reference: the learner holds the step, and the two would form a cycle, which keeps a
     # learner's memory until the garbage collector finds it.
     if isinstance(step, TieredFunction):
@@ -541,5 +542,5 @@ def _find_step(learner: Learner, side: CompiledClass, checked: bool) -> Kernel:
 
 
 def _take_step(learner: ref[Learner], step: Kernel) -> None:
-    if (living := learner()) is not None:
-        living._step = step
+    if (learner_if_alive := learner()) is not None:
+        learner_if_alive._step = step

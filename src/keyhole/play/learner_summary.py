@@ -1,4 +1,4 @@
-"""The summary of a learner, a policy at work, for `print` and notebooks: what it has learnt."""
+"""The summary of a learner, for `print` and notebooks: its policy, and what it has learnt."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -21,9 +21,12 @@ def describe_learner(learner: "Learner", *, in_full: bool = False) -> str:
 
     Of the latter these are the first ten lines and how many there are more, or all lines.
     """
-    known = ", ".join(learner._known())
-    waiting = ", waiting for feedback" if learner._pending else ", done" * learner.is_done
-    head = f"{learner.policy} after {count_text(learner.rounds_told, 'round')}, {known}{waiting}"
+    facts = ", ".join(learner._known())
+    head = f"{learner.policy} after {count_text(learner.rounds_told, 'round')}, {facts}"
+    if learner._pending:
+        head += ", waiting for feedback"
+    elif learner.is_done:
+        head += ", done"
     lines = _describe_by_number(learner, in_full=in_full)
     return escape_controls("\n  ".join([head, *map(learner._name_arms, lines)]), "\n")
 
@@ -43,20 +46,20 @@ def _describe_by_number(learner: "Learner", *, in_full: bool = False) -> list[st
     return lines
 
 
-def _describe_error(what: str, error: Exception) -> str:
-    return f"({what} failed: {type(error).__name__}: {' '.join(str(error).split())})"
+def _describe_error(source: str, error: Exception) -> str:
+    return f"({source} failed: {type(error).__name__}: {' '.join(str(error).split())})"
 
 
-def learner_html(learner: "Learner", known: Sequence[str], waiting: Mapping[str, Any]) -> str:
+def learner_html(learner: "Learner", facts: Sequence[str], decision: Mapping[str, Any]) -> str:
     """Return the tables that notebooks show.
 
     Parameters
     ----------
     learner : Learner
         The learner, which stays as it is.
-    known : sequence of str
+    facts : sequence of str
         Its known quantities.
-    waiting : mapping of str to array
+    decision : mapping of str to array
         The decision that waits for its feedback; empty if there is none.
     """
     from keyhole.pages.notebook_html import notebook_html
@@ -64,19 +67,19 @@ def learner_html(learner: "Learner", known: Sequence[str], waiting: Mapping[str,
 
     rows = [
         ["setting", learner.policy.setting.name],
-        ["known", ", ".join(known)],
+        ["known", ", ".join(facts)],
         ["rounds", f"{learner.rounds_told:,}"],
     ]
-    if waiting:
-        rows.append(["waiting for the feedback of", learner._decision_text(waiting)])
+    if decision:
+        rows.append(["waiting for the feedback of", learner._decision_text(decision)])
     if (recommended := _recommendation(learner)) is not None:
         rows.append(["recommended", recommended])
     # A line such as "arm 0: 2 pulls, mean 1" has its name before the colon. Names of arms may have
     # colons themselves, and are put in afterwards.
-    parts = [line.partition(": ") for line in _describe_by_number(learner)]
+    lines = [line.partition(": ") for line in _describe_by_number(learner)]
     state = [
         [*map(learner._name_arms, [name, value] if value else ["", name])]
-        for name, _, value in parts
+        for name, _, value in lines
     ]
     tables = [Table(repr(learner.policy), ["", ""], rows)]
     if state:
@@ -85,36 +88,39 @@ def learner_html(learner: "Learner", known: Sequence[str], waiting: Mapping[str,
     return notebook_html(tables)
 
 
-def _recommendation(learner: Any) -> str | None:
+def _recommendation(learner: "Learner") -> str | None:
     """Return what the learner recommends; None if its setting has no recommendation."""
     if not hasattr(learner, "recommend"):
         return None
     try:
-        found = learner.recommend()
+        recommendation = learner.recommend()
     except (TypeError, NotImplementedError):  # the setting's vocabulary has no words for it
         return None
     except Exception as error:
         return _describe_error("recommend", error)
-    return short_repr(found.tolist() if hasattr(found, "tolist") else found)
+    if hasattr(recommendation, "tolist"):
+        recommendation = recommendation.tolist()
+    return short_repr(recommendation)
 
 
 def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> list[str]:
     """Return each known quantity as a short text, and the units of rewards if not [0, 1]."""
     setting = policy.setting
-    words = []
+    texts = []
     for name, value in facts.items():
         if name == setting.mode:
-            words.append(f"{setting.modes[value]} feedback")
+            texts.append(f"{setting.modes[value]} feedback")
         elif setting.facts[name].argument is not None:
-            unit = setting.facts[name].unit
-            words.append(_describe_fact(name, scale.from_unit(value, unit) if unit else value))
-    return words + describe_units(scale)
+            if unit := setting.facts[name].unit:
+                value = scale.from_unit(value, unit)
+            texts.append(_describe_fact(name, value))
+    return texts + describe_units(scale)
 
 
 def describe_units(scale: Scale) -> list[str]:
     """Return the units of rewards if they are not [0, 1]."""
     low, high = scale
-    return [f"rewards from {low:g} to {high:g}"] if scale != UNIT else []
+    return [] if scale == UNIT else [f"rewards from {low:g} to {high:g}"]
 
 
 def _describe_fact(name: str, value: Any) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sized
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.reward_units import UNIT, Scale, errors_with_scale_hint
@@ -26,6 +26,7 @@ _BLOCK: Final = 2**15
 _UNIT_RANGE: Final = Range(ge=0, le=1)
 
 Columns = Mapping[str, NDArray[Any]]
+Column = TypeVar("Column", NDArray[Any], NDArray[np.float64])
 
 
 def replay_rows(learner: Learner, columns: Columns) -> int:
@@ -34,7 +35,9 @@ def replay_rows(learner: Learner, columns: Columns) -> int:
     If a row is refused, the learner keeps what it has learnt from the rows before: the caller
     restores its memory.
     """
-    policy, begun, own = learner.policy, learner.rounds, 0
+    policy = learner.policy
+    rounds_before = learner.rounds
+    matches = 0
     checked = bounds_checked(learner._loaded or is_bounds_checked())
     with checked, interpreted(bool(learner._interpreted)):
         replay = compiled_replay(compiled_policy(type(policy)), policy.setting)
@@ -55,84 +58,92 @@ def replay_rows(learner: Learner, columns: Columns) -> int:
         except IndexError as error:
             learner.raise_kernel_error(error)
         if code < 0:
-            _refuse(learner, code, learner.rounds - begun, columns)
-        own += code
-    return own
+            _refuse(learner, code, learner.rounds - rounds_before, columns)
+        matches += code
+    return matches
 
 
 def _refuse(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn:
     """Raise the error of a row that the compiled loop refused."""
-    policy, where = learner.policy, f"row {row} of the log"
+    policy = learner.policy
+    where = f"row {row} of the log"
     logged = learner._decision_text({name: columns[name][row] for name in learner._decision})
-    taken = learner._decision_text(learner._decision)
+    decided = learner._decision_text(learner._decision)
     if code == DIFFERENT_DECISION:
         raise ValueError(
-            f"{where} must be what {policy} decides there ({taken}), got {logged}: it cannot learn "
-            "from decisions of others"
+            f"{where} must be what {policy} decides there ({decided}), got {logged}: it cannot "
+            "learn from decisions of others"
         )
     if code == NOT_ALLOWED:
         raise ValueError(f"{where} must be a decision that the setting allows, got {logged}")
-    raise ValueError(policy.refusal(where, taken))
+    raise ValueError(policy.refusal(where, decided))
 
 
 def float_column(
-    name: str, values: Any, allowed: Range, like: Any = None, wide: int = 0
+    name: str, values: ArrayLike, allowed: Range, like: Sized | None = None, wide: int = 0
 ) -> NDArray[np.float64]:
     """Return a column of numbers or booleans as floats, as long as the column `like`.
 
     Each row has `wide` numbers if that is not 0.
     """
-    found = _column(name, values, "bifu", "numbers", like, wide)
+    column = _column(name, values, "bifu", "numbers", like, wide)
     with np.errstate(invalid="ignore"):
-        return _check_values(name, found.astype(np.float64), allowed, check_number)
+        return _check_values(name, column.astype(np.float64), allowed, check_number)
 
 
-def reward_column(name: str, values: Any, scale: Scale, like: Any = None) -> NDArray[np.float64]:
+def reward_column(
+    name: str, values: ArrayLike, scale: Scale, like: Sized | None = None
+) -> NDArray[np.float64]:
     """Return a column of rewards in the user's units, as long as the column `like`, in [0, 1]."""
-    found = _column(name, values, "bifu", "numbers", like).astype(np.float64)
+    column = _column(name, values, "bifu", "numbers", like).astype(np.float64)
     if scale != UNIT:
-        return scale.to_unit(_check_values(name, found, scale.range(_UNIT_RANGE), check_number))
+        return scale.to_unit(_check_values(name, column, scale.range(_UNIT_RANGE), check_number))
     with errors_with_scale_hint():
-        return _check_values(name, found, _UNIT_RANGE, check_number)
+        return _check_values(name, column, _UNIT_RANGE, check_number)
 
 
-def int_column(name: str, values: Any, allowed: Range, like: Any = None) -> NDArray[np.int64]:
+def int_column(
+    name: str, values: ArrayLike, allowed: Range, like: Sized | None = None
+) -> NDArray[np.int64]:
     """Return a column of integers, as long as the column `like`."""
-    found = _check_values(
+    column = _check_values(
         name, _column(name, values, "iu", "whole numbers", like), allowed, check_integer
     )
-    return found.astype(np.int64)
+    return column.astype(np.int64)
 
 
-def bool_column(name: str, values: Any, like: Any = None) -> NDArray[np.bool_]:
+def bool_column(name: str, values: ArrayLike, like: Sized | None = None) -> NDArray[np.bool_]:
     """Return a column of booleans, as long as the column `like`."""
     return _column(name, values, "b", "True or False", like)
 
 
 def _column(
-    name: str, values: Any, kinds: str, words: str, like: Any, wide: int = 0
+    name: str, values: ArrayLike, kinds: str, noun: str, like: Sized | None, wide: int = 0
 ) -> NDArray[Any]:
-    try:
-        found = np.asarray(values)
-    except ValueError:  # rows of several lengths
-        found = np.empty(0, object)
-    if found.shape == (0,) and found.dtype == float:  # an empty list is one of anything
-        kinds, found = f"{kinds}f", found.reshape((0, wide) if wide else 0)
     row = (wide,) if wide else ()
-    if found.dtype.kind not in kinds or not found.ndim or found.shape[1:] != row:
-        each = f"lists of {wide} {words}" if wide else words
-        raise TypeError(f"{name} must be a list of {each}, got {short_repr(values)}")
-    if like is not None and len(found) != len(like):
-        raise ValueError(f"{name} must have {len(like)} entries, one a round; got {len(found)}")
-    return found
+    try:
+        column = np.asarray(values)
+    except ValueError:  # rows of several lengths
+        column = np.empty(0, object)
+    if column.shape == (0,) and column.dtype == float:  # an empty list is one of anything
+        kinds += "f"
+        column = column.reshape(0, *row)
+    if column.dtype.kind not in kinds or not column.ndim or column.shape[1:] != row:
+        entries = f"lists of {wide} {noun}" if wide else noun
+        raise TypeError(f"{name} must be a list of {entries}, got {short_repr(values)}")
+    if like is not None and len(column) != len(like):
+        raise ValueError(f"{name} must have {len(like)} entries, one a round; got {len(column)}")
+    return column
 
 
-def _check_values(name: str, found: NDArray[Any], allowed: Range, check: Any) -> NDArray[Any]:
+def _check_values(
+    name: str, column: Column, allowed: Range, check: Callable[..., object]
+) -> Column:
     low, high = allowed.ends
     # Negated, so that NaN, for which every comparison is false, is wrong.
-    wrong = ~((found >= low) & (found <= high))
-    wrong |= (found == allowed.gt) | (found == allowed.lt)
-    if wrong.any():
-        at = np.argwhere(wrong)[0].tolist()
-        check(f"{name}[{', '.join(map(str, at))}]", found[tuple(at)], allowed)
-    return found
+    is_wrong = ~((column >= low) & (column <= high))
+    is_wrong |= (column == allowed.gt) | (column == allowed.lt)
+    if is_wrong.any():
+        indices = np.argwhere(is_wrong)[0].tolist()
+        check(f"{name}[{', '.join(map(str, indices))}]", column[tuple(indices)], allowed)
+    return column

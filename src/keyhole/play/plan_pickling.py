@@ -34,7 +34,8 @@ def import_siblings(folder: Path) -> Iterator[None]:
 
     So another folder may have modules of the same names.
     """
-    names, path = set(sys.modules), folder.resolve()
+    names = set(sys.modules)
+    path = folder.resolve()
     sys.path.insert(0, str(path))
     try:
         yield
@@ -56,18 +57,19 @@ def _is_users(name: str, file: str) -> bool:
     path = Path(file).resolve()
     if not file.endswith(".py") or name.partition(".")[0] == "keyhole":
         return False
-    return not any(path.is_relative_to(place) for place in _installed())
+    return not any(path.is_relative_to(folder) for folder in _installed())
 
 
 @cache
 def _installed() -> tuple[Path, ...]:
     """Return the folders of installed packages, including editable installs."""
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    places = {*map(sysconfig.get_paths().__getitem__, kinds), site.getusersitepackages()}
-    lists = [file for place in places for file in Path(place).glob("*.pth")]
+    folders = {*map(sysconfig.get_paths().__getitem__, kinds), site.getusersitepackages()}
+    path_files = [file for folder in folders for file in Path(folder).glob("*.pth")]
     # A line of a .pth file is a path, or code that begins with `import`.
-    places |= {line for file in lists for line in file.read_text().splitlines() if line[:1] == "/"}
-    return tuple(Path(place).resolve() for place in sorted(places))
+    lines = (line for file in path_files for line in file.read_text().splitlines())
+    folders |= {line for line in lines if line[:1] == "/"}
+    return tuple(Path(folder).resolve() for folder in sorted(folders))
 
 
 # What Python sets in a module by itself; some of it cannot be pickled.

@@ -2,9 +2,7 @@
 
 A block is encoded for files and networks as a line of JSON, which has the digest of the plan and a
 checksum, and the values as little-endian floats of 8 bytes by checkpoint, metric and replication: a
-block that differs in a single bit is discarded. The digest is of all that determines the results of
-a simulation: code, parameters, seed. Results that were saved under the same digest need not be
-simulated again.
+block that differs in a single bit is discarded.
 """
 
 import hashlib
@@ -16,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -69,8 +67,8 @@ class ReplicationBlock:
         """Encode values of the block's shape."""
         content = np.ascontiguousarray(values, _DTYPE).tobytes()
         checksum = hashlib.sha256(content).hexdigest()
-        what = [_FORMAT, self.plan, self.label, self.first, self.metrics, self.shape, checksum]
-        return json.dumps(what).encode() + b"\n" + content
+        header = [_FORMAT, self.plan, self.label, self.first, self.metrics, self.shape, checksum]
+        return json.dumps(header).encode() + b"\n" + content
 
     def read(self, data: bytes) -> FloatArray:
         """Decode the values of this block; refuse damaged bytes."""
@@ -92,26 +90,29 @@ class ReplicationBlock:
         return values if self.to_bytes(values) == data else None
 
 
-def plan_parts(plan: Plan) -> list[Any]:
+def plan_parts(plan: Plan) -> list[object]:
     """Return all that determines the results of a plan, except seed and replications.
 
     These are the problem's values; each policy's class, parameters, the numbers that its kernels
     read and its known quantities; the code of policies, environment, setting and core; the
     simulated workers; the versions of the compiler; and the digest of the math library.
     """
-    setting, environment = plan.problem.setting, compiled_environment(plan.problem.environment)
+    setting = plan.problem.setting
+    environment = compiled_environment(plan.problem.environment)
     workers = [
         [label, *_worker_parts(workers, plan.policies[label])]
         for label, workers in plan.workers.items()
     ]
-    kinds = {type(policy) for policy in plan.policies.values()}
-    codes = {kind: compiled_policy(kind).digest for kind in kinds}
+    policy_classes = {type(policy) for policy in plan.policies.values()}
+    code_digests = {
+        policy_class: compiled_policy(policy_class).digest for policy_class in policy_classes
+    }
     return [
         workers,
         plan.checkpoints,
         fingerprint_texts(plan.problem.truth()),
         [
-            [label, *_policy_parts(plan, policy), codes[type(policy)]]
+            [label, *_policy_parts(plan, policy), code_digests[type(policy)]]
             for label, policy in plan.policies.items()
         ],
         [setting.name, setting.budgeted, fingerprint(setting.allowed)],
@@ -128,23 +129,25 @@ def compiler_versions() -> list[str]:
     return [version(package) for package in ("numba", "llvmlite", "numpy")]
 
 
-def json_digest(parts: Any) -> str:
+def json_digest(content: object) -> str:
     """Return the SHA-256 of nested lists and tables, as JSON."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _policy_parts(plan: Plan, policy: Policy) -> list[Any]:
+def _policy_parts(plan: Plan, policy: Policy) -> list[object]:
     facts = [fingerprint_texts(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
-    return [
+    parts: list[object] = [
         type(policy).__name__,
         fingerprint_texts(policy.parameters()),
         fingerprint_texts(policy.numbers()),
         facts,
-        *([fingerprint_texts({"wrong": plan.wrong_verdicts(policy)})] if policy.verdicts else ()),
     ]
+    if policy.verdicts:
+        parts.append(fingerprint_texts({"wrong": plan.wrong_verdicts(policy)}))
+    return parts
 
 
-def _worker_parts(workers: SimulatedWorkers, policy: Policy) -> list[Any]:
+def _worker_parts(workers: SimulatedWorkers, policy: Policy) -> list[object]:
     duration = workers.duration
     return [
         workers.number,
@@ -155,7 +158,7 @@ def _worker_parts(workers: SimulatedWorkers, policy: Policy) -> list[Any]:
     ]
 
 
-def fingerprint_texts(values: Mapping[str, Any]) -> list[list[str]]:
+def fingerprint_texts(values: Mapping[str, object]) -> list[list[str]]:
     """Return named values as texts; arrays by the SHA-256 of their content."""
     rows = []
     for name, value in sorted(values.items()):
@@ -223,9 +226,13 @@ class SimulationJob:
 
     def block(self, replications: range) -> ReplicationBlock:
         """Return the block of some replications, without their values."""
-        plan, count = self.plan, len(replications)
         return ReplicationBlock(
-            self.digest, self.label, replications.start, plan.metrics, len(plan.checkpoints), count
+            plan=self.digest,
+            label=self.label,
+            first=replications.start,
+            metrics=self.plan.metrics,
+            checkpoints=len(self.plan.checkpoints),
+            replications=len(replications),
         )
 
     def next_block(self, seconds: float, at_once: int = 1) -> range:
@@ -241,9 +248,11 @@ class SimulationJob:
         count = min(count, _MOST_VALUES // (len(self.plan.checkpoints) * len(self.plan.metrics)))
         # Whole groups of lanes on every thread, unless a group would take too long.
         group = LANES * at_once
-        count = max(count - count % group if count >= group else count, at_once)
+        if count >= group:
+            count -= count % group
+        count = max(count, at_once)
         replications = first[:count]
-        self.remaining = [first[count:], *others] if len(first) > count else others
+        self.remaining = [span for span in (first[count:], *others) if span]
         return replications
 
     def record_block(self, replications: range, seconds: float) -> None:
@@ -271,10 +280,12 @@ def run_locally(
 
     report_block(total - job.rounds_left, job.label, 0, 0)  # so that the time of a block is known
     while job.remaining:
-        in_job = partial(report_block, total - job.rounds_left)
-        part = job.next_block(seconds, threads)
+        report_in_job = partial(report_block, total - job.rounds_left)
+        replications = job.next_block(seconds, threads)
         began = monotonic()
-        values = simulate_replications(job.plan, job.label, part, threads=threads, report=in_job)
-        job.record_block(part, monotonic() - began)
+        values = simulate_replications(
+            job.plan, job.label, replications, threads=threads, report=report_in_job
+        )
+        job.record_block(replications, monotonic() - began)
         # Not `job.block(part)`: its digest covers all sources, which `simulate` need not read.
-        store(job, part, values)
+        store(job, replications, values)

@@ -1,8 +1,4 @@
-"""Short trial of users' own policies in Python: compiled code does not notice what they do wrong.
-
-It reads and writes beyond arrays, compares with NaN, and takes a recommendation that was not filled
-for one that was.
-"""
+"""A short trial of users' own policies in Python, for faults that compiled code does not notice."""
 
 import ctypes
 import threading
@@ -18,11 +14,7 @@ import numpy as np
 from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.kernels.compiler_fork_locks import call_lock
 from keyhole.kernels.interpreted_mode import interpreted
-from keyhole.kernels.interpreter.error_explanation import (
-    NotInterpretedError,
-    OutOfBoundsError,
-    UnnoticedError,
-)
+from keyhole.kernels.interpreter import error_explanation
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.learner import Learner, make_learner
@@ -41,7 +33,11 @@ _MOST_ARMS: Final = 1000
 _UNFILLED: Final = {"float64": np.nan, "int64": np.iinfo(np.int64).min}
 """What a recommendation holds before the policy writes it."""
 
-_UNNOTICED: Final = (UnnoticedError, OutOfBoundsError, UnboundLocalError)
+_UNNOTICED: Final = (
+    error_explanation.UnnoticedError,
+    error_explanation.OutOfBoundsError,
+    UnboundLocalError,
+)
 
 # By the digest of a class: what was tried of it in this process, and for how long.
 _tried: Final[dict[str, set[tuple[str, int, int]]]] = defaultdict(set)
@@ -65,20 +61,20 @@ def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
                     raise _refusal(label, where, error) from error
 
 
-def refuse_unnoticed_faults(plan: Plan, label: str, side: CompiledClass) -> None:
+def refuse_unnoticed_faults(plan: Plan, label: str, compiled: CompiledClass) -> None:
     """Raise a ValueError if a policy does what compiled code would not notice."""
-    if isinstance(error := try_policy(plan, label, side), _UNNOTICED):
+    if isinstance(error := try_policy(plan, label, compiled), _UNNOTICED):
         raise _refusal(label, "in its first rounds", error) from error
 
 
 def _refusal(label: str, where: str, error: BaseException) -> ValueError:
-    if isinstance(error, UnnoticedError | OutOfBoundsError):
+    if isinstance(error, error_explanation.UnnoticedError | error_explanation.OutOfBoundsError):
         return ValueError(f"{label} fails {where}: {error}")
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
     return ValueError(f"{label} fails {where}: {type(error).__name__}: {error}{notes}")
 
 
-def try_policy(plan: Plan, label: str, side: CompiledClass) -> BaseException | None:
+def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException | None:
     """Play the first rounds of a user's policy in Python; return the error that it raises, if any.
 
     That is done once in a process for a class, its parameters, and a number of arms and of rounds
@@ -86,14 +82,16 @@ def try_policy(plan: Plan, label: str, side: CompiledClass) -> BaseException | N
     played in Python, or has more than 1,000 arms here, is not tried, nor are Keyhole's own.
     """
     arms = int(plan.problem.fact("arms")) if "arms" in plan.problem.setting.facts else 1
-    if side.is_own or arms > _MOST_ARMS or _seconds[side.digest] > _SECONDS_IN_ALL:
+    if compiled.is_own or arms > _MOST_ARMS or _seconds[compiled.digest] > _SECONDS_IN_ALL:
         return None
     rounds = min(max(_ROUNDS, 2 * arms), plan.horizon)
     # Not `repr(policy)`, which rounds numbers and may be the user's.
     case = repr(plan.policies[label].parameters()), arms, rounds
-    if case in _tried[side.digest]:
+    if case in _tried[compiled.digest]:
         return None
-    began, errors, end = perf_counter(), list[BaseException](), threading.Event()
+    began = perf_counter()
+    end = threading.Event()
+    errors: list[BaseException] = []
 
     def play() -> None:
         try:
@@ -117,22 +115,23 @@ def try_policy(plan: Plan, label: str, side: CompiledClass) -> BaseException | N
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(trial.ident or 0), ctypes.py_object(SystemExit)
             )
-    _seconds[side.digest] += perf_counter() - began
-    if errors and not is_late and not isinstance(errors[0], NotInterpretedError):
+    _seconds[compiled.digest] += perf_counter() - began
+    if errors and not is_late and not isinstance(errors[0], error_explanation.NotInterpretedError):
         return errors[0]
-    _tried[side.digest].add(case)
+    _tried[compiled.digest].add(case)
     return None
 
 
 def _play(plan: Plan, label: str, rounds: int) -> None:
     # The policy knows the whole horizon, as in the simulation, though only some rounds are played.
-    policy, horizon = plan.policies[label], plan.horizon
+    policy = plan.policies[label]
+    horizon = plan.horizon
     learner = make_learner(policy, plan.facts(policy, horizon), seed=plan.seed)
     environment = InteractiveEnvironment(plan.problem, seed=plan.seed, horizon=horizon)
-    ends = thread_time() + _SECONDS
+    end = thread_time() + _SECONDS
     while learner.rounds < rounds and not learner.is_done:
         environment.play_round(learner)
-        if thread_time() > ends:
+        if thread_time() > end:
             break
     is_whole = learner.is_done or learner.rounds == horizon
     if not hasattr(policy, "recommend"):  # then its recommendation stays 0
@@ -150,15 +149,16 @@ def _recommend(learner: Learner, is_whole: bool) -> dict[str, Any] | None:
     """
     for view in learner._report.values():
         view[...] = _UNFILLED[view.dtype.name]
-    found, is_complete = learner._recommend(), True
-    for name, values in found.items():
+    recommendation = learner._recommend()
+    is_complete = True
+    for name, values in recommendation.items():
         unfilled = _UNFILLED[values.dtype.name]
         is_missing = np.isnan(values) if np.isnan(unfilled) else values == unfilled
         is_complete &= not is_missing.any()
         if is_missing.any() if is_whole else is_missing.all():
-            place = "".join(f"[{i}]" for i in np.argwhere(is_missing)[0])
-            raise UnnoticedError(
+            indices = "".join(f"[{i}]" for i in np.argwhere(is_missing)[0])
+            raise error_explanation.UnnoticedError(
                 f"{type(learner.policy).__name__}.recommend must write a number into every entry "
-                f"of {name}; after round {learner.rounds} {name}{place} is NaN or was not written"
+                f"of {name}; after round {learner.rounds} {name}{indices} is NaN or was not written"
             )
-    return found if is_complete else None
+    return recommendation if is_complete else None

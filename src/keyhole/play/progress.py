@@ -28,21 +28,21 @@ _LEAST_SECONDS: Final = 1.0  # after which a speed is known: the first rounds ar
 
 @contextmanager
 def progress_callback(
-    wanted: bool | Report, observe: Observe | None = None
+    progress: bool | Report, observe: Observe | None = None
 ) -> Iterator[Report | None]:
     """Yield the function that shows progress, or None if it is not wanted.
 
-    `wanted` may be a function, which is then yielded itself. `observe` says how much time is left
+    `progress` may be a function, which is then yielded itself. `observe` says how much time is left
     in all; without it, lines say how much is left of each policy.
     """
-    if callable(wanted):
-        yield wanted
-    elif not isinstance(wanted, bool):
+    if callable(progress):
+        yield progress
+    elif not isinstance(progress, bool):
         raise TypeError(
             "progress must be True, False or a function of label, rounds done and rounds in all, "
-            f"got {short_repr(wanted)}"
+            f"got {short_repr(progress)}"
         )
-    elif not wanted:
+    elif not progress:
         yield None
     elif sys.stderr is not None and sys.stderr.isatty():
         yield from _show_bar(observe)
@@ -62,11 +62,11 @@ def _show_bar(observe: Observe | None) -> Iterator[Report]:
     )
     with Progress(*columns, console=Console(stderr=True)) as display:
         tasks: dict[str, TaskID] = {}
-        whole = None if observe is None else display.add_task("all", total=None, speed="")
+        all_task = None if observe is None else display.add_task("all", total=None, speed="")
 
         def report(label: str, played: int, total: int) -> None:
-            if observe is not None and whole is not None:
-                display.update(whole, description=observe(label, played, total) or "all")
+            if observe is not None and all_task is not None:
+                display.update(all_task, description=observe(label, played, total) or "all")
             if label not in tasks:
                 tasks[label] = display.add_task(escape_controls(label), total=total, speed="")
             display.update(tasks[label], completed=played)
@@ -114,7 +114,8 @@ def _show_in_cell(text: str) -> None:
     """Show a text below the cell that is executed, in the place of the one before."""
     # An output that is updated, not printed text with a carriage return: of that, a saved notebook
     # would keep every version, and what is printed next would follow on its line.
-    cell, data = sys.modules["IPython"].get_ipython().execution_count, {"text/plain": text}
+    cell = sys.modules["IPython"].get_ipython().execution_count
+    data = {"text/plain": text}
     if _cell_line.get("cell") == cell:
         _cell_line["handle"].update(data, raw=True)
     else:
@@ -144,18 +145,18 @@ class _LineReport:
 
     def __call__(self, label: str, played: int, total: int) -> None:
         now = time.monotonic()
-        began, before = self.started.setdefault(label, (now, played))
-        observed = self.observe and self.observe(label, played, total)
-        early = played < total and not self.line.is_due
-        if early or played == 0 or label in self.done:
+        began, played_before = self.started.setdefault(label, (now, played))
+        time_left = self.observe and self.observe(label, played, total)
+        is_early = played < total and not self.line.is_due
+        if is_early or played == 0 or label in self.done:
             return
         if played == total:
             self.done.add(label)
-        speed = (played - before) / max(now - began, 1e-9)
+        speed = (played - played_before) / max(now - began, 1e-9)
         per_second = f", {speed:,.0f} rounds/s" if speed > 0 else ""
         text = f"{label}: {100 * played // total} %{per_second}"
-        if observed:
-            text += f"; {observed}"
+        if time_left:
+            text += f"; {time_left}"
         elif speed > 0 and played < total and now - began >= _LEAST_SECONDS:
             text += f", {(total - played) / speed:.0f} s left"
         self.line.print(text)
@@ -205,7 +206,8 @@ class TotalProgress:
     ) -> None:
         self._left = {(item.place, item.label): item for item in work}
         self._rounds = sum(item.rounds for item in work)
-        self._show, self._clock = show, clock
+        self._show = show
+        self._clock = clock
         self._began = clock()
         self._stored_rounds: dict[tuple[str, str], int] = {}
         self._expected_of_done = 0.0
@@ -226,8 +228,8 @@ class TotalProgress:
         if (item := self._left.get(key)) is None:
             return ""
         # Rounds of an earlier call were read, and say nothing of the speed.
-        here = played - self._stored_rounds.setdefault(key, played)
-        expected = item.expected * here / total
+        rounds_here = played - self._stored_rounds.setdefault(key, played)
+        expected = item.expected * rounds_here / total
         if played == total:
             del self._left[key]
             self._expected_of_done += expected
@@ -237,21 +239,23 @@ class TotalProgress:
     def _tell(self, item: WorkItem, played: int, expected: float) -> str:
         """Show what is left while an item is played, and return the time left as text."""
         share = played / item.rounds if item.rounds else 0.0
-        left = sum(other.expected for other in self._left.values()) - share * item.expected
-        done = self._expected_of_done + expected
-        seconds = (self._clock() - self._began) * left / done if done else 0.0
-        text = f"about {format_duration(seconds)} left" if seconds else ""
+        expected_left = sum(work.expected for work in self._left.values()) - share * item.expected
+        expected_done = self._expected_of_done + expected
+        text = ""
+        if expected_done:
+            seconds = (self._clock() - self._began) * expected_left / expected_done
+            text = f"about {format_duration(seconds)} left" if seconds else ""
         if self._show is not None:
-            rounds_left = sum(other.rounds for other in self._left.values()) - played
+            rounds_left = sum(work.rounds for work in self._left.values()) - played
             done_share = 1.0 - rounds_left / self._rounds if self._rounds else 1.0
             self._show(f"{item.place}: {item.label}", done_share, text)
         return text
 
 
 @contextmanager
-def track_total(wanted: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgress | None]:
+def track_total(is_shown: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgress | None]:
     """Return a context manager with the tracker, shown on standard error, or with None."""
-    if not wanted:
+    if not is_shown:
         yield None
     elif sys.stderr is not None and sys.stderr.isatty():
         with _bar() as show:
@@ -273,12 +277,12 @@ def _bar() -> Iterator[Show]:
     with Progress(*columns, console=Console(stderr=True)) as display:
         task = display.add_task("reading", total=1.0)
 
-        def show(current: str, share: float, left: str) -> None:
-            display.update(task, completed=share, description=f"{current}; {left}".rstrip("; "))
+        def show(work: str, share: float, time_left: str) -> None:
+            display.update(task, completed=share, description=f"{work}; {time_left}".rstrip("; "))
 
         yield show
 
 
-def _print_line(line: StatusLine, current: str, share: float, left: str) -> None:
+def _print_line(line: StatusLine, work: str, share: float, time_left: str) -> None:
     if line.is_due:
-        line.print(f"{100 * share:.0f} % of all rounds; {current}; {left}".rstrip("; "))
+        line.print(f"{100 * share:.0f} % of all rounds; {work}; {time_left}".rstrip("; "))

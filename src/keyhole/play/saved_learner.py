@@ -1,7 +1,5 @@
 """The file of a saved learner: versioned JSON with a checksum, replaced in one step.
 
-A learner is a policy (a rule that chooses among options) at work, with all that it has learnt.
-
 The file is one JSON object: ``format`` ("keyhole-learner"), ``version`` (of the format),
 ``keyhole`` (the version that wrote it), ``checksum`` (SHA-256 of the content, as JSON with sorted
 keys and no spaces), and ``content``: the policy's class, module and parameters, the known
@@ -28,24 +26,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole import validate
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_arrays import Layout
 from keyhole.files import content_checksum, read_file, write_atomically
-from keyhole.validate import (
-    Range,
-    check_choice,
-    check_integer,
-    check_line,
-    check_number,
-    short_repr,
-)
 
 _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
 _WITH_SCALE: Final = 2
 _WITH_NAMES: Final = 3
-_ROUNDS: Final = Range(ge=0, le=2**53)  # a float represents every integer up to there
+_ROUNDS: Final = validate.Range(ge=0, le=2**53)  # a float represents every integer up to there
 _NAME_TYPES: Final = (str, int, float, bool, type(None))
 _DIGITS: Final = 600  # Python reads as many, whatever `sys.set_int_max_str_digits` was told
 _LONG_NUMBER: Final = 10**_DIGITS
@@ -78,8 +69,8 @@ class SavedLearner:
 
     def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
         """Refuse arrays whose dtypes or shapes differ from those of a layout."""
-        kept = {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items() if f.kept}
-        self._compare(group, kept)
+        saved_arrays = {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items() if f.kept}
+        self._compare(group, saved_arrays)
 
     def fill(self, arrays: Arrays) -> None:
         """Copy the saved arrays into those of a learner with equal dtypes and shapes."""
@@ -90,8 +81,8 @@ class SavedLearner:
 
     def _compare(self, group: str, form: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
         saved = {n: (str(a.dtype), a.shape) for n, a in self.arrays.get(group, {}).items()}
-        if lacking := ", ".join(form.keys() - saved.keys()):
-            raise ValueError(f"its {group} lacks {lacking}")
+        if missing := ", ".join(form.keys() - saved.keys()):
+            raise ValueError(f"its {group} lacks {missing}")
         if saved != form:
             raise ValueError(f"its {group} has other arrays")
 
@@ -105,15 +96,17 @@ def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ())
     # Importing a module executes it, so a file that could name any module could run any code.
     for candidate in candidates:
         if not (isinstance(candidate, type) and issubclass(candidate, Policy)):
-            raise TypeError(f"policies must be classes of policies, got {short_repr(candidate)}")
+            raise TypeError(
+                f"policies must be classes of policies, got {validate.short_repr(candidate)}"
+            )
         if candidate.__name__ == name:
             return candidate
     if _POLICY_MODULE.fullmatch(module):
         with suppress(ImportError):
             importlib.import_module(module)
-    found = vars(sys.modules.get(module, _EMPTY_MODULE)).get(name)
-    if isinstance(found, type) and issubclass(found, Policy):
-        return found
+    policy_class = vars(sys.modules.get(module, _EMPTY_MODULE)).get(name)
+    if isinstance(policy_class, type) and issubclass(policy_class, Policy):
+        return policy_class
     raise ValueError(
         f"the saved policy {name} of {module} is not known here; give its class: "
         f"policies=[{name}], or --policy FILE.py:{name} on the command line"
@@ -160,12 +153,12 @@ def _check_name(name: Any) -> Any:
     if type(name) not in _NAME_TYPES or (type(name) is float and not math.isfinite(name)):
         raise TypeError(
             "the name of an arm must be a text, a finite number, True, False or None to be saved "
-            f"(pickle keeps every name), got {short_repr(name)}"
+            f"(pickle keeps every name), got {validate.short_repr(name)}"
         )
     if type(name) is int and abs(name) >= _LONG_NUMBER:
         raise ValueError(
             f"the name of an arm must lie between -10**{_DIGITS} and 10**{_DIGITS} to be saved "
-            f"(pickle keeps every name), got {short_repr(name)}"
+            f"(pickle keeps every name), got {validate.short_repr(name)}"
         )
     return name
 
@@ -179,8 +172,9 @@ def read_state(path: Path) -> SavedLearner:
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise ValueError(f"{path} is not a saved learner")
     if document.get("version") not in (_VERSION, _WITH_SCALE, _WITH_NAMES):
+        number = validate.short_repr(document.get("version"))
         raise ValueError(
-            f"{path} has version {short_repr(document.get('version'))} of the format (written by "
+            f"{path} has version {number} of the format (written by "
             f"keyhole {document.get('keyhole')}); this is keyhole {version('keyhole')}, which "
             f"reads versions {_VERSION} to {_WITH_NAMES}"
         )
@@ -190,25 +184,29 @@ def read_state(path: Path) -> SavedLearner:
             raise ValueError("its checksum does not match")
         return _from_content(content)
     except DAMAGE as error:
-        reason = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{path} is damaged: {reason}") from error
+        reason = "KeyError: " if isinstance(error, KeyError) else ""
+        raise ValueError(f"{path} is damaged: {reason}{error}") from error
 
 
 def _from_content(content: Mapping[str, Any]) -> SavedLearner:
     """Return the saved learner of a file's content; refuse invalid content."""
-    words = list(content["stream"])
-    if len(words) != 2 or any(type(word) is not int or not 0 <= word < 2**64 for word in words):
-        raise ValueError(f"stream must be two whole numbers below 2**64, got {short_repr(words)}")
+    stream = list(content["stream"])
+    if len(stream) != 2 or any(type(word) is not int or not 0 <= word < 2**64 for word in stream):
+        raise ValueError(
+            f"stream must be two whole numbers below 2**64, got {validate.short_repr(stream)}"
+        )
     if not isinstance(content["pending"], bool):
-        raise TypeError(f"pending must be true or false, got {short_repr(content['pending'])}")
+        raise TypeError(
+            f"pending must be true or false, got {validate.short_repr(content['pending'])}"
+        )
     return SavedLearner(
-        policy=check_line("policy", content["policy"]),
-        module=check_line("module", content["module"]),
+        policy=validate.check_line("policy", content["policy"]),
+        module=validate.check_line("module", content["module"]),
         parameters=dict(content["parameters"]),
         facts=dict(content["facts"]),
-        rounds=check_integer("rounds", content["rounds"], _ROUNDS),
+        rounds=validate.check_integer("rounds", content["rounds"], _ROUNDS),
         pending=content["pending"],
-        stream=np.array(words, np.uint64),
+        stream=np.array(stream, np.uint64),
         arrays={
             group: {name: _from_json(array) for name, array in arrays.items()}
             for group, arrays in content["arrays"].items()
@@ -222,7 +220,9 @@ def _read_names(content: Mapping[str, Any]) -> tuple[Any, ...] | None:
     if "arm_names" not in content:
         return None
     if not isinstance(content["arm_names"], list):
-        raise TypeError(f"arm_names must be a list, got {short_repr(content['arm_names'])}")
+        raise TypeError(
+            f"arm_names must be a list, got {validate.short_repr(content['arm_names'])}"
+        )
     return tuple(map(_check_name, content["arm_names"]))
 
 
@@ -232,15 +232,20 @@ def _to_json(array: NDArray[Any]) -> dict[str, Any]:
 
 
 def _from_json(saved: Mapping[str, Any]) -> NDArray[Any]:
-    values, shape = saved["values"], tuple(saved["shape"])
+    values = saved["values"]
+    shape = tuple(saved["shape"])
     if any(type(length) is not int or length < 0 for length in shape):
-        raise ValueError(f"a shape must be whole numbers from 0, got {short_repr(shape)}")
+        raise ValueError(f"a shape must be whole numbers from 0, got {validate.short_repr(shape)}")
     if math.prod(shape) != len(values):
-        raise ValueError(f"an array of shape {short_repr(shape)} cannot have {len(values)} values")
-    if check_choice("dtype", saved["dtype"], ("float64", "int64")) == "int64":
-        return np.array([check_integer("a count", v) for v in values], np.int64).reshape(shape)
+        raise ValueError(
+            f"an array of shape {validate.short_repr(shape)} cannot have {len(values)} values"
+        )
+    if validate.check_choice("dtype", saved["dtype"], ("float64", "int64")) == "int64":
+        return np.array([validate.check_integer("a count", v) for v in values], np.int64).reshape(
+            shape
+        )
     return np.array([_to_float(v) for v in values], np.float64).reshape(shape)
 
 
 def _to_float(value: Any) -> float:
-    return float(value) if value in _NOT_FINITE else check_number("a value", value)
+    return float(value) if value in _NOT_FINITE else validate.check_number("a value", value)

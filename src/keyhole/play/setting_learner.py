@@ -1,9 +1,9 @@
-"""Learners from which those of settings derive: for an arm and its reward, and for any setting."""
+"""The base classes of the settings' learners: for an arm and its reward, and for any setting."""
 
 from typing import Any, Final, Never
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from keyhole.drivers.learner_step import ASK, CLAIM, NOT_ASKED, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner
@@ -79,7 +79,7 @@ class ArmLearner(Learner):
             arm=pulled, reward=reward_column("rewards", rewards, self.scale, pulled)
         )
 
-    def _unusual(self, reward: Any) -> float:
+    def _unusual(self, reward: object) -> float:
         """Convert a reward that is no float in [0, 1], or refuse it."""
         if not self._pending:
             self._refuse(NOT_ASKED)
@@ -87,6 +87,7 @@ class ArmLearner(Learner):
 
 
 Values = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
 
 _CALLS: Final = ("ask", "tell", "recommend")
 
@@ -137,32 +138,32 @@ class SettingLearner(Learner):
         """
         values = self.vocabulary.parse_context(**context)
         words = self.vocabulary.format_decision(values, self.decide(**values))
-        shown = self.vocabulary.format_context(values)
-        own = {name: value for name, value in words.items() if name not in shown}
-        return own if len(own) > 1 else next(iter(own.values()))
+        shown_context = self.vocabulary.format_context(values)
+        decision = {name: value for name, value in words.items() if name not in shown_context}
+        return decision if len(decision) > 1 else next(iter(decision.values()))
 
     def tell(self, *unnamed: Any, **feedback: Any) -> None:
         """Tell the feedback of the last decision: the arguments of `parse_feedback`."""
         self._expect_feedback()
         waiting = (_values(self._context), _values(self._decision))
-        heard = self.vocabulary.parse_feedback(*waiting, *unnamed, **feedback)
+        values = self.vocabulary.parse_feedback(*waiting, *unnamed, **feedback)
         if self.vocabulary.round_class is not None:
-            heard = self._of_round(self.vocabulary.round_class, *waiting, heard)
-        self.learn(**{name: heard[name] for name in self._feedback})
+            values = self._of_round(self.vocabulary.round_class, *waiting, values)
+        self.learn(**{name: values[name] for name in self._feedback})
 
     def _of_round(
-        self, kind: type[StudyRound], context: Values, decision: Values, heard: Values
+        self, round_class: type[StudyRound], context: Values, decision: Values, feedback: Values
     ) -> Values:
         """Return the feedback of a round in which only that of its own decision arrives."""
-        found = kind(self.vocabulary, self.policy)
-        found.begin(context, decision)
-        found.add_feedback(context, decision, heard)
-        ended = found.end(self.facts, self.state, self.rounds)
-        if ended is None:
+        round_ = round_class(self.vocabulary, self.policy)
+        round_.begin(context, decision)
+        round_.add_feedback(context, decision, feedback)
+        round_feedback = round_.end(self.facts, self.state, self.rounds)
+        if round_feedback is None:
             raise RuntimeError(
-                f"{kind.__name__}.end must return the feedback of a round that began"
+                f"{round_class.__name__}.end must return the feedback of a round that began"
             )
-        for name, value in ended.facts.items():
+        for name, value in round_feedback.facts.items():
             if value != self.facts[name]:
                 raise RuntimeError(
                     f"{self.policy} needs {name}={value} after this feedback, but a learner cannot "
@@ -172,9 +173,9 @@ class SettingLearner(Learner):
         values = {name: np.zeros_like(view) for name, view in self._feedback.items()}
         for name, view in values.items():
             if view.shape:
-                view[: len(ended.feedback[name])] = ended.feedback[name]
+                view[: len(round_feedback.feedback[name])] = round_feedback.feedback[name]
             else:
-                view[()] = ended.feedback[name]
+                view[()] = round_feedback.feedback[name]
         return values
 
     def recommend(self) -> Any:
@@ -202,18 +203,18 @@ class SettingLearner(Learner):
         RuntimeError
             If a decision for another context, or of another thread, is waiting for its feedback.
         """
-        found = self._checked("decide", context, self._context)
+        arrays = self._checked("decide", context, self._context)
         self._do(CLAIM)
         if self._pending:
             for name, view in self._context.items():
-                if not np.array_equal(view, found[name]):
+                if not np.array_equal(view, arrays[name]):
                     raise RuntimeError(
                         f"tell must come first: the decision for {name} {view.tolist()} is waiting "
                         "for its feedback"
                     )
         else:
             for name, view in self._context.items():
-                view[...] = found[name]
+                view[...] = arrays[name]
         self._ask()
         return _values(self._decision)
 
@@ -233,26 +234,27 @@ class SettingLearner(Learner):
             If no decision of this thread is waiting for feedback.
         """
         self._expect_feedback()
-        found = self._checked("learn", feedback, self._feedback)
+        arrays = self._checked("learn", feedback, self._feedback)
         for name, view in self._feedback.items():
-            view[...] = found[name]
+            view[...] = arrays[name]
         self._tell()
 
-    def _checked(self, method: str, given: Values, views: Any) -> Values:
+    def _checked(self, method: str, values: Values, views: Arrays) -> Arrays:
         """Return values as arrays; refuse other names, shapes and dtypes than the setting's."""
-        if set(given) != set(views):
-            wanted, got = ", ".join(views) or "nothing", ", ".join(given) or "nothing"
-            raise TypeError(f"{method} takes {wanted} in this setting, got {got}")
-        found = {name: np.asarray(value) for name, value in given.items()}
-        for name, value in found.items():
+        if set(values) != set(views):
+            names = ", ".join(views) or "nothing"
+            got = ", ".join(values) or "nothing"
+            raise TypeError(f"{method} takes {names} in this setting, got {got}")
+        arrays = {name: np.asarray(value) for name, value in values.items()}
+        for name, value in arrays.items():
             if value.shape != views[name].shape:
                 raise ValueError(
                     f"{name} must have the shape {views[name].shape}, got {value.shape}"
                 )
             if not np.can_cast(value.dtype, views[name].dtype, "same_kind"):
                 raise TypeError(f"{name} must be {views[name].dtype}, got {value.dtype}")
-        return found
+        return arrays
 
 
-def _values(views: Any) -> Values:
+def _values(views: Arrays) -> Values:
     return {name: view.tolist() for name, view in views.items()}

@@ -1,13 +1,9 @@
-"""The functions `simulate` and `stopping_times`: policies on a problem, on threads or a cluster.
-
-Each policy (a rule that chooses among options) plays many histories (replications), from which
-curves of means with intervals are made.
-"""
+"""The functions `simulate` and `stopping_times`: policies on a problem, on threads or a cluster."""
 
 import math
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -113,6 +109,9 @@ def simulate(
     True
     """
     check_address(on, threads)
+    simulated_workers = SimulatedWorkers(workers, pending=pending)
+    if duration is not None:
+        simulated_workers = replace(simulated_workers, duration=duration)
     plan = Plan.make(
         problem,
         policies,
@@ -123,21 +122,19 @@ def simulate(
         checked=checked,
         interpreted=interpreted,
         interpret_uncompiled=on == THREADS,
-        workers=SimulatedWorkers(
-            workers, pending=pending, **({} if duration is None else {"duration": duration})
-        ),
+        workers=simulated_workers,
     )
     replications = check_integer("replications", replications, COUNT)
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
     # Allocated before anything is simulated, so that too many replications are refused at once.
     with explain_memory_errors(f"replications = {replications}"):
-        found = {label: np.empty(shape) for label in plan.policies}
+        values_by_label = {label: np.empty(shape) for label in plan.policies}
     jobs = [
         SimulationJob(plan, label, replications, [range(replications)]) for label in plan.policies
     ]
 
-    def store(job: SimulationJob, part: range, values: FloatArray) -> None:
-        found[job.label][:, :, part.start : part.stop] = values
+    def store(job: SimulationJob, block: range, values: FloatArray) -> None:
+        values_by_label[job.label][:, :, block.start : block.stop] = values
 
     with progress_callback(progress) as report, cluster_connection(on, threads) as cluster:
         if cluster is not None:
@@ -145,7 +142,7 @@ def simulate(
         else:
             for job in jobs:
                 run_locally(job, store, threads, report, block_seconds=_BLOCK_SECONDS)
-    return plan.make_curves(found)
+    return plan.make_curves(values_by_label)
 
 
 _NORMAL_QUANTILE: Final = 1.96  # of the 95 % interval of a rank
@@ -187,19 +184,19 @@ class StoppingTimes:
 
     def __str__(self) -> str:
         """Return all of it as lines of text, with what helps if it takes too long."""
-        median, most = (
+        median, quantile_90 = (
             f"{value:,.0f} [{low:,.0f}, {high:,.0f}]".replace("inf]", "...]").replace(
                 "inf", f"over {self.rounds:,}"
             )
             for value, low, high in (self.median, self.quantile_90)
         )
         error, low, high = self.error
+        advice = _ADVICE if math.isinf(self.quantile_90[0]) else ""
         return (
             f"{self.policy} in {self.tests:,} simulated tests:\n"
-            f"  done after a median of {median} decisions, 90 % quantile {most}\n"
+            f"  done after a median of {median} decisions, 90 % quantile {quantile_90}\n"
             f"  {self.not_done:,} of {self.tests:,} were not done after {self.rounds:,} decisions\n"
-            f"  {self.guarantee}; here {error:.3f} [{low:.3f}, {high:.3f}]"
-            f"{_ADVICE if math.isinf(self.quantile_90[0]) else ''}"
+            f"  {self.guarantee}; here {error:.3f} [{low:.3f}, {high:.3f}]{advice}"
         )
 
 

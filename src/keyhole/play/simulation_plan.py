@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, Protocol, get_args
 
 import numpy as np
 
+from keyhole import validate
 from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.pending_mode_inference import PENDING_MODES, check_allowed
 from keyhole.contract.policy import Policy
@@ -17,16 +18,7 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import is_interpretation_requested
 from keyhole.metric import CLOCK, STOP_METRICS, Metric
 from keyhole.results.curves import Curves
-from keyhole.validate import (
-    Range,
-    check_choice,
-    check_distinct,
-    check_integer,
-    check_line,
-    check_seed,
-    check_sequence,
-    short_repr,
-)
+from keyhole.validate import Range
 
 _MOST_WORKERS: Final = 2**16
 MOST_CHECKPOINTS: Final = 100_000
@@ -86,14 +78,14 @@ class SimulatedWorkers:
 
     def __post_init__(self) -> None:
         """Check what does not depend on the policy."""
-        check_integer("workers", self.number, Range(ge=1, le=_MOST_WORKERS))
+        validate.check_integer("workers", self.number, Range(ge=1, le=_MOST_WORKERS))
         if not (hasattr(self.duration, "draw") and hasattr(self.duration, "numbers")):
             raise TypeError(
-                "duration must be a distribution, such as "
-                f"keyhole.distributions.busy_times.Exponential(), got {short_repr(self.duration)}"
+                "duration must be a distribution, such as keyhole.distributions.busy_times."
+                f"Exponential(), got {validate.short_repr(self.duration)}"
             )
         if self.pending is not None:
-            check_choice("pending", self.pending, PENDING_MODES)
+            validate.check_choice("pending", self.pending, PENDING_MODES)
 
     @property
     def is_idle(self) -> bool:
@@ -110,9 +102,9 @@ class SimulatedWorkers:
         if self.pending is not None:
             check_allowed(policy, self.pending, policy.pending)
         setting = problem.setting
-        known = ("rng", "numbers", *setting.context, *setting.decision, *setting.feedback)
+        allowed_names = ("rng", "numbers", *setting.context, *setting.decision, *setting.feedback)
         for name in kernel_argument_names(self.duration.draw):
-            if name not in known:
+            if name not in allowed_names:
                 raise ValueError(
                     f"duration must be a distribution that fits the setting {setting.name!r}, "
                     f"which has no {name}; got {self.duration!r}"
@@ -122,7 +114,9 @@ class SimulatedWorkers:
 
     def caution(self, policy: Policy) -> str:
         """Return a warning if a policy waits although `pending` does not ask for it; else ""."""
-        return policy.explain_waiting() if self.number > 1 and self.pending is None else ""
+        if self.number == 1 or self.pending is not None:
+            return ""
+        return policy.explain_waiting()
 
     def pending_mode(self, policy: Policy) -> str:
         """Return how a policy treats pending decisions."""
@@ -155,11 +149,12 @@ def check_checkpoints(
         return (horizon,)
     if isinstance(checkpoints, Mapping):
         return spaced_rounds(checkpoints, min(first, horizon), horizon)
-    listed = check_sequence(
+    listed = validate.check_sequence(
         "checkpoints", checkpoints, "a list of rounds, or a number of them as {'count': 50}"
     )
     rounds = tuple(
-        check_integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(listed)
+        validate.check_integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon))
+        for i, c in enumerate(listed)
     )
     if not rounds:
         raise ValueError("checkpoints must have at least one entry, got none")
@@ -181,12 +176,16 @@ def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[i
         The ends.
     """
     for name in table:
-        check_choice("each entry of checkpoints", name, sorted(_TABLE))
+        validate.check_choice("each entry of checkpoints", name, sorted(_TABLE))
     if "count" not in table:
         raise ValueError("checkpoints.count must be given")
-    count = check_integer("checkpoints.count", table["count"], Range(ge=1, le=MOST_CHECKPOINTS))
+    count = validate.check_integer(
+        "checkpoints.count", table["count"], Range(ge=1, le=MOST_CHECKPOINTS)
+    )
     if (
-        check_choice("checkpoints.spacing", table.get("spacing", "linear"), get_args(SpacingKind))
+        validate.check_choice(
+            "checkpoints.spacing", table.get("spacing", "linear"), get_args(SpacingKind)
+        )
         == "linear"
     ):
         points = horizon * np.arange(1, count + 1) / count
@@ -201,7 +200,7 @@ def label_policies(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[st
     if isinstance(policies, Mapping):
         result = dict(policies)
     else:
-        listed = check_sequence("policies", policies, "a list of policies")
+        listed = validate.check_sequence("policies", policies, "a list of policies")
         for i, policy in enumerate(listed):
             _check_policy(f"policies[{i}]", policy)
         result = {repr(policy): policy for policy in listed}
@@ -210,16 +209,16 @@ def label_policies(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[st
     if not result:
         raise ValueError("policies must have at least one entry, got none")
     for label, policy in result.items():
-        check_line("the label of a policy", label)
+        validate.check_line("the label of a policy", label)
         _check_policy(f"policies[{label!r}]", policy)
     return result
 
 
 def _check_policy(name: str, policy: object) -> None:
     if not isinstance(policy, Policy):
-        kind = policy if isinstance(policy, str) else getattr(policy, "__name__", "")
-        made = f": write {kind}()" if kind.isidentifier() else ""
-        raise TypeError(f"{name} must be a policy, got {short_repr(policy)}{made}")
+        class_name = policy if isinstance(policy, str) else getattr(policy, "__name__", "")
+        advice = f": write {class_name}()" if class_name.isidentifier() else ""
+        raise TypeError(f"{name} must be a policy, got {validate.short_repr(policy)}{advice}")
 
 
 @dataclass(frozen=True)
@@ -257,28 +256,32 @@ class Plan:
         """Check the arguments of `simulate`, before anything is compiled or run."""
         if not isinstance(problem, Problem):
             raise TypeError(
-                f"problem must derive from keyhole.policy.Problem, got {short_repr(problem)}"
+                "problem must derive from keyhole.policy.Problem, got "
+                f"{validate.short_repr(problem)}"
             )
         interpreted = is_interpretation_requested() if interpreted is None else interpreted
-        policies, horizon = label_policies(policies), check_integer("horizon", horizon, COUNT)
+        policies = label_policies(policies)
+        horizon = validate.check_integer("horizon", horizon, COUNT)
         first = problem.fact("arms") if problem.setting.budgeted else 1
         if isinstance(workers, SimulatedWorkers):
             workers = dict.fromkeys(policies, workers)
+        if all(worker.is_idle for worker in workers.values()):
+            workers = {}
         plan = cls(
             problem,
             policies,
             horizon,
             check_checkpoints(checkpoints, horizon, first),
-            check_seed(seed),
+            validate.check_seed(seed),
             details,
             checked,
             bool(interpreted),
             # Only where neither way was asked for.
             interpret_uncompiled and interpreted is None,
-            {} if all(one.is_idle for one in workers.values()) else workers,
+            workers,
         )
         plan._check_length()
-        check_distinct("the metrics", [m.name for m in plan.measured if not m.per_arm])
+        validate.check_distinct("the metrics", [m.name for m in plan.measured if not m.per_arm])
         for label, policy in plan.policies.items():
             if policy.setting.name != problem.setting.name:
                 raise ValueError(
@@ -319,9 +322,10 @@ class Plan:
     @property
     def measured(self) -> tuple[Metric, ...]:
         """The metrics."""
-        measured = metrics_for(self.problem, details=self.details)
-        stopping = STOP_METRICS if any(p.verdicts for p in self.policies.values()) else ()
-        return (*measured, *stopping, *((CLOCK,) if self.workers else ()))
+        measured = tuple(metrics_for(self.problem, details=self.details))
+        if any(policy.verdicts for policy in self.policies.values()):
+            measured = (*measured, *STOP_METRICS)
+        return (*measured, CLOCK) if self.workers else measured
 
     def make_curves(self, values: Mapping[str, FloatArray]) -> Curves:
         """Return the simulated values of each policy, by label, together with their metrics."""

@@ -1,8 +1,4 @@
-"""The vocabulary of a setting (kind of decision problem): its words for decisions and feedback.
-
-Users of a study, which keeps them as numbers in a database, ask, tell and read them in these words:
-field names, and texts such as an option's name.
-"""
+"""The vocabulary of a setting: the words in which users ask for decisions and tell feedback."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -88,15 +84,18 @@ class StudyVocabulary:
         self, setting: Setting, facts: Mapping[str, Any], arms: Sequence[Any], scale: Scale = UNIT
     ) -> None:
         if setting.by_round != (self.round_class is not None):
-            wanted = "name a round_class" if setting.by_round else "have no round_class"
+            duty = "name a round_class" if setting.by_round else "have no round_class"
             raise TypeError(
-                f"{type(self).__qualname__} must {wanted}, since the setting {setting.name!r} has "
+                f"{type(self).__qualname__} must {duty}, since the setting {setting.name!r} has "
                 f"by_round={setting.by_round}"
             )
         for name in self.arm_fields or ():
             if name not in (known := _integer_fields(setting)):
                 check_choice(f"a field of {type(self).__qualname__}.arm_fields", name, known)
-        self.setting, self.facts, self.arms, self.scale = setting, facts, arms, scale
+        self.setting = setting
+        self.facts = facts
+        self.arms = arms
+        self.scale = scale
         self._numbers: dict[str, int] = {}
 
     def check_study(self) -> None:
@@ -139,8 +138,8 @@ class StudyVocabulary:
 
     def parse_decision(self, words: Words) -> tuple[Values, Values]:
         """Return context and decision as values: the inverse of `format_decision`."""
-        seen = {name: words[name] for name in signature(self.parse_context).parameters}
-        return self.parse_context(**seen), {"arm": self.arm_number("arm", words["arm"])}
+        context_words = {name: words[name] for name in signature(self.parse_context).parameters}
+        return self.parse_context(**context_words), {"arm": self.arm_number("arm", words["arm"])}
 
     # Feedback of a decision.
 
@@ -251,7 +250,8 @@ class StudyRound:
     """
 
     def __init__(self, vocabulary: StudyVocabulary, policy: Policy) -> None:
-        self.vocabulary, self.policy = vocabulary, policy
+        self.vocabulary = vocabulary
+        self.policy = policy
 
     def begin(self, context: Values, decision: Values) -> None:
         """Begin the round of a decision."""
@@ -304,9 +304,9 @@ class StudyRound:
 def check_reserved_words(words: Iterable[str]) -> None:
     """Refuse reserved words in a vocabulary with a ValueError."""
     if not RESERVED_WORDS.isdisjoint(words):
-        taken = sorted(RESERVED_WORDS.intersection(words))
+        reserved = sorted(RESERVED_WORDS.intersection(words))
         raise ValueError(
-            f"a vocabulary must not use the word {taken[0]!r}: studies reserve "
+            f"a vocabulary must not use the word {reserved[0]!r}: studies reserve "
             f"{', '.join(sorted(RESERVED_WORDS))} for events and decisions"
         )
 
@@ -331,9 +331,9 @@ def is_allowed(
     guard = python_function(setting.allowed)
     names = guard.__code__.co_varnames[: guard.__code__.co_argcount]
     arrays = {name: np.asarray(value) for name, value in decision.items()}
-    given = {"p": SimpleNamespace(**facts), **context, **decision}
-    given |= {name: array for name, array in arrays.items() if array.shape}
-    return bool(guard(*(given[name] for name in names)))
+    arguments = {"p": SimpleNamespace(**facts), **context, **decision}
+    arguments |= {name: array for name, array in arrays.items() if array.shape}
+    return bool(guard(*(arguments[name] for name in names)))
 
 
 def example_decisions(
@@ -355,6 +355,10 @@ def example_decisions(
         name: np.zeros(declared.extent(sizes), declared.dtype).tolist()
         for name, declared in setting.decision.items()
     }
-    last = zeros | ({"arm": facts["arms"] - 1} if "arm" in zeros else {})
-    both = [zeros] if last == zeros else [zeros, last]
-    return [one for one in both if is_allowed(setting, facts, context or {}, one)]
+    last = dict(zeros)
+    if "arm" in zeros:
+        last["arm"] = facts["arms"] - 1
+    decisions = [zeros] if last == zeros else [zeros, last]
+    return [
+        decision for decision in decisions if is_allowed(setting, facts, context or {}, decision)
+    ]

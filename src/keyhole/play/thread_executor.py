@@ -56,9 +56,9 @@ _MOST_POWER: Final = 2.0
 class EngineSimulator:
     """The compiled simulator of one policy on one problem, for any replication.
 
-    `sides` are the compiled classes of the policy and the environment, which all runs of a policy
-    share: to digest their sources takes longer than a short run. With `workers`, several decisions
-    may be pending.
+    `compiled` are the compiled classes of the policy and the environment, which all runs of a
+    policy share: to digest their sources takes longer than a short run. With `workers`, several
+    decisions may be pending.
     """
 
     def __init__(
@@ -67,47 +67,53 @@ class EngineSimulator:
         policy: Policy,
         horizon: int,
         checkpoints: Sequence[int],
-        sides: tuple[CompiledClass, CompiledClass],
+        compiled: tuple[CompiledClass, CompiledClass],
         workers: SimulatedWorkers | None = None,
     ) -> None:
-        setting, (p_side, e_side) = plan.problem.setting, sides
-        known = policy.numbers() | plan.facts(policy, horizon)
+        setting = plan.problem.setting
+        policy_class, environment_class = compiled
+        input_values = policy.numbers() | plan.facts(policy, horizon)
         truth = environment_inputs(plan.problem, horizon)
-        sizes = p_sizes, e_sizes = p_side.sizes(known), e_side.sizes(truth)
-        self.policy, self._interpreted = policy, plan.interpreted
+        sizes = policy_class.sizes(input_values), environment_class.sizes(truth)
+        p_sizes, e_sizes = sizes
+        self.policy = policy
+        self._interpreted = plan.interpreted
         self._stopping = plan.stop_metrics_without_stop(policy, checkpoints)
         self.checkpoints = np.array(checkpoints, np.int64)
-        may_be = plan.interpret_uncompiled and not plan.checked and workers is None
+        may_interpret = plan.interpret_uncompiled and not plan.checked and workers is None
         # Only code that is known to compile is interpreted first: a user's kernel that does not
         # compile must be refused at once, not when the budget is spent.
-        own = may_be and p_side.is_own and e_side.is_own and is_own(setting.allowed)
-        with bounds_checked(plan.checked), interpreted(plan.interpreted), interpret_first(own):
+        is_known = may_interpret and all(part.is_own for part in compiled)
+        at_first = interpret_first(is_known and is_own(setting.allowed))
+        durations: list[FloatArray] = []
+        with bounds_checked(plan.checked), interpreted(plan.interpreted), at_first:
             if workers is None:
-                self.kernel: Kernel = engine.compiled_engine(setting, *sides)
-                layout, durations = engine.memory_plan(*sides, *sizes), list[FloatArray]()
-                metrics = e_side.metrics.size(e_sizes)
+                self.kernel: Kernel = engine.compiled_engine(setting, *compiled)
+                layout = engine.memory_plan(*compiled, *sizes)
+                metrics = environment_class.metrics.size(e_sizes)
                 self.memory: Callable[[], tuple[Any, ...]] = partial(
                     engine.working_memory, layout, metrics
                 )
             else:
-                duration, mode = workers.duration, workers.pending_mode(policy)
+                duration = workers.duration
+                mode = workers.pending_mode(policy)
                 self.kernel = asynchronous_engine.compiled_asynchronous_loop(
-                    setting, *sides, duration.draw
+                    setting, *compiled, duration.draw
                 )
                 # A policy that waits for feedback has one decision at a time, however many workers
                 # there are.
                 number = 1 if mode == "wait" else workers.number
                 is_aged = getattr(duration, "aged", False)
                 layout = asynchronous_engine.memory_plan(
-                    *sides, *sizes, workers=number, impute=mode == "impute", aged=is_aged
+                    *compiled, *sizes, workers=number, impute=mode == "impute", aged=is_aged
                 )
                 self.memory = partial(asynchronous_engine.working_memory, layout)
                 durations = [np.ascontiguousarray(duration.numbers, np.float64)]
         self.input: tuple[Any, ...] = (
-            p_side.inputs.pack(known, p_sizes),
-            sizes_vector(p_side, p_sizes),
-            e_side.inputs.pack(truth, e_sizes),
-            sizes_vector(e_side, e_sizes),
+            policy_class.inputs.pack(input_values, p_sizes),
+            sizes_vector(policy_class, p_sizes),
+            environment_class.inputs.pack(truth, e_sizes),
+            sizes_vector(environment_class, e_sizes),
             layout,
             plan.wrong_verdicts(policy),
             *durations,
@@ -127,12 +133,12 @@ class EngineSimulator:
         # `out` is a slice of an array that other threads write to. The compiled loop takes arrays
         # that are contiguous, so it fills one of its own, which is copied.
         with explain_memory_errors(f"the state of {self.policy}"):
-            written = [i for i in range(out.shape[1]) if i not in self._stopping]
-            part = np.empty((out.shape[0], len(written), out.shape[2]))
+            rows = [row for row in range(out.shape[1]) if row not in self._stopping]
+            written = np.empty((out.shape[0], len(rows), out.shape[2]))
             memory = self.memory()
         first, last = replications.start, replications.stop
         try:
-            self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
+            self.kernel(*self.input, first, last, self.checkpoints, written, control, *memory)
         except (ValueError, TypeError, MemoryError, OutOfBoundsError, BdbQuit):
             raise  # they name what is wrong
         except Exception as error:
@@ -147,9 +153,9 @@ class EngineSimulator:
             replication = control[engine.REFUSED_REPLICATION]
             where = f"round {control[engine.REFUSED_ROUND]} of replication {replication}"
             raise ValueError(self.policy.refusal(where))
-        out[:, written] = part
-        for place, values in self._stopping.items():
-            out[:, place] = values[:, None]
+        out[:, rows] = written
+        for row, values in self._stopping.items():
+            out[:, row] = values[:, None]
 
 
 def sizes_vector(compiled: CompiledClass, sizes: Mapping[str, int]) -> IntArray:
@@ -163,15 +169,15 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
     The duration is estimated from the first rounds of one replication.
     """
     estimated = 0.0
-    begun = [(one, one.kernel) for one in simulators if isinstance(one.kernel, TieredFunction)]
-    for simulator, kernel in begun:
+    tiered = [(s, s.kernel) for s in simulators if isinstance(s.kernel, TieredFunction)]
+    for simulator, kernel in tiered:
         seconds = _time_interpreted_round(simulator, kernel, replications.start)
         estimated += seconds * len(replications) * int(simulator.checkpoints[-1])
         if kernel.budget.seconds + estimated > tiered_execution.BUDGET:
             break
     else:
         return
-    for simulator, kernel in begun:
+    for simulator, kernel in tiered:
         simulator.kernel = kernel.compiled()
 
 
@@ -180,8 +186,10 @@ def _time_interpreted_round(
 ) -> float:
     """Return the duration of an interpreted round; an hour if it cannot be measured."""
     rounds = min(_SAMPLE_ROUNDS, int(simulator.checkpoints[-1]))
-    control, out = np.zeros(4, np.int64), np.empty((1, 1, 1))
-    checkpoints, last = np.array([rounds], np.int64), replication + 1
+    control = np.zeros(4, np.int64)
+    out = np.empty((1, 1, 1))
+    checkpoints = np.array([rounds], np.int64)
+    last = replication + 1
     # The budget counts processor time of this thread, so that a loaded machine compiles no more
     # often.
     before = kernel.budget.seconds
@@ -200,13 +208,14 @@ def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
 
     A user's policy is tried first, unless every index is checked, or Python runs it anyway.
     """
-    policy, runs = plan.policies[label], plan.runs(plan.policies[label])
-    sides = compiled_policy(type(policy)), compiled_environment(plan.problem.environment)
+    policy = plan.policies[label]
+    compiled = compiled_policy(type(policy)), compiled_environment(plan.problem.environment)
     simulators = [
-        EngineSimulator(plan, policy, *run, sides, plan.workers.get(label)) for run in runs
+        EngineSimulator(plan, policy, *run, compiled, plan.workers.get(label))
+        for run in plan.runs(policy)
     ]
     if not (plan.checked or plan.interpreted):
-        refuse_unnoticed_faults(plan, label, sides[0])
+        refuse_unnoticed_faults(plan, label, compiled[0])
     return simulators
 
 
@@ -214,16 +223,17 @@ def simulate_replications(
     plan: Plan, label: str, replications: range, *, threads: int, report: Report | None = None
 ) -> FloatArray:
     """Simulate some replications of a policy: shape (checkpoints, metrics, replications)."""
-    policy, simulators = plan.policies[label], make_simulators(plan, label)
+    policy = plan.policies[label]
+    simulators = make_simulators(plan, label)
     sizes = [len(simulator.checkpoints) for simulator in simulators]
     with explain_memory_errors(f"replications = {len(replications)}"):
         values = np.empty((sum(sizes), len(plan.metrics), len(replications)))
     # Views of one array: each run of the policy fills its own checkpoints, without a copy.
-    parts = np.split(values, np.cumsum(sizes)[:-1])
+    run_views = np.split(values, np.cumsum(sizes)[:-1])
     first = replications.start
     pieces = [
-        (simulator, piece, part[:, :, piece.start - first : piece.stop - first])
-        for simulator, part in zip(simulators, parts, strict=True)
+        (simulator, piece, view[:, :, piece.start - first : piece.stop - first])
+        for simulator, view in zip(simulators, run_views, strict=True)
         for piece in split_replications(replications, threads)
     ]
     compile_if_long(simulators, replications)
@@ -231,8 +241,8 @@ def simulate_replications(
     # little late, so that no lock is needed.
     controls = np.zeros((len(pieces), 4), np.int64)
     tasks = [
-        partial(simulator.simulate, piece, part, control)
-        for (simulator, piece, part), control in zip(pieces, controls, strict=True)
+        partial(simulator.simulate, piece, view, control)
+        for (simulator, piece, view), control in zip(pieces, controls, strict=True)
     ]
     total = plan.rounds(policy) * len(replications)
 
@@ -395,7 +405,8 @@ def measure_seconds_per_round(
     before = 0
 
     def watch(_label: str, played: int, _total: int) -> None:
-        spent, done = clock() - began, before + played
+        spent = clock() - began
+        done = before + played
         trace.append((spent, done))
         # Later rounds may be slower, so the beginning of a long run is measured for longer.
         span = _LONG_RUN_FACTOR * seconds if done < at_once * rounds else seconds
@@ -411,16 +422,16 @@ def measure_seconds_per_round(
     return _extrapolate(trace, at_once * rounds)
 
 
-def _extrapolate(trace: list[tuple[float, int]], whole: int) -> float:
+def _extrapolate(trace: list[tuple[float, int]], group_rounds: int) -> float:
     """Return seconds per round from (seconds, rounds); `whole` is the rounds of one group."""
-    spent, played = trace[-1]
+    seconds, played = trace[-1]
     if not played:
         return math.inf
     # Time is taken to grow as a power of the rounds: its exponent is the slope from half of the
     # rounds to the last one, in logarithms.
-    half = [(s, n) for s, n in trace if 0 < n <= played / 2]
-    if played >= whole or not half:
-        return spent / played
-    power = math.log(spent / half[-1][0]) / math.log(played / half[-1][1])
+    first_half = [(s, n) for s, n in trace if 0 < n <= played / 2]
+    if played >= group_rounds or not first_half:
+        return seconds / played
+    power = math.log(seconds / first_half[-1][0]) / math.log(played / first_half[-1][1])
     power = min(power, _MOST_POWER) if power > _LEAST_POWER else 1.0
-    return float(spent / played * (whole / played) ** (power - 1.0))
+    return float(seconds / played * (group_rounds / played) ** (power - 1.0))

@@ -19,6 +19,7 @@ from keyhole.play.simulation import simulate
 from keyhole.play.simulation_plan import Plan
 
 REPLICATIONS: Final = 4
+Decision = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,10 @@ class CheckContext:
                 self.problem, seed=self.seed, replication=replication, horizon=self.horizon
             )
 
+    def start_game(self, replication: int = 0) -> tuple[Any, InteractiveEnvironment]:
+        """Return a learner and the environment of a replication, before the first round."""
+        return self.learner(replication), self.environment(replication)
+
     def simulate_metrics(
         self, *others: Policy, threads: int = 1, replications: int = REPLICATIONS
     ) -> NDArray[np.float64]:
@@ -83,13 +88,14 @@ class CheckContext:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of what `simulate_metrics` returns."""
-        stopping = STOP_METRICS if self.policy.verdicts else ()
-        measured = (*metrics_for(self.problem, details=True), *stopping)
-        return tuple(metric.name for metric in measured)
+        metrics = list(metrics_for(self.problem, details=True))
+        if self.policy.verdicts:
+            metrics += STOP_METRICS
+        return tuple(metric.name for metric in metrics)
 
     def play_rounds(
         self, learner: Learner, environment: InteractiveEnvironment
-    ) -> Iterator[tuple[Any, ...]]:
+    ) -> Iterator[Decision]:
         """Play to the horizon, or until the policy is done, yielding each decision."""
         while learner.rounds < self.horizon and not learner.is_done:
             environment.play_round(learner)
@@ -101,11 +107,11 @@ class CheckContext:
         return self.simulate_metrics()
 
     @cached_property
-    def decisions(self) -> list[tuple[Any, ...]]:
+    def decisions(self) -> list[Decision]:
         """The decision of each round, played straight through: what several checks compare with."""
         return list(self.play_rounds(self.learner(), self.environment()))
 
 
-def decision_of(learner: Learner) -> tuple[Any, ...]:
+def decision_of(learner: Learner) -> Decision:
     """Return a learner's decision as plain numbers."""
     return tuple(value.tolist() for value in learner._decision.values())

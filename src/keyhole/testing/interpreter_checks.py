@@ -86,20 +86,20 @@ def _compare_pending(subject: CheckContext, mode: str) -> None:
 
 def _make_both(make: Callable[[], Any]) -> list[Any]:
     """Return what a function makes with compiled kernels, and with interpreted ones."""
-    both = []
+    results = []
     for python in (False, True):
         with interpreted(python):
-            both.append(make())
-    return both
+            results.append(make())
+    return results
 
 
 def _refuse_difference(
     subject: CheckContext, where: str, machine: Mapping[str, Arrays], python: Mapping[str, Arrays]
 ) -> None:
-    for what, name, one, other in _differences(machine, python):
+    for group, name, machine_value, python_value in _differences(machine, python):
         raise AssertionError(
-            f"{subject.policy}: interpreted and compiled kernels differ in {where}: {what}, "
-            f"{name}, is {one} compiled, and {other} interpreted"
+            f"{subject.policy}: interpreted and compiled kernels differ in {where}: {group}, "
+            f"{name}, is {machine_value} compiled, and {python_value} interpreted"
         )
 
 
@@ -108,11 +108,11 @@ def _differences(
 ) -> Iterator[tuple[str, str, Any, Any]]:
     """Yield the differences: the group, the name with its index, and both numbers."""
     for group, arrays in machine.items():
-        for name, one in arrays.items():
-            other = python[group][name]
+        for name, ours in arrays.items():
+            theirs = python[group][name]
             # NaN agrees with NaN: a policy that makes it is refused by another check.
-            unequal = np.atleast_1d((one != other) & ~((one != one) & (other != other)))
-            for place in np.argwhere(unequal)[:1].tolist():
-                entry = ", ".join(map(str, place))
-                values = (np.atleast_1d(side)[tuple(place)].item() for side in (one, other))
+            unequal = np.atleast_1d((ours != theirs) & ~((ours != ours) & (theirs != theirs)))
+            for index in np.argwhere(unequal)[:1].tolist():
+                entry = ", ".join(map(str, index))
+                values = (np.atleast_1d(array)[tuple(index)].item() for array in (ours, theirs))
                 yield (group, f"{name}[{entry}]", *values)

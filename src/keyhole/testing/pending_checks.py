@@ -2,13 +2,15 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.pending_mode_inference import describe_doubts
+from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, allocate
+from keyhole.drivers.learner_step import Words
 from keyhole.drivers.pending_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_pending_step
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive_environment import InteractiveEnvironment
@@ -23,15 +25,16 @@ class PendingPolicy:
 
     def __init__(self, subject: CheckContext, mode: str) -> None:
         self._policy = policy = subject.policy
-        side = compiled_policy(type(policy))
-        known = policy.numbers() | subject.learner().facts
-        layouts = (side.inputs, side.state, *side.records.layouts)
-        self.cells, self._plan, parts = allocate(layouts, side.dims, side.sizes(known))
-        inputs, self.views, self._context_views, self.taken, self._feedback, _ = parts
+        compiled = compiled_policy(type(policy))
+        input_values = policy.numbers() | subject.learner().facts
+        layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
+        sizes = compiled.sizes(input_values)
+        self.cells, self._plan, views = allocate(layouts, compiled.dims, sizes)
+        inputs, self.views, self._context_views, self.taken, self._feedback, _ = views
         for name, view in inputs.items():
-            view[...] = known[name]
+            view[...] = input_values[name]
         with bounds_checked():
-            self._step = compiled_pending_step(side, policy.setting)
+            self._step = compiled_pending_step(compiled, policy.setting)
         self._words = np.array([subject.seed, 0, 0, 0], np.uint64)
         self._imputes = mode == "impute"
         self._run(self.cells, np.zeros(1), 0, 0, INIT)
@@ -41,11 +44,13 @@ class PendingPolicy:
         # pending decision holds context and decision; once told, the feedback behind them.
         starts = self._plan[1:6].tolist()
         self.state = slice(starts[0], starts[1])
-        self._context, self._decision = slice(starts[1], starts[2]), slice(starts[2], starts[3])
-        self._asked, self._told = slice(starts[1], starts[3]), slice(starts[1], starts[4])
+        self._context = slice(starts[1], starts[2])
+        self._decision = slice(starts[2], starts[3])
+        self._asked = slice(starts[1], starts[3])
+        self._told = slice(starts[1], starts[4])
 
     @property
-    def decision(self) -> tuple[Any, ...]:
+    def decision(self) -> tuple[object, ...]:
         """The last decision as plain numbers."""
         return tuple(value.tolist() for value in self.taken.values())
 
@@ -71,30 +76,32 @@ class PendingPolicy:
         """Learn from one decision."""
         self._run(self.copy, row, int(row[0]), 1, TELL)
 
-    def state_if_told(self, row: FloatArray, stream: Any) -> Any:
+    def state_if_told(self, row: FloatArray, stream: Words) -> Words:
         """Return the state, as bits, after telling feedback at a position of the stream."""
         # Undone in the end: the same feedback is told from several states.
-        cells, words = self.cells.copy(), self._words.copy()
+        cells = self.cells.copy()
+        words = self._words.copy()
         self._words[:2] = stream
         self.tell(row)
-        found = self.bits()
-        self.cells[:], self._words[:] = cells, words
-        return found
+        bits = self.bits()
+        self.cells[:] = cells
+        self._words[:] = words
+        return bits
 
-    def bits(self) -> Any:
+    def bits(self) -> Words:
         """Return the state as bits."""
         # As bits, NaN equals itself, and -0.0 differs from 0.0.
         views = [view.ravel().view(np.uint64) for view in self.views.values()]
         return np.concatenate([np.zeros(0, np.uint64), *views])
 
     @property
-    def stream(self) -> Any:
+    def stream(self) -> Words:
         """The position in the policy's stream of random numbers."""
         return self._words[:2].copy()
 
-    def _run(self, copy: FloatArray, rows: FloatArray, t: int, count: int, what: int) -> int:
+    def _run(self, copy: FloatArray, rows: FloatArray, t: int, count: int, operation: int) -> int:
         rows = rows if len(rows) else np.zeros(1)
-        return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, what))
+        return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, operation))
 
 
 def _advise_declaration(subject: CheckContext) -> str:
@@ -102,7 +109,7 @@ def _advise_declaration(subject: CheckContext) -> str:
     return f'declare `pending = ("wait",)` in the class {type(subject.policy).__name__}'
 
 
-def pending_modes(policy: Any) -> Iterator[str]:
+def pending_modes(policy: Policy) -> Iterator[str]:
     """Yield the policy's pending modes except "wait", in which no decision is pending."""
     yield from (mode for mode in policy.pending if mode != "wait")
 
@@ -111,7 +118,8 @@ def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
     """Check that `pending` changes no decision if each is told before the next is asked for."""
     straight = subject.decisions
     for mode in pending_modes(subject.policy):
-        opened, environment = PendingPolicy(subject, mode), subject.environment()
+        opened = PendingPolicy(subject, mode)
+        environment = subject.environment()
         for t, decision in enumerate(straight, start=1):
             opened.tell(opened.ask(environment, ()))
             assert opened.decision == decision, (
@@ -135,10 +143,12 @@ def feedback_belongs_to_its_decision(subject: CheckContext) -> None:
 
 def _try_later(subject: CheckContext) -> None:
     """Compare the states after feedback that is told at once, and after another decision."""
-    opened, environment = PendingPolicy(subject, "ignore"), subject.environment()
+    opened = PendingPolicy(subject, "ignore")
+    environment = subject.environment()
     while environment.rounds + 1 < subject.horizon:
         row = opened.ask(environment, ())
-        asked, stream = opened.bits(), opened.stream
+        asked = opened.bits()
+        stream = opened.stream
         at_once = opened.state_if_told(row, stream)
         later = opened.ask(environment, (row,))
         same = opened.bits() == asked
@@ -160,7 +170,8 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
     feedback must not change the state learnt from real feedback.
     """
     for mode in pending_modes(subject.policy):
-        opened, environment = PendingPolicy(subject, mode), subject.environment()
+        opened = PendingPolicy(subject, mode)
+        environment = subject.environment()
         rows: list[FloatArray] = []
         draw = np.random.default_rng(subject.seed)
         while environment.rounds < subject.horizon:

@@ -33,7 +33,7 @@ _REPEATED: Final = (0, REPLICATIONS - 1)
 _SIZES: Final = (1, 2, 1000)
 
 
-def _saved_and_loaded(learner: Learner) -> Any:
+def _save_and_load(learner: Learner) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "learner.json"
         learner.save(path)
@@ -72,7 +72,7 @@ def stays_within_its_arrays(subject: CheckContext) -> None:
 
     It runs before the checks that use the engine, where indices are not checked.
     """
-    learner, environment = subject.learner(), subject.environment()
+    learner, environment = subject.start_game()
     try:
         for _ in subject.play_rounds(learner, environment):
             environment.score(learner._recommend())
@@ -84,7 +84,7 @@ def stays_within_its_arrays(subject: CheckContext) -> None:
 
 def acts_at_all(subject: CheckContext) -> None:
     """Check that the policy takes different decisions, or that its state changes."""
-    learner, environment = subject.learner(), subject.environment()
+    learner, environment = subject.start_game()
     first = {name: value.copy() for name, value in learner.state.items()}
     decisions = set()
     for decision in subject.play_rounds(learner, environment):
@@ -103,11 +103,11 @@ def engine_is_deterministic(subject: CheckContext) -> None:
     # One simulation tests all at once; only if it differs, others find out what it depends on.
     if np.array_equal(first, subject.simulate_metrics(subject.policy, threads=3)):
         return
-    for what, other in (
+    for cause, results in (
         ("a second run", subject.simulate_metrics()),
         ("three threads", subject.simulate_metrics(threads=3)),
     ):
-        assert np.array_equal(first, other), f"{subject.policy}: {what} gave other results"
+        assert np.array_equal(first, results), f"{subject.policy}: {cause} gave other results"
     raise AssertionError(f"{subject.policy}: another policy beside it gave other results")
 
 
@@ -119,8 +119,7 @@ def engine_and_learner_agree(subject: CheckContext) -> None:
     """
     simulated = subject.simulated
     for replication in _REPEATED:
-        learner = subject.learner(replication)
-        environment = subject.environment(replication)
+        learner, environment = subject.start_game(replication)
         for _ in subject.play_rounds(learner, environment):
             pass
         metrics = list(environment.score(learner._recommend()).values())
@@ -133,7 +132,7 @@ def engine_and_learner_agree(subject: CheckContext) -> None:
 def saving_changes_nothing(subject: CheckContext) -> None:
     """Check that saving and loading a learner at random moments changes no decision."""
     straight = subject.decisions
-    learner, environment = subject.learner(), subject.environment()
+    learner, environment = subject.start_game()
     draw = np.random.default_rng(subject.seed)
     # Both with a decision pending and between rounds: a file holds more in the former case.
     after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))
@@ -141,18 +140,17 @@ def saving_changes_nothing(subject: CheckContext) -> None:
     for t in range(len(straight)):
         environment.ask(learner)
         if t in after_ask:
-            learner = _saved_and_loaded(learner)
+            learner = _save_and_load(learner)
         again.append(decision_of(learner))
         environment.tell(learner)
         if t in after_tell:
-            learner = _saved_and_loaded(learner)
-    why = subject.policy.explain_waiting()
-    has_scratch = any(not field.kept for field in declared_state(type(subject.policy)).values())
-    assert again == straight, (
-        f"{subject.policy}: saving and loading changed its decisions"
-        f"{': arrays of `scratch_array` are not saved' if has_scratch else ''}"
-        f"{f'; {why}' if why else ''}"
-    )
+            learner = _save_and_load(learner)
+    text = f"{subject.policy}: saving and loading changed its decisions"
+    if any(not field.kept for field in declared_state(type(subject.policy)).values()):
+        text += ": arrays of `scratch_array` are not saved"
+    if reason := subject.policy.explain_waiting():
+        text += f"; {reason}"
+    assert again == straight, text
 
 
 def copies_go_on_alone(subject: CheckContext) -> None:
@@ -160,14 +158,15 @@ def copies_go_on_alone(subject: CheckContext) -> None:
     straight = subject.decisions
     draw = np.random.default_rng(subject.seed)
     for copied in (copy.copy, copy.deepcopy):
-        learner, environment = subject.learner(), subject.environment()
+        learner, environment = subject.start_game()
         moments = set(draw.choice(subject.horizon, 2).tolist())
         again = []
         for t in range(len(straight)):
             environment.ask(learner)
             if t in moments:
                 with bounds_checked():
-                    original, learner = learner, copied(learner)
+                    original = learner
+                    learner = copied(original)
                 original._tell()  # other feedback, which must not affect the copy
             again.append(decision_of(learner))
             environment.tell(learner)
@@ -176,7 +175,7 @@ def copies_go_on_alone(subject: CheckContext) -> None:
 
 def state_stays_a_number(subject: CheckContext) -> None:
     """Check that neither the state nor a recommendation becomes NaN."""
-    learner, environment = subject.learner(), subject.environment()
+    learner, environment = subject.start_game()
     for _ in subject.play_rounds(learner, environment):
         for name, values in (learner.state | learner._recommend()).items():
             assert not np.isnan(values).any(), (
@@ -218,21 +217,24 @@ def environment_and_problem_share_a_setting(subject: CheckContext) -> None:
 
 def truth_is_complete(subject: CheckContext) -> None:
     """Check that `truth` returns all values that the environment declares, in their shapes."""
-    truth, environment = subject.problem.truth(), subject.problem.environment
-    fields = {n: f for n, f in declared_fields(environment).items() if n not in ROUND_COUNT_NAMES}
+    truth = subject.problem.truth()
+    fields = declared_fields(subject.problem.environment)
+    fields = {name: field for name, field in fields.items() if name not in ROUND_COUNT_NAMES}
     missing = [name for name in fields if name not in truth]
     assert not missing, f"{subject.problem}: truth() lacks {', '.join(missing)}"
     sizes = {n: int(truth[n]) for n, f in fields.items() if f.dtype == "int64" and not f.shape}
     sizes |= dict.fromkeys(ROUND_COUNT_NAMES, subject.horizon)
     for name, declaration in fields.items():
-        found, wanted = np.shape(truth[name]), declaration.extent(sizes)
-        assert found == wanted, f"{subject.problem}: {name} has the shape {found}, not {wanted}"
+        shape = np.shape(truth[name])
+        extent = declaration.extent(sizes)
+        assert shape == extent, f"{subject.problem}: {name} has the shape {shape}, not {extent}"
         assert not np.isnan(truth[name]).any(), f"{subject.problem}: {name} is not a number"
 
 
 def facts_are_allowed(subject: CheckContext) -> None:
     """Check that the problem has every quantity that all policies know, with allowed values."""
-    setting, facts = subject.problem.setting, {}
+    setting = subject.problem.setting
+    facts = {}
     for name in setting.known_quantities(()):
         facts[name] = subject.horizon if name in ROUND_COUNT_NAMES else subject.problem.fact(name)
     setting.check((), facts)
@@ -240,7 +242,7 @@ def facts_are_allowed(subject: CheckContext) -> None:
 
 def feedback_and_metrics_are_numbers(subject: CheckContext) -> None:
     """Check that no index leaves its array, and that feedback and metrics are never NaN."""
-    learner, environment = subject.learner(), subject.environment()
+    learner, environment = subject.start_game()
     for _ in subject.play_rounds(learner, environment):
         for name, value in (environment.context | environment.feedback).items():
             assert not np.isnan(value).any(), f"{subject.problem}: {name} became NaN"
@@ -378,12 +380,12 @@ def parametrize_with_checks(
     names = [check.__name__ for check in checks]
     cases = []
     for subject in subjects:
-        what = repr(getattr(subject, "policy", subject))
+        label = repr(getattr(subject, "policy", subject))
         for name in subject.failing:
-            check_choice(f"failing of {what}", name, names)
+            check_choice(f"failing of {label}", name, names)
         for check in checks:
             reason = subject.failing.get(check.__name__)
             # Strict: a check that is listed as failing and passes is an error, as in `run_checks`.
             marks = () if reason is None else (pytest.mark.xfail(reason=reason, strict=True),)
-            cases.append(pytest.param(check, subject, id=f"{what}-{check.__name__}", marks=marks))
+            cases.append(pytest.param(check, subject, id=f"{label}-{check.__name__}", marks=marks))
     return pytest.mark.parametrize(("check", "subject"), cases)

@@ -10,13 +10,8 @@ import numpy as np
 
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
-from keyhole.play.study_vocabulary import (
-    StudyVocabulary,
-    check_reserved_words,
-    declared_words,
-    example_decisions,
-    is_allowed,
-)
+from keyhole.play import study_vocabulary
+from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.testing.policy_checks import Check, run_checks
 
 Values = dict[str, Any]
@@ -77,32 +72,34 @@ class SettingCase:
             If the setting allows none of them.
         """
         facts = self.checked_facts
-        found = example_decisions(self.setting, facts, self.context)
+        decisions = study_vocabulary.example_decisions(self.setting, facts, self.context)
         if self.decision is not None:
-            taken = _values(self.decision)
-            found = [taken] if is_allowed(self.setting, facts, self.context, taken) else []
-        if not found:
+            decision = _values(self.decision)
+            allowed = study_vocabulary.is_allowed(self.setting, facts, self.context, decision)
+            decisions = [decision] if allowed else []
+        if not decisions:
+            got = "one of zeros" if self.decision is None else self.decision
             raise ValueError(
                 f"decision must be one that {self.setting.name} allows, on which its vocabulary is "
-                f"tested; got {'one of zeros' if self.decision is None else self.decision}"
+                f"tested; got {got}"
             )
-        return [(_values(self.context), taken) for taken in found]
+        return [(_values(self.context), decision) for decision in decisions]
 
     def __repr__(self) -> str:
         """Return the name of the setting."""
         return self.setting.name
 
 
-def _values(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: np.asarray(value).tolist() for name, value in given.items()}
+def _values(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.asarray(value).tolist() for name, value in values.items()}
 
 
 def names_are_distinct(case: SettingCase) -> None:
     """Check that names of values are distinct, and none is reserved by the contract."""
     setting = case.setting
     groups = (setting.context, setting.decision, setting.feedback, setting.report)
-    words = [*_TAKEN, *(name for group in groups for name in group)]
-    twice = sorted({word for word in words if words.count(word) > 1})
+    names = [*_TAKEN, *(name for group in groups for name in group)]
+    twice = sorted({value_name for value_name in names if names.count(value_name) > 1})
     assert not twice, f"{setting.name}: {', '.join(twice)} means two things"
 
 
@@ -119,152 +116,157 @@ def facts_pass(case: SettingCase) -> None:
 
 def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
     """Check that the guard refuses a negative index, one beyond all arms, and NaN."""
-    setting, facts, sizes = case.setting, case.checked_facts, case.sizes
+    setting = case.setting
+    sizes = case.sizes
     for name, declaration in setting.decision.items():
         # Far beyond any array, but still an int64: only the guard can refuse it.
-        bad = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
-        for value in bad:
+        bad_values = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
+        for value in bad_values:
             # One field is out of range at a time, the others are 0: no other can be the reason.
             decision: dict[str, Any] = {
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }
             decision[name] = decision[name] + value
-            passed = is_allowed(setting, facts, case.context, decision)
-            assert not passed, f"{setting.name}: the guard lets {name} = {value} pass"
+            is_passed = study_vocabulary.is_allowed(
+                setting, case.checked_facts, case.context, decision
+            )
+            assert not is_passed, f"{setting.name}: the guard lets {name} = {value} pass"
 
 
 def decisions_round_trip(case: SettingCase) -> None:
     """Check that a decision in words can be stored as JSON, and is the same when parsed."""
-    if (words := _make_vocabulary(case)) is None:
+    if (vocabulary := _make_vocabulary(case)) is None:
         return
     for context, decision in case.decisions:
-        said = words.format_decision(context, decision)
-        read = words.parse_decision(json.loads(json.dumps(said, allow_nan=False)))
-        assert read == (context, decision), (
-            f"{case}: parse_decision reads {said} as {read}, not as {(context, decision)}"
-        )
+        words = vocabulary.format_decision(context, decision)
+        read = vocabulary.parse_decision(json.loads(json.dumps(words, allow_nan=False)))
+        _check_parsed(case, "parse_decision", words, read, (context, decision))
 
 
 def words_are_not_reserved(case: SettingCase) -> None:
     """Check that the vocabulary uses no reserved word."""
-    if (words := _make_vocabulary(case)) is None:
+    if (vocabulary := _make_vocabulary(case)) is None:
         return
-    check_reserved_words(declared_words(words))
-    for taken in case.decisions:
-        check_reserved_words(words.format_decision(*taken))
-        if words.has_feedback:
-            heard = _parse_default(case, words, taken)
-            check_reserved_words(words.format_feedback(*taken, heard))
+    study_vocabulary.check_reserved_words(study_vocabulary.declared_words(vocabulary))
+    for pair in case.decisions:
+        study_vocabulary.check_reserved_words(vocabulary.format_decision(*pair))
+        if vocabulary.has_feedback:
+            feedback = _parse_default(case, vocabulary, pair)
+            study_vocabulary.check_reserved_words(vocabulary.format_feedback(*pair, feedback))
 
 
 def arm_fields_hold_all_arms(case: SettingCase) -> None:
     """Check that a decision names arms in `arm_fields` only, if arms can be added and retired."""
-    if (words := _make_vocabulary(case)) is None or not words.find_arm_fields():
+    if (vocabulary := _make_vocabulary(case)) is None or not vocabulary.find_arm_fields():
         return
     # The same decision with the arms in reverse order, their numbers changed in `arm_fields` alone:
     # if the words differ, another field holds numbers of arms.
-    backward = case.vocabulary_for(words.arms[::-1])
-    last = len(words.arms) - 1
+    backward = case.vocabulary_for(vocabulary.arms[::-1])
+    last = len(vocabulary.arms) - 1
     for context, decision in case.decisions:
-        other = dict(decision)
-        for name in words.find_arm_fields():
-            other[name] = (last - np.asarray(decision[name])).tolist()
-        asked = words.format_context(context)  # may name arms: contexts are never renumbered
-        said, again = (
-            {word: value for word, value in found.items() if word not in asked}
-            for found in (
-                words.format_decision(context, decision),
-                backward.format_decision(context, other),
-            )
-        )
-        assert again == said, (
-            f"{case}: a decision must name arms by {', '.join(words.find_arm_fields())} alone (its "
-            f"arm_fields), and says {said}, or {again} with the arms in another order"
+        reversed_decision = dict(decision)
+        for name in vocabulary.find_arm_fields():
+            reversed_decision[name] = (last - np.asarray(decision[name])).tolist()
+        asked = vocabulary.format_context(context)  # may name arms: contexts are never renumbered
+        words = vocabulary.format_decision(context, decision)
+        words = {word: value for word, value in words.items() if word not in asked}
+        again = backward.format_decision(context, reversed_decision)
+        again = {word: value for word, value in again.items() if word not in asked}
+        fields = ", ".join(vocabulary.find_arm_fields())
+        assert again == words, (
+            f"{case}: a decision must name arms by {fields} alone (its arm_fields), and says "
+            f"{words}, or {again} with the arms in another order"
         )
 
 
 def feedback_round_trips(case: SettingCase) -> None:
     """Check that feedback has the declared values, and is the same when formatted and parsed."""
-    if (words := _make_vocabulary(case)) is None or not words.has_feedback:
+    if (vocabulary := _make_vocabulary(case)) is None or not vocabulary.has_feedback:
         return
-    fields = {**words.feedback_fields, **words.note_fields}
-    for taken in case.decisions:
-        heard = _parse_default(case, words, taken)
-        _check_values(case, "parse_feedback", heard, fields, words.note_fields)
-        said = words.format_feedback(*taken, heard)
+    fields = {**vocabulary.feedback_fields, **vocabulary.note_fields}
+    for pair in case.decisions:
+        feedback = _parse_default(case, vocabulary, pair)
+        _check_values(case, "parse_feedback", feedback, fields, vocabulary.note_fields)
+        words = vocabulary.format_feedback(*pair, feedback)
         # Through JSON, as an export of a study stores it.
-        read = words.parse_feedback(*taken, **json.loads(json.dumps(said, allow_nan=False)))
-        assert read == heard, f"{case}: parse_feedback reads {said} as {read}, not as {heard}"
+        read = vocabulary.parse_feedback(*pair, **json.loads(json.dumps(words, allow_nan=False)))
+        _check_parsed(case, "parse_feedback", words, read, feedback)
 
 
 def numbered_arms_are_read(case: SettingCase) -> None:
     """Check that contexts and feedback are parsed in learners too, where arms are numbers."""
     if case.vocabulary is None:
         return
-    words = case.vocabulary_for(range(int(case.checked_facts["arms"])))
+    vocabulary = case.vocabulary_for(range(int(case.checked_facts["arms"])))
     for context, decision in case.decisions:
-        given = words.format_context(context)
-        read = words.parse_context(**given)
-        assert read == context, f"{case}: parse_context reads {given} as {read}, not as {context}"
-        if words.has_feedback:
-            heard = _parse_default(case, words, (context, decision))
-            said = words.format_feedback(context, decision, heard)
-            read = words.parse_feedback(context, decision, **said)
-            assert read == heard, f"{case}: parse_feedback reads {said} as {read}, not as {heard}"
+        context_words = vocabulary.format_context(context)
+        read = vocabulary.parse_context(**context_words)
+        _check_parsed(case, "parse_context", context_words, read, context)
+        if vocabulary.has_feedback:
+            feedback = _parse_default(case, vocabulary, (context, decision))
+            words = vocabulary.format_feedback(context, decision, feedback)
+            read = vocabulary.parse_feedback(context, decision, **words)
+            _check_parsed(case, "parse_feedback", words, read, feedback)
 
 
 def bad_words_are_refused(case: SettingCase) -> None:
     """Check that unknown words, NaN and unknown arms are refused."""
-    if (words := _make_vocabulary(case)) is None:
+    if (vocabulary := _make_vocabulary(case)) is None:
         return
     context, decision = case.decisions[0]
-    told = words.default_feedback(context, decision) if words.has_feedback else {}
-    numbers = [name for name, value in told.items() if type(value) in (int, float)]
+    feedback = vocabulary.default_feedback(context, decision) if vocabulary.has_feedback else {}
+    numbers = [name for name, value in feedback.items() if type(value) in (int, float)]
     # NaN passes a range check that compares with < alone, and would stay in the log for ever.
-    for other in ({"no such word": 1.0}, *({name: math.nan} for name in numbers)):
-        _check_refused(case, words.parse_feedback, context, decision, **(told | other))
-    said = words.format_decision(context, decision)
-    if "arm" in said:
-        _check_refused(case, words.parse_decision, said | {"arm": "no such arm"})
+    for bad in ({"no such word": 1.0}, *({name: math.nan} for name in numbers)):
+        _check_refused(case, vocabulary.parse_feedback, context, decision, **(feedback | bad))
+    words = vocabulary.format_decision(context, decision)
+    if "arm" in words:
+        _check_refused(case, vocabulary.parse_decision, words | {"arm": "no such arm"})
 
 
 def rounds_survive_a_snapshot(case: SettingCase) -> None:
     """Check that a round that is written as JSON and restored is the same."""
-    words = _make_vocabulary(case)
-    if words is None or words.round_class is None:
+    vocabulary = _make_vocabulary(case)
+    if vocabulary is None or vocabulary.round_class is None:
         return
     policy: Any = None  # none is needed before the round ends
     # The second is only ever restored: it lacks whatever `to_json` leaves out.
-    first, second = (words.round_class(words, policy) for _ in range(2))
+    first, second = (vocabulary.round_class(vocabulary, policy) for _ in range(2))
     for context, decision in case.decisions:
         first.begin(context, decision)
-        if words.has_feedback:
-            told = words.default_feedback(context, decision)
-            heard = words.parse_feedback(context, decision, **told)
-            first.add_feedback(context, decision, heard)
-        kept = json.dumps(first.to_json(), allow_nan=False)
-        second.restore(json.loads(kept))
+        if vocabulary.has_feedback:
+            feedback = _parse_default(case, vocabulary, (context, decision))
+            first.add_feedback(context, decision, feedback)
+        saved = json.dumps(first.to_json(), allow_nan=False)
+        second.restore(json.loads(saved))
         again = json.dumps(second.to_json(), allow_nan=False)
-        assert again == kept, f"{case}: a round of {kept} is restored as {again}"
+        assert again == saved, f"{case}: a round of {saved} is restored as {again}"
 
 
 def _make_vocabulary(case: SettingCase) -> StudyVocabulary | None:
-    """Return the words of a study with arms called ``arm 0``, ``arm 1``, ..."""
+    """Return the vocabulary of a study with arms called ``arm 0``, ``arm 1``, ..."""
     if case.vocabulary is None:
         return None
     return case.vocabulary_for([f"arm {arm}" for arm in range(int(case.checked_facts["arms"]))])
 
 
+def _check_parsed(
+    case: SettingCase, method: str, words: object, read: object, expected: object
+) -> None:
+    """Refuse words that are parsed as other values than those from which they were formatted."""
+    assert read == expected, f"{case}: {method} reads {words} as {read}, not as {expected}"
+
+
 def _parse_default(
-    case: SettingCase, words: StudyVocabulary, taken: tuple[Values, Values]
+    case: SettingCase, vocabulary: StudyVocabulary, pair: tuple[Values, Values]
 ) -> Values:
     """Return the feedback of a decision that nothing came of, as values."""
-    told = words.default_feedback(*taken)
+    words = vocabulary.default_feedback(*pair)
     try:
-        return words.parse_feedback(*taken, **told)
+        return vocabulary.parse_feedback(*pair, **words)
     except (TypeError, ValueError) as error:
         raise AssertionError(
-            f"{case}: default_feedback has {told} for a decision that nothing came of, which "
+            f"{case}: default_feedback has {words} for a decision that nothing came of, which "
             f"parse_feedback refuses: {error}"
         ) from error
 
@@ -291,11 +293,12 @@ def _check_values(
     assert not missing, f"{case}: {method} returns no {', '.join(missing)}"
     for name, value in values.items():
         assert name in fields, f"{case}: {method} returns {name}, which is no field of feedback"
-        found, wanted = np.shape(value), fields[name].extent(case.sizes)
-        assert found == wanted, f"{case}: {method} returns {name} of shape {found}, not {wanted}"
-        kind = np.asarray(value).dtype
-        assert np.can_cast(kind, fields[name].dtype, "same_kind"), (
-            f"{case}: {method} returns {name} as {kind}, not {fields[name].dtype}"
+        shape = np.shape(value)
+        extent = fields[name].extent(case.sizes)
+        assert shape == extent, f"{case}: {method} returns {name} of shape {shape}, not {extent}"
+        dtype = np.asarray(value).dtype
+        assert np.can_cast(dtype, fields[name].dtype, "same_kind"), (
+            f"{case}: {method} returns {name} as {dtype}, not {fields[name].dtype}"
         )
 
 
