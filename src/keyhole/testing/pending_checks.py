@@ -12,7 +12,7 @@ from keyhole.contract.state_arrays import FloatArray, allocate
 from keyhole.drivers.pending_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_pending_step
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive_environment import InteractiveEnvironment
-from keyhole.testing.check_context import CheckContext
+from keyhole.testing.check_context import CheckContext, decision_of
 
 # Decisions that are pending at a time.
 _OPEN: Final = 4
@@ -24,7 +24,7 @@ class PendingPolicy:
     def __init__(self, subject: CheckContext, mode: str) -> None:
         self._policy = policy = subject.policy
         side = compiled_policy(type(policy))
-        known = policy.numbers() | subject.learner().facts
+        known = policy.numbers() | subject.facts
         layouts = (side.inputs, side.state, *side.records.layouts)
         self.cells, self._plan, parts = allocate(layouts, side.dims, side.sizes(known))
         inputs, self.views, self._context_views, self.taken, self._feedback, _ = parts
@@ -43,11 +43,6 @@ class PendingPolicy:
         self.state = slice(starts[0], starts[1])
         self._context, self._decision = slice(starts[1], starts[2]), slice(starts[2], starts[3])
         self._asked, self._told = slice(starts[1], starts[3]), slice(starts[1], starts[4])
-
-    @property
-    def decision(self) -> tuple[Any, ...]:
-        """The last decision as plain numbers."""
-        return tuple(value.tolist() for value in self.taken.values())
 
     def ask(self, environment: InteractiveEnvironment, opened: Sequence[FloatArray]) -> FloatArray:
         """Decide while others are pending; return the row of the decision with its feedback."""
@@ -109,12 +104,12 @@ def pending_modes(policy: Any) -> Iterator[str]:
 
 def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
     """Check that `pending` changes no decision if each is told before the next is asked for."""
-    straight = subject.decisions
+    straight, _ = subject.played
     for mode in pending_modes(subject.policy):
         opened, environment = PendingPolicy(subject, mode), subject.environment()
         for t, decision in enumerate(straight, start=1):
             opened.tell(opened.ask(environment, ()))
-            assert opened.decision == decision, (
+            assert decision_of(opened.taken) == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "
                 f"{t}: what `select` writes into the state is lost with the copy; "
                 f"{_advise_declaration(subject)}"
