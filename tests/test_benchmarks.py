@@ -96,6 +96,7 @@ def test_running_is_measured():
     assert "run true: subprocess.run" in check(command_runs.rows(SHORT))
 
 
+@pytest.mark.slow
 def test_clusters_are_measured(monkeypatch):
     clusters = pytest.importorskip("benchmarks.clusters")
     monkeypatch.setattr(clusters, "connect", lambda kind, workers: Inline(workers))
@@ -130,6 +131,7 @@ def test_the_whole_table_has_the_rows_of_all_parts(monkeypatch, capsys):
         assert f"{name}, T = {measure.QUICK.horizon}" in table
 
 
+@pytest.mark.slow  # as what is measured against it
 def test_the_yardstick_in_cpp_does_the_same_work():
     with cpp.compile_lsa() as program:
         if program is None:

@@ -6,7 +6,6 @@ import time
 from functools import partialmethod
 
 import pytest
-from distributed import Nanny
 
 from keyhole.clusters import ClusterLostError, connect
 from keyhole.play.cluster_jobs import warm_up_workers
@@ -24,6 +23,8 @@ def there(tmp_path_factory):
 
 
 def test_what_is_closed_leaves_nothing_at_work(tmp_path, monkeypatch):
+    from distributed import Nanny  # takes half a second: not whenever tests are collected
+
     # It is given this long to end by itself, which it does not.
     monkeypatch.setattr(Nanny, "close", partialmethod(Nanny.close, timeout=0.5))
     pid = tmp_path / "pid"

@@ -31,6 +31,7 @@ def test_tasks_differ_in_size_and_in_splits():
         assert not set(learnt) & set(judged)
 
 
+@pytest.mark.slow  # the example of `ForestTrainer` runs one that is done; processes: tests/runner
 @pytest.mark.interpreted
 def test_runs_are_ended_at_their_limit_and_learnt_from():
     learner = RCUCB().learner(

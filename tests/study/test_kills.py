@@ -119,7 +119,7 @@ def work_here(address, journal, seed, stop):
 
 
 def test_nothing_is_lost_when_the_server_is_killed(server, database, folder):
-    kill_the_server(server, database, folder, 2)
+    kill_the_server(server, database, folder, 1)
 
 
 @pytest.mark.slow

@@ -48,14 +48,9 @@ class CheckContext:
 
     def learner(self, replication: int = 0) -> Any:
         """Return a learner with the known quantities of the simulation; its indices are checked."""
-        # The same known quantities as in a simulation, so that both can be compared bit by bit.
-        plan = Plan.make(
-            self.problem, [self.policy], horizon=self.horizon, checkpoints=None, seed=self.seed
-        )
-        facts = plan.facts(self.policy, self.horizon)
         # The engine checks no index. So memory errors show here, as an IndexError.
         with bounds_checked():
-            return make_learner(self.policy, facts, seed=self.seed, replication=replication)
+            return make_learner(self.policy, self.facts, seed=self.seed, replication=replication)
 
     def environment(self, replication: int = 0) -> InteractiveEnvironment:
         """Return the environment of a replication."""
@@ -99,7 +94,7 @@ class CheckContext:
         """Play to the horizon, or until the policy is done, yielding each decision."""
         while learner.rounds < self.horizon and not learner.is_done:
             environment.play_round(learner)
-            yield decision_of(learner)
+            yield decision_of(learner._decision)
 
     @cached_property
     def simulated(self) -> NDArray[np.float64]:
@@ -107,11 +102,49 @@ class CheckContext:
         return self.simulate_metrics()
 
     @cached_property
-    def decisions(self) -> list[Decision]:
-        """The decision of each round, played straight through: what several checks compare with."""
-        return list(self.play_rounds(self.learner(), self.environment()))
+    def facts(self) -> dict[str, Any]:
+        """The known quantities of a simulation: a learner of them can be compared bit by bit."""
+        horizon = self.horizon
+        plan = Plan.make(self.problem, [self.policy], horizon=horizon, checkpoints=None, seed=0)
+        return plan.facts(self.policy, horizon)
+
+    def play_through(self, replication: int) -> tuple[list[Decision], list[float]]:
+        """Return the decisions of a replication, and all metrics in the end."""
+        learner, environment = self.learner(replication), self.environment(replication)
+        decisions = list(self.play_rounds(learner, environment))
+        return decisions, list(environment.score(learner._recommend()).values())
+
+    @cached_property
+    def played(self) -> tuple[list[Decision], list[float]]:
+        """The first replication, played straight through: what several checks compare with."""
+        return self.play_through(0)
+
+    @cached_property
+    def first_nan(self) -> str:
+        """What became NaN first, with its round, if a recommendation is scored in every round.
+
+        Raises
+        ------
+        AssertionError
+            If a kernel reads or writes beyond an array.
+        """
+        # Not the game of `played`: kernels that recommend and score may draw random numbers.
+        learner, environment = self.start_game()
+        first = ""
+        try:
+            for _ in self.play_rounds(learner, environment):
+                report = learner._recommend()
+                for name, values in (learner.state | report).items():
+                    if not first and np.isnan(values).any():
+                        first = f"{name} became NaN in round {learner.rounds}"
+                environment.score(report)
+        except IndexError as error:
+            raise AssertionError(
+                f"{self.policy}: a kernel reads or writes beyond an array in round {learner.rounds}"
+            ) from error
+        return first
 
 
-def decision_of(learner: Learner) -> Decision:
-    """Return a learner's decision as plain numbers."""
-    return tuple(value.tolist() for value in learner._decision.values())
+def decision_of(values: Mapping[str, NDArray[Any]]) -> Decision:
+    """Return a decision as plain numbers."""
+    return tuple(value.tolist() for value in values.values())

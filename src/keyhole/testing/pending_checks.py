@@ -14,7 +14,7 @@ from keyhole.drivers.learner_step import Words
 from keyhole.drivers.pending_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_pending_step
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive_environment import InteractiveEnvironment
-from keyhole.testing.check_context import CheckContext
+from keyhole.testing.check_context import CheckContext, decision_of
 
 # Decisions that are pending at a time.
 _OPEN: Final = 4
@@ -26,7 +26,7 @@ class PendingPolicy:
     def __init__(self, subject: CheckContext, mode: str) -> None:
         self._policy = policy = subject.policy
         compiled = compiled_policy(type(policy))
-        input_values = policy.numbers() | subject.learner().facts
+        input_values = policy.numbers() | subject.facts
         layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
         sizes = compiled.sizes(input_values)
         self.cells, self._plan, views = allocate(layouts, compiled.dims, sizes)
@@ -48,11 +48,6 @@ class PendingPolicy:
         self._decision = slice(starts[2], starts[3])
         self._asked = slice(starts[1], starts[3])
         self._told = slice(starts[1], starts[4])
-
-    @property
-    def decision(self) -> tuple[object, ...]:
-        """The last decision as plain numbers."""
-        return tuple(value.tolist() for value in self.taken.values())
 
     def ask(self, environment: InteractiveEnvironment, opened: Sequence[FloatArray]) -> FloatArray:
         """Decide while others are pending; return the row of the decision with its feedback."""
@@ -116,13 +111,13 @@ def pending_modes(policy: Policy) -> Iterator[str]:
 
 def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
     """Check that `pending` changes no decision if each is told before the next is asked for."""
-    straight = subject.decisions
+    straight, _ = subject.played
     for mode in pending_modes(subject.policy):
         opened = PendingPolicy(subject, mode)
         environment = subject.environment()
         for t, decision in enumerate(straight, start=1):
             opened.tell(opened.ask(environment, ()))
-            assert opened.decision == decision, (
+            assert decision_of(opened.taken) == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "
                 f"{t}: what `select` writes into the state is lost with the copy; "
                 f"{_advise_declaration(subject)}"

@@ -128,13 +128,13 @@ def test_each_process_gets_the_lock(address, store, study, writers):
     assert not writers.acknowledged
     store.commit(study, [Row(1, 1, None, None, 0.0, b"0 0")])
     writers.acknowledged[1] = (0, 0)
-    writers.listen_until(both, 60)
+    writers.listen_until(both, 30)
     writers.end()
     check(store, study, writers)
     assert writers.failures == 0
 
 
-@pytest.mark.parametrize("victims", [5, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("victims", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_what_was_acknowledged_survives_the_writer(store, study, writers, victims):
     chance = random.Random(16)
     steady = writers.more()
@@ -153,7 +153,7 @@ def test_what_was_acknowledged_survives_the_writer(store, study, writers, victim
     assert writers.failures == 0
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_what_was_acknowledged_survives_the_server(server, database, kills):
     if not isinstance(server, Server):
         pytest.skip("the server is the user's own")
