@@ -6,7 +6,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from tools import names_in_browser, search_in_browser
 
@@ -95,7 +95,7 @@ def find_page_faults(
     """Yield a line for each serious violation of axe-core, and for each request to a network."""
     for scheme, width in views:
         with browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=cast(Any, scheme)
+            viewport={"width": width, "height": 900}, color_scheme=scheme
         ) as context:
             page = context.new_page()
             asked: list[str] = []
