@@ -42,7 +42,7 @@ KERNELS = tuple(
     f"tests/{name}"
     for name in (
         "confidence_sequences", "contract/test_pending_mode_inference.py",
-        "data/test_flight_deadlines.py", "delayed", "distributions", "draws", "drivers", "play",
+        "data/test_flight_deadlines.py", "delayed", "draws", "drivers", "play",
         "resource", "semibandit", "stochastic", "study/test_learning_batch.py",
         "study/test_past_results.py", "study/test_state.py", "study/test_study.py",
         "test_policy_contract.py", "threshold", "thresholding",

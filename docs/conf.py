@@ -63,7 +63,7 @@ sphinx_gallery_conf = {
     "filename_pattern": ".*",  # run all of them, whatever their names are
     "within_subsection_order": "FileNameSortKey",
     "subsection_order": ["tutorials/tasks", *(f"gallery/{folder}" for folder in _GALLERY_PARTS)],
-    "image_scrapers": ("gallery_figures.scrape_figures",),
+    "image_scrapers": ("gallery_figures.scrape_figures", "page_claims.check_claims"),
     "image_srcset": ["2x"],  # sharp on screens with small pixels
     "reset_modules": ("matplotlib", "gallery_figures.set_figure_style"),
     "capture_repr": (),  # the last line returns axes, whose text says nothing

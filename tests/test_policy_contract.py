@@ -5,12 +5,17 @@ or costs. Others are checked as in the first group, with the parameters of the b
 """
 
 import importlib
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
+from keyhole import interpreted
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
+from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.policy import Policy
+from keyhole.testing import check_context, pending_checks, policy_checks
+from keyhole.testing.policy_checks import saving_changes_nothing
 from tests.conformance import shared_context
 
 pytestmark = pytest.mark.interpreted
@@ -34,6 +39,20 @@ def find_groups(setting):
 CASES = [case for name in BUILT_IN for group in find_groups(name) for case in group.cases(name)]
 
 
+@pytest.fixture(autouse=True)
+def compiled_once(request, monkeypatch):
+    """Have what is compiled for all policies compiled as for users, without checks of indices.
+
+    So it is compiled once for these tests and those of references. Where kernels are interpreted,
+    every index is checked.
+    """
+    if request.config.getoption("--compiled"):
+        for module in (check_context, pending_checks, policy_checks):
+            monkeypatch.setattr(module, "bounds_checked", nullcontext)
+
+
 @pytest.mark.parametrize(("group", "policy", "check"), CASES)
 def test_every_policy_keeps_the_contract(group, policy, check):
-    check(shared_context(group, policy))
+    # A learner of a file has its indices checked in any case: it would be compiled once more.
+    with interpreted(check is saving_changes_nothing or is_interpreted()):
+        check(shared_context(group, policy))

@@ -11,11 +11,15 @@ if TYPE_CHECKING:
 
 QUERIES: Final = Path(__file__).with_name("search_queries.toml")
 FIRST: Final = 3  # results among which a page must be
-_SHOWN: Final = (  # JavaScript that says whether the first results, or the last words, are there
-    f"() => document.querySelectorAll('ul.search > li').length >= {FIRST}"
-    " || document.querySelector('ul.search-help')"
-    " || (typeof Search !== 'undefined' && Search.status && Search.status.innerText)"
-)
+# JavaScript that searches on a search page, without loading it anew, which takes longer.
+_SEARCH: Final = """query => {
+  document.getElementById("search-results").replaceChildren();
+  Search.performSearch(query);
+}"""
+# JavaScript that says whether all results, or the last words, are there.
+_SHOWN: Final = "() => typeof Search !== 'undefined' && Search.status && Search.status.innerText"
+# JavaScript that leaves out the summaries below results, for which their pages are fetched.
+_NO_SUMMARIES: Final = "window.fetch = () => new Promise(() => {})"
 
 
 def load_queries() -> dict[str, Any]:
@@ -28,6 +32,7 @@ def find_faults(browser: "Browser", address: str) -> Iterator[str]:
     queries = load_queries()
     with browser.new_context() as context:
         page = context.new_page()
+        page.add_init_script(_NO_SUMMARIES)
         yield from find_missed_queries(page, address, queries["pages"])
         yield from find_displaced_names(page, address, queries["names"])
         yield from find_wrong_corrections(page, address, queries["corrected"])
@@ -93,7 +98,10 @@ def find_missing_help(page: "Page", address: str, queries: list[str]) -> Iterato
 
 def search(page: "Page", address: str, query: str) -> list[str]:
     """Return the pages of the first results of a query, as the site shows them."""
-    page.goto(f"{address}search.html?q={quote(query, safe='')}", wait_until="domcontentloaded")
+    if page.url.startswith(f"{address}search.html?q="):
+        page.evaluate(_SEARCH, query)
+    else:
+        page.goto(f"{address}search.html?q={quote(query, safe='')}", wait_until="domcontentloaded")
     page.wait_for_function(_SHOWN)
     links = page.eval_on_selector_all("ul.search > li > a", "links => links.map(link => link.href)")
     return [urlsplit(link).path.lstrip("/").removesuffix(".html") for link in links[:FIRST]]

@@ -1,6 +1,6 @@
 """Checks of a built site in a browser: search, folds, long names, and what axe-core says."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -18,8 +18,10 @@ EXAMINED: Final = (
     "_gallery/stochastic/index.html", "_gallery/stochastic/regret_by_round.html",
     "reference/confidence_sequences.html", "papers.html", "search.html?q=timeout", "search.html?q=",
 )  # fmt: skip
-SCHEMES: Final = ("light", "dark")
-WIDTHS: Final = (1300, 390)
+VIEWS: Final = (("light", 390), ("dark", 1300))
+"""Colour schemes with widths in pixels: each of either once."""
+OTHER_VIEWS: Final = (("light", 1300), ("dark", 390))
+"""Those of the first page besides, for what all pages have around their text."""
 CLAIMS: Final = "details.claims"
 SERIOUS: Final = ("serious", "critical")
 
@@ -57,7 +59,8 @@ def find_faults(browser: "Browser", folder: Path) -> Iterator[str]:
         yield from find_closed_claims(browser, address)
         yield from names_in_browser.find_faults(browser, address, folder)
         for pattern in EXAMINED:
-            yield from find_page_faults(browser, address, find_page(folder, pattern))
+            views = (*VIEWS, *OTHER_VIEWS) if pattern == EXAMINED[0] else VIEWS
+            yield from find_page_faults(browser, address, find_page(folder, pattern), views)
 
 
 def find_closed_claims(browser: "Browser", address: str) -> Iterator[str]:
@@ -86,23 +89,24 @@ def find_page(folder: Path, pattern: str) -> str:
     return found[0] + question + query
 
 
-def find_page_faults(browser: "Browser", address: str, name: str) -> Iterator[str]:
+def find_page_faults(
+    browser: "Browser", address: str, name: str, views: Iterable[tuple[str, int]] = VIEWS
+) -> Iterator[str]:
     """Yield a line for each serious violation of axe-core, and for each request to a network."""
-    for scheme in SCHEMES:
-        for width in WIDTHS:
-            with browser.new_context(
-                viewport={"width": width, "height": 900}, color_scheme=scheme
-            ) as context:
-                page = context.new_page()
-                asked: list[str] = []
-                page.on("request", lambda request, asked=asked: asked.append(request.url))
-                page.goto(address + name, wait_until="networkidle")
-                where = f"{name}, {scheme}, {width} pixels"
-                for url in asked:
-                    if not url.startswith((address, "data:", "blob:")):
-                        yield f"{where}: fetches {url} from a network"
-                for violation in find_violations(page):
-                    yield f"{where}: {violation}"
+    for scheme, width in views:
+        with browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme
+        ) as context:
+            page = context.new_page()
+            asked: list[str] = []
+            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.goto(address + name, wait_until="networkidle")
+            where = f"{name}, {scheme}, {width} pixels"
+            for url in asked:
+                if not url.startswith((address, "data:", "blob:")):
+                    yield f"{where}: fetches {url} from a network"
+            for violation in find_violations(page):
+                yield f"{where}: {violation}"
 
 
 def find_violations(page: "Page") -> list[str]:

@@ -60,7 +60,7 @@ def test_the_interval_of_one_fixed_time_fools_who_looks_all_the_time():
 @pytest.mark.slow
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_coverage_in_long_runs(distribution):
-    runs, published = 2000, 10_000
+    runs, published = 1000, 10_000
     beta, bernstein, _ = assert_covered(*DISTRIBUTIONS[distribution], runs, 10_000)
     # As docs/confidence_sequences.md says of more runs: its shares are rounded by up to 5e-4.
     for share, of_many in zip((beta, bernstein), MISSED[distribution], strict=True):

@@ -66,6 +66,31 @@ def test_a_problem_with_distributions_from_outside_keeps_the_contract(problem, p
     check_problem(problem, policy, horizon=30)
 
 
+LATE = delayed.Problem(
+    [1.0],
+    delayed.CustomDistribution(late, mean=2.0, numbers=[5.0], bound=4.0),
+    feedback="named",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("problem", "policy"),
+    [*SETTINGS.values(), (LATE, delayed.DelayedUCB1())],
+    ids=[*SETTINGS, "own delays"],
+)
+def test_compiled_and_interpreted_kernels_draw_the_same(problem, policy):
+    compiled, other = (
+        simulate(
+            problem, {"it": policy}, horizon=30, replications=4, details=True, interpreted=mode
+        )
+        for mode in (False, True)
+    )
+    for metric in compiled.metrics:
+        assert np.array_equal(compiled.values("it", metric), other.values("it", metric))
+
+
 def test_what_is_earned_has_the_means_of_the_distributions():
     rounds, times = 100, 50
     curves = simulate(
@@ -174,11 +199,8 @@ def test_bad_input_is_named(make, message):
         make()
 
 
-def test_a_compiled_distribution_of_delays_may_be_ones_own():
-    distribution = delayed.CustomDistribution(late, mean=2.0, numbers=[5.0], bound=4.0)
-    environment = InteractiveEnvironment(
-        delayed.Problem([1.0], distribution, feedback="named"), seed=3, horizon=500
-    )
+def test_a_distribution_of_delays_may_be_ones_own():
+    environment = InteractiveEnvironment(LATE, seed=3, horizon=500)
     arrived = 0
     for _ in range(500):
         environment.observe()

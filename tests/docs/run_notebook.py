@@ -1,6 +1,6 @@
-"""Run the code cells of a notebook in order, and then a check, given on the command line.
+"""Run the code cells of a notebook in order.
 
-    python run_notebook.py FILE.ipynb "assert count == 3"
+    python run_notebook.py FILE.ipynb
 
 Each cell is a file, so that tools that read source code find it, as they do in a notebook.
 """
@@ -11,13 +11,13 @@ import tempfile
 from pathlib import Path
 
 
-def run(file: str, check: str) -> None:
-    """Run the cells in the main module, and the check after them."""
+def run(file: str) -> None:
+    """Run the cells in the main module."""
     names = sys.modules["__main__"].__dict__
     cells = json.loads(Path(file).read_text())["cells"]
     sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     with tempfile.TemporaryDirectory() as folder:
-        for number, source in enumerate([*sources, check]):
+        for number, source in enumerate(sources):
             path = Path(folder, f"cell_{number}.py")
             path.write_text(source)
             exec(compile(source, str(path), "exec"), names)

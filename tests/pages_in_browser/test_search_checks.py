@@ -6,19 +6,25 @@ from tools import search_in_browser, site_in_browser
 
 pytestmark = pytest.mark.slow  # `make docs` runs the checks themselves
 
-SEARCH = """<!doctype html><html lang="en"><title>Search</title><ul class="search"></ul><script>
-const query = new URLSearchParams(location.search).get("q");
+SEARCH = """<!doctype html><html lang="en"><title>Search</title><div id="search-results"></div>
+<script>
 const pages = {"a/b test": ["one", "two#part", "three", "four"], "some words": ["one"]};
-const found = pages[query] || [];
-const Search = {status: document.createElement("p")};
-Search.status.innerText = "finished";
-document.querySelector("ul").innerHTML = found
-  .map(page => page.replace(/#|$/, ".html$&"))
-  .map(link => `<li><a href="${link}">${link}</a></li>`)
-  .join("");
-if (query === "some words")
-  document.body.innerHTML += '<p class="search-notice">Some words are missing.</p>';
-if (query === "help") document.body.innerHTML += '<ul class="search-help"><a href="a">a</a></ul>';
+const more = {
+  "some words": '<p class="search-notice">Some words are missing.</p>',
+  "help": '<ul class="search-help"><a href="a">a</a></ul>',
+};
+const Search = {
+  performSearch(query) {
+    const found = (pages[query] || [])
+      .map(page => page.replace(/#|$/, ".html$&"))
+      .map(link => `<li><a href="${link}">${link}</a></li>`);
+    document.getElementById("search-results").innerHTML =
+      `<ul class="search">${found.join("")}</ul>${more[query] || ""}`;
+    Search.status = document.createElement("p");
+    Search.status.innerText = "finished";
+  },
+};
+Search.performSearch(new URLSearchParams(location.search).get("q"));
 </script>"""
 
 

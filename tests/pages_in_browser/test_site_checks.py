@@ -18,18 +18,16 @@ def site(tmp_path):
         yield address
 
 
-def test_a_good_page_has_no_faults(browser, site, monkeypatch):
-    monkeypatch.setattr(site_in_browser, "SCHEMES", ("light",))
-    monkeypatch.setattr(site_in_browser, "WIDTHS", (390,))
-    assert list(site_in_browser.find_page_faults(browser, site, "good.html")) == []
+def test_a_good_page_has_no_faults(browser, site):
+    views = [("light", 390)]
+    assert list(site_in_browser.find_page_faults(browser, site, "good.html", views)) == []
 
 
-def test_requests_to_a_network_and_violations_are_faults(browser, site, monkeypatch):
-    monkeypatch.setattr(site_in_browser, "WIDTHS", (1300,))
-    faults = list(site_in_browser.find_page_faults(browser, site, "bad.html"))
-    per_view = len(site_in_browser.SCHEMES) * len(site_in_browser.WIDTHS)
+def test_requests_to_a_network_and_violations_are_faults(browser, site):
+    views = [("light", 1300), ("dark", 1300)]
+    faults = list(site_in_browser.find_page_faults(browser, site, "bad.html", views))
     for words in ("fetches http://127.0.0.1:1/a.png from a network", "image-alt: "):
-        assert sum(words in fault for fault in faults) == per_view
+        assert sum(words in fault for fault in faults) == len(views)
     assert faults[0].startswith("bad.html, light, 1300 pixels: ")
 
 

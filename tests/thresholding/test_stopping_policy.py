@@ -232,11 +232,11 @@ EDGES = {
 @pytest.mark.parametrize("kind", [PerArmStopping, FamilywiseStopping])
 @pytest.mark.parametrize("base", [MostLikelyWrong(), LSA()], ids=repr)
 @pytest.mark.parametrize("name", EDGES)
-def test_ten_thousand_runs_at_the_edge(name, base, kind):
+def test_thousands_of_runs_at_the_edge(name, base, kind):
     problem, tolerance = EDGES[name]
-    error, most, _ = edge(
-        kind, base, problem, horizon=10_000, replications=10_000, tolerance=tolerance
-    )
+    # Enough that a rule with twice the delta fails: any error is a coin, that of an arm a share.
+    runs = 8000 if kind is FamilywiseStopping else 4000
+    error, most, _ = edge(kind, base, problem, horizon=5000, replications=runs, tolerance=tolerance)
     assert error <= most
 
 

@@ -1,5 +1,7 @@
 """The stated probability of a tune, including untried pairs, checked on replayed tunes."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -90,9 +92,14 @@ def test_a_tune_runs_every_arm_and_finds_the_fastest_wherever_it_stands(tmp_path
     assert seconds[int(tune.best().arm)] == 0.01
 
 
+@cache
+def scattered(limits):
+    return portfolio("scattered", 6, seed=34, limits=list(limits))
+
+
 def replayed(policy, seed, limits, runs):
     """Replay a tune; return its stated probability, whether it is right, and on the cut-off."""
-    problem = portfolio("scattered", 6, seed=34, limits=limits)
+    problem = scattered(tuple(limits))
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(distribution.consumptions) for distribution in problem.distributions]
     learner = policy.learner(
@@ -155,7 +162,7 @@ def close_arms(policy, seed, runs):
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [HazardUCB(), HazardThompson()], ids=repr)
 def test_probabilities_are_conservative_for_arms_that_hardly_differ(policy):
-    tunes = 800
+    tunes = 400
     found = np.array([close_arms(policy, seed, 60) for seed in range(tunes)], dtype=float)
     probability, right = found.mean(axis=0)
     assert right >= probability - 5 * 0.5 / tunes**0.5
