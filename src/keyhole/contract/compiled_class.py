@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from keyhole.cached_property import cached_property
 from keyhole.contract import kernel_checks, kernel_signatures
-from keyhole.contract.kernel_signatures import KernelSignature
+from keyhole.contract.kernel_signatures import BASE_KERNELS, KernelSignature
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Environment, check_metrics
 from keyhole.contract.setting import Setting
@@ -245,10 +245,7 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
 def flat_calls(policy: type[Policy]) -> dict[str, str]:
     """Return the fixed argument lists of a policy's kernels that other kernels call."""
     # Kernels have single values and no records.
-    return {
-        signature.name: signature.flat_call(policy.setting)
-        for signature in kernel_signatures.BASE_KERNELS
-    }
+    return {signature.name: signature.flat_call(policy.setting) for signature in BASE_KERNELS}
 
 
 def compiled_policy(policy: type[Policy]) -> CompiledClass:
@@ -263,12 +260,10 @@ def compiled_environment(environment: type[Environment]) -> CompiledClass:
         for metric in check_metrics(environment)
     }
     score = getattr(environment, "score", _do_nothing)
-    kernel_checks.check_field_access(
-        environment.__qualname__, score, "metrics", metrics, lambda name: ""
-    )
-    return CompiledClass(
-        environment, declared_fields(environment), kernel_signatures.ENVIRONMENT_KERNELS, metrics
-    )
+    owner = environment.__qualname__
+    kernel_checks.check_field_access(owner, score, "metrics", metrics, lambda name: "")
+    signatures = kernel_signatures.ENVIRONMENT_KERNELS
+    return CompiledClass(environment, declared_fields(environment), signatures, metrics)
 
 
 def compiled_guard(policy: CompiledClass, setting: Setting) -> Kernel:

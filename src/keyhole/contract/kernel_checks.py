@@ -172,9 +172,7 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
         return value(value), build
 
     def pass_on(value: object) -> object:
-        if (
-            type(value) not in checked_types
-        ):  # it is called in every round: most values need no more
+        if type(value) not in checked_types:  # called in every round: most values need no more
             check(_describe_value(value))
         return value
 
@@ -219,12 +217,10 @@ def _describe_type(value: object) -> _Description:
         return tuple(map(_describe_type, cast(Any, value)))
     if isinstance(value, types.Optional):
         return f"{_join(_describe_type(value.type))} or {_NOTHING}"
-    numba_types = (types.NoneType, types.Boolean, types.Integer, types.Float, types.Array)
+    types_of_results = (types.NoneType, types.Boolean, types.Integer, types.Float, types.Array)
     texts = (_NOTHING, _BOOL, _WHOLE, _FRACTION, _ARRAY)
-    descriptions = zip(numba_types, texts, strict=True)
-    return next(
-        (text for numba_type, text in descriptions if isinstance(value, numba_type)), str(value)
-    )
+    pairs = zip(types_of_results, texts, strict=True)
+    return next((text for type_, text in pairs if isinstance(value, type_)), str(value))
 
 
 def _join(description: _Description) -> str:

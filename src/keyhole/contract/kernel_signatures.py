@@ -10,15 +10,9 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final, cast
 
-from keyhole.contract import kernel_checks
+from keyhole.contract import kernel_checks, state_arrays
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import (
-    Field,
-    Layout,
-    compile_generated,
-    compile_shared,
-    declared_state,
-)
+from keyhole.contract.state_arrays import Field, Layout, compile_shared
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.text_formatting import join_words
 from keyhole.validate import suggestion
@@ -274,7 +268,7 @@ class RecordLayout:
         else:
             body = f"    return kernel({call}, 0)\n"
         source = f"def produce({call}, buffer, start, dims):\n{body}"
-        return compile_generated(source, "produce", scope)
+        return state_arrays.compile_generated(source, "produce", scope)
 
 
 class KernelRecords:
@@ -327,14 +321,12 @@ def check_functions(
             )
 
 
-def _refuse_uncalled(cls: Any, name: str, kernel: Kernel, kernel_names: Sequence[str]) -> None:
+def _refuse_uncalled(cls: Any, name: str, kernel: Kernel, names: Sequence[str]) -> None:
     """Refuse a function that is never called."""
-    hint = (
-        suggestion(name, kernel_names) or ": a function that kernels call belongs outside the class"
-    )
+    hint = suggestion(name, names) or ": a function that kernels call belongs outside the class"
     raise ValueError(
         f"a kernel of {cls.__name__} ({kernel_checks.source_location(kernel)}) must be one of "
-        f"{', '.join(kernel_names)}; got {name!r}{hint}"
+        f"{', '.join(names)}; got {name!r}{hint}"
     )
 
 
@@ -359,7 +351,7 @@ def check_kernels(
     """Refuse kernels that name arguments, or read fields, that do not exist."""
     owner = cls.__qualname__
     records = KernelRecords(cls.setting, single_integers(inputs))
-    state = Layout(declared_state(cls), single_integers(inputs)).fields
+    state = Layout(state_arrays.declared_state(cls), single_integers(inputs)).fields
     kernels = {signature.name: signature.expressions(records) for signature in signatures}
     for name in (*kernels, *cls.helpers):
         kernel = getattr(cls, name, None)
@@ -387,7 +379,7 @@ def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
         array
         for array, _, _ in kernel_checks.find_attribute_uses(python_function(kernel).__code__, "s")
     )
-    return tuple(array for array in arrays if array not in declared_state(cls))
+    return tuple(array for array in arrays if array not in state_arrays.declared_state(cls))
 
 
 def _remedy(cls: type, name: str) -> Callable[[str], str]:

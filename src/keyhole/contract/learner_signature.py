@@ -31,11 +31,9 @@ class Argument(NamedTuple):
     prose: str
 
 
-def _argument(
-    name: str, annotation: object, default: object, type_name: str, prose: str
-) -> Argument:
+def _argument(name: str, annotation: object, default: object, typed: str, prose: str) -> Argument:
     parameter = Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-    return Argument(parameter, type_name, prose)
+    return Argument(parameter, typed, prose)
 
 
 _SCALE: Final = _argument(
@@ -147,7 +145,7 @@ def make_learner_method(
         *unnamed: object,
         seed: int = 0,
         interpreted: bool | None = None,
-        **values: object,
+        **values: Any,
     ) -> object:
         if unnamed:
             example = ", ".join(f"{name}=..." for name in parameters if name not in options)
@@ -165,10 +163,8 @@ def make_learner_method(
 
     # One function for all settings; `inspect.signature`, help and editors see that of the setting.
     method = cast(Any, learner)
-    self_parameter = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    method.__signature__ = Signature(
-        [self_parameter, *parameters.values()], return_annotation=learner_class
-    )
+    signature = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *parameters.values()]
+    method.__signature__ = Signature(signature, return_annotation=learner_class)
     lines = [f"{a.parameter.name} : {a.typed}\n    {a.prose}" for a in arguments]
     method.__doc__ = _PROSE.format(arguments="\n".join(lines))
     annotations = {name: parameter.annotation for name, parameter in parameters.items()}
@@ -192,11 +188,7 @@ def _check_names(setting: Setting, learner_class: type, arms: object) -> ArmName
 
 
 def resolve_facts(
-    setting: Setting,
-    policy: type[Policy],
-    values: Mapping[str, object],
-    *,
-    caller: str = "learner()",
+    setting: Setting, policy: type[Policy], values: Mapping[str, Any], *, caller: str = "learner()"
 ) -> tuple[dict[str, Any], Scale]:
     """Return the facts given by arguments of `Policy.learner`, and the scale of their rewards.
 

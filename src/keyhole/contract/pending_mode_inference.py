@@ -169,12 +169,10 @@ def combine_pending(cls: Any, base: type[Policy]) -> None:
         return
     base_modes = possible_modes(base)
     common_modes = tuple(mode for mode in base_modes if mode in modes)
-    difference = (
-        f"it can do {', '.join(modes)}, and its base {base.__name__} {', '.join(base_modes)}"
-    )
     reasons = []
     if not common_modes and base_modes != WAIT:
-        reasons = [_Reason(difference)]
+        can_do = f"it can do {', '.join(modes)}, and its base {base.__name__}"
+        reasons = [_Reason(f"{can_do} {', '.join(base_modes)}")]
     cls.pending = InferredPending(common_modes or WAIT, lambda: _list_reasons(base) or reasons)
 
 
@@ -243,21 +241,18 @@ def _find_reasons(cls: type[Policy]) -> list[_Reason]:
     return reasons
 
 
-def _describe_remedies(
-    reader: str, recomputed_arrays: Sequence[str], scratch_arrays: Sequence[str]
-) -> str:
+def _describe_remedies(reader: str, recomputed: Sequence[str], scratch: Sequence[str]) -> str:
     """Return the remedies for arrays to compute again, and for those with intermediate results."""
     remedies = []
-    if recomputed_arrays:
+    if recomputed:
         remedies.append(
-            f"have `{reader}` compute {_quote_names(recomputed_arrays)} again, since another "
+            f"have `{reader}` compute {_quote_names(recomputed)} again, since another "
             "decision may have been taken in between"
         )
-    if scratch_arrays:
+    if scratch:
         writers = "`select` writes" if reader == "select" else f"`select` and `{reader}` each write"
         remedies.append(
-            f"make {_quote_names(scratch_arrays)} with `scratch_array` if {writers} it before "
-            "reading it"
+            f"make {_quote_names(scratch)} with `scratch_array` if {writers} it before reading it"
         )
     return "; ".join(remedies)
 

@@ -24,25 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole import validate
-from keyhole.contract import pending_mode_inference
-from keyhole.contract.kernel_signatures import (
-    IMPUTE,
-    POLICY_KERNELS,
-    check_functions,
-    check_kernels,
-    is_restoring,
-)
+from keyhole.contract import kernel_signatures, pending_mode_inference
+from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
 from keyhole.contract.learner_signature import make_learner_method
 from keyhole.contract.notebook_html import policy_html
 from keyhole.contract.reward_units import mean_text
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import (
-    Field,
-    IntArray,
-    argmin_tree_array,
-    declared_state,
-    float_array,
-)
+from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_state, float_array
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.text_formatting import count_text
@@ -86,7 +74,7 @@ def check_stopping(cls: "type[Policy]") -> None:
             )
 
 
-def check_settled(policy: "Policy", state: Mapping[str, IntArray]) -> None:
+def check_settled(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> None:
     """Refuse a state from a file with verdicts that the policy does not have."""
     if not policy.verdicts:
         return
@@ -96,12 +84,12 @@ def check_settled(policy: "Policy", state: Mapping[str, IntArray]) -> None:
             raise ValueError(f"settled[{arm}] must be from 0 to {count}, got {code}")
 
 
-def is_done(policy: "Policy", state: Mapping[str, IntArray]) -> bool:
+def is_done(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> bool:
     """Return whether a policy with this state has settled every arm."""
     return bool(policy.verdicts) and bool(state["settled"].all())
 
 
-def settled_arms(policy: "Policy", state: Mapping[str, IntArray]) -> dict[int, str]:
+def settled_arms(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> dict[int, str]:
     """Return the verdict on each settled arm, by its number."""
     if not policy.verdicts:
         return {}
@@ -109,7 +97,7 @@ def settled_arms(policy: "Policy", state: Mapping[str, IntArray]) -> dict[int, s
     return {arm: policy.verdicts[code - 1] for arm, code in codes if code}
 
 
-def remaining_arms(policy: "Policy", state: Mapping[str, IntArray], arms: int) -> list[int]:
+def remaining_arms(policy: "Policy", state: Mapping[str, NDArray[Any]], arms: int) -> list[int]:
     """Return the numbers of the arms that are not settled yet."""
     settled = settled_arms(policy, state)
     return [arm for arm in range(arms) if arm not in settled]
@@ -270,7 +258,7 @@ class Policy:
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Make the subclass a frozen dataclass of its parameters; refuse a broken contract."""
-        if is_restoring.get():
+        if kernel_signatures.is_restoring.get():
             return
         # Fields are checked afterwards: `dataclass` itself would accept any default and type.
         dataclass(frozen=True, repr=False)(cls)
@@ -287,7 +275,7 @@ class Policy:
                 cls.learner = learner_method  # type: ignore[method-assign]
         for name in cls.needs:
             validate.check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
-        check_functions(cls, (*POLICY_KERNELS, IMPUTE), Policy, abstract=abstract)
+        kernel_signatures.check_functions(cls, (*POLICY_KERNELS, IMPUTE), Policy, abstract=abstract)
         pending_mode_inference.check_pending(cls)
         if not abstract:
             check_stopping(cls)
@@ -333,7 +321,9 @@ class Policy:
         signatures = POLICY_KERNELS
         if "impute" in pending_mode_inference.possible_modes(cls):
             signatures += (IMPUTE,)
-        check_kernels(cls, signatures, cls.input_fields(), cls.borrowed_kernels(), remedy)
+        kernel_signatures.check_kernels(
+            cls, signatures, cls.input_fields(), cls.borrowed_kernels(), remedy
+        )
 
     @classmethod
     def explain_waiting(cls) -> str:
@@ -399,9 +389,8 @@ class Policy:
 
     def __repr__(self) -> str:
         """Return the call that makes this policy."""
-        arguments = (
-            f"{name}={_format_number(value)}" for name, value in Policy.numbers(self).items()
-        )
+        numbers = Policy.numbers(self).items()
+        arguments = (f"{name}={_format_number(value)}" for name, value in numbers)
         return f"{type(self).__name__}({', '.join(arguments)})"
 
     def _repr_html_(self) -> str:
@@ -539,9 +528,9 @@ def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
 
 def _is_policy(annotation: object) -> bool:
     # A string is an annotation of a module with `from __future__ import annotations`.
-    return isinstance(annotation, str) or (
-        isinstance(annotation, type) and issubclass(annotation, Policy)
-    )
+    if isinstance(annotation, type):
+        return issubclass(annotation, Policy)
+    return isinstance(annotation, str)
 
 
 def _format_number(value: object) -> str:

@@ -9,13 +9,9 @@ from functools import lru_cache
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from keyhole.contract import kernel_signatures
 from keyhole.contract.arm_names import name_text
-from keyhole.contract.kernel_signatures import (
-    ENVIRONMENT_KERNELS,
-    check_functions,
-    check_kernels,
-    is_restoring,
-)
+from keyhole.contract.kernel_signatures import ENVIRONMENT_KERNELS
 from keyhole.contract.notebook_html import problem_html
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import declared_fields
@@ -55,11 +51,11 @@ class Environment:
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Refuse a class that breaks the contract (see `keyhole.contract.kernel_signatures`)."""
-        if is_restoring.get():
+        if kernel_signatures.is_restoring.get():
             return
-        check_functions(cls, ENVIRONMENT_KERNELS, Environment, abstract=abstract)
+        kernel_signatures.check_functions(cls, ENVIRONMENT_KERNELS, Environment, abstract=abstract)
         if not abstract:
-            check_kernels(
+            kernel_signatures.check_kernels(
                 cls, ENVIRONMENT_KERNELS, declared_fields(cls), cls.helpers, lambda name: ""
             )
 

@@ -216,26 +216,20 @@ class Setting:
         for name in facts:
             if values.get(name) is None:
                 raise TypeError(f"{name} ({facts[name].doc}) must be given, as {name}=...")
-        checked_values = {name: fact.check(name, values[name]) for name, fact in facts.items()}
+        checked = {name: fact.check(name, values[name]) for name, fact in facts.items()}
         for name, fact in facts.items():
             # Vectors refer to integers by name: their lengths are checked once all are converted.
-            expected = fact.field.extent(
-                {k: v for k, v in checked_values.items() if isinstance(v, int)}
-            )
-            if np.shape(checked_values[name]) != expected:
+            expected = fact.field.extent({k: v for k, v in checked.items() if isinstance(v, int)})
+            if np.shape(checked[name]) != expected:
                 raise ValueError(
-                    f"{name} must have {expected[0]} entries, got {len(checked_values[name])}"
+                    f"{name} must have {expected[0]} entries, got {len(checked[name])}"
                 )
-        if (
-            self.budgeted
-            and "horizon" in checked_values
-            and checked_values["horizon"] < checked_values["arms"]
-        ):
+        if self.budgeted and "horizon" in checked and checked["horizon"] < checked["arms"]:
             raise ValueError(
-                f"horizon must be at least the number of arms, {checked_values['arms']}; "
-                f"got {checked_values['horizon']}"
+                f"horizon must be at least the number of arms, {checked['arms']}; "
+                f"got {checked['horizon']}"
             )
-        return checked_values
+        return checked
 
     def argument_names(self, needs: tuple[str, ...]) -> list[str]:
         """Return the arguments of `Policy.learner` for the facts of a policy with these needs."""

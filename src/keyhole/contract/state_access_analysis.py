@@ -50,6 +50,7 @@ class _View(NamedTuple):
 
 _Views = frozenset[_View]
 _Argument = tuple[ast.expr, _Views]
+_Functions = Mapping[str, object]
 _NOTHING: Final[_Views] = frozenset()
 _STATE: Final[_Views] = frozenset({_View("", 0)})
 _SLICE: Final[_Views] = frozenset({_View("a slice", 0)})  # an index that takes no axis away
@@ -85,7 +86,7 @@ def analyse_state_access(policy: type[Policy], name: str) -> StateAccess:
         The kernel's name.
     """
     tracer = _Tracer(
-        {array: len(array_field.shape) for array, array_field in declared_state(policy).items()}
+        {array: len(declared.shape) for array, declared in declared_state(policy).items()}
     )
     tracer.follow_kernel(policy, name)
     return tracer.access
@@ -103,18 +104,13 @@ class _Tracer:
         """Follow a kernel of a class, which receives the whole state in `s`."""
         if (kernel := getattr(policy, name, None)) is None:
             return
-        functions: dict[str, object] = {
-            helper: getattr(policy, helper) for helper in policy.helpers
-        }
+        functions: dict[str, object] = {name: getattr(policy, name) for name in policy.helpers}
         if (base := getattr(policy, "base_class", None)) is not None:
             functions |= {f"base_{kernel}": _BaseKernel(base, kernel) for kernel in _BASE_KERNELS}
         self.follow(python_function(kernel), {"s": _STATE}, functions)
 
     def follow(
-        self,
-        function: FunctionType,
-        arguments: Mapping[str, _Views],
-        functions: Mapping[str, object],
+        self, function: FunctionType, arguments: Mapping[str, _Views], functions: _Functions
     ) -> _Views:
         """Return the views of the state that a function returns, given those in its arguments.
 
@@ -166,7 +162,7 @@ class _Function(ast.NodeVisitor):
         tracer: _Tracer,
         function: FunctionType,
         arguments: Mapping[str, _Views],
-        functions: Mapping[str, object],
+        functions: _Functions,
     ) -> None:
         self.tracer = tracer
         self.scope = {**dict(free_variables(function)), **functions}
@@ -260,10 +256,8 @@ class _Function(ast.NodeVisitor):
 
     def _read_parts(self, node: ast.expr) -> _Views:
         """Mark the arrays in all parts of an expression as read, and return their views."""
-        operands = (
-            operand for operand in ast.iter_child_nodes(node) if isinstance(operand, ast.expr)
-        )
-        views = _NOTHING.union(*map(self.visit, operands))
+        children = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+        views = _NOTHING.union(*map(self.visit, children))
         self.tracer.read(views)
         return views
 
@@ -325,9 +319,7 @@ class _Function(ast.NodeVisitor):
         function = self._resolve(node.func)
         owner = self.visit(node.func)
         positional = [(argument, self.visit(argument)) for argument in node.args]
-        keywords = {
-            keyword.arg: (keyword.value, self.visit(keyword.value)) for keyword in node.keywords
-        }
+        keywords = {item.arg: (item.value, self.visit(item.value)) for item in node.keywords}
         views = _NOTHING.union(*(views for _, views in (*positional, *keywords.values())))
         if function is slice:
             return _SLICE

@@ -134,14 +134,11 @@ def integer() -> int:
     return cast(int, Field("int64"))
 
 
-def declared_attributes(cls: type, attribute_type: type[T]) -> dict[str, T]:
+def declared_attributes(cls: type, kind: type[T]) -> dict[str, T]:
     """Return the attributes of one type that a class declares; bases first."""
-    classes = reversed(cls.__mro__)
+    bases = reversed(cls.__mro__)
     return {
-        n: value
-        for base in classes
-        for n, value in vars(base).items()
-        if isinstance(value, attribute_type)
+        n: value for base in bases for n, value in vars(base).items() if isinstance(value, kind)
     }
 
 
@@ -260,9 +257,9 @@ class Layout:
         expressions: dict[str, str] = {}
         for i, (name, field) in enumerate(self.fields.items()):
             borrow = "borrow_int" if field.dtype == "int64" else "borrow_float"
-            first_entry = "" if targets or field.shape else "[0]"
+            entry = "" if targets or field.shape else "[0]"
             expressions[name] = (
-                f"{borrow}(buffer, at{i}, ({', '.join(self._lengths(field))},)){first_entry}"
+                f"{borrow}(buffer, at{i}, ({', '.join(self._lengths(field))},)){entry}"
             )
         return expressions
 
@@ -279,10 +276,8 @@ class Layout:
         function = compile_shared(source, "read", type_name, tuple(self.fields) or ("nothing",))
         # In interpreted mode the result may be cached if it holds views alone: single numbers are
         # read out when it is made, and would be out of date.
-        has_views_only = self.fields and (
-            targets or all(field.shape for field in self.fields.values())
-        )
-        return mark_views(function) if has_views_only else function
+        is_views = self.fields and (targets or all(field.shape for field in self.fields.values()))
+        return mark_views(function) if is_views else function
 
 
 def allocate(
@@ -329,10 +324,7 @@ def compile_shared(
 def _compile_shared(
     source: str, name: str, type_name: str, names: tuple[str, ...], is_checked: bool
 ) -> Kernel:
-    scope: dict[str, object] = {}
-    if names:
-        scope["record"] = _record(type_name, names)
-    return compile_generated(source, name, scope)
+    return compile_generated(source, name, {"record": _record(type_name, names)} if names else {})
 
 
 def compile_generated(source: str, name: str, scope: dict[str, object]) -> Kernel:

@@ -98,18 +98,15 @@ class WrapperPolicy(Policy, abstract=True):
 
         The base is a policy, its name, or a mapping of its name and its parameters.
         """
-        written_class = cls.factory()
-        if (
-            written_class is not cls
-        ):  # a subclass for bases of one class; a table may name any other
-            return written_class.from_parameters(values)
+        factory = cls.factory()
+        if factory is not cls:  # a subclass for bases of one class; a table may name any other
+            return factory.from_parameters(values)
         base = values.get("base")
         if isinstance(base, str):
             base = {"name": base}
         if isinstance(base, Mapping):
-            base_classes = {
-                subclass.__name__: subclass for subclass in _concrete_subclasses(_base_type(cls))
-            }
+            subclasses = _concrete_subclasses(_base_type(cls))
+            base_classes = {subclass.__name__: subclass for subclass in subclasses}
             name = check_choice("base.name", base.get("name"), base_classes)
             base_values = {key: value for key, value in base.items() if key != "name"}
             values = {**values, "base": base_classes[name].from_parameters(base_values)}
@@ -177,10 +174,8 @@ def _subclass_for(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[Wr
 def _make_subclass(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[WrapperPolicy]:
     if cls.verdicts and base_class.verdicts:
         raise ValueError(f"base must be a policy that does not stop, got {base_class.__name__}")
-    parameters, base_parameters = (
-        {item.name for item in parameter_fields(owner)} for owner in (cls, base_class)
-    )
-    shared_names = parameters & base_parameters
+    base_parameters = {item.name for item in parameter_fields(base_class)}
+    shared_names = {item.name for item in parameter_fields(cls)} & base_parameters
     shared_names |= declared_state(cls).keys() & declared_state(base_class).keys()
     if shared_names:
         raise TypeError(

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from keyhole.kernels import cache_files
+from keyhole.kernels import cache_files, tiered_execution
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import CodeDigest, Kernel
 from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_in_context
@@ -31,12 +31,7 @@ from keyhole.kernels.kernel_declaration import (
     options,
 )
 from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_digest
-from keyhole.kernels.tiered_execution import (
-    TieredFunction,
-    TimeBudget,
-    interpret_first,
-    is_tiered,
-)
+from keyhole.kernels.tiered_execution import TieredFunction, TimeBudget
 from keyhole.status_output import print_status
 
 # The place of an operation in a kernel that Numba could type, but not lower to LLVM code.
@@ -84,10 +79,8 @@ def _code_dependencies() -> dict[str, object]:
 
 def _path(digest: str) -> Path:
     key_text = repr((digest, _code_dependencies()))
-    return (
-        cache_files.cache_folder()
-        / f"{hashlib.sha256(key_text.encode()).hexdigest()}{cache_files.CODE_SUFFIX}"
-    )
+    name = hashlib.sha256(key_text.encode()).hexdigest() + cache_files.CODE_SUFFIX
+    return cache_files.cache_folder() / name
 
 
 class CodeFile(NamedTuple):
@@ -137,14 +130,10 @@ def _error_text(error: Exception) -> str:
         )
     if "returning of array" in text:
         text = "a kernel returns no array: it fills the arrays of the group that it names"
-        locations = [
-            location for location in _LOWERED.findall(message) if not _WITHIN.search(location[0])
-        ]
-        if locations:
+        matches = [match for match in _LOWERED.findall(message) if not _WITHIN.search(match[0])]
+        if matches:
             text = "a kernel cannot call what may make a new array, such as `ravel`"
-            return (
-                f"{text}: take entries by their indices ({locations[0][0]}, line {locations[0][1]})"
-            )
+            return f"{text}: take entries by their indices ({matches[0][0]}, line {matches[0][1]})"
     for file, line in re.findall(r'File "([^"]+)", line (\d+)', message):
         if file != "<string>" and not _WITHIN.search(Path(file).as_posix()):
             return f"{text} ({file}, line {line})"
@@ -157,9 +146,8 @@ def read_keys() -> list[dict[str, str]]:
     # Each file counts as used, but in this order, so that the least recently used stays so.
     for path, _ in cache_files.cached_files():
         with contextlib.suppress(ValueError, TypeError):
-            keys.append(
-                import_loader().MachineCode.from_bytes(cache_files.read_cache_file(path) or b"").key
-            )
+            data = cache_files.read_cache_file(path) or b""
+            keys.append(import_loader().MachineCode.from_bytes(data).key)
     return keys
 
 
@@ -228,18 +216,16 @@ def _announce(owner: str, path: Path | None) -> Iterator[None]:
 def _compile(
     owner: str, file: CodeFile | None, build: Callable[[], Kernel], signature: str, hold_gil: bool
 ) -> Kernel:
-    compiler_options = options() | {"nogil": not hold_gil}
+    flags = options() | {"nogil": not hold_gil}
     with _announce(owner, file and file.path):
         numba = import_numba()
         try:
-            machine_code = import_internals().compile_entry_point(
-                build(), signature, compiler_options
-            )
+            machine = import_internals().compile_entry_point(build(), signature, flags)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
-    if file is not None and machine_code.lasting:
-        cache_files.write_cache_file(file.path, replace(machine_code, key=file.key()).to_bytes())
-    return cast(Kernel, import_loader().load(machine_code))
+    if file is not None and machine.lasting:
+        cache_files.write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
+    return cast(Kernel, import_loader().load(machine))
 
 
 def _load_or_compile(
@@ -302,7 +288,7 @@ def compile_cached(
         function = _alive.get(name)
         if function is None:
             budget = _budgets.setdefault(name, TimeBudget())
-            if is_tiered() and not budget.is_spent:
+            if tiered_execution.is_tiered() and not budget.is_spent:
                 # The file name takes 0.2 s to compute, which an empty folder does not need.
                 if cache_files.has_code() and (file := _code_file(owner, digest, name)):
                     function = _load(file.path)
@@ -332,14 +318,12 @@ def _make_tiered(
 ) -> TieredFunction:
     """Return a function that Python runs at first; `again` returns its machine code."""
     with budget.charge():
-        interpreted_function = interpret(owner, build())
+        run = interpret(owner, build())
     # Compiled later, but with the settings of now (`bounds_checked`): these are context variables.
     context = copy_context()
 
     def compiled() -> Kernel:
-        with interpret_first(False):
+        with tiered_execution.interpret_first(False):
             return compile_again()
 
-    return TieredFunction(
-        owner, interpreted_function, budget, lambda: context.copy().run(compiled), hold_gil
-    )
+    return TieredFunction(owner, run, budget, lambda: context.copy().run(compiled), hold_gil)

@@ -20,14 +20,9 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.kernels import kernel_declaration
 from keyhole.kernels.interpreted_mode import Kernel as Kernel
-from keyhole.kernels.kernel_declaration import (
-    is_bounds_checked,
-    is_compiled,
-    is_intrinsic,
-    is_type,
-    kernel,
-)
+from keyhole.kernels.kernel_declaration import is_bounds_checked, is_compiled
 from keyhole.kernels.package_digest import COMPILED_PACKAGES
 from keyhole.validate import suggestion
 
@@ -225,9 +220,7 @@ def is_own(function: Kernel) -> bool:
     """Return whether a function, and everything it uses, is Keyhole's own."""
     walk = _FingerprintWalk()
     walk.add_function(python_function(function))
-    return all(
-        _module_of(used_function).startswith("keyhole.") for _, used_function in walk.seen.values()
-    )
+    return all(_module_of(user).startswith("keyhole.") for _, user in walk.seen.values())
 
 
 def _module_of(function: FunctionType) -> str:
@@ -295,7 +288,7 @@ class _FingerprintWalk:
     def add_value(self, use: str, value: object, chains: Iterable[Chain]) -> None:
         if is_function(value):
             self.add_function(python_function(value))
-        elif is_intrinsic(value):
+        elif kernel_declaration.is_intrinsic(value):
             self.add_function(vars(value)["__wrapped__"])
         elif isinstance(value, ModuleType):
             self.add_module(use, value, chains)
@@ -311,7 +304,7 @@ class _FingerprintWalk:
             value is None
             or type(value) in _PLAIN
             or isinstance(value, np.generic)
-            or is_type(value)
+            or kernel_declaration.is_type(value)
         ):
             self.add_words(type(value).__qualname__, value)
             self.parts[use] = value
@@ -413,7 +406,7 @@ def _make_copy(plain: FunctionType, copies: Copies) -> Kernel:
     copy.__qualname__ = plain.__qualname__
     copy.__module__ = plain.__module__
     vars(copy).update(vars(plain))
-    copy_kernel: Kernel = kernel(copy)
+    copy_kernel: Kernel = kernel_declaration.kernel(copy)
     # Entered before its globals are relinked, so that recursion ends.
     copies[plain] = copy_kernel
     link(plain, copy, lambda name, value, chains: _relink(value, copies, chains))

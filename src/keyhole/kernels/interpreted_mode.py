@@ -149,15 +149,13 @@ class AtomicCall:
                     f"was forked: make it anew"
                 )
             # The rollback: arrays are the only arguments that a kernel changes, and small.
-            saved_arrays = [
-                (value, value.copy()) for value in args if isinstance(value, np.ndarray)
-            ]
+            saved = [(value, value.copy()) for value in args if isinstance(value, np.ndarray)]
             self._process = os.getpid()
             try:
                 return self._run(*args)
             except BaseException as error:
                 if not isinstance(error, Exception) or _is_quit(error):
-                    for value, copy in saved_arrays:
+                    for value, copy in saved:
                         value[...] = copy
                 raise
             finally:

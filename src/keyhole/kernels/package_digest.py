@@ -46,9 +46,8 @@ def compiled_packages_digest() -> str:
     >>> len(compiled_packages_digest())
     64
     """
-    sources_digest = hashlib.sha256(
-        repr((sys.implementation.cache_tag, _sources)).encode()
-    ).hexdigest()
+    content = repr((sys.implementation.cache_tag, _sources)).encode()
+    sources_digest = hashlib.sha256(content).hexdigest()
     folder = cache_files.cache_folder()
     path = folder / f"{sources_digest}{cache_files.DIGEST_SUFFIX}"
     is_stored = cache_files.is_usable(folder)

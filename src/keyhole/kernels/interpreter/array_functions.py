@@ -7,15 +7,8 @@ from functools import partial, reduce
 from typing import Final
 
 from keyhole.kernels.interpreted_mode import Kernel
-from keyhole.kernels.interpreter.interpreted_arrays import (
-    Array,
-    Cells,
-    Grid,
-    Index,
-    UInt64View,
-    is_array,
-    with_shape,
-)
+from keyhole.kernels.interpreter import interpreted_arrays
+from keyhole.kernels.interpreter.interpreted_arrays import Array, Cells, Grid, Index, UInt64View
 from keyhole.kernels.interpreter.wrapping_integers import UInt64, to_int64, wrap
 
 
@@ -52,7 +45,7 @@ def reshape(array: Array, *shape: int | tuple[int, ...]) -> Array:
     cells: Cells = getattr(array, "cells", array)
     if math.prod(lengths) != len(cells):
         raise IndexError("index out of bounds: a shape for another number of entries")
-    return with_shape(cells, tuple(map(int, lengths)))
+    return interpreted_arrays.with_shape(cells, tuple(map(int, lengths)))
 
 
 def _entries(array: Array) -> Cells | UInt64View:
@@ -123,4 +116,4 @@ ATTRIBUTES: Final[dict[str, Kernel]] = {
 
 def attribute(value: object, name: str) -> object:
     """Return an attribute of an array as NumPy has it; of other values their own."""
-    return ATTRIBUTES[name](value) if is_array(value) else getattr(value, name)
+    return ATTRIBUTES[name](value) if interpreted_arrays.is_array(value) else getattr(value, name)

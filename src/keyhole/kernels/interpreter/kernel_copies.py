@@ -30,11 +30,8 @@ _NUMPY: Final = (
     | REDUCTIONS
     | {"searchsorted": search_sorted, "round": arithmetic.round_number}
 )
-_TABLES: Final[dict[str, Mapping[str, object]]] = {
-    "math": arithmetic.MATH,
-    "numpy": _NUMPY,
-    "numba": CASTS,
-}
+_Table = Mapping[str, object]
+_TABLES: Final[dict[str, _Table]] = {"math": arithmetic.MATH, "numpy": _NUMPY, "numba": CASTS}
 _PLAIN: Final = (bool, float, complex, str, bytes, type(None))
 _FOLLOWED: Final = ("operator", "builtins")
 
@@ -170,9 +167,7 @@ def _equivalent_of(value: object) -> object:
     elif (module_name == "numpy" or isinstance(value, np.ufunc)) and name in _NUMPY:
         return _NUMPY[name]
     elif isinstance(value, type) or module_name in _FOLLOWED:
-        if module_name == "builtins":
-            return _BUILTINS_OF_USERS.get(name, value)
-        return value
+        return _BUILTINS_OF_USERS.get(name, value) if module_name == "builtins" else value
     raise _UnknownError(f", {_describe(value)}, which has no equivalent in Python")
 
 

@@ -131,14 +131,13 @@ class _Rewriter(ast.NodeTransformer):
             ast.NamedExpr(ast.Name(_ARRAY, ast.Store()), array),
             ast.NamedExpr(ast.Name(_INDEX, ast.Store()), index),
         ]
-        old_entry = ast.Subscript(
-            ast.Name(_ARRAY, ast.Load()), ast.Name(_INDEX, ast.Load()), ast.Load()
-        )
-        ast.copy_location(old_entry, node.target)
+        index_name = ast.Name(_INDEX, ast.Load())
+        entry = ast.Subscript(ast.Name(_ARRAY, ast.Load()), index_name, ast.Load())
+        ast.copy_location(entry, node.target)
         if name:
-            new_entry: ast.expr = _call(name, [old_entry, value], node)
+            new_entry: ast.expr = _call(name, [entry, value], node)
         else:
-            new_entry = ast.copy_location(ast.BinOp(old_entry, node.op, value), node)
+            new_entry = ast.copy_location(ast.BinOp(entry, node.op, value), node)
         return ast.copy_location(ast.Expr(_call("store", [*variables, new_entry], node)), node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
@@ -165,9 +164,8 @@ class _Rewriter(ast.NodeTransformer):
             return node
         self.variables += 1  # nested targets need variables of their own
         name = f"{_VALUES}{self.variables}{_ENDING}"
-        statements: list[ast.stmt] = [
-            ast.Assign([ast.Name(name, ast.Store())], self.visit(node.value))
-        ]
+        statements: list[ast.stmt] = []
+        statements.append(ast.Assign([ast.Name(name, ast.Store())], self.visit(node.value)))
         for target in node.targets:
             value = ast.Name(name, ast.Load())
             if not isinstance(target, _SEVERAL):
@@ -178,19 +176,16 @@ class _Rewriter(ast.NodeTransformer):
                 statements += self._visit_assignment(item, entry, node)
         return [_with_location(statement, node) for statement in statements]
 
-    def _visit_assignment(
-        self, target: ast.expr, value: ast.expr, located_node: ast.AST
-    ) -> list[ast.stmt]:
-        visited = self.visit(_with_location(ast.Assign([target], value), located_node))
+    def _visit_assignment(self, target: ast.expr, value: ast.expr, node: ast.AST) -> list[ast.stmt]:
+        visited = self.visit(_with_location(ast.Assign([target], value), node))
         return visited if isinstance(visited, list) else [visited]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """Use the fast lookup for two or three indices."""
         self.generic_visit(node)
         indices = _list_indices(node.slice)
-        if len(indices) in (2, 3) and not any(
-            isinstance(p, ast.Slice | ast.Starred) for p in indices
-        ):
+        is_single = not any(isinstance(index, ast.Slice | ast.Starred) for index in indices)
+        if is_single and len(indices) in (2, 3):
             value = ast.Attribute(node.value, f"entries_by_{len(indices)}", ast.Load())
             ast.copy_location(value, node.value)
             return ast.copy_location(ast.Subscript(value, node.slice, node.ctx), node)
@@ -254,12 +249,10 @@ def _as_load(target: _Target) -> _Target:
     return load
 
 
-def _slice(slice_node: ast.Slice) -> ast.expr:
+def _slice(node: ast.Slice) -> ast.expr:
     """Return a slice as a value."""
-    ends = [
-        end or ast.Constant(None) for end in (slice_node.lower, slice_node.upper, slice_node.step)
-    ]
-    return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), ends, []), slice_node)
+    ends = [end or ast.Constant(None) for end in (node.lower, node.upper, node.step)]
+    return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), ends, []), node)
 
 
 def _array_and_index(node: ast.Subscript) -> tuple[ast.expr, ast.expr]:

@@ -244,16 +244,16 @@ def compile_entry_point(
         manager.run(module, builder)
         module.verify()
         code = generator._tm.emit_object(module)
-    variable_names = [item.name for item in module.global_variables]
-    environments = {name: lookup_environment(name) for name in variable_names}
+    names = [item.name for item in module.global_variables]
+    environments = {name: lookup_environment(name) for name in names}
     environment_names = [name for name, value in environments.items() if value is not None]
     if any(environments[name].consts for name in environment_names):
         # Such objects live in Numba's environments, which are not saved with the machine code.
         raise TypeError("a kernel cannot use objects of Python")
     is_lasting = not (
-        any(name.startswith(_ADDRESS) for name in variable_names) and _holds_address(str(module))
+        any(name.startswith(_ADDRESS) for name in names) and _holds_address(str(module))
     )
-    if any(name.startswith(_UNRESOLVED) for name in variable_names):
+    if any(name.startswith(_UNRESOLVED) for name in names):
         raise TypeError("a kernel cannot use functions that call one another in a circle")
     undefined_names = [
         item.name

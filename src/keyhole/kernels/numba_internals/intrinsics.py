@@ -134,6 +134,9 @@ def _splat(vector_type: ir.VectorType, value: float) -> ir.Value:
     return ir.Constant(vector_type, [value] * _LANES)
 
 
+_Pair = tuple[ir.Value, ir.Value]
+
+
 class _Lanes:
     """Builder of vector code for four variates."""
 
@@ -156,13 +159,11 @@ class _Lanes:
         # The generator is counter-based: word k is a hash of `position` + k * `walk`, so that the
         # words of later variates are known before those of earlier ones were used.
         steps = [(_WORDS * lane + number + 1) * self._walk % 2**64 for lane in range(_LANES)]
-        position_vector = self.builder.insert_element(
+        vector = self.builder.insert_element(
             ir.Constant(_VECTOR, ir.Undefined), position, _ORDER(0)
         )
         zeros = ir.Constant(ir.VectorType(_ORDER, _LANES), [0] * _LANES)
-        word = self.builder.shuffle_vector(
-            position_vector, ir.Constant(_VECTOR, ir.Undefined), zeros
-        )
+        word = self.builder.shuffle_vector(vector, ir.Constant(_VECTOR, ir.Undefined), zeros)
         word = self.builder.add(word, ir.Constant(_VECTOR, steps))
         for shift, factor in zip((30, 27), self._factors, strict=True):
             word = self.builder.xor(word, self.builder.lshr(word, _splat(_VECTOR, shift)))
@@ -184,9 +185,7 @@ class _Lanes:
         high = build.bitcast(build.or_(high, _splat(_VECTOR, 0x453 << 52)), _REALS)
         return build.fadd(build.fsub(high, _splat(_REALS, 2.0**84 + 2.0**63 + 2.0**52)), low)
 
-    def gammas(
-        self, position: ir.Value, number: int, shape: ir.Value, tables: tuple[ir.Value, ir.Value]
-    ) -> tuple[ir.Value, ir.Value]:
+    def gammas(self, position: ir.Value, number: int, shape: ir.Value, tables: _Pair) -> _Pair:
         """Return gamma variates, and which of them are the usual case."""
         build = self.builder
         ones = _splat(_REALS, 1.0)

@@ -35,9 +35,7 @@ _REALS: Final = (
     ("sqrt", "tan", "tanh", "trunc"),
 )
 # Numba brings its own versions of these; all other functions are those of the process.
-_ELEMENTARY: Final = [
-    f"{name}{suffix}" for names in _REALS for name in names for suffix in ("", "f")
-]
+_ELEMENTARY: Final = [f"{name}{end}" for names in _REALS for name in names for end in ("", "f")]
 
 
 @dataclass(frozen=True)
