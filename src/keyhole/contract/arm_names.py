@@ -115,7 +115,7 @@ class ArmNames(Sequence[Hashable]):
         return names_text + (f" and {hidden_count:,} more" if hidden_count > 0 else "")
 
     def _got(self, name: Any) -> str:
-        text_names = [known for known in self._names if isinstance(known, str)]
+        text_names = [text for text in self._names if isinstance(text, str)]
         meant = validate.suggestion(name, text_names) if isinstance(name, str) else ""
         return f"got {validate.short_repr(name)}{meant}"
 

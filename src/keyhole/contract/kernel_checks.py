@@ -217,10 +217,10 @@ def _describe_type(value: object) -> _Description:
         return tuple(map(_describe_type, cast(Any, value)))
     if isinstance(value, types.Optional):
         return f"{_join(_describe_type(value.type))} or {_NOTHING}"
-    types_of_results = (types.NoneType, types.Boolean, types.Integer, types.Float, types.Array)
+    numba_types = (types.NoneType, types.Boolean, types.Integer, types.Float, types.Array)
     texts = (_NOTHING, _BOOL, _WHOLE, _FRACTION, _ARRAY)
-    pairs = zip(types_of_results, texts, strict=True)
-    return next((text for type_, text in pairs if isinstance(value, type_)), str(value))
+    pairs = zip(numba_types, texts, strict=True)
+    return next((text for numba_type, text in pairs if isinstance(value, numba_type)), str(value))
 
 
 def _join(description: _Description) -> str:

@@ -321,9 +321,8 @@ class Policy:
         signatures = POLICY_KERNELS
         if "impute" in pending_mode_inference.possible_modes(cls):
             signatures += (IMPUTE,)
-        kernel_signatures.check_kernels(
-            cls, signatures, cls.input_fields(), cls.borrowed_kernels(), remedy
-        )
+        borrowed = cls.borrowed_kernels()
+        kernel_signatures.check_kernels(cls, signatures, cls.input_fields(), borrowed, remedy)
 
     @classmethod
     def explain_waiting(cls) -> str:

@@ -276,8 +276,8 @@ class Layout:
         function = compile_shared(source, "read", type_name, tuple(self.fields) or ("nothing",))
         # In interpreted mode the result may be cached if it holds views alone: single numbers are
         # read out when it is made, and would be out of date.
-        is_views = self.fields and (targets or all(field.shape for field in self.fields.values()))
-        return mark_views(function) if is_views else function
+        has_views_only = targets or all(field.shape for field in self.fields.values())
+        return mark_views(function) if self.fields and has_views_only else function
 
 
 def allocate(

@@ -96,9 +96,9 @@ def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
         return None
 
     def key() -> dict[str, str]:
-        parts = digest.parts() if isinstance(digest, CodeDigest) else {}
+        sources = digest.parts() if isinstance(digest, CodeDigest) else {}
         environment = {dependency: str(value) for dependency, value in _code_dependencies().items()}
-        return {"owner": owner, **environment, **parts}
+        return {"owner": owner, **environment, **sources}
 
     return CodeFile(_path(name), key)
 

@@ -70,7 +70,7 @@ def is_function(value: object) -> TypeGuard[Kernel]:
 
 
 @lru_cache(maxsize=4096)
-def code_words(code: CodeType) -> tuple[str, ...]:
+def instruction_texts(code: CodeType) -> tuple[str, ...]:
     """Return the arguments and the instructions of some code, in order.
 
     Constants are given where they are used, not as the table in which they lie: a docstring lies in
@@ -83,7 +83,7 @@ def code_words(code: CodeType) -> tuple[str, ...]:
     >>> def described(x):
     ...     '''Return the next number.'''
     ...     return x + 1  # which is larger
-    >>> code_words(plain.__code__) == code_words(described.__code__)
+    >>> instruction_texts(plain.__code__) == instruction_texts(described.__code__)
     True
     """
     argument_count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)
@@ -120,7 +120,7 @@ def _instructions(code: CodeType) -> Iterator[str]:
 def _constant(value: object) -> Iterator[str]:
     if isinstance(value, CodeType):
         yield "code"
-        yield from code_words(value)
+        yield from instruction_texts(value)
     elif isinstance(value, frozenset):
         yield repr(sorted(map(repr, value)))  # a set's order changes between processes
     elif isinstance(value, tuple):
@@ -237,16 +237,16 @@ def _is_fixed(value: object) -> bool:
     return wrapped is None or _is_fixed(wrapped)
 
 
-def _encode_words(words: Iterable[object]) -> bytes:
-    """Return words as bytes, each with its length in front."""
-    encoded_words = [word if isinstance(word, bytes) else repr(word).encode() for word in words]
-    return b"".join(len(text).to_bytes(8, "little") + text for text in encoded_words)
+def _encode_items(items: Iterable[object]) -> bytes:
+    """Return items as bytes, each with its length in front."""
+    texts = [item if isinstance(item, bytes) else repr(item).encode() for item in items]
+    return b"".join(len(text).to_bytes(8, "little") + text for text in texts)
 
 
 @lru_cache(maxsize=4096)
 def _code_bytes(code: CodeType) -> bytes:
     """Return the bytecode of a function as bytes; cached, since most graphs share functions."""
-    return _encode_words(code_words(code))
+    return _encode_items(instruction_texts(code))
 
 
 class _FingerprintWalk:
@@ -256,16 +256,16 @@ class _FingerprintWalk:
         self.seen: dict[int, tuple[int, FunctionType]] = {}
         self.parts: dict[str, object] = {}
 
-    def add_words(self, *words: object) -> None:
-        self.digest.update(_encode_words(words))
+    def add_items(self, *items: object) -> None:
+        self.digest.update(_encode_items(items))
 
     def add_function(self, function: FunctionType) -> None:
         if _module_of(function).startswith(_COVERED):
-            self.add_words(function.__module__, function.__qualname__)
+            self.add_items(function.__module__, function.__qualname__)
             return
         # A second visit, also in a recursion: only the number of the first.
         if id(function) in self.seen:
-            self.add_words("seen", self.seen[id(function)][0])
+            self.add_items("seen", self.seen[id(function)][0])
             return
         # The function is referenced, so that its id is not reused, and numbered in order of visit,
         # since two functions may have one name.
@@ -273,15 +273,15 @@ class _FingerprintWalk:
         code = function.__code__
         self.digest.update(_code_bytes(code))
         self.parts[f"the source of {function.__qualname__}"] = _code_bytes(code)
-        if self.error_lines and _RAISES in code_words(code):
-            self.add_words(*code_location(code))
-            lines = _encode_words(code_location(code))
+        if self.error_lines and _RAISES in instruction_texts(code):
+            self.add_items(*code_location(code))
+            lines = _encode_items(code_location(code))
             self.parts[f"the lines of {function.__qualname__}, which raises errors"] = lines
         _check_globals(function)
         for default in function.__defaults__ or ():
             self.add_value(f"{function.__qualname__} has a default", default, ())
         for name, value in free_variables(function):
-            self.add_words(name)
+            self.add_items(name)
             chains = find_references(function.__code__).get(name, ())
             self.add_value(f"{function.__qualname__} uses {name!r}", value, chains)
 
@@ -295,7 +295,7 @@ class _FingerprintWalk:
         elif isinstance(value, np.ndarray):
             self.add_array(use, value)
         elif isinstance(value, tuple):
-            self.add_words(type(value).__qualname__, len(value), getattr(value, "_fields", ()))
+            self.add_items(type(value).__qualname__, len(value), getattr(value, "_fields", ()))
             for item in value:
                 self.add_value(use, item, ())
         elif isinstance(value, type):
@@ -306,10 +306,10 @@ class _FingerprintWalk:
             or isinstance(value, np.generic)
             or kernel_declaration.is_type(value)
         ):
-            self.add_words(type(value).__qualname__, value)
+            self.add_items(type(value).__qualname__, value)
             self.parts[use] = value
         elif _is_fixed(value):
-            self.add_words(
+            self.add_items(
                 value.__module__, getattr(value, "__qualname__", type(value).__qualname__)
             )
         else:
@@ -321,18 +321,18 @@ class _FingerprintWalk:
     def add_array(self, use: str, array: NDArray[np.generic]) -> None:
         if array.nbytes > _LARGEST:
             raise TypeError(f"{use}, an array of more than {_LARGEST:,} bytes")
-        self.add_words(array.dtype.descr, array.shape, array.tobytes())
+        self.add_items(array.dtype.descr, array.shape, array.tobytes())
         self.parts[use] = array.tobytes()
 
     def add_type(self, use: str, value: type) -> None:
         if issubclass(value, BaseException) and value.__module__ == "__main__":
             raise TypeError(f"{use}, an exception of the script: move it to a module")
-        self.add_words(value.__module__, value.__qualname__, getattr(value, "_fields", ()))
+        self.add_items(value.__module__, value.__qualname__, getattr(value, "_fields", ()))
         if issubclass(value, Enum):
-            self.add_words([(member.name, member.value) for member in value])
+            self.add_items([(member.name, member.value) for member in value])
 
     def add_module(self, use: str, module: ModuleType, chains: Iterable[Chain]) -> None:
-        self.add_words(module.__name__)
+        self.add_items(module.__name__)
         for name in (chain[0] for chain in chains if chain and not hasattr(module, chain[0])):
             hint = suggestion(name, dir(module))
             raise TypeError(f"{use}.{name}, which {module.__name__} does not have{hint}")
@@ -345,7 +345,7 @@ class _FingerprintWalk:
         for chain in chains:
             if not chain:
                 raise TypeError(f"{use}, a module, as a value: a kernel may use its attributes")
-            self.add_words(chain[0])
+            self.add_items(chain[0])
             self.add_value(f"{use}.{chain[0]}", getattr(module, chain[0]), (chain[1:],))
 
 

@@ -325,7 +325,7 @@ def _holds_address(text: str) -> bool:
     A part that is passed to a kernel by name (`base_select`, say) is passed as its address, but
     called by its type.
     """
-    part_addresses = {id(part) for part in _parts}
+    part_addresses = {id(kernel) for kernel in _parts}
     return any(
         int(address) not in part_addresses and text.count(f"@{name}") > 1
         for name, address in _ADDRESSES.findall(text)
