@@ -87,10 +87,11 @@ def is_bounds_checked() -> bool:
 
 def options() -> dict[str, object]:
     """Return the options of `numba.njit` that hold where this is called."""
-    chosen: dict[str, object] = _OPTIONS | import_module("keyhole.kernels.numba_internals").OPTIONS
+    internals = import_module("keyhole.kernels.numba_internals")
+    njit_options: dict[str, object] = _OPTIONS | internals.OPTIONS
     if is_bounds_checked():
-        chosen["boundscheck"] = True
-    return chosen
+        njit_options["boundscheck"] = True
+    return njit_options
 
 
 def signature(returns: str, *takes: str) -> str:
