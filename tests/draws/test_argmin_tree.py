@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.draws.argmin_tree import (
-    _place,
+    _position,
     _smallest,
     argmin,
     argmin_fill,
@@ -94,7 +94,7 @@ def test_the_argmin_works_on_a_processor_without_wide_vectors():
 
 @kernel
 def at_once(keys, key):
-    return _smallest(keys, 3), _place(keys, 3, key)
+    return _smallest(keys, 3), _position(keys, 3, key)
 
 
 KEYS = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 2.0, math.inf, math.nan])

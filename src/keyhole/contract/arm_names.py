@@ -42,15 +42,15 @@ class ArmNames(Sequence[Hashable]):
     """
 
     def __init__(self, field: str, values: Any) -> None:
-        wanted = "a number, or a sequence of names"
-        entries = validate.check_sequence(field, validate.column_to_array(values), wanted)
+        description = "a number, or a sequence of names"
+        entries = validate.check_sequence(field, validate.column_to_array(values), description)
         self._names = tuple(_check_name(f"{field}[{i}]", name) for i, name in enumerate(entries))
         validate.check_distinct(field, self._names[:1])  # which refuses none
         self._numbers: dict[Hashable, int] = {}
         for number, name in enumerate(self._names):
-            if (first := self._numbers.setdefault(name, number)) != number:
+            if (first_number := self._numbers.setdefault(name, number)) != number:
                 raise ValueError(
-                    f"{field} must differ, {_describe_equal(self._names[first], name)}"
+                    f"{field} must differ, {_describe_equal(self._names[first_number], name)}"
                 )
 
     def __len__(self) -> int:
@@ -88,8 +88,8 @@ class ArmNames(Sequence[Hashable]):
             return np.array([self._numbers[name] for name in entries], np.int64)
         except (KeyError, TypeError):
             # Slowly again, for an error that names the row.
-            found = (self.number(f"{field}[{i}]", name) for i, name in enumerate(entries))
-            return np.fromiter(found, np.int64)
+            numbers = (self.number(f"{field}[{i}]", name) for i, name in enumerate(entries))
+            return np.fromiter(numbers, np.int64)
 
     def text(self, number: int) -> str:
         """Return the name of an arm as text, which no other arm has: 1 and '1' are two names."""
@@ -110,13 +110,13 @@ class ArmNames(Sequence[Hashable]):
         return texts
 
     def _list(self) -> str:
-        listed = ", ".join(self._texts[:_LISTED])
-        more = len(self) - _LISTED
-        return listed + (f" and {more:,} more" if more > 0 else "")
+        names_text = ", ".join(self._texts[:_LISTED])
+        hidden_count = len(self) - _LISTED
+        return names_text + (f" and {hidden_count:,} more" if hidden_count > 0 else "")
 
     def _got(self, name: Any) -> str:
-        texts = [known for known in self._names if isinstance(known, str)]
-        meant = validate.suggestion(name, texts) if isinstance(name, str) else ""
+        text_names = [text for text in self._names if isinstance(text, str)]
+        meant = validate.suggestion(name, text_names) if isinstance(name, str) else ""
         return f"got {validate.short_repr(name)}{meant}"
 
 
@@ -153,9 +153,9 @@ def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
 
 def check_distinct_arm_texts(field: str, names: Iterable[Any]) -> tuple[Any, ...]:
     """Return names of arms whose texts differ too: not 1 and "1"."""
-    found = ArmNames(f"the arms of {field}", list(names)).names
-    validate.check_names(f"the names of arms of {field}", map(name_text, found))
-    return found
+    plain_names = ArmNames(f"the arms of {field}", list(names)).names
+    validate.check_names(f"the names of arms of {field}", map(name_text, plain_names))
+    return plain_names
 
 
 def entry_names(field: str, arms: Any) -> list[str]:
@@ -181,9 +181,10 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
     if names is None or not isinstance(values, Mapping):
         return values
     if values.keys() != set(names):
-        listed = ", ".join(map(name_text, names[:_LISTED]))
+        names_text = ", ".join(map(name_text, names[:_LISTED]))
         raise ValueError(
-            f"{field} must have a value of each arm, {listed}; got {validate.short_repr(values)}"
+            f"{field} must have a value of each arm, {names_text}; "
+            f"got {validate.short_repr(values)}"
         )
     return [values[name] for name in names]
 

@@ -1,6 +1,4 @@
-"""Compilation of the kernels (the functions in the class body) of a policy or an environment.
-
-A policy is a rule that chooses among options; an environment simulates what comes of it.
+"""Compilation of the kernels of a policy or an environment.
 
 A kernel names the arguments that it needs; the drivers (the loops that play rounds) call every
 kernel with one fixed argument list. In between is the *adapter*, a function of one line, generated
@@ -13,21 +11,8 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from keyhole.cached_property import cached_property
-from keyhole.contract.kernel_checks import (
-    check_argument_names,
-    check_field_access,
-    kernel_argument_names,
-    make_return_check,
-)
-from keyhole.contract.kernel_signatures import (
-    BASE_KERNELS,
-    ENVIRONMENT_KERNELS,
-    GUARD,
-    POLICY_KERNELS,
-    KernelRecords,
-    KernelSignature,
-    single_integers,
-)
+from keyhole.contract import kernel_checks, kernel_signatures
+from keyhole.contract.kernel_signatures import BASE_KERNELS, KernelSignature
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Environment, check_metrics
 from keyhole.contract.setting import Setting
@@ -69,8 +54,8 @@ def bind_kernel(
     kernel: Kernel,
     call: str,
     expressions: Mapping[str, str],
-    given: Mapping[str, Kernel],
-    wanted: Mapping[str, Field] | None = None,
+    helpers: Mapping[str, Kernel],
+    result_fields: Mapping[str, Field] | None = None,
 ) -> Kernel:
     """Return a compiled function with the fixed argument list `call` that runs `kernel`.
 
@@ -78,25 +63,26 @@ def bind_kernel(
     (such as ``"p, s, t, rng"``). `given` has compiled functions that it may name too. `wanted` are
     the single values that it must return; by default its result is passed on unchecked.
     """
-    check_argument_names(owner, kernel, [*expressions, *given])
-    names = kernel_argument_names(kernel)
+    kernel_checks.check_argument_names(owner, kernel, [*expressions, *helpers])
+    names = kernel_checks.kernel_argument_names(kernel)
     # Source text is the one way to call with arguments chosen by name that the compiler can inline:
     # it knows neither `**` nor partial functions. All names in it are checked identifiers.
     values = ", ".join(expressions.get(name, name) for name in names)
-    scope = {"kernel": fresh_copy(kernel), **{n: given[n] for n in names if n in given}}
+    scope = {"kernel": fresh_copy(kernel), **{n: helpers[n] for n in names if n in helpers}}
     result = f"kernel({values})"
     # The interpreter finds the round of an error in functions of this name
     # (`interpreter.error_explanation`).
-    if wanted is not None:
-        scope["returned"], result = make_return_check(owner, kernel, wanted), f"returned({result})"
+    if result_fields is not None:
+        scope["returned"] = kernel_checks.make_return_check(owner, kernel, result_fields)
+        result = f"returned({result})"
     exec(f"def adapter({call}):\n    return {result}\n", scope)
     return compiled(scope["adapter"])
 
 
 def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
     """Return a helper that raises an error for NaN, with which all comparisons are false."""
-    arguments = ", ".join(kernel_argument_names(helper))
-    scope: dict[str, Any] = {
+    arguments = ", ".join(kernel_checks.kernel_argument_names(helper))
+    scope: dict[str, object] = {
         "helper": helper,
         "UnnoticedError": UnnoticedError,
         "text": f"{owner}.{name} must return a number, got nan",
@@ -109,7 +95,7 @@ def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
         "    return value\n"
     )
     exec(source, scope)
-    return cast(Kernel, compiled(scope["refuse_nan"]))
+    return compiled(cast(Kernel, scope["refuse_nan"]))
 
 
 def tuple_reader(length: int, start: int = 0) -> Kernel:
@@ -130,8 +116,8 @@ class CompiledClass:
     ) -> None:
         self.owner = owner
         self.signatures = signatures
-        self.dims = single_integers(inputs)
-        self.records = KernelRecords(owner.setting, self.dims)
+        self.dims = kernel_signatures.single_integers(inputs)
+        self.records = kernel_signatures.KernelRecords(owner.setting, self.dims)
         self.inputs = Layout(inputs, self.dims)
         self.state = Layout(declared_state(owner), self.dims)
         self.metrics = Layout(metrics, self.dims)
@@ -155,25 +141,25 @@ class CompiledClass:
 
     def code_parts(self) -> dict[str, str]:
         """Return what `code_digest` is the digest of, by name."""
-        parts = {f"the declared fields of {self.owner.__name__}": repr(self._declarations())}
+        digests = {f"the declared fields of {self.owner.__name__}": repr(self._declarations())}
         for _, kernel in self._all_sources():
-            parts |= fingerprint_parts(kernel)
-        return parts
+            digests |= fingerprint_parts(kernel)
+        return digests
 
     def _declarations(self) -> tuple[object, ...]:
-        ways = [layout.fields for layout in self.records.layouts]
-        return (self.inputs.fields, self.state.fields, self.metrics.fields, ways)
+        record_fields = [layout.fields for layout in self.records.layouts]
+        return (self.inputs.fields, self.state.fields, self.metrics.fields, record_fields)
 
     def _compute_digest(self, *, error_lines: bool) -> str:
-        prints = [
+        fingerprints = [
             (name, fingerprint(kernel, error_lines=error_lines))
             for name, kernel in self._all_sources()
         ]
         # The error about a helper that returns NaN has the class's name in it: see `_refuse_nan`.
-        named = self.owner.__name__ if self.helper_sources else ""
+        class_name = self.owner.__name__ if self.helper_sources else ""
         # Only of a policy that can stop, so that the others keep their digests.
         stops = ("can stop",) if self.can_stop else ()
-        content = (self._declarations(), prints, named, *stops)
+        content = (self._declarations(), fingerprints, class_name, *stops)
         return hashlib.sha256(repr(content).encode()).hexdigest()
 
     @property
@@ -203,13 +189,13 @@ class CompiledClass:
         """
         nan_checked = bool(self.helper_sources) and (nan_checked or is_bounds_checked())
         key = f"{self.code_digest} {is_bounds_checked()} {nan_checked} {self._code_locations()}"
-        found = _cached_kernels.pop(key, None) or self._bind_all(nan_checked)
-        _cached_kernels[key] = found
+        kernels = _cached_kernels.pop(key, None) or self._bind_all(nan_checked)
+        _cached_kernels[key] = kernels
         # A dict keeps the order of insertion: its first key was used least recently. Several
         # threads may do this at once, so it may be gone.
         while len(_cached_kernels) > _MOST_CACHED:
             _cached_kernels.pop(next(iter(_cached_kernels)), None)
-        return found
+        return kernels
 
     def _code_locations(self) -> int:
         """Return a value that changes when the kernels' lines move, where lines matter."""
@@ -225,17 +211,20 @@ class CompiledClass:
         if nan_checked:
             owner = self.owner.__name__
             helpers = {name: _refuse_nan(owner, name, helper) for name, helper in helpers.items()}
-        return helpers if self.base is None else helpers | _base_kernels(self.base)
+        if self.base is not None:
+            helpers |= _base_kernels(self.base)
+        return helpers
 
     def _bind_all(self, nan_checked: bool) -> dict[str, Kernel]:
         helpers = self.helpers(nan_checked=nan_checked)
         return {signature.name: self._bind(signature, helpers) for signature in self.signatures}
 
     def _bind(self, signature: KernelSignature, helpers: Mapping[str, Kernel]) -> Kernel:
-        source, records = self.sources[signature.name], self.records
-        wanted = None if source is _do_nothing else signature.returns(records)
-        owner, expressions = self.owner.__qualname__, signature.expressions(records)
-        return bind_kernel(owner, source, signature.call(), expressions, helpers, wanted)
+        source = self.sources[signature.name]
+        expressions = signature.expressions(self.records)
+        result_fields = None if source is _do_nothing else signature.returns(self.records)
+        owner = self.owner.__qualname__
+        return bind_kernel(owner, source, signature.call(), expressions, helpers, result_fields)
 
     def sizes(self, values: Mapping[str, Any]) -> dict[str, int]:
         """Return the integers that shapes refer to."""
@@ -253,7 +242,7 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
     }
 
 
-def flat_calls(policy: Any) -> dict[str, str]:
+def flat_calls(policy: type[Policy]) -> dict[str, str]:
     """Return the fixed argument lists of a policy's kernels that other kernels call."""
     # Kernels have single values and no records.
     return {signature.name: signature.flat_call(policy.setting) for signature in BASE_KERNELS}
@@ -261,7 +250,7 @@ def flat_calls(policy: Any) -> dict[str, str]:
 
 def compiled_policy(policy: type[Policy]) -> CompiledClass:
     """Return the layouts and kernels of a policy class."""
-    return CompiledClass(policy, policy.input_fields(), POLICY_KERNELS)
+    return CompiledClass(policy, policy.input_fields(), kernel_signatures.POLICY_KERNELS)
 
 
 def compiled_environment(environment: type[Environment]) -> CompiledClass:
@@ -271,16 +260,20 @@ def compiled_environment(environment: type[Environment]) -> CompiledClass:
         for metric in check_metrics(environment)
     }
     score = getattr(environment, "score", _do_nothing)
-    check_field_access(environment.__qualname__, score, "metrics", metrics, lambda name: "")
-    return CompiledClass(environment, declared_fields(environment), ENVIRONMENT_KERNELS, metrics)
+    owner = environment.__qualname__
+    kernel_checks.check_field_access(owner, score, "metrics", metrics, lambda name: "")
+    signatures = kernel_signatures.ENVIRONMENT_KERNELS
+    return CompiledClass(environment, declared_fields(environment), signatures, metrics)
 
 
 def compiled_guard(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the compiled guard of a setting, ``(p, context, decision) -> bool``."""
     records = policy.records
-    owner, expressions = f"Setting({setting.name!r})", GUARD.expressions(records)
-    returns = GUARD.returns(records)
-    return bind_kernel(owner, setting.allowed, GUARD.call(), expressions, {}, returns)
+    guard = kernel_signatures.GUARD
+    owner = f"Setting({setting.name!r})"
+    expressions = guard.expressions(records)
+    returns = guard.returns(records)
+    return bind_kernel(owner, setting.allowed, guard.call(), expressions, {}, returns)
 
 
 def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
@@ -293,13 +286,13 @@ def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
     ]
 
     def parts() -> dict[str, str]:
-        named = {"driver": driver}
+        texts = {"driver": driver}
         for source in sources:
             if isinstance(source, CompiledClass):
-                named |= source.code_parts()
+                texts |= source.code_parts()
             else:
-                named |= fingerprint_parts(source)
-        return named
+                texts |= fingerprint_parts(source)
+        return texts
 
     digest = CodeDigest(hashlib.sha256(repr((driver, digests)).encode()).hexdigest())
     digest.parts = parts

@@ -1,4 +1,4 @@
-"""Static checks of kernels, the functions of a policy that are compiled, before they are.
+"""Static checks of kernels, before they are compiled.
 
 Errors name the author's own line.
 """
@@ -7,7 +7,7 @@ import dis
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import CodeType, FunctionType
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from keyhole.contract.state_arrays import Field
 from keyhole.kernels.fingerprint import Kernel, python_function
@@ -30,7 +30,7 @@ _VALUES: Final = (
 )  # fmt: skip
 
 # What a kernel returns, in words; a tuple of them for a tuple.
-_Description = str | tuple[Any, ...]
+_Description: TypeAlias = "str | tuple[_Description, ...]"
 
 BOOL: Final = Field("bool")
 """The result of a setting's guard."""
@@ -48,22 +48,22 @@ def kernel_argument_names(kernel: Kernel) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount]
 
 
-def check_argument_names(owner: str, kernel: Kernel, words: Collection[str]) -> None:
+def check_argument_names(owner: str, kernel: Kernel, allowed: Collection[str]) -> None:
     """Refuse a kernel with an argument that it cannot be given."""
     for name in kernel_argument_names(kernel):
-        if name not in words:
+        if name not in allowed:
             raise TypeError(
                 f"{owner}.{python_function(kernel).__name__} names {name!r}; it may name "
-                f"{', '.join(words)}{suggestion(name, words)} ({source_location(kernel)})"
+                f"{', '.join(allowed)}{suggestion(name, allowed)} ({source_location(kernel)})"
             )
 
 
-def check_exact_arguments(owner: str, kernel: Kernel, words: Sequence[str]) -> None:
+def check_exact_arguments(owner: str, kernel: Kernel, required: Sequence[str]) -> None:
     """Refuse a function that other kernels call with arguments other than those it takes."""
-    if (names := kernel_argument_names(kernel)) != tuple(words):
+    if (names := kernel_argument_names(kernel)) != tuple(required):
         name = python_function(kernel).__name__
         raise TypeError(
-            f"{owner}.{name} must take ({', '.join(words)}), since it is called with these, in "
+            f"{owner}.{name} must take ({', '.join(required)}), since it is called with these, in "
             f"this order; got ({', '.join(names)}) ({source_location(kernel)})"
         )
 
@@ -87,25 +87,29 @@ def find_attribute_uses(code: CodeType, variable: str) -> Iterator[tuple[str, in
     # If a kernel assigns `s` itself, it may be anything: no error is better than a wrong one.
     if any("STORE_FAST" in step.opname and variable in _operands(step) for step in steps):
         return
-    for before, step in pairwise(steps):
+    for previous_step, step in pairwise(steps):
         if step.opname in (*_GETS, *_SETS):
-            loads = "LOAD_FAST" in before.opname or before.opname == "LOAD_DEREF"
-            if loads and _operands(before)[-1] == variable:
-                line = step.positions.lineno if step.positions else None
-                yield step.argval, line or 0, step.opname in _SETS
+            loads = "LOAD_FAST" in previous_step.opname or previous_step.opname == "LOAD_DEREF"
+            if loads and _operands(previous_step)[-1] == variable:
+                line = (step.positions and step.positions.lineno) or 0
+                yield step.argval, line, step.opname in _SETS
     # Functions inside the kernel see the variable as a free one.
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and variable in constant.co_freevars:
             yield from find_attribute_uses(constant, variable)
 
 
-def _operands(step: dis.Instruction) -> tuple[Any, ...]:
+def _operands(step: dis.Instruction) -> tuple[object, ...]:
     # Later Pythons load or store two variables in one step.
     return step.argval if isinstance(step.argval, tuple) else (step.argval,)
 
 
 def check_field_access(
-    owner: str, kernel: Kernel, variable: str, known: Collection[str], remedy: Callable[[str], str]
+    owner: str,
+    kernel: Kernel,
+    variable: str,
+    field_names: Collection[str],
+    remedy: Callable[[str], str],
 ) -> None:
     """Refuse a kernel that uses a field that does not exist, such as ``p.treshold``.
 
@@ -115,45 +119,46 @@ def check_field_access(
     if variable not in kernel_argument_names(kernel):
         return
     function = python_function(kernel)
-    used = list(find_attribute_uses(function.__code__, variable))
-    unknown = dict.fromkeys(name for name, _, _ in used if name not in known)
-    for name, line, written in used:
-        where = f"{owner}.{function.__name__} ({source_location(kernel, line)})"
-        if written:
-            better = f"write to its entries, {variable}.{name}[...]"
+    uses = list(find_attribute_uses(function.__code__, variable))
+    unknown_names = dict.fromkeys(name for name, _, _ in uses if name not in field_names)
+    for name, line, is_written in uses:
+        location = f"{owner}.{function.__name__} ({source_location(kernel, line)})"
+        if is_written:
+            remedy_text = f"write to its entries, {variable}.{name}[...]"
             if variable != "s":
-                better = "a kernel may change only the state"
-            raise TypeError(f"{where} assigns to {variable}.{name}: {better}")
-        if name in known:
+                remedy_text = "a kernel may change only the state"
+            raise TypeError(f"{location} assigns to {variable}.{name}: {remedy_text}")
+        if name in field_names:
             continue
         if text := remedy(name):
-            raise ValueError(f"{where} reads {variable}.{name}: {text}")
-        names = join_words([f"{variable}.{field}" for field in unknown])
-        if not known:
-            raise ValueError(f"{where} reads {names}, but {variable} has no fields")
-        if len(unknown) > 1:
-            raise ValueError(f"{where} reads {names}; {variable} has {', '.join(known)}")
-        check_choice(f"what {where} reads of {variable}", name, known)
+            raise ValueError(f"{location} reads {variable}.{name}: {text}")
+        names = join_words([f"{variable}.{field}" for field in unknown_names])
+        if not field_names:
+            raise ValueError(f"{location} reads {names}, but {variable} has no fields")
+        if len(unknown_names) > 1:
+            raise ValueError(f"{location} reads {names}; {variable} has {', '.join(field_names)}")
+        check_choice(f"what {location} reads of {variable}", name, field_names)
 
 
-def make_return_check(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Kernel:
+def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Field]) -> Kernel:
     """Return a function for compiled code that passes on a kernel's result, checked.
 
     The check is made by the compiler, from the type; without it, the error would point at the line
     of Keyhole that uses the result. It leaves no trace in the machine code.
     """
-    allowed = [
-        (_BOOL, _WHOLE, *((_FRACTION,) if field.dtype == "float64" else ()))
-        for field in wanted.values()
-    ]
-    single = {kind for kind, text in _VALUES if _is_allowed(text, allowed)}
+    integer = (_BOOL, _WHOLE)
+    texts = {"float64": (*integer, _FRACTION)}
+    allowed = [texts.get(field.dtype, integer) for field in result_fields.values()]
+    checked_types = {python_type for python_type, text in _VALUES if _is_allowed(text, allowed)}
 
     def check(description: _Description) -> None:
         if not _is_allowed(description, allowed):
             function = python_function(kernel)
+            required = _describe_required_result(result_fields)
+            location = source_location(kernel, _line_of_return(function))
             raise TypeError(
-                f"{owner}.{function.__name__} must return {_describe_required_result(wanted)}, got "
-                f"{_join(description)} ({source_location(kernel, _line_of_return(function))})"
+                f"{owner}.{function.__name__} must return {required}, got {_join(description)} "
+                f"({location})"
             )
 
     @intrinsic
@@ -166,42 +171,45 @@ def make_return_check(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -
 
         return value(value), build
 
-    def hand_on(value: Any) -> Any:
-        if type(value) not in single:  # it is called in every round: most values need no more
+    def pass_on(value: object) -> object:
+        if type(value) not in checked_types:  # called in every round: most values need no more
             check(_describe_value(value))
         return value
 
-    return set_python_equivalent(returned, hand_on)
+    return set_python_equivalent(returned, pass_on)
 
 
 def _is_allowed(description: _Description, allowed: Sequence[Collection[str]]) -> bool:
     """Return whether a kernel may return a value, by the texts that each part may have."""
     if not allowed:
         return description == _NOTHING
-    parts = (description,) if len(allowed) == 1 else description
+    values = (description,) if len(allowed) == 1 else description
     return (
-        isinstance(parts, tuple)
-        and len(parts) == len(allowed)
-        and all(part in texts for part, texts in zip(parts, allowed, strict=True))
+        isinstance(values, tuple)
+        and len(values) == len(allowed)
+        and all(value in texts for value, texts in zip(values, allowed, strict=True))
     )
 
 
-def _describe_required_result(wanted: Mapping[str, Field]) -> str:
+def _describe_required_result(result_fields: Mapping[str, Field]) -> str:
     """Return the description of what a kernel must return."""
-    parts = tuple(
-        f"{_REQUIRED[field.dtype]}{', ' * bool(name)}{name}" for name, field in wanted.items()
+    texts = tuple(
+        f"{_REQUIRED[field.dtype]}{', ' * bool(name)}{name}"
+        for name, field in result_fields.items()
     )
-    return _join(parts if len(parts) > 1 else "".join(parts) or _NOTHING)
+    if len(texts) > 1:
+        return _join(texts)
+    return "".join(texts) or _NOTHING
 
 
-def _describe_value(value: Any) -> _Description:
+def _describe_value(value: object) -> _Description:
     """Return the description of what an interpreted kernel returns."""
     if isinstance(value, tuple):
         return tuple(map(_describe_value, value))
-    return next((text for kind, text in _VALUES if isinstance(value, kind)), _ARRAY)
+    return next((text for python_type, text in _VALUES if isinstance(value, python_type)), _ARRAY)
 
 
-def _describe_type(value: Any) -> _Description:
+def _describe_type(value: object) -> _Description:
     """Return the description of what a compiled kernel returns, from its type."""
     from numba import types  # imported only while something is compiled
 
@@ -209,16 +217,16 @@ def _describe_type(value: Any) -> _Description:
         return tuple(map(_describe_type, cast(Any, value)))
     if isinstance(value, types.Optional):
         return f"{_join(_describe_type(value.type))} or {_NOTHING}"
-    kinds = (types.NoneType, types.Boolean, types.Integer, types.Float, types.Array)
+    numba_types = (types.NoneType, types.Boolean, types.Integer, types.Float, types.Array)
     texts = (_NOTHING, _BOOL, _WHOLE, _FRACTION, _ARRAY)
-    described = zip(kinds, texts, strict=True)
-    return next((text for kind, text in described if isinstance(value, kind)), str(value))
+    pairs = zip(numba_types, texts, strict=True)
+    return next((text for numba_type, text in pairs if isinstance(value, numba_type)), str(value))
 
 
 def _join(description: _Description) -> str:
-    return (
-        description if isinstance(description, str) else f"({'; '.join(map(_join, description))})"
-    )
+    if isinstance(description, str):
+        return description
+    return f"({'; '.join(map(_join, description))})"
 
 
 def check_returns_value(owner: str, kernel: Kernel) -> None:
@@ -241,11 +249,10 @@ def _line_of_return(function: FunctionType) -> int:
 
 def _list_returns(function: FunctionType) -> Iterator[tuple[int, bool]]:
     """Yield the line of each return of a function, and whether it is one of None."""
-    constant: Any = ...
+    constant: object = ...
     for step in dis.get_instructions(function.__code__):
         if step.opname in _RETURNS and step.positions and step.positions.lineno:
-            yield (
-                step.positions.lineno,
-                (step.argval if "CONST" in step.opname else constant) is None,
-            )
+            if step.opname == "RETURN_CONST":
+                constant = step.argval
+            yield step.positions.lineno, constant is None
         constant = step.argval if step.opname == "LOAD_CONST" else ...

@@ -1,7 +1,4 @@
-"""The signatures of all kernels, the functions in policies and environments that are compiled.
-
-A policy chooses among options, an environment simulates what comes of it. Each signature has the
-name, arguments and results of a function, and when it is called.
+"""The signatures of all kernels: their names, arguments and results, and when they are called.
 
 Compiled classes and the checks of classes are made from the two tables `POLICY_KERNELS` and
 `ENVIRONMENT_KERNELS`, and a test compares the documentation with them.
@@ -13,15 +10,9 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final, cast
 
-from keyhole.contract import kernel_checks
+from keyhole.contract import kernel_checks, state_arrays
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import (
-    Field,
-    Layout,
-    compile_generated,
-    compile_shared,
-    declared_state,
-)
+from keyhole.contract.state_arrays import Field, Layout, compile_shared
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.text_formatting import join_words
 from keyhole.validate import suggestion
@@ -55,12 +46,12 @@ class KernelSignature:
 
     def expressions(self, records: "KernelRecords") -> Expressions:
         """Return the names that it may use, each with its expression in the call's arguments."""
-        found = {name: name for name in self.own}
+        expressions = {name: name for name in self.own}
         for group in self.inputs:
-            found |= records.of(group).expressions(group)
+            expressions |= records.of(group).expressions(group)
         if self.outputs in _GROUPS:
-            found |= records.of(self.outputs).targets()
-        return found | {name: name for name in self._target() if name != "targets"}
+            expressions |= records.of(self.outputs).targets()
+        return expressions | {name: name for name in self._target() if name != "targets"}
 
     def returns(self, records: "KernelRecords") -> dict[str, Field]:
         """Return the single values that it must return; none where it fills them in."""
@@ -80,7 +71,7 @@ _GROUPS: Final = ("context", "decision", "feedback", "report")
 _P: Final = ("p", "s", "t", "rng")
 _E: Final = ("e", "s", "t", "rng")
 
-POLICY_KERNELS: Final = (
+POLICY_KERNELS: Final[tuple[KernelSignature, ...]] = (
     KernelSignature("init", "prepares the state", "before the first round", _P),
     KernelSignature(
         "select",
@@ -200,17 +191,21 @@ class RecordLayout:
 
     def targets(self) -> dict[str, str]:
         """Return the expressions of the arrays to fill, by name; empty if values are returned."""
-        return {name: f"targets.{name}" for name in self.layout.fields} if self.is_filled else {}
+        if not self.is_filled:
+            return {}
+        return {name: f"targets.{name}" for name in self.layout.fields}
 
     def reader(self) -> Kernel:
         """Return the compiled function (buffer, start, dims) -> the values, as received."""
         if self.is_filled:
             return self.layout.reader("Values")
-        parts = list(self.layout.parts().values())
-        value = parts[0] if len(parts) == 1 else f"({', '.join(parts)},)" if parts else "0"
-        places = self.layout.places()
+        values = list(self.layout.field_expressions().values())
+        value = "0"
+        if values:
+            value = values[0] if len(values) == 1 else f"({', '.join(values)},)"
+        lines = self.layout.offset_lines()
         return compile_shared(
-            f"def read(buffer, start, dims):\n{places}    return {value}\n", "read"
+            f"def read(buffer, start, dims):\n{lines}    return {value}\n", "read"
         )
 
     def writer(self) -> Kernel:
@@ -218,16 +213,17 @@ class RecordLayout:
 
         Values that are filled in are in their place already.
         """
-        values, fields = self.expressions("value"), self.layout.fields
-        parts = {} if self.is_filled else self.layout.parts()
-        body = self.layout.places() if parts else ""
-        for name, part in parts.items():
-            # A number in a call is a float.
-            is_integer = fields[name].dtype == "int64"
-            body += f"    {part} = {f'int({values[name]})' if is_integer else values[name]}\n"
-        return compile_shared(
-            f"def write(buffer, start, dims, value):\n{body}    return\n", "write"
-        )
+        lines = ""
+        if not self.is_filled and self.layout.fields:
+            lines = self.layout.offset_lines()
+            values = self.expressions("value")
+            for name, target in self.layout.field_expressions().items():
+                value = values[name]
+                if self.layout.fields[name].dtype == "int64":  # a number in a call is a float
+                    value = f"int({value})"
+                lines += f"    {target} = {value}\n"
+        source = f"def write(buffer, start, dims, value):\n{lines}    return\n"
+        return compile_shared(source, "write")
 
     @property
     def single(self) -> bool:
@@ -248,10 +244,10 @@ class RecordLayout:
 
         It is the value itself for a group of one integer from 0, else 0.
         """
-        whole = self.single and all(f.dtype == "int64" for f in self.layout.fields.values())
+        is_integer = self.single and all(f.dtype == "int64" for f in self.layout.fields.values())
         # From 0 on, since a learner's step returns negative numbers for decisions that it refuses
         # (`keyhole.drivers.learner_step`).
-        code = "max(int(values), 0)" if whole else "0"
+        code = "max(int(values), 0)" if is_integer else "0"
         return compile_shared(f"def code(values):\n    return {code}\n", "code")
 
     def producer(self, kernel: Kernel, call: str) -> Kernel:
@@ -262,7 +258,7 @@ class RecordLayout:
         """
         # Kernels cannot return arrays, since compiled code allocates no memory: they fill cells of
         # the buffer, which are then read as any receiver reads them.
-        scope: dict[str, Any] = {"kernel": kernel}
+        scope: dict[str, object] = {"kernel": kernel}
         if self.is_filled:
             scope |= {"targets": self.layout.reader("Targets", targets=True), "read": self.reader()}
             body = (
@@ -272,7 +268,7 @@ class RecordLayout:
         else:
             body = f"    return kernel({call}, 0)\n"
         source = f"def produce({call}, buffer, start, dims):\n{body}"
-        return compile_generated(source, "produce", scope)
+        return state_arrays.compile_generated(source, "produce", scope)
 
 
 class KernelRecords:
@@ -308,12 +304,12 @@ def check_functions(
     """Refuse a class with a function that is never called, or without one that is called."""
     # Of the bases only mixins: subclasses of `root` were checked when they were defined, and the
     # public functions of `root` are methods.
-    known = [*(signature.name for signature in signatures), *cls.helpers]
+    kernel_names = [*(signature.name for signature in signatures), *cls.helpers]
     for base in cls.__mro__:
         if base is cls or (not issubclass(base, root) and base not in root.__mro__):
             for name, kernel in _kernels_in(base):
-                if name not in known:
-                    _refuse_uncalled(cls, name, kernel, known)
+                if name not in kernel_names:
+                    _refuse_uncalled(cls, name, kernel, kernel_names)
     if abstract:
         return
     purposes = {
@@ -329,12 +325,12 @@ def check_functions(
             )
 
 
-def _refuse_uncalled(cls: Any, name: str, kernel: Kernel, known: Sequence[str]) -> None:
+def _refuse_uncalled(cls: Any, name: str, kernel: Kernel, names: Sequence[str]) -> None:
     """Refuse a function that is never called."""
-    hint = suggestion(name, known) or ": a function that kernels call belongs outside the class"
+    hint = suggestion(name, names) or ": a function that kernels call belongs outside the class"
     raise ValueError(
         f"a kernel of {cls.__name__} ({kernel_checks.source_location(kernel)}) must be one of "
-        f"{', '.join(known)}; got {name!r}{hint}"
+        f"{', '.join(names)}; got {name!r}{hint}"
     )
 
 
@@ -353,25 +349,28 @@ def check_kernels(
     cls: Any,
     signatures: Sequence[KernelSignature],
     inputs: Mapping[str, Field],
-    given: Sequence[str],
+    borrowed_kernels: Sequence[str],
     remedy: Callable[[str], str],
 ) -> None:
     """Refuse kernels that name arguments, or read fields, that do not exist."""
-    owner, records = cls.__qualname__, KernelRecords(cls.setting, single_integers(inputs))
-    state = Layout(declared_state(cls), single_integers(inputs)).fields
+    owner = cls.__qualname__
+    records = KernelRecords(cls.setting, single_integers(inputs))
+    state = Layout(state_arrays.declared_state(cls), single_integers(inputs)).fields
     kernels = {signature.name: signature.expressions(records) for signature in signatures}
     for name in (*kernels, *cls.helpers):
         kernel = getattr(cls, name, None)
         if kernel is None:
             continue
-        if name in (fixed := getattr(cls, "helper_arguments", {})):
-            kernel_checks.check_exact_arguments(owner, kernel, fixed[name])
-            if "s" not in fixed[name]:  # then it can do nothing but return a value
+        if name in (fixed_arguments := getattr(cls, "helper_arguments", {})):
+            kernel_checks.check_exact_arguments(owner, kernel, fixed_arguments[name])
+            if "s" not in fixed_arguments[name]:  # then it can do nothing but return a value
                 kernel_checks.check_returns_value(owner, kernel)
         if name in kernels:
             # `impute` may learn expected feedback as `update` learns real feedback: by calling it.
-            further = ("update",) if name == IMPUTE.name else ()
-            kernel_checks.check_argument_names(owner, kernel, [*kernels[name], *given, *further])
+            names = [*kernels[name], *borrowed_kernels]
+            if name == IMPUTE.name:
+                names.append("update")
+            kernel_checks.check_argument_names(owner, kernel, names)
         kernel_checks.check_field_access(owner, kernel, signatures[0].own[0], inputs, remedy)
         kernel_checks.check_field_access(owner, kernel, "s", state, _remedy(cls, name))
 
@@ -380,11 +379,11 @@ def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
     """Return the arrays that a kernel of a class uses and its state lacks."""
     if (kernel := getattr(cls, name, None)) is None:
         return ()
-    used = dict.fromkeys(
+    arrays = dict.fromkeys(
         array
         for array, _, _ in kernel_checks.find_attribute_uses(python_function(kernel).__code__, "s")
     )
-    return tuple(array for array in used if array not in declared_state(cls))
+    return tuple(array for array in arrays if array not in state_arrays.declared_state(cls))
 
 
 def _remedy(cls: type, name: str) -> Callable[[str], str]:
@@ -392,5 +391,5 @@ def _remedy(cls: type, name: str) -> Callable[[str], str]:
     home = next(base for base in cls.__mro__ if name in vars(base))
     if home is cls or home.__qualname__ == cls.__qualname__:
         return lambda array: ""
-    missing = join_words(missing_arrays(cls, name))
-    return lambda array: f"declare {missing} in {cls.__name__}.State, or write {name}"
+    missing_text = join_words(missing_arrays(cls, name))
+    return lambda array: f"declare {missing_text} in {cls.__name__}.State, or write {name}"

@@ -1,13 +1,18 @@
-"""HTML that notebooks show of a policy (a rule that chooses) and of a problem."""
+"""HTML that notebooks show of a policy and of a problem."""
+
+from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.contract.arm_names import name_text
 from keyhole.validate import escape_html
+
+if TYPE_CHECKING:
+    from keyhole.contract.problem import Environment, Problem
 
 _LISTED_ARMS: Final = 20
 
@@ -28,7 +33,7 @@ def policy_html(policy: Any) -> str:
     return html_table(line, ["parameter", "value", "meaning"], rows)
 
 
-def problem_html(problem: Any) -> str:
+def problem_html(problem: Problem) -> str:
     """Return the problem, its setting and the number of its arms."""
     rows = [["setting", problem.setting.name]]
     with suppress(Exception):  # it may be a user's code, and a notebook would show its traceback
@@ -38,18 +43,20 @@ def problem_html(problem: Any) -> str:
     return html_table(repr(problem), [], [*rows, *_metric_rows(problem.environment)])
 
 
-def _list_arms(problem: Any) -> str:
+def _list_arms(problem: Problem) -> str:
     """Return the number of arms, and the names of the first ones."""
-    count, names = f"{problem.arms:,}", problem.arm_names
-    if names is None:
-        return count
-    more = ", ..." if len(names) > _LISTED_ARMS else ""
-    return f"{count}: {', '.join(map(name_text, names[:_LISTED_ARMS]))}{more}"
+    text = f"{problem.arms:,}"
+    names = problem.arm_names
+    if names is not None:
+        text += f": {', '.join(map(name_text, names[:_LISTED_ARMS]))}"
+        if len(names) > _LISTED_ARMS:
+            text += ", ..."
+    return text
 
 
-def _metric_rows(environment: Any) -> list[list[str]]:
-    shown = [metric for metric in environment.metrics if not metric.detail]
-    return [["metric" if i == 0 else "", metric.title] for i, metric in enumerate(shown)]
+def _metric_rows(environment: type[Environment]) -> list[list[str]]:
+    metrics = [metric for metric in environment.metrics if not metric.detail]
+    return [["metric" if i == 0 else "", metric.title] for i, metric in enumerate(metrics)]
 
 
 def html_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -63,6 +70,6 @@ def html_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]])
         + "</tr>"
         for name, *cells in rows
     )
-    top = f"<thead><tr>{titles}</tr></thead>\n" if titles else ""
-    title = f"<caption>{escape_html(caption)}</caption>"
-    return f"<table>\n{title}\n{top}<tbody>\n{body}\n</tbody>\n</table>"
+    head_html = f"<thead><tr>{titles}</tr></thead>\n" if titles else ""
+    caption_html = f"<caption>{escape_html(caption)}</caption>"
+    return f"<table>\n{caption_html}\n{head_html}<tbody>\n{body}\n</tbody>\n</table>"

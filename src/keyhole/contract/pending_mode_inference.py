@@ -1,18 +1,19 @@
-"""Analysis of whether a policy may decide while earlier decisions still wait for feedback.
+"""Inference of a policy's pending modes from the state arrays that its kernels read and write."""
 
-Feedback is what came of a decision. The answer follows from which memory the policy's kernels
-(compiled functions) read and write.
-"""
+from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.kernel_signatures import missing_arrays
 from keyhole.contract.state_arrays import declared_state
 from keyhole.text_formatting import join_words
 from keyhole.validate import check_choice
+
+if TYPE_CHECKING:
+    from keyhole.contract.policy import Policy
 
 Modes = tuple[str, ...]
 
@@ -58,18 +59,18 @@ class InferredPending:
         return WAIT if self.modes == WAIT or self.reasons else self.modes
 
 
-def possible_modes(cls: Any) -> Modes:
+def possible_modes(cls: type[Policy]) -> Modes:
     """Return the modes that a class has at best, without an analysis of its kernels."""
-    declared = inspect.getattr_static(cls, "pending")
+    declared: Modes | InferredPending = inspect.getattr_static(cls, "pending")
     return declared.modes if isinstance(declared, InferredPending) else declared
 
 
-def reason_to_wait(cls: Any) -> str:
+def reason_to_wait(cls: type[Policy]) -> str:
     """Return why a class that does not declare its modes waits; "" if it does not wait."""
     return "; and ".join(reason.text for reason in _list_reasons(cls))
 
 
-def describe_remedy(cls: Any) -> str:
+def describe_remedy(cls: type[Policy]) -> str:
     """Return what the author of a waiting class can do.
 
     Ignoring pending decisions is suggested only where it can be right: not where `update` would
@@ -79,15 +80,19 @@ def describe_remedy(cls: Any) -> str:
     remedies = [reason.remedy for reason in reasons if reason.remedy]
     # One reason that makes learning wrong is enough: then ignoring is not suggested.
     if all(reason.may_ignore for reason in reasons):
-        changing = [name for reason in reasons for name in reason.changing]
-        where = f"{_quote_names(changing)} may change" if changing else "it may take others"
-        remedies.append(f"{'or ' * bool(remedies)}{_IGNORE} {where} before the feedback comes")
+        changing_arrays = [name for reason in reasons for name in reason.changing]
+        condition = "it may take others"
+        if changing_arrays:
+            condition = f"{_quote_names(changing_arrays)} may change"
+        remedies.append(f"{'or ' * bool(remedies)}{_IGNORE} {condition} before the feedback comes")
     return "; ".join(remedies)
 
 
-def describe_doubts(cls: Any) -> str:
+def describe_doubts(cls: type[Policy]) -> str:
     """Return why a class should not let decisions be pending, though it says so, and the remedy."""
-    doubts = [] if cls.pending == WAIT else [r for r in _find_reasons(cls) if not r.may_ignore]
+    if cls.pending == WAIT:
+        return ""
+    doubts = [reason for reason in _find_reasons(cls) if not reason.may_ignore]
     if not doubts:
         return ""
     texts = "; and ".join(doubt.text for doubt in doubts)
@@ -100,14 +105,15 @@ def describe_doubts(cls: Any) -> str:
     )
 
 
-def _list_reasons(cls: Any) -> list[_Reason]:
+def _list_reasons(cls: type[Policy]) -> list[_Reason]:
     declared = inspect.getattr_static(cls, "pending")
     return declared.reasons if isinstance(declared, InferredPending) else []
 
 
-def check_pending(cls: Any) -> None:
+def check_pending(cls: type[Policy]) -> None:
     """Refuse unknown modes, an empty tuple, and "impute" without its kernel."""
-    name, modes = f"{cls.__name__}.pending", possible_modes(cls)
+    name = f"{cls.__name__}.pending"
+    modes = possible_modes(cls)
     if not isinstance(modes, tuple) or not modes:
         raise TypeError(f"{name} must be a tuple of at least one mode, got {modes!r}")
     for mode in modes:
@@ -116,12 +122,14 @@ def check_pending(cls: Any) -> None:
         raise TypeError(f"{name} has 'impute', but {cls.__name__} lacks the kernel impute")
 
 
-def check_allowed(policy: Any, pending: str, modes: Modes) -> None:
+def check_allowed(policy: Policy, pending: str, modes: Modes) -> None:
     """Refuse a mode that a policy does not have, other than "wait"."""
     if pending not in (*modes, "wait"):
         allowed = " or ".join(map(repr, dict.fromkeys((*modes, "wait"))))
-        why = f": {text}" if (text := policy.explain_waiting()) else ""
-        raise ValueError(f"pending must be {allowed} for {policy}, got {pending!r}{why}")
+        message = f"pending must be {allowed} for {policy}, got {pending!r}"
+        if explanation := policy.explain_waiting():
+            message += f": {explanation}"
+        raise ValueError(message)
 
 
 def infer_pending(cls: Any) -> None:
@@ -137,47 +145,49 @@ def infer_pending(cls: Any) -> None:
     modes: Modes = vars(home)["pending"]
     if home is cls:
         return
-    inherits = all(
-        issubclass(home, _defining_class(cls, kernel))
-        for kernel in _list_governed_kernels(cls, home)
-    )
-    plain: list[_Reason] = []
-    if modes == WAIT and not inherits:
-        plain = [_Reason(_describe_default(home))]
-    elif "impute" in modes and (missing := missing_arrays(cls, "impute")):
-        lacks = f"its State lacks {_quote_names(missing)}, which `impute` of its setting uses"
-        plain = [_Reason(lacks)]
-    if plain or not inherits:
-        cls.pending = InferredPending(
-            WAIT if plain else modes, lambda: ([] if inherits else _find_reasons(cls)) + plain
-        )
+    governed_kernels = _list_governed_kernels(cls, home)
+    is_inherited = all(issubclass(home, _defining_class(cls, name)) for name in governed_kernels)
+    reasons: list[_Reason] = []
+    if modes == WAIT and not is_inherited:
+        reasons = [_Reason(_describe_default(home))]
+    elif "impute" in modes and (arrays := missing_arrays(cls, "impute")):
+        text = f"its State lacks {_quote_names(arrays)}, which `impute` of its setting uses"
+        reasons = [_Reason(text)]
+    if reasons:
+        modes = WAIT
+    if not is_inherited:
+        cls.pending = InferredPending(modes, lambda: _find_reasons(cls) + reasons)
+    elif reasons:
+        cls.pending = InferredPending(modes, lambda: reasons)
 
 
-def combine_pending(cls: Any, base: Any) -> None:
+def combine_pending(cls: Any, base: type[Policy]) -> None:
     """Give a policy with a base the modes that both have, in the order of the base."""
     # Not `cls.pending`: reading it would analyse the kernels when the class is defined.
     modes = possible_modes(cls)
     if modes == WAIT:
         return
-    others = possible_modes(base)
-    both = tuple(mode for mode in others if mode in modes)
-    apart = f"it can do {', '.join(modes)}, and its base {base.__name__} {', '.join(others)}"
-    reasons = [] if both or others == WAIT else [_Reason(apart)]
-    cls.pending = InferredPending(both or WAIT, lambda: _list_reasons(base) or reasons)
+    base_modes = possible_modes(base)
+    common_modes = tuple(mode for mode in base_modes if mode in modes)
+    reasons = []
+    if not common_modes and base_modes != WAIT:
+        can_do = f"it can do {', '.join(modes)}, and its base {base.__name__}"
+        reasons = [_Reason(f"{can_do} {', '.join(base_modes)}")]
+    cls.pending = InferredPending(common_modes or WAIT, lambda: _list_reasons(base) or reasons)
 
 
-def _list_governed_kernels(cls: Any, home: Any) -> list[str]:
+def _list_governed_kernels(cls: type[Policy], home: type[Policy]) -> list[str]:
     """Return the kernels that a declaration must know to hold.
 
     Helpers whose arguments the declaring class has fixed, without the state, are left out: they see
     nothing but what it passes to them.
     """
-    fixed = getattr(home, "helper_arguments", {})
-    helpers = [name for name in cls.helpers if "s" in fixed.get(name, ("s",))]
+    fixed_arguments = getattr(home, "helper_arguments", {})
+    helpers = [name for name in cls.helpers if "s" in fixed_arguments.get(name, ("s",))]
     return [*_READERS, *helpers]
 
 
-def _describe_default(home: Any) -> str:
+def _describe_default(home: type[Policy]) -> str:
     """Return why a class waits that declares nothing and has kernels of its own."""
     setting = getattr(home, "setting", None)
     if setting is None:
@@ -185,12 +195,12 @@ def _describe_default(home: Any) -> str:
     return f"it declares no `pending`, and its base class {home.__name__} waits"
 
 
-def _defining_class(cls: Any, kernel: str) -> type:
+def _defining_class(cls: type[Policy], kernel: str) -> type:
     """Return the class in which a kernel is written."""
-    return next((home for home in cls.__mro__ if kernel in vars(home)), object)
+    return next((base for base in cls.__mro__ if kernel in vars(base)), object)
 
 
-def _find_reasons(cls: Any) -> list[_Reason]:
+def _find_reasons(cls: type[Policy]) -> list[_Reason]:
     """Return the arrays that `select` writes and a later kernel reads, with the remedies.
 
     An array made with `scratch_array` counts only where `select` alone writes it: then another
@@ -200,43 +210,49 @@ def _find_reasons(cls: Any) -> list[_Reason]:
     from keyhole.contract.state_access_analysis import analyse_state_access
 
     # In order of weight: an array that `update` reads makes learning wrong; one that `recommend`
-    # reads, a report; one that only a later `select` reads, the next decision. `named` has the
-    # arrays that an earlier reason names already.
-    state, found, named = declared_state(cls), [], set[str]()
-    selecting = analyse_state_access(cls, "select")
-    for reader in _READERS if selecting.writes else ():
-        reading = analyse_state_access(cls, reader)
-        both = selecting.writes & reading.reads - named
-        arrays = [n for n in state if n in both and (state[n].kept or n not in reading.writes)]
+    # reads, a report; one that only a later `select` reads, the next decision. `named_arrays`
+    # are those that an earlier reason names already.
+    state = declared_state(cls)
+    reasons = []
+    named_arrays = set[str]()
+    select_access = analyse_state_access(cls, "select")
+    if not select_access.writes:
+        return []
+    for reader in _READERS:
+        access = analyse_state_access(cls, reader)
+        names = select_access.writes & access.reads - named_arrays
+        arrays = [n for n in state if n in names and (state[n].kept or n not in access.writes)]
         if not arrays:
             continue
-        if unread := selecting.unread | reading.unread:
-            unseen = "`select` writes" if selecting.unread else f"`{reader}` reads"
+        if unread := select_access.unread | access.unread:
+            subject = "`select` writes" if select_access.unread else f"`{reader}` reads"
             causes = ", ".join(f"`{name}`: {cause}" for name, cause in sorted(unread.items()))
-            return [_Reason(f"what {unseen} could not be analysed ({causes})", _SOURCE)]
-        named.update(arrays)
-        when = "a later `select`" if reader == "select" else f"`{reader}`"
-        kept = all(state[name].kept for name in arrays)
-        work = [name for name in arrays if name in reading.writes]
-        left = arrays if reader == "update" or not kept else []
-        remedy = _describe_remedies(reader, [name for name in left if name not in work], work)
-        text = f"`select` writes {_quote_names(arrays)}, which {when} reads"
-        found.append(_Reason(text, remedy, reader != "update" and kept, tuple(arrays)))
-    return found
+            return [_Reason(f"what {subject} could not be analysed ({causes})", _SOURCE)]
+        named_arrays.update(arrays)
+        reader_text = "a later `select`" if reader == "select" else f"`{reader}`"
+        all_kept = all(state[name].kept for name in arrays)
+        scratch_arrays = [name for name in arrays if name in access.writes]
+        recomputed_arrays = []
+        if reader == "update" or not all_kept:
+            recomputed_arrays = [name for name in arrays if name not in access.writes]
+        remedy = _describe_remedies(reader, recomputed_arrays, scratch_arrays)
+        text = f"`select` writes {_quote_names(arrays)}, which {reader_text} reads"
+        reasons.append(_Reason(text, remedy, reader != "update" and all_kept, tuple(arrays)))
+    return reasons
 
 
-def _describe_remedies(reader: str, left: Sequence[str], work: Sequence[str]) -> str:
-    """Return the remedy for arrays `left` by `select`, and for those with intermediate results."""
+def _describe_remedies(reader: str, recomputed: Sequence[str], scratch: Sequence[str]) -> str:
+    """Return the remedies for arrays to compute again, and for those with intermediate results."""
     remedies = []
-    if left:
+    if recomputed:
         remedies.append(
-            f"have `{reader}` compute {_quote_names(left)} again, since another decision may have "
-            "been taken in between"
+            f"have `{reader}` compute {_quote_names(recomputed)} again, since another "
+            "decision may have been taken in between"
         )
-    if work:
-        who = "`select` writes" if reader == "select" else f"`select` and `{reader}` each write"
+    if scratch:
+        writers = "`select` writes" if reader == "select" else f"`select` and `{reader}` each write"
         remedies.append(
-            f"make {_quote_names(work)} with `scratch_array` if {who} it before reading it"
+            f"make {_quote_names(scratch)} with `scratch_array` if {writers} it before reading it"
         )
     return "; ".join(remedies)
 

@@ -1,14 +1,9 @@
-"""The base classes of policies (rules that choose among options), with their declared parameters.
+"""The base classes of policies, and the declaration of their parameters."""
 
-An `IndexPolicy` gives each option (arm) a number, the index, and chooses the largest. A policy that
-can say *enough* settles arms: it gives each a final verdict, such as "above" or "below", and is
-done when every arm is settled.
-"""
-
+import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
-from dataclasses import field as dataclass_field
+from dataclasses import MISSING, dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import (
@@ -29,14 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole import validate
-from keyhole.contract import pending_mode_inference
-from keyhole.contract.kernel_signatures import (
-    IMPUTE,
-    POLICY_KERNELS,
-    check_functions,
-    check_kernels,
-    is_restoring,
-)
+from keyhole.contract import kernel_signatures, pending_mode_inference
+from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
 from keyhole.contract.learner_signature import make_learner_method
 from keyhole.contract.notebook_html import policy_html
 from keyhole.contract.reward_units import mean_text
@@ -68,7 +57,7 @@ class Guarantee:
     text: str
 
 
-def check_stopping(cls: Any) -> None:
+def check_stopping(cls: "type[Policy]") -> None:
     """Refuse a class with verdicts whose state lacks the arrays of a policy that can stop."""
     name = f"{cls.__name__}.verdicts"
     if not isinstance(cls.verdicts, tuple) or not all(isinstance(v, str) for v in cls.verdicts):
@@ -77,41 +66,49 @@ def check_stopping(cls: Any) -> None:
         return
     validate.check_distinct(name, cls.verdicts)
     state = declared_state(cls)
-    for array, wanted in _ARRAYS.items():
-        if state.get(array) != wanted:
-            shape = '"arms"' if wanted.shape == ("arms",) else ""
+    for array, required_field in _ARRAYS.items():
+        if state.get(array) != required_field:
+            shape = '"arms"' if required_field.shape == ("arms",) else ""
             raise TypeError(
                 f"{cls.__name__} has verdicts: its State must declare {array} = int_array({shape})"
             )
 
 
-def check_settled(policy: Any, state: Mapping[str, Any]) -> None:
+def check_settled(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> None:
     """Refuse a state from a file with verdicts that the policy does not have."""
-    codes = state["settled"] if policy.verdicts else ()
-    for arm, code in enumerate(codes):
-        if not 0 <= code <= len(policy.verdicts):
-            most = len(policy.verdicts)
-            raise ValueError(f"settled[{arm}] must be from 0 to {most}, got {code}")
+    if not policy.verdicts:
+        return
+    count = len(policy.verdicts)
+    for arm, code in enumerate(state["settled"]):
+        if not 0 <= code <= count:
+            raise ValueError(f"settled[{arm}] must be from 0 to {count}, got {code}")
 
 
-def is_done(policy: Any, state: Mapping[str, Any]) -> bool:
+def is_done(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> bool:
     """Return whether a policy with this state has settled every arm."""
     return bool(policy.verdicts) and bool(state["settled"].all())
 
 
-def settled_arms(policy: Any, state: Mapping[str, Any]) -> dict[int, str]:
+def settled_arms(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> dict[int, str]:
     """Return the verdict on each settled arm, by its number."""
-    codes = state["settled"].tolist() if policy.verdicts else []
-    return {arm: policy.verdicts[code - 1] for arm, code in enumerate(codes) if code}
+    if not policy.verdicts:
+        return {}
+    codes = enumerate(state["settled"].tolist())
+    return {arm: policy.verdicts[code - 1] for arm, code in codes if code}
 
 
-def remaining_arms(policy: Any, state: Mapping[str, Any], arms: int) -> list[int]:
+def remaining_arms(policy: "Policy", state: Mapping[str, NDArray[Any]], arms: int) -> list[int]:
     """Return the numbers of the arms that are not settled yet."""
     settled = settled_arms(policy, state)
     return [arm for arm in range(arms) if arm not in settled]
 
 
 T = TypeVar("T")
+
+
+def parameter_fields(policy: object) -> tuple[dataclasses.Field[object], ...]:
+    """Return the declared parameters of a policy, or of its class."""
+    return dataclasses.fields(cast(Any, policy))
 
 
 class Ends(TypedDict, total=False):
@@ -146,7 +143,7 @@ def parameter(default: Any = MISSING, *, doc: str = "", **ends: Unpack[Ends]) ->
     1.35
     """
     allowed = validate.Range(**ends)
-    return dataclass_field(default=default, metadata={"allowed": allowed, "doc": doc})
+    return dataclasses.field(default=default, metadata={"allowed": allowed, "doc": doc})
 
 
 def known_fact() -> Any:
@@ -261,12 +258,12 @@ class Policy:
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Make the subclass a frozen dataclass of its parameters; refuse a broken contract."""
-        if is_restoring.get():
+        if kernel_signatures.is_restoring.get():
             return
         # Fields are checked afterwards: `dataclass` itself would accept any default and type.
         dataclass(frozen=True, repr=False)(cls)
         cls.abstract = abstract
-        for item in fields(cast(Any, cls)):
+        for item in parameter_fields(cls):
             _check_parameter(cls, item)
         if not hasattr(cls, "setting"):  # a base of no setting
             return
@@ -274,11 +271,11 @@ class Policy:
         if "setting" in vars(cls):
             cls.works_with = cls.setting.modes
             if cls.learner_class is not None:
-                made = make_learner_method(cls.setting, cls.learner_class, cls)
-                cls.learner = made  # type: ignore[method-assign]
+                learner_method = make_learner_method(cls.setting, cls.learner_class, cls)
+                cls.learner = learner_method  # type: ignore[method-assign]
         for name in cls.needs:
             validate.check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
-        check_functions(cls, (*POLICY_KERNELS, IMPUTE), Policy, abstract=abstract)
+        kernel_signatures.check_functions(cls, (*POLICY_KERNELS, IMPUTE), Policy, abstract=abstract)
         pending_mode_inference.check_pending(cls)
         if not abstract:
             check_stopping(cls)
@@ -294,20 +291,24 @@ class Policy:
     @classmethod
     def traits(cls) -> dict[str, str]:
         """Return the properties that catalog and documentation print, by heading."""
-        secrets = [name for name in cls.needs if name != "horizon"] if cls.oracle else []
-        known = ", ".join(cls.setting.argument_names(cls.needs))
-        known += "" if "horizon" in cls.needs else "; needs no horizon (anytime)"
-        reason = pending_mode_inference.reason_to_wait(cls)
-        known += f"; unknown in practice: {' and '.join(secrets)}" if secrets else ""
-        found = {
-            "known quantities": known,
+        quantities = ", ".join(cls.setting.argument_names(cls.needs))
+        if "horizon" not in cls.needs:
+            quantities += "; needs no horizon (anytime)"
+        secrets = [name for name in cls.needs if cls.oracle and name != "horizon"]
+        if secrets:
+            quantities += f"; unknown in practice: {' and '.join(secrets)}"
+        pending = ", ".join(cls.pending)
+        if reason := pending_mode_inference.reason_to_wait(cls):
+            pending += f" ({reason})"
+        traits = {
+            "known quantities": quantities,
             "feedback": cls.feedback,
             "randomness": cls.randomness,
             "cost per round": cls.cost_per_round,
-            "pending decisions": ", ".join(cls.pending) + (f" ({reason})" if reason else ""),
+            "pending decisions": pending,
             "verdicts": ", ".join(cls.verdicts),
         }
-        return {heading: words for heading, words in found.items() if words}
+        return {heading: text for heading, text in traits.items() if text}
 
     @classmethod
     def check_kernels(cls) -> None:
@@ -317,12 +318,11 @@ class Policy:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
         pending_mode_inference.infer_pending(cls)
-        signatures = (
-            (*POLICY_KERNELS, IMPUTE)
-            if "impute" in pending_mode_inference.possible_modes(cls)
-            else POLICY_KERNELS
-        )
-        check_kernels(cls, signatures, cls.input_fields(), cls.borrowed_kernels(), remedy)
+        signatures = POLICY_KERNELS
+        if "impute" in pending_mode_inference.possible_modes(cls):
+            signatures += (IMPUTE,)
+        borrowed = cls.borrowed_kernels()
+        kernel_signatures.check_kernels(cls, signatures, cls.input_fields(), borrowed, remedy)
 
     @classmethod
     def explain_waiting(cls) -> str:
@@ -344,15 +344,16 @@ class Policy:
         return cls.helpers
 
     @classmethod
-    def _refuse_parameters(cls, args: tuple[Any, ...], values: Mapping[str, Any]) -> None:
+    def _refuse_parameters(cls, args: tuple[object, ...], values: Mapping[str, object]) -> None:
         """Refuse unknown and missing parameters, before Python does in other words."""
-        names = [item.name for item in fields(cast(Any, cls))]
+        names = [item.name for item in parameter_fields(cls)]
         for name in values:
             if name not in names:
-                allowed = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
-                wrong = allowed if names else f"{cls.__name__} has no parameters,"
-                raise TypeError(f"{wrong} got {name!r}{validate.suggestion(name, names)}")
-        for item in fields(cast(Any, cls))[len(args) :]:
+                allowed = f"{cls.__name__} has no parameters,"
+                if names:
+                    allowed = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
+                raise TypeError(f"{allowed} got {name!r}{validate.suggestion(name, names)}")
+        for item in parameter_fields(cls)[len(args) :]:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
 
@@ -363,11 +364,11 @@ class Policy:
             cls._refuse_parameters(args, values)
             return super().__new__(cls)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Return how to pickle and copy a policy: by its parameters, which may have no default."""
         # By `factory`: the class of a `WrapperPolicy` is made at run time; pickle would look for it
         # under the name of the class as written.
-        values = {item.name: getattr(self, item.name) for item in fields(cast(Any, self))}
+        values = {item.name: getattr(self, item.name) for item in parameter_fields(self)}
         return partial(self.factory(), **values), ()
 
     @classmethod
@@ -377,7 +378,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Check the parameters and bring them to their declared type."""
-        for item in fields(cast(Any, self)):
+        for item in parameter_fields(self):
             # The base of a wrapper policy, which was checked when it was made.
             if isinstance(getattr(self, item.name), Policy):
                 continue
@@ -387,8 +388,9 @@ class Policy:
 
     def __repr__(self) -> str:
         """Return the call that makes this policy."""
-        words = (f"{name}={_format_number(value)}" for name, value in Policy.numbers(self).items())
-        return f"{type(self).__name__}({', '.join(words)})"
+        numbers = Policy.numbers(self).items()
+        arguments = (f"{name}={_format_number(value)}" for name, value in numbers)
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: what the policy does, its parameters, what it knows."""
@@ -403,7 +405,7 @@ class Policy:
 
     def numbers(self) -> dict[str, Any]:
         """Return the parameters as kernels read them, by name."""
-        return {item.name: getattr(self, item.name) for item in fields(cast(Any, self))}
+        return {item.name: getattr(self, item.name) for item in parameter_fields(self)}
 
     @classmethod
     def from_parameters(cls, values: Mapping[str, Any]) -> Self:
@@ -482,10 +484,10 @@ class Policy:
         if not {"pulls", "totals"} <= state.keys():
             return [f"{name}: {value}" for name, value in state.items()]
         has_intervals = self.has_plain_counts(learner)
-        both = zip(state["pulls"], state["totals"], strict=True)
+        counts = zip(state["pulls"], state["totals"], strict=True)
         return [
             f"arm {arm}: {count_text(n, 'pull')}{mean_text(n, total, learner.scale, has_intervals)}"
-            for arm, (n, total) in enumerate(both)
+            for arm, (n, total) in enumerate(counts)
         ]
 
     def has_plain_counts(self, learner: Any) -> bool:
@@ -500,20 +502,21 @@ class Policy:
         """Return the error message about a decision that is not allowed."""
         if self.requires:
             return f"{self} needs {self.requires}: not so in {where}"
-        which = f" ({decision})" if decision else ""
-        return f"{self} took a decision that the setting does not allow{which}, in {where}"
+        if decision:
+            decision = f" ({decision})"
+        return f"{self} took a decision that the setting does not allow{decision}, in {where}"
 
     @classmethod
     def input_fields(cls) -> dict[str, Field]:
         """Return the fields of `p`: the parameters, then the known quantities."""
         parameters = {
             item.name: Field("int64" if item.type in (int, "int") else "float64")
-            for item in fields(cast(Any, cls))
+            for item in parameter_fields(cls)
         }
         return parameters | {n: f.field for n, f in cls.setting.known_quantities(cls.needs).items()}
 
 
-def _check_parameter(cls: type, item: Any) -> None:
+def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
     name = f"{cls.__name__}.{item.name}"
     if "allowed" not in item.metadata:
         got = "no value" if item.default is MISSING else repr(item.default)
@@ -522,14 +525,17 @@ def _check_parameter(cls: type, item: Any) -> None:
         raise TypeError(f"{name} must be annotated int or float, got {item.type!r}")
 
 
-def _is_policy(kind: Any) -> bool:
+def _is_policy(annotation: object) -> bool:
     # A string is an annotation of a module with `from __future__ import annotations`.
-    return isinstance(kind, str) or (isinstance(kind, type) and issubclass(kind, Policy))
+    if isinstance(annotation, type):
+        return issubclass(annotation, Policy)
+    return isinstance(annotation, str)
 
 
-def _format_number(value: Any) -> str:
-    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
-    return repr(int(value)) if whole else repr(value)
+def _format_number(value: object) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return repr(int(value))
+    return repr(value)
 
 
 class IndexPolicy(Policy, abstract=True):

@@ -9,13 +9,9 @@ from functools import lru_cache
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from keyhole.contract import kernel_signatures
 from keyhole.contract.arm_names import name_text
-from keyhole.contract.kernel_signatures import (
-    ENVIRONMENT_KERNELS,
-    check_functions,
-    check_kernels,
-    is_restoring,
-)
+from keyhole.contract.kernel_signatures import ENVIRONMENT_KERNELS
 from keyhole.contract.notebook_html import problem_html
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import declared_fields
@@ -55,11 +51,11 @@ class Environment:
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Refuse a class that breaks the contract (see `keyhole.contract.kernel_signatures`)."""
-        if is_restoring.get():
+        if kernel_signatures.is_restoring.get():
             return
-        check_functions(cls, ENVIRONMENT_KERNELS, Environment, abstract=abstract)
+        kernel_signatures.check_functions(cls, ENVIRONMENT_KERNELS, Environment, abstract=abstract)
         if not abstract:
-            check_kernels(
+            kernel_signatures.check_kernels(
                 cls, ENVIRONMENT_KERNELS, declared_fields(cls), cls.helpers, lambda name: ""
             )
 
@@ -75,11 +71,11 @@ def check_metrics(environment: type[Environment]) -> tuple[Metric, ...]:
         If a name is not an identifier, or is used twice.
     """
     for i, metric in enumerate(environment.metrics):
-        where = f"{environment.__qualname__}.metrics[{i}]"
+        metric_name = f"{environment.__qualname__}.metrics[{i}]"
         if not isinstance(metric, Metric):
-            raise TypeError(f"{where} must be a keyhole.Metric, got {short_repr(metric)}")
+            raise TypeError(f"{metric_name} must be a keyhole.Metric, got {short_repr(metric)}")
         if not metric.name.isidentifier() or iskeyword(metric.name) or metric.name[0] == "_":
-            raise ValueError(f"{where}.name must be a name in Python, got {metric.name!r}")
+            raise ValueError(f"{metric_name}.name must be a name in Python, got {metric.name!r}")
     check_distinct(
         f"{environment.__qualname__}.metrics", [metric.name for metric in environment.metrics]
     )
@@ -171,20 +167,20 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
         Those taken for each arm are called ``pulls[0]``, ``pulls[1]``, ..., or by the names of the
         arms, ``pulls[red]``.
     """
-    chosen = [m for m in check_metrics(problem.environment) if details or not m.detail]
+    chosen_metrics = [m for m in check_metrics(problem.environment) if details or not m.detail]
     arms: range | tuple[str, ...] = range(0)
-    if any(metric.per_arm for metric in chosen):
+    if any(metric.per_arm for metric in chosen_metrics):
         names = problem.arm_names
         arms = range(int(problem.fact("arms"))) if names is None else tuple(map(name_text, names))
-    return _list_by_arm(tuple(chosen), arms)
+    return _list_by_arm(tuple(chosen_metrics), arms)
 
 
 @lru_cache(maxsize=16)  # a simulation asks several times, and there may be thousands of arms
 def _list_by_arm(metrics: tuple[Metric, ...], arms: range | tuple[str, ...]) -> tuple[Metric, ...]:
-    found: list[Metric] = []
+    arm_metrics: list[Metric] = []
     for metric in metrics:
-        found += [metric.of(arm) for arm in arms] if metric.per_arm else [metric]
-    return tuple(found)
+        arm_metrics += [metric.of(arm) for arm in arms] if metric.per_arm else [metric]
+    return tuple(arm_metrics)
 
 
 def environment_inputs(problem: Problem, horizon: int | None) -> dict[str, Any]:

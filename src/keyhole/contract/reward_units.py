@@ -51,9 +51,9 @@ class Scale(NamedTuple):
             raise TypeError(f"scale must be a pair (low, high), got {short_repr(ends)}")
         low, high = (check_number(f"scale[{i}]", end) for i, end in enumerate(ends))
         if not 0.0 < high - low < np.inf:
-            meant = f" (did you mean ({high:g}, {low:g})?)" if high < low else ""
+            hint = f" (did you mean ({high:g}, {low:g})?)" if high < low else ""
             raise ValueError(
-                f"scale must have its low below its high, got {short_repr(ends)}{meant}"
+                f"scale must have its low below its high, got {short_repr(ends)}{hint}"
             )
         return cls(low, high)
 
@@ -103,9 +103,9 @@ def errors_with_conversion_hint(low: float = -np.inf, high: float = np.inf) -> I
     try:
         yield
     except ValueError as error:
-        known = -np.inf < low < high < np.inf
+        has_ends = -np.inf < low < high < np.inf
         formula = "(reward - low) / (high - low)"
-        if known:
+        if has_ends:
             formula = f"(reward {'+' if low < 0 else '-'} {abs(low):g}) / {high - low:g}"
         raise ValueError(f"{error}; {_SIMULATED} {formula}") from None
 
@@ -150,8 +150,8 @@ def format_interval(mean: float, low: float, high: float) -> str:
     >>> format_interval(0.42, 0.27163, 0.57891), format_interval(3456.7, 3322.1, 3581.2)
     ('0.42 [0.27, 0.58]', '3457 [3322, 3582]')
     """
-    places = max(0, 1 - math.floor(math.log10(high - low))) if high > low else 3
-    unit = 10.0**places
+    digits = max(0, 1 - math.floor(math.log10(high - low))) if high > low else 3
+    unit = 10.0**digits
     # Ends such as 1.0000000000000002 in tenths are not rounded on to the next one.
     outer = math.floor(low * unit + 1e-6) / unit, math.ceil(high * unit - 1e-6) / unit
-    return f"{mean:.{places}f} [{outer[0]:.{places}f}, {outer[1]:.{places}f}]"
+    return f"{mean:.{digits}f} [{outer[0]:.{digits}f}, {outer[1]:.{digits}f}]"

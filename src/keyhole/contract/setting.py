@@ -1,7 +1,4 @@
-"""Setting (a kind of decision problem): which values a policy decides and sees in a round.
-
-Its known quantities (facts) are what a policy may know in advance, such as the number of rounds.
-"""
+"""Settings: the values that a policy decides and sees in a round, and its known quantities."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,7 +44,7 @@ class Fact:
     allowed: Range = ANY
     always: bool = True
     argument: Any = None
-    default: Any = None
+    default: object = None
     unit: str = ""
 
     @property
@@ -57,29 +54,30 @@ class Fact:
             return Sequence[float]
         return int if self.field.dtype == "int64" else float
 
-    def check(self, name: str, value: Any) -> Any:
+    def check(self, name: str, value: object) -> Any:
         """Return the value, converted; raise an error that names the fact if it is not allowed."""
         if self.field.shape:
             return check_vector(name, value, self.allowed)
-        convert = check_integer if self.field.dtype == "int64" else check_number
-        return convert(name, value, self.allowed)
+        if self.field.dtype == "int64":
+            return check_integer(name, value, self.allowed)
+        return check_number(name, value, self.allowed)
 
-    def to_unit(self, name: str, value: Any, scale: Scale) -> Any:
+    def to_unit(self, name: str, value: object, scale: Scale) -> Any:
         """Return the value in units of policies; errors speak in the user's units."""
         # Checked in the user's units, so that the error names the range that the user knows.
-        theirs = replace(self, allowed=scale.range(self.allowed, self.unit))
-        return scale.to_unit(theirs.check(name, value), self.unit)
+        user_fact = replace(self, allowed=scale.range(self.allowed, self.unit))
+        return scale.to_unit(user_fact.check(name, value), self.unit)
 
 
 # The options are those of the last definition.
 @overload
-def fact(kind: type[float], length: str, /, *, doc: str, **options: Any) -> FloatArray: ...
+def fact(number_type: type[float], length: str, /, *, doc: str, **options: Any) -> FloatArray: ...
 @overload
-def fact(kind: type[int], /, *, doc: str, **options: Any) -> int: ...
+def fact(number_type: type[int], /, *, doc: str, **options: Any) -> int: ...
 @overload
-def fact(kind: type[float], /, *, doc: str, **options: Any) -> float: ...
+def fact(number_type: type[float], /, *, doc: str, **options: Any) -> float: ...
 def fact(
-    kind: type,
+    number_type: type,
     length: str = "",
     /,
     *,
@@ -94,7 +92,7 @@ def fact(
 
     Parameters
     ----------
-    kind : {int, float}
+    number_type : {int, float}
         Its type.
     length : str, optional
         For a vector of numbers: the fact that is its length.
@@ -119,9 +117,12 @@ def fact(
     ...     arms = fact(int, ge=1, doc="number of arms")
     ...     gaps = fact(float, "arms", ge=0, always=False, doc="true gaps of the arms")
     """
-    declared = Field("int64" if kind is int else "float64", (length,) if length else ())
-    made = Fact(doc, declared, Range(**ends), always, argument, default, unit)
-    return replace(made, argument=made.own) if argument is OWN_PARAMETER else made
+    shape = (length,) if length else ()
+    field = Field("int64" if number_type is int else "float64", shape)
+    declaration = Fact(doc, field, Range(**ends), always, argument, default, unit)
+    if argument is OWN_PARAMETER:
+        return replace(declaration, argument=declaration.own)
+    return declaration
 
 
 @dataclass(frozen=True)
@@ -196,20 +197,20 @@ class Setting:
         """Return the facts that a policy with these needs knows."""
         return {n: f for n, f in self.facts.items() if f.always or n in needs}
 
-    def to_unit(self, values: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
+    def to_unit(self, values: Mapping[str, object], scale: Scale) -> dict[str, Any]:
         """Return facts in units of policies, given in those of the user."""
-        found = dict(values)
+        converted_values: dict[str, Any] = dict(values)
         for name, fact in self.facts.items():
             if values.get(name) is None:
                 continue
             if scale != UNIT and fact.unit:
-                found[name] = fact.to_unit(name, values[name], scale)
+                converted_values[name] = fact.to_unit(name, values[name], scale)
             elif fact.unit == REWARD and not fact.field.shape:
                 with errors_with_scale_hint():
                     fact.check(name, values[name])
-        return found
+        return converted_values
 
-    def check(self, needs: tuple[str, ...], values: Mapping[str, Any]) -> dict[str, Any]:
+    def check(self, needs: tuple[str, ...], values: Mapping[str, object]) -> dict[str, Any]:
         """Return the facts that a policy with these needs knows, each checked."""
         facts = self.known_quantities(needs)
         for name in facts:

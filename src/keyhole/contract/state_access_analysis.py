@@ -1,11 +1,11 @@
-"""Static analysis of which arrays of its memory a policy's kernels (compiled functions) use.
-
-It finds the arrays of the *state*, what a policy remembers, that each kernel reads and writes.
+"""Static analysis of which arrays of its state each kernel of a policy reads and writes.
 
 It works on the kernels' syntax trees. A value is known by the arrays that it may be a view of,
 through helpers, other names, views, tuples and loops. The order of lines is ignored. Whatever
 cannot be followed counts as read and written.
 """
+
+from __future__ import annotations
 
 import ast
 import builtins
@@ -13,12 +13,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import CO_VARARGS, CO_VARKEYWORDS, signature
 from types import FunctionType, ModuleType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from keyhole.contract.state_arrays import declared_state
 from keyhole.draws.argmin_tree import argmin
 from keyhole.kernels.fingerprint import Kernel, free_variables, is_function, python_function
 from keyhole.kernels.interpreter.source_trees import find_definition
+
+if TYPE_CHECKING:
+    from keyhole.contract.policy import Policy
 
 _BASE_KERNELS: Final = ("init", "select", "update")
 # A loop can nest tuples without end; beyond this depth the analysis gives up, so that it ends.
@@ -47,6 +50,7 @@ class _View(NamedTuple):
 
 _Views = frozenset[_View]
 _Argument = tuple[ast.expr, _Views]
+_Functions = Mapping[str, object]
 _NOTHING: Final[_Views] = frozenset()
 _STATE: Final[_Views] = frozenset({_View("", 0)})
 _SLICE: Final[_Views] = frozenset({_View("a slice", 0)})  # an index that takes no axis away
@@ -55,7 +59,7 @@ _SLICE: Final[_Views] = frozenset({_View("a slice", 0)})  # an index that takes 
 class _BaseKernel(NamedTuple):
     """A kernel of the base of a policy: see `WrapperPolicy`."""
 
-    policy: Any
+    policy: type[Policy]
     name: str
 
 
@@ -71,7 +75,7 @@ class StateAccess:
     unread: dict[str, str] = field(default_factory=dict)
 
 
-def analyse_state_access(policy: Any, name: str) -> StateAccess:
+def analyse_state_access(policy: type[Policy], name: str) -> StateAccess:
     """Return what a policy class's kernel reads and writes; nothing if there is no such kernel.
 
     Parameters
@@ -81,7 +85,9 @@ def analyse_state_access(policy: Any, name: str) -> StateAccess:
     name : str
         The kernel's name.
     """
-    tracer = _Tracer({array: len(kept.shape) for array, kept in declared_state(policy).items()})
+    tracer = _Tracer(
+        {array: len(declared.shape) for array, declared in declared_state(policy).items()}
+    )
     tracer.follow_kernel(policy, name)
     return tracer.access
 
@@ -92,19 +98,19 @@ class _Tracer:
     def __init__(self, lengths: Mapping[str, int]) -> None:
         self.lengths = lengths
         self.access = StateAccess()
-        self._returned: dict[Any, _Views | None] = {}
+        self._returned: dict[object, _Views | None] = {}
 
-    def follow_kernel(self, policy: Any, name: str) -> None:
+    def follow_kernel(self, policy: type[Policy], name: str) -> None:
         """Follow a kernel of a class, which receives the whole state in `s`."""
         if (kernel := getattr(policy, name, None)) is None:
             return
-        functions: dict[str, Any] = {helper: getattr(policy, helper) for helper in policy.helpers}
+        functions: dict[str, object] = {name: getattr(policy, name) for name in policy.helpers}
         if (base := getattr(policy, "base_class", None)) is not None:
             functions |= {f"base_{kernel}": _BaseKernel(base, kernel) for kernel in _BASE_KERNELS}
         self.follow(python_function(kernel), {"s": _STATE}, functions)
 
     def follow(
-        self, function: FunctionType, arguments: Mapping[str, _Views], functions: Mapping[str, Any]
+        self, function: FunctionType, arguments: Mapping[str, _Views], functions: _Functions
     ) -> _Views:
         """Return the views of the state that a function returns, given those in its arguments.
 
@@ -156,7 +162,7 @@ class _Function(ast.NodeVisitor):
         tracer: _Tracer,
         function: FunctionType,
         arguments: Mapping[str, _Views],
-        functions: Mapping[str, Any],
+        functions: _Functions,
     ) -> None:
         self.tracer = tracer
         self.scope = {**dict(free_variables(function)), **functions}
@@ -169,9 +175,9 @@ class _Function(ast.NodeVisitor):
         """Go through all lines until nothing new is found; return the views that are returned."""
         # To a fixed point: in a loop, a variable may get its view from a later line. It ends, since
         # views are only added, and there are finitely many (see `_DEEPEST`).
-        before: Any = None
-        while before != self.views:
-            before = dict(self.views)
+        earlier_views: dict[str, _Views] | None = None
+        while earlier_views != self.views:
+            earlier_views = dict(self.views)
             for line in tree.body:
                 self.visit(line)
         return self.returned
@@ -211,7 +217,8 @@ class _Function(ast.NodeVisitor):
         target = node.target
         views: _Views = self.visit(node.value)
         self.tracer.read(views | self.visit(target))
-        self.tracer.write(self.visit(target.value if isinstance(target, ast.Subscript) else target))
+        written = target.value if isinstance(target, ast.Subscript) else target
+        self.tracer.write(self.visit(written))
         if isinstance(target, ast.Name):  # a tuple to which another is added
             self._store(target, frozenset(view for view in views if view.tuples))
 
@@ -249,8 +256,8 @@ class _Function(ast.NodeVisitor):
 
     def _read_parts(self, node: ast.expr) -> _Views:
         """Mark the arrays in all parts of an expression as read, and return their views."""
-        parts = (part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
-        views = _NOTHING.union(*map(self.visit, parts))
+        children = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+        views = _NOTHING.union(*map(self.visit, children))
         self.tracer.read(views)
         return views
 
@@ -280,23 +287,24 @@ class _Function(ast.NodeVisitor):
 
     def visit_Subscript(self, node: ast.Subscript) -> _Views:
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        taken = sum(not self.visit(index) and not _is_wide(index) for index in indices)
-        return self._entry(self.visit(node.value), taken)
+        axes = sum(not self.visit(index) and not _is_wide(index) for index in indices)
+        return self._entry(self.visit(node.value), axes)
 
-    def _entry(self, views: _Views, taken: int) -> _Views:
+    def _entry(self, views: _Views, taken_axes: int) -> _Views:
         """Return the views that an entry of an array or tuple may be, if its index takes some axes.
 
         The entry of an array of one axis is a number: no view.
         """
         self.tracer.read(frozenset(view for view in views if not view.tuples and view.array))
-        lengths, entries = self.tracer.lengths, set[_View]()
+        lengths = self.tracer.lengths
+        entries = set[_View]()
         for view in views:
             if view.tuples:
                 entries.add(view._replace(tuples=view.tuples - 1))
             elif view.array == "":
                 entries |= {_View(name, axes) for name, axes in lengths.items()}
             else:
-                entries.add(view._replace(axes=max(view.axes - taken, 0)))
+                entries.add(view._replace(axes=max(view.axes - taken_axes, 0)))
         return frozenset(v for v in entries if v.axes or v.tuples or v.array not in lengths)
 
     def _nest(self, views: _Views, tuples: int) -> _Views:
@@ -308,15 +316,16 @@ class _Function(ast.NodeVisitor):
         return nested
 
     def visit_Call(self, node: ast.Call) -> _Views:
-        called, owner = self._resolve(node.func), self.visit(node.func)
+        function = self._resolve(node.func)
+        owner = self.visit(node.func)
         positional = [(argument, self.visit(argument)) for argument in node.args]
-        named = {word.arg: (word.value, self.visit(word.value)) for word in node.keywords}
-        views = _NOTHING.union(*(views for _, views in (*positional, *named.values())))
-        if called is slice:
+        keywords = {item.arg: (item.value, self.visit(item.value)) for item in node.keywords}
+        views = _NOTHING.union(*(views for _, views in (*positional, *keywords.values())))
+        if function is slice:
             return _SLICE
         # A base's kernel gets the base's part of the state, whatever its arguments are.
-        if isinstance(called, _BaseKernel):
-            self.tracer.follow_kernel(called.policy, called.name)
+        if isinstance(function, _BaseKernel):
+            self.tracer.follow_kernel(function.policy, function.name)
             return _NOTHING
         if owner:  # a method of an array
             # What these return shares no memory with the array.
@@ -325,17 +334,17 @@ class _Function(ast.NodeVisitor):
                 return _NOTHING
             return self.tracer.give_up([owner, views])
         # A function that gets no part of the state cannot read or write it, whatever it does.
-        if not views or called is len:
+        if not views or function is len:
             return _NOTHING
-        if called in (enumerate, zip):
+        if function in (enumerate, zip):
             return self._nest(self._entry(views, 1), 2)  # in a pair, one pair after the other
-        if _is_reading(called, len(positional), named.keys()):
+        if _is_reading(function, len(positional), keywords.keys()):
             self.tracer.read(views)
             return _NOTHING
-        if is_function(called) and (arguments := _bind(called, positional, named)):
+        if is_function(function) and (arguments := _bind(function, positional, keywords)):
             functions = {name: self._resolve(value) for name, (value, _) in arguments.items()}
             return self.tracer.follow(
-                python_function(called),
+                python_function(function),
                 {name: views for name, (_, views) in arguments.items()},
                 {
                     n: f
@@ -345,25 +354,26 @@ class _Function(ast.NodeVisitor):
             )
         return self.tracer.give_up([views])
 
-    def _resolve(self, node: ast.expr) -> Any:
+    def _resolve(self, node: ast.expr) -> object:
         """Return the function or module that an expression is, if it is known."""
         if isinstance(node, ast.Name) and node.id not in self.views:
             return self.scope.get(node.id, getattr(builtins, node.id, None))
         if isinstance(node, ast.Attribute):
             module = self._resolve(node.value)
-            return getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
+            if isinstance(module, ModuleType):
+                return getattr(module, node.attr, None)
         return None
 
 
 def _bind(
-    function: Kernel, positional: Sequence[_Argument], named: Mapping[Any, _Argument]
+    function: Kernel, positional: Sequence[_Argument], keywords: Mapping[Any, _Argument]
 ) -> dict[str, _Argument]:
     """Return the arguments of a call by name; none where they cannot be matched (`*args`)."""
     code = python_function(function).__code__
     if code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         return {}
     try:
-        return signature(function).bind(*positional, **named).arguments
+        return signature(function).bind(*positional, **keywords).arguments
     except TypeError:
         return {}
 
@@ -375,11 +385,11 @@ def _is_wide(index: ast.expr) -> bool:
     return isinstance(index, ast.Attribute) and index.attr == "newaxis"
 
 
-def _is_reading(called: Any, count: int, names: Collection[str | None]) -> bool:
+def _is_reading(function: object, count: int, names: Collection[str | None]) -> bool:
     """Return whether a function of Python or NumPy changes none of its arguments."""
     # Ours is made of vector instructions, which have no source.
-    if called in _READING_BUILTINS or called is argmin:
+    if function in _READING_BUILTINS or function is argmin:
         return True
-    package = str(getattr(called, "__module__", "")).partition(".")[0]
-    is_plain = getattr(called, "__name__", "") in _READING and count <= 2
+    package = str(getattr(function, "__module__", "")).partition(".")[0]
+    is_plain = getattr(function, "__name__", "") in _READING and count <= 2
     return package == "numpy" and is_plain and {*names} <= {"axis"}

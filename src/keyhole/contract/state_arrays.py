@@ -1,4 +1,4 @@
-"""Declaration of state arrays, which hold what a policy remembers, and their layout in one buffer.
+"""Declaration of state arrays, and their layout in one buffer.
 
 A buffer is a vector of 8-byte cells; a `Layout` says which cells belong to which name. So compiled
 functions have one fixed signature made of plain vectors, whatever a policy keeps, and saving a
@@ -7,16 +7,16 @@ state is saving one vector.
 
 import math
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from keyhole.draws.argmin_tree import argmin_keys_start, argmin_rebuild, argmin_size
-from keyhole.kernels.fingerprint import python_function
+from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.kernels.kernel_declaration import (
     from_internals,
     is_bounds_checked,
@@ -27,12 +27,13 @@ from keyhole.kernels.kernel_declaration import (
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Arrays = dict[str, NDArray[Any]]  # of float64 or int64, by name
 Dim = int | str
 T = TypeVar("T")
 
 # The Python functions: called from Python, kernels would be compiled once more in every process.
 _argmin_size: Final = python_function(argmin_size)
-_argmin_begin: Final = python_function(argmin_keys_start)
+_argmin_keys_start: Final = python_function(argmin_keys_start)
 
 
 @dataclass(frozen=True)
@@ -135,9 +136,9 @@ def integer() -> int:
 
 def declared_attributes(cls: type, kind: type[T]) -> dict[str, T]:
     """Return the attributes of one type that a class declares; bases first."""
-    homes = reversed(cls.__mro__)
+    bases = reversed(cls.__mro__)
     return {
-        n: value for home in homes for n, value in vars(home).items() if isinstance(value, kind)
+        n: value for base in bases for n, value in vars(base).items() if isinstance(value, kind)
     }
 
 
@@ -159,7 +160,7 @@ def declared_state(owner: type) -> dict[str, Field]:
     return declared_fields(state)
 
 
-def _borrower(dtype: str, equivalent: str) -> Callable[..., Any]:
+def _make_borrow(dtype: str, equivalent: str) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the same memory.
 
     The caller must keep the buffer alive for as long as the arrays are in use. The array is a view
@@ -176,9 +177,9 @@ def _borrower(dtype: str, equivalent: str) -> Callable[..., Any]:
     )
 
 
-borrow_float = _borrower("float64", "borrow_float")
-borrow_int = _borrower("int64", "borrow_int")
-borrow_word = _borrower("uint64", "borrow_word")
+borrow_float = _make_borrow("float64", "borrow_float")
+borrow_int = _make_borrow("int64", "borrow_int")
+borrow_word = _make_borrow("uint64", "borrow_word")
 
 
 class Layout:
@@ -198,14 +199,16 @@ class Layout:
         """Return how many cells a buffer takes."""
         return sum(field.cells(dims) for field in self.fields.values())
 
-    def views(self, buffer: FloatArray, dims: Mapping[str, int]) -> dict[str, NDArray[Any]]:
+    def views(self, buffer: FloatArray, dims: Mapping[str, int]) -> Arrays:
         """Return the named arrays of `buffer` as NumPy views (shape () for single values)."""
-        result: dict[str, NDArray[Any]] = {}
+        result: Arrays = {}
         start = 0
         for name, field in self.fields.items():
-            shape, size = field.extent(dims), field.cells(dims)
-            # Of a key store, Python sees the leaves: the inner nodes follow from them.
-            first = start + (_argmin_begin(size, shape[0]) if field.tree else 0)
+            shape = field.extent(dims)
+            size = field.cells(dims)
+            first = start
+            if field.tree:  # Python sees the leaves: the inner nodes follow from them
+                first += _argmin_keys_start(size, shape[0])
             cells = buffer[first : first + math.prod(shape)]
             result[name] = cells.view(field.dtype).reshape(shape)
             start += size
@@ -220,7 +223,7 @@ class Layout:
                 argmin_rebuild(buffer[start : start + size], field.extent(dims)[0])
             start += size
 
-    def pack(self, values: Mapping[str, Any], dims: Mapping[str, int]) -> FloatArray:
+    def pack(self, values: Mapping[str, ArrayLike], dims: Mapping[str, int]) -> FloatArray:
         """Return a buffer that holds `values`."""
         buffer = np.zeros(max(1, self.size(dims)))
         for name, view in self.views(buffer, dims).items():
@@ -231,48 +234,55 @@ class Layout:
         """Return the expressions of an array's lengths, given `dims`."""
         position = {name: f"dims[{i}]" for i, name in enumerate(self.dims)}
         lengths = [position[n] if isinstance(n, str) else str(n) for n in field.shape]
-        return [f"argmin_size({lengths[0]})"] if field.tree else lengths or ["1"]
+        if field.tree:
+            return [f"argmin_size({lengths[0]})"]
+        return lengths or ["1"]
 
-    def places(self) -> str:
+    def offset_lines(self) -> str:
         """Return the lines that compute the offsets of the fields from `start` on: at0, at1, ..."""
         # One line for each field, from the one before: as one sum each, the code to compile would
         # grow with the square of the number of fields (decision 007).
-        lines, at = "", "start"
+        lines = ""
+        offset = "start"
         for i, field in enumerate(self.fields.values()):
-            lines += f"    at{i} = {at}\n"
-            at = f"at{i} + {' * '.join(self._lengths(field))}"
+            lines += f"    at{i} = {offset}\n"
+            offset = f"at{i} + {' * '.join(self._lengths(field))}"
         return lines
 
-    def parts(self, *, targets: bool = False) -> dict[str, str]:
-        """Return the expression that reads each field from `buffer`, after the lines of `places`.
+    def field_expressions(self, *, targets: bool = False) -> dict[str, str]:
+        """Return the expression that reads each field from `buffer`, after `offset_lines`.
 
         Single values (shape ()) are read out, or, as targets, given as arrays of length 1.
         """
-        parts: dict[str, str] = {}
+        expressions: dict[str, str] = {}
         for i, (name, field) in enumerate(self.fields.items()):
             borrow = "borrow_int" if field.dtype == "int64" else "borrow_float"
-            single = "" if targets or field.shape else "[0]"
-            parts[name] = f"{borrow}(buffer, at{i}, ({', '.join(self._lengths(field))},)){single}"
-        return parts
+            entry = "" if targets or field.shape else "[0]"
+            expressions[name] = (
+                f"{borrow}(buffer, at{i}, ({', '.join(self._lengths(field))},)){entry}"
+            )
+        return expressions
 
-    def reader(self, kind: str, *, targets: bool = False) -> Callable[..., Any]:
+    def reader(self, type_name: str, *, targets: bool = False) -> Kernel:
         """Return the compiled function (buffer, start, dims) -> named tuple of the arrays.
 
-        `dims` is the tuple of the integers named by `self.dims`; for `targets` see `parts`.
+        `dims` is the tuple of the integers named by `self.dims`; for `targets` see
+        `field_expressions`.
         """
         # A named tuple, so that kernels write `s.totals`; the compiler keeps it in registers.
-        parts = ", ".join(self.parts(targets=targets).values()) or "0"
-        source = f"def read(buffer, start, dims):\n{self.places()}    return record({parts},)\n"
-        found = compile_shared(source, "read", kind, tuple(self.fields) or ("nothing",))
+        expressions = ", ".join(self.field_expressions(targets=targets).values()) or "0"
+        lines = self.offset_lines()
+        source = f"def read(buffer, start, dims):\n{lines}    return record({expressions},)\n"
+        function = compile_shared(source, "read", type_name, tuple(self.fields) or ("nothing",))
         # In interpreted mode the result may be cached if it holds views alone: single numbers are
         # read out when it is made, and would be out of date.
-        alone = self.fields and (targets or all(field.shape for field in self.fields.values()))
-        return mark_views(found) if alone else found
+        has_views_only = targets or all(field.shape for field in self.fields.values())
+        return mark_views(function) if self.fields and has_views_only else function
 
 
 def allocate(
     layouts: Sequence[Layout], dims: Sequence[str], sizes: Mapping[str, int], *, reserved: int = 0
-) -> tuple[FloatArray, IntArray, list[dict[str, NDArray[Any]]]]:
+) -> tuple[FloatArray, IntArray, list[Arrays]]:
     """Allocate one buffer for several layouts; return it, its plan, and the named arrays of each.
 
     The plan has where each layout begins, then the integers, then a zero (so that it is never
@@ -292,30 +302,32 @@ def allocate(
 # Cached, since each named tuple is a type of its own: functions of one would be compiled again for
 # the next of the same fields.
 @lru_cache(maxsize=256)
-def _record(kind: str, names: tuple[str, ...]) -> Any:
-    return namedtuple(kind, names)
+def _record(type_name: str, names: tuple[str, ...]) -> type:
+    return namedtuple(type_name, names)
 
 
 def compile_shared(
-    source: str, name: str, kind: str = "", names: tuple[str, ...] = ()
-) -> Callable[..., Any]:
+    source: str, name: str, type_name: str = "", names: tuple[str, ...] = ()
+) -> Kernel:
     """Return the compiled function `name` of some source text, the same one for the same text.
 
     A shared function is compiled once for all policies and environments of a process, and so are
     functions that take the tuples that it makes. `source` defines `name`; it may borrow from
-    buffers, and make a `record`, a named tuple `kind` with the fields `names`.
+    buffers, and make a `record`, a named tuple `type_name` with the fields `names`.
     """
-    return cast(Callable[..., Any], _shared(source, name, kind, names, is_bounds_checked()))
+    return _compile_shared(source, name, type_name, names, is_bounds_checked())
 
 
-# `checked` is there as a part of the key: code without index checks must not be used where they are
-# asked for (`bounds_checked`).
+# `is_checked` is there as a part of the key: code without index checks must not be used where they
+# are asked for (`bounds_checked`).
 @lru_cache(maxsize=256)
-def _shared(source: str, name: str, kind: str, names: tuple[str, ...], checked: bool) -> Any:
-    return compile_generated(source, name, {"record": _record(kind, names)} if names else {})
+def _compile_shared(
+    source: str, name: str, type_name: str, names: tuple[str, ...], is_checked: bool
+) -> Kernel:
+    return compile_generated(source, name, {"record": _record(type_name, names)} if names else {})
 
 
-def compile_generated(source: str, name: str, scope: dict[str, Any]) -> Callable[..., Any]:
+def compile_generated(source: str, name: str, scope: dict[str, object]) -> Kernel:
     """Return the compiled function `name` of some source text that borrows from buffers."""
     scope |= {
         "borrow_float": borrow_float,
@@ -323,4 +335,4 @@ def compile_generated(source: str, name: str, scope: dict[str, Any]) -> Callable
         "argmin_size": argmin_size,
     }
     exec(source, scope)
-    return cast(Callable[..., Any], kernel(scope[name]))
+    return kernel(cast(Kernel, scope[name]))

@@ -1,18 +1,13 @@
-"""Wrapper policies, which leave the choice among options (arms) to another policy, their base.
-
-A `StoppingWrapper` says when the base has tried the arms enough. Arms are settled one by one, by
-their rewards; one that is settled is tried no more.
-"""
+"""Wrapper policies, which leave the choice among arms to another policy, their base."""
 
 import inspect
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
 
 from keyhole.contract.kernel_signatures import BASE_KERNELS
 from keyhole.contract.pending_mode_inference import combine_pending, possible_modes
-from keyhole.contract.policy import Policy
+from keyhole.contract.policy import Policy, parameter_fields
 from keyhole.contract.state_arrays import (
     Field,
     argmin_tree_array,
@@ -69,12 +64,14 @@ class WrapperPolicy(Policy, abstract=True):
         def __new__(cls, *args, **values):
             """Return an instance of the subclass for the class of the base."""
             cls._refuse_parameters(args, values)
-            given = inspect.signature(cls.__init__).bind(None, *args, **values)
-            given.apply_defaults()
-            base, wanted = given.arguments["base"], _base_type(cls)
-            if not isinstance(base, wanted):
+            arguments = inspect.signature(cls.__init__).bind(None, *args, **values)
+            arguments.apply_defaults()
+            base = arguments.arguments["base"]
+            base_class = _base_type(cls)
+            if not isinstance(base, base_class):
                 raise TypeError(
-                    f"base must be a policy of the setting {wanted.setting.name!r}, got {base!r}"
+                    f"base must be a policy of the setting {base_class.setting.name!r}, "
+                    f"got {base!r}"
                 )
             # An instance of `cls`: Python goes on to call its `__init__` with the same arguments.
             return object.__new__(_subclass_for(cls, type(base)))
@@ -92,8 +89,8 @@ class WrapperPolicy(Policy, abstract=True):
 
     def numbers(self) -> dict[str, Any]:
         """Return the numbers that kernels read: the parameters, then those of the base."""
-        own = super().numbers()
-        return own | cast(Policy, own.pop("base")).numbers()
+        numbers = super().numbers()
+        return numbers | cast(Policy, numbers.pop("base")).numbers()
 
     @classmethod
     def from_parameters(cls, values: Mapping[str, Any]) -> Self:
@@ -101,34 +98,35 @@ class WrapperPolicy(Policy, abstract=True):
 
         The base is a policy, its name, or a mapping of its name and its parameters.
         """
-        plain = cls.factory()
-        if plain is not cls:  # a subclass for bases of one class; a table may name any other
-            return plain.from_parameters(values)
+        factory = cls.factory()
+        if factory is not cls:  # a subclass for bases of one class; a table may name any other
+            return factory.from_parameters(values)
         base = values.get("base")
         if isinstance(base, str):
             base = {"name": base}
         if isinstance(base, Mapping):
-            known = {kind.__name__: kind for kind in _concrete_subclasses(_base_type(cls))}
-            name = check_choice("base.name", base.get("name"), known)
-            rest = {key: value for key, value in base.items() if key != "name"}
-            values = {**values, "base": known[name].from_parameters(rest)}
+            subclasses = _concrete_subclasses(_base_type(cls))
+            base_classes = {subclass.__name__: subclass for subclass in subclasses}
+            name = check_choice("base.name", base.get("name"), base_classes)
+            base_values = {key: value for key, value in base.items() if key != "name"}
+            values = {**values, "base": base_classes[name].from_parameters(base_values)}
         return super().from_parameters(values)
 
     @classmethod
     def input_fields(cls) -> dict[str, Field]:
         """Return the fields of `p`: the parameters, those of the base, the known quantities."""
-        own = super().input_fields()
-        del own["base"]
-        return cls.base_class.input_fields() | own
+        input_fields = super().input_fields()
+        del input_fields["base"]
+        return cls.base_class.input_fields() | input_fields
 
     @classmethod
     def traits(cls) -> dict[str, str]:
         """Return the properties that catalog and documentation print, by heading."""
-        known = [*cls.setting.argument_names(cls.needs), "those that its base needs"]
-        found = super().traits() | {"known quantities": ", ".join(known)}
+        quantities = [*cls.setting.argument_names(cls.needs), "those that its base needs"]
+        traits = super().traits() | {"known quantities": ", ".join(quantities)}
         if possible_modes(cls) != ("wait",):
-            found["pending decisions"] = f"those of {', '.join(cls.pending)} that its base has"
-        return found
+            traits["pending decisions"] = f"those of {', '.join(cls.pending)} that its base has"
+        return traits
 
     @classmethod
     def check_kernels(cls) -> None:
@@ -155,55 +153,56 @@ def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
     return _subclass_for(cls, type(cast(Policy, _default_base(cls))))
 
 
-def _default_base(cls: type[WrapperPolicy]) -> Any:
-    defaults = {item.name: item.default for item in fields(cast(Any, cls))}
+def _default_base(cls: type[WrapperPolicy]) -> object:
+    defaults = {item.name: item.default for item in parameter_fields(cls)}
     return defaults["base"]
 
 
 def _base_type(cls: type[WrapperPolicy]) -> type[Policy]:
     """Return the kind of policy that a class takes as its base."""
-    kinds = {item.name: item.type for item in fields(cast(Any, cls))}
-    return cast(type[Policy], kinds["base"])
+    types = {item.name: item.type for item in parameter_fields(cls)}
+    return cast(type[Policy], types["base"])
 
 
-def _subclass_for(cls: type[WrapperPolicy], kind: type[Policy]) -> type[WrapperPolicy]:
+def _subclass_for(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[WrapperPolicy]:
     """Return the subclass of a policy class for bases of a class, always the same."""
-    if (cls, kind) not in _SUBCLASSES:
-        _SUBCLASSES[cls, kind] = _make_subclass(cls, kind)
-    return _SUBCLASSES[cls, kind]
+    if (cls, base_class) not in _SUBCLASSES:
+        _SUBCLASSES[cls, base_class] = _make_subclass(cls, base_class)
+    return _SUBCLASSES[cls, base_class]
 
 
-def _make_subclass(cls: type[WrapperPolicy], kind: type[Policy]) -> type[WrapperPolicy]:
-    if cls.verdicts and kind.verdicts:
-        raise ValueError(f"base must be a policy that does not stop, got {kind.__name__}")
-    own, others = ({f.name for f in fields(cast(Any, c))} for c in (cls, kind))
-    twice = (own & others) | (set(declared_state(cls)) & set(declared_state(kind)))
-    if twice:
+def _make_subclass(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[WrapperPolicy]:
+    if cls.verdicts and base_class.verdicts:
+        raise ValueError(f"base must be a policy that does not stop, got {base_class.__name__}")
+    base_parameters = {item.name for item in parameter_fields(base_class)}
+    shared_names = {item.name for item in parameter_fields(cls)} & base_parameters
+    shared_names |= declared_state(cls).keys() & declared_state(base_class).keys()
+    if shared_names:
         raise TypeError(
-            f"{cls.__name__} and its base {kind.__name__} both have {', '.join(sorted(twice))}: "
-            f"use other names in {cls.__name__}"
+            f"{cls.__name__} and its base {base_class.__name__} both have "
+            f"{', '.join(sorted(shared_names))}: use other names in {cls.__name__}"
         )
     # The subclass has the name and module of the class as written, so that messages, files and
     # pickles name that one; `factory` leads back to it.
-    content = {
+    namespace = {
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
         # Both states side by side: the kernels of either find their arrays by name.
-        "State": type("State", (cls.State, kind.State), {}),
-        "base_class": kind,
-        "needs": tuple(dict.fromkeys((*cls.needs, *kind.needs))),
-        "oracle": cls.oracle or kind.oracle,
-        "arms_change": cls.arms_change and kind.arms_change,
-        "off_policy": cls.off_policy and kind.off_policy,
+        "State": type("State", (cls.State, base_class.State), {}),
+        "base_class": base_class,
+        "needs": tuple(dict.fromkeys((*cls.needs, *base_class.needs))),
+        "oracle": cls.oracle or base_class.oracle,
+        "arms_change": cls.arms_change and base_class.arms_change,
+        "off_policy": cls.off_policy and base_class.off_policy,
         "_plain": cls,
     }
-    return type(cls.__name__, (cls,), content)
+    return type(cls.__name__, (cls,), namespace)
 
 
-def _concrete_subclasses(kind: type[Policy]) -> Iterator[type[Policy]]:
+def _concrete_subclasses(policy_class: type[Policy]) -> Iterator[type[Policy]]:
     """Yield the subclasses that can play: neither abstract nor made by `_subclass_for`."""
-    for cls in kind.__subclasses__():
+    for cls in policy_class.__subclasses__():
         if not cls.abstract and "_plain" not in vars(cls):
             yield cls
         yield from _concrete_subclasses(cls)
@@ -224,6 +223,10 @@ class Evidence:
     """The pulls of each open arm; infinite once it is settled."""
 
 
+class _Inputs(Protocol):
+    arms: int
+
+
 class StoppingWrapper(WrapperPolicy, abstract=True):
     """Base class: a subclass decides in `update` when an arm is settled, and with which verdict.
 
@@ -239,21 +242,21 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
     class State(Evidence):
         """The verdicts, and the rewards on which they rest."""
 
-    def init(p: Any, s: Evidence, rng: Stream, base_init: Kernel) -> None:
+    def init(p: _Inputs, s: Evidence, rng: Stream, base_init: Kernel) -> None:
         """Leave all arms open, and prepare the base."""
         argmin_fill(s.open_pulls, p.arms, 0.0)
         base_init(p, s, 0, rng)
 
-    def select(p: Any, s: Evidence, t: int, rng: Stream, base_select: Kernel) -> int:
+    def select(p: _Inputs, s: Evidence, t: int, rng: Stream, base_select: Kernel) -> int:
         """Ask the base; in place of a settled arm take the open one with the fewest pulls."""
         arm = int(base_select(p, s, t, rng))
         # An arm that does not exist is the base's refusal, which the guard reports.
         if 0 <= arm < p.arms and s.settled[arm] != 0:
-            other = argmin(s.open_pulls, p.arms)
-            arm = other if s.settled[other] == 0 else arm
+            open_arm = argmin(s.open_pulls, p.arms)
+            arm = open_arm if s.settled[open_arm] == 0 else arm
         return arm
 
-    def impute(p: Any, s: Evidence, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
+    def impute(p: _Inputs, s: Evidence, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
         """Have the base learn the arm's mean, or 1/2 without pulls; nothing is settled by it."""
         pulls = s.evidence_pulls[arm]
         mean = s.evidence_totals[arm] / pulls if pulls > 0.0 else 0.5

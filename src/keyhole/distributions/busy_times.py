@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -110,9 +110,9 @@ class Pareto(NumberDistribution):
         self._check("shape", check_number, Range(gt=1, le=100))
         self._check("mean", check_number, _LONG)
         a = self.shape
-        least = self.mean * (a - 1.0) / a
+        smallest = self.mean * (a - 1.0) / a
         variance = self.mean**2 / (a * (a - 2.0)) if a > 2.0 else np.inf
-        self._settle(numbers=np.array([2.0, least, -1.0 / a]), least=least, variance=variance)
+        self._settle(numbers=np.array([2.0, smallest, -1.0 / a]), least=smallest, variance=variance)
 
 
 class Scaled(Distribution):
@@ -137,7 +137,7 @@ class Scaled(Distribution):
 
     def __init__(
         self,
-        of: Any = None,
+        of: object = None,
         *,
         rewards: Sequence[float] | None = None,
         arms: Sequence[float] | None = None,
@@ -146,8 +146,8 @@ class Scaled(Distribution):
             raise TypeError("rewards or arms must be given, and not both")
         self.of = Exponential() if of is None else parse_duration(of, "of")
         self._by = "arms" if rewards is None else "rewards"
-        given = arms if rewards is None else rewards
-        self.factors = check_vector(self._by, given, _NOT_NEGATIVE)
+        factors = arms if rewards is None else rewards
+        self.factors = check_vector(self._by, factors, _NOT_NEGATIVE)
         if rewards is not None and len(self.factors) != 2:
             raise ValueError(f"rewards must be two factors, got {len(self.factors)}")
         self.draw = _scaling_kernel(self.of.draw, self._by)
@@ -195,7 +195,7 @@ def _scaling_kernel(draw: Kernel, by: str) -> Kernel:
     return by_reward if by == "rewards" else by_arm
 
 
-def parse_duration(value: Any, name: str = "duration") -> Distribution:
+def parse_duration(value: object, name: str = "duration") -> Distribution:
     """Return a distribution of durations, from a distribution, one of SciPy, or a spec's table.
 
     Parameters

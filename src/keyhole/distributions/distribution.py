@@ -103,14 +103,15 @@ class CustomSampler(Distribution):
 
     def __init__(self, draw: Kernel, numbers: ArrayLike) -> None:
         python_function(draw)
-        self.draw, self.numbers = draw, check_vector("numbers", numbers)
+        self.draw = draw
+        self.numbers = check_vector("numbers", numbers)
 
     def trial_draws(self) -> FloatArray:
         """Return 1,000 draws, one per row."""
         # Always the same draws: chance may not decide whether a distribution is accepted.
         rng = stream(0, 0, ENVIRONMENT)
-        found = [self.draw(rng, self.numbers) for _ in range(TRIAL_DRAWS)]
-        return np.array(found, np.float64)
+        draws = [self.draw(rng, self.numbers) for _ in range(TRIAL_DRAWS)]
+        return np.array(draws, np.float64)
 
     def __repr__(self) -> str:
         """Return the name of the sampler and its numbers."""
@@ -132,14 +133,14 @@ def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
     Traceback (most recent call last):
     ValueError: mean must be that of what draw draws, got 0.3; of 1,000 draws it was 0.5
     """
-    found = float(drawn.mean())
+    mean = float(drawn.mean())
     # The second term allows for a value with a probability of 1 / draws, which may not occur.
     error = float(drawn.std()) / np.sqrt(len(drawn)) + (1.0 + abs(stated)) / len(drawn)
     # Not `>`: a mean that is NaN is refused, too.
-    if not abs(found - stated) <= _ERRORS * error:
+    if not abs(mean - stated) <= _ERRORS * error:
         raise ValueError(
             f"{name} must be that of what draw draws, got {stated:g}; of {len(drawn):,} draws it "
-            f"was {found:.4g}"
+            f"was {mean:.4g}"
         )
 
 

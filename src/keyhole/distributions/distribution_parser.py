@@ -1,7 +1,4 @@
-"""Parsers that turn numbers, distributions of SciPy and tables of specs into distributions.
-
-`RewardProblem` is the base class of problems whose options have distributions of rewards.
-"""
+"""Parsers that turn numbers, distributions of SciPy and tables of specs into distributions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -73,28 +70,29 @@ def parse_reward_distributions(
     >>> parse_reward_distributions(arms, "bernoulli", concentration=None, scale=None)
     (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)], None)
     """
-    make, fields = _distribution_maker(distribution, concentration, scale), means
+    make = _distribution_maker(distribution, concentration, scale)
+    fields = means
     means, names = split_names("means", validate.column_to_array(means))
     if not isinstance(means, Sequence | np.ndarray) or isinstance(means, str) or not len(means):
         validate.check_vector("means", means)  # which refuses it
-    found_means: list[float] = []
+    mean_values: list[float] = []
     distributions: list[NumberDistribution] = []
-    for name, given in zip(entry_names("means", fields), means, strict=True):
-        if isinstance(given, Distribution | Mapping) or is_scipy(given):
-            found = parse_distribution(name, given, NumberDistribution, REWARDS)
-            with errors_with_conversion_hint(found.least, found.bound):
-                found.check(name, UNIT)
-            found_means.append(found.mean)
+    for name, entry in zip(entry_names("means", fields), means, strict=True):
+        if isinstance(entry, Distribution | Mapping) or is_scipy(entry):
+            parsed_distribution = parse_distribution(name, entry, NumberDistribution, REWARDS)
+            with errors_with_conversion_hint(parsed_distribution.least, parsed_distribution.bound):
+                parsed_distribution.check(name, UNIT)
+            mean_values.append(parsed_distribution.mean)
         else:
             allowed = UNIT if distribution == "bernoulli" else INSIDE
-            found_means.append(validate.check_number(name, given, allowed))
+            mean_values.append(validate.check_number(name, entry, allowed))
             try:
-                found = make(found_means[-1])
+                parsed_distribution = make(mean_values[-1])
             except ValueError as error:
                 # The distribution names its own parameter `mean`; the user wrote `means`.
                 raise ValueError(f"{name}{str(error).removeprefix('mean')}") from None
-        distributions.append(found)
-    return np.array(found_means), distributions, names
+        distributions.append(parsed_distribution)
+    return np.array(mean_values), distributions, names
 
 
 def _distribution_maker(
@@ -102,13 +100,13 @@ def _distribution_maker(
 ) -> Callable[[float], NumberDistribution]:
     """Return a function that makes a distribution from its mean."""
     validate.check_choice("distribution", distribution, ("bernoulli", "beta", "truncated-normal"))
-    for name, wanted, value in (
+    for name, required_distribution, value in (
         ("concentration", "beta", concentration),
         ("scale", "truncated-normal", scale),
     ):
-        if distribution == wanted and value is None:
+        if distribution == required_distribution and value is None:
             raise TypeError(f"{name} must be given for the distribution {distribution!r}")
-        if distribution != wanted and value is not None:
+        if distribution != required_distribution and value is not None:
             raise ValueError(f"{name} must be left out for the distribution {distribution!r}")
     if distribution == "bernoulli":
         return Bernoulli
@@ -120,7 +118,10 @@ def _distribution_maker(
 
 
 def parse_distribution(
-    name: str, value: Any, kind: type[AnyDistribution], known: Mapping[str, type[AnyDistribution]]
+    name: str,
+    value: Any,
+    base_class: type[AnyDistribution],
+    classes: Mapping[str, type[AnyDistribution]],
 ) -> AnyDistribution:
     """Return a distribution, from a distribution, one of SciPy, or a spec's table.
 
@@ -131,9 +132,9 @@ def parse_distribution(
     value : distribution, distribution of SciPy, or mapping
         A distribution; a frozen distribution of SciPy; or a mapping with the name of a distribution
         as ``distribution``, and its parameters.
-    kind : type
+    base_class : type
         Required base class.
-    known : mapping of str to type
+    classes : mapping of str to type
         Distributions by name.
 
     Returns
@@ -152,19 +153,19 @@ def parse_distribution(
     >>> parse_distribution("means[0]", value, NumberDistribution, {"Bernoulli": Bernoulli})
     Bernoulli(mean=0.5)
     """
-    if isinstance(value, kind):
+    if isinstance(value, base_class):
         return value
-    if is_scipy(value) and issubclass(TabulatedDistribution, kind):
+    if is_scipy(value) and issubclass(TabulatedDistribution, base_class):
         try:
             return cast(AnyDistribution, TabulatedDistribution(value))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
     if not isinstance(value, Mapping):
         raise TypeError(
-            f"{name} must be a distribution, such as one of {', '.join(known)}, or a frozen "
+            f"{name} must be a distribution, such as one of {', '.join(classes)}, or a frozen "
             f"distribution of SciPy; got {validate.short_repr(value)}"
         )
-    return cast(AnyDistribution, tagged_union_reader(*known.values())(name, value, Path()))
+    return cast(AnyDistribution, tagged_union_reader(*classes.values())(name, value, Path()))
 
 
 class RewardProblem(Problem):
@@ -193,7 +194,9 @@ class RewardProblem(Problem):
         distributions: Sequence[Distribution],
         names: tuple[Any, ...] | None,
     ) -> None:
-        self.means, self.distributions, self.arm_names = means, list(distributions), names
+        self.means = means
+        self.distributions = list(distributions)
+        self.arm_names = names
         self._drawn = combine_distributions(self.distributions)
 
     @property

@@ -1,4 +1,4 @@
-"""Empirical distributions, which draw one of the recorded values of an option (an arm)."""
+"""Empirical distributions, which draw one of the recorded values of an arm."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -48,8 +48,10 @@ class Replay(NumberDistribution):
         values = validate.check_vector("samples", samples)
         self.samples = self.numbers = values
         # Summed exactly, so that the same samples in another order have the same mean, and tie.
-        self.mean, self.variance = math.fsum(values) / len(values), float(values.var())
-        self.least, self.bound = float(values.min()), float(values.max())
+        self.mean = math.fsum(values) / len(values)
+        self.variance = float(values.var())
+        self.least = float(values.min())
+        self.bound = float(values.max())
         self.whole = bool((values == np.floor(values)).all())
 
     def __repr__(self) -> str:
@@ -90,7 +92,7 @@ def replay_by_name(
     return arms if names is None else dict(zip(names, arms, strict=True))
 
 
-def recorded_names(name: str, samples: Any) -> tuple[Any, ...] | None:
+def recorded_names(name: str, samples: object) -> tuple[Any, ...] | None:
     """Return the names of arms in recorded values; None if these are a list for each arm."""
     if validate.data_frame_column_names(samples) is None and not isinstance(samples, Mapping):
         return None
@@ -133,12 +135,14 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
                 f"{value} (of one with a column for each arm, dict(frame)), got "
                 f"{validate.short_repr(samples)}"
             )
-        found: dict[Any, list[Any]] = {}
-        arms, values = (validate.column_to_array(samples[word]).tolist() for word in ("arm", value))
-        for arm, one in zip(arms, values, strict=True):
-            found.setdefault(arm, []).append(one)
+        result: dict[Any, list[Any]] = {}
+        arms, values = (
+            validate.column_to_array(samples[column]).tolist() for column in ("arm", value)
+        )
+        for arm, entry in zip(arms, values, strict=True):
+            result.setdefault(arm, []).append(entry)
     elif isinstance(samples, Mapping):
-        found = dict(samples)
+        result = dict(samples)
     else:
-        found = dict(enumerate(validate.check_sequence(name, samples, "a list for each arm")))
-    return found
+        result = dict(enumerate(validate.check_sequence(name, samples, "a list for each arm")))
+    return result

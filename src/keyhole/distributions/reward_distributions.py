@@ -1,4 +1,4 @@
-"""Distributions of the random rewards, numbers in [0, 1], that an option pays when it is chosen."""
+"""Distributions of rewards, numbers in [0, 1]."""
 
 import math
 from dataclasses import dataclass
@@ -100,7 +100,8 @@ class Beta(NumberDistribution):
         """Check the parameters."""
         self._check("a", check_number, Range(gt=0))
         self._check("b", check_number, Range(gt=0))
-        mean, weight = self.a / (self.a + self.b), self.a + self.b
+        weight = self.a + self.b
+        mean = self.a / weight
         # In this order, since a product of two large shapes would overflow.
         variance = mean * (self.b / weight) / (weight + 1.0)
         self._settle(numbers=np.array([self.a, self.b]), mean=mean, variance=variance, bound=1.0)
@@ -136,10 +137,10 @@ class TruncatedNormal(NumberDistribution):
         self._check("mean", check_number, INSIDE)
         self._check("scale", check_number, SCALE)
         # The mean rises with the centre: the centre is the root between the two ends, whose means
-        # are by symmetry `least` and 1 - `least`.
+        # are by symmetry `smallest_mean` and one minus it.
         low, high = -_OUTSIDE * self.scale, 1.0 + _OUTSIDE * self.scale
-        least = truncated_mean(low, self.scale)
-        check_number("mean", self.mean, Range(ge=least, le=1.0 - least))
+        smallest_mean = truncated_mean(low, self.scale)
+        check_number("mean", self.mean, Range(ge=smallest_mean, le=1.0 - smallest_mean))
         centre = float(
             brentq(lambda c: truncated_mean(c, self.scale) - self.mean, low, high, xtol=1e-14)
         )

@@ -1,7 +1,7 @@
-"""One kernel (compiled function) that calls the sampler of the distribution of any given option."""
+"""One kernel that draws from the distribution of any given arm."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar, cast
@@ -107,22 +107,22 @@ def combine_distributions(
 
 
 @lru_cache(maxsize=64)
-def dispatch_kernel(kernels: tuple[Kernel, ...], place: int = 0) -> Kernel:
+def dispatch_kernel(kernels: tuple[Kernel, ...], position: int = 0) -> Kernel:
     """Return a kernel whose first number selects one of several, which gets the other numbers."""
     # A chain of comparisons, one compiled function per kernel: compiled code has no function table.
-    here = kernels[place]
+    kernel = kernels[position]
 
-    def last(rng: Stream, numbers: FloatArray) -> Any:
-        return here(rng, numbers[1:])
+    def last(rng: Stream, numbers: FloatArray) -> object:
+        return kernel(rng, numbers[1:])
 
-    if place == len(kernels) - 1:
+    if position == len(kernels) - 1:
         return last
-    later = dispatch_kernel(kernels, place + 1)
+    next_kernel = dispatch_kernel(kernels, position + 1)
 
-    def draw(rng: Stream, numbers: FloatArray) -> Any:
-        if numbers[0] == place:
-            return here(rng, numbers[1:])
-        return later(rng, numbers)
+    def draw(rng: Stream, numbers: FloatArray) -> object:
+        if numbers[0] == position:
+            return kernel(rng, numbers[1:])
+        return next_kernel(rng, numbers)
 
     return draw
 
@@ -133,8 +133,8 @@ def pair_kernel(first: Kernel, second: Kernel) -> Kernel:
 
     def draw(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
         split = 1 + int(numbers[0])
-        one = float(first(rng, numbers[1:split]))
-        return one, float(second(rng, numbers[split:]))
+        first_value = float(first(rng, numbers[1:split]))
+        return first_value, float(second(rng, numbers[split:]))
 
     return draw
 
@@ -167,14 +167,14 @@ def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[
 
 @lru_cache(maxsize=256)
 def _environment_of(base: Any, name: str, draw: Kernel) -> Any:
-    def draw_arm(e: SampledEnvironment, rng: Stream, arm: int) -> Any:
+    def draw_arm(e: SampledEnvironment, rng: Stream, arm: int) -> object:
         return draw(rng, e.numbers[e.starts[arm] : e.ends[arm]])
 
     return complete_environment(base, name, draw_arm)
 
 
 def complete_environment(
-    base: type[AnyEnvironment], name: str, draw: Callable[..., Any]
+    base: type[AnyEnvironment], name: str, draw: Kernel
 ) -> type[AnyEnvironment]:
     """Return a subclass of an environment with the helper ``draw``, in the module of its base."""
     values = {"draw": draw, "__doc__": base.__doc__, "__module__": base.__module__}
@@ -183,8 +183,8 @@ def complete_environment(
 
 def format_values(values: Any, names: Sequence[Any] | None = None) -> str:
     """Return the first six numbers of a list as text, for a `repr`: with names as a mapping."""
-    shown = [f"{v:g}" for v in values[:6]] + ["..."] * (len(values) > 6)
+    texts = [f"{v:g}" for v in values[:6]] + ["..."] * (len(values) > 6)
     if names is None:
-        return f"[{', '.join(shown)}]"
-    named = [f"{short_repr(name)}: {v}" for name, v in zip(names, shown[:6], strict=False)]
-    return f"{{{', '.join(named + shown[6:])}}}"
+        return f"[{', '.join(texts)}]"
+    pairs = [f"{short_repr(name)}: {v}" for name, v in zip(names, texts[:6], strict=False)]
+    return f"{{{', '.join(pairs + texts[6:])}}}"

@@ -32,9 +32,9 @@ def draw_value(rng: Stream, numbers: FloatArray) -> float:
 
 def draw_from_interval(rng: Stream, numbers: FloatArray) -> float:
     """Draw by inversion, with linear interpolation between equally spaced quantiles."""
-    place = uniform(rng) * (len(numbers) - 1)
-    i = int(place)
-    return float(numbers[i] + (place - i) * (numbers[i + 1] - numbers[i]))
+    position = uniform(rng) * (len(numbers) - 1)
+    i = int(position)
+    return float(numbers[i] + (position - i) * (numbers[i + 1] - numbers[i]))
 
 
 class TabulatedDistribution(NumberDistribution):
@@ -79,10 +79,12 @@ class TabulatedDistribution(NumberDistribution):
         if hasattr(source, "xk"):  # `rv_discrete` with listed values and probabilities
             values = np.asarray(source.xk, np.float64)
             order = np.argsort(values)
-            values, below = values[order], np.cumsum(np.asarray(source.pk)[order])
+            values = values[order]
+            cumulative = np.cumsum(np.asarray(source.pk)[order])
         else:
             # SciPy searches quantiles in a heavy tail step by step: refuse it before that.
-            middle, reach = self.distribution.median(), _MOST_VALUES / 2
+            middle = self.distribution.median()
+            reach = _MOST_VALUES / 2
             if self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach) > _TAIL:
                 raise ValueError(
                     f"distribution must have all but {_TAIL:g} of its mass on at most 2**20 "
@@ -92,33 +94,37 @@ class TabulatedDistribution(NumberDistribution):
             low = low if np.isfinite(low) else self.distribution.ppf(_TAIL)
             high = high if np.isfinite(high) else self.distribution.isf(_TAIL)
             values = np.arange(low, high + 1.0)
-            below = np.asarray(self.distribution.cdf(values))
-        self.error = float(max(1.0 - below[-1], 0.0))
+            cumulative = np.asarray(self.distribution.cdf(values))
+        self.error = float(max(1.0 - cumulative[-1], 0.0))
         # The last value gets the tail that is cut off: every uniform number then has a value.
-        below[-1] = 1.0
-        chances = np.diff(below, prepend=0.0)
-        self.draw, self.numbers = draw_value, np.concatenate([values, below])
+        cumulative[-1] = 1.0
+        chances = np.diff(cumulative, prepend=0.0)
+        self.draw = draw_value
+        self.numbers = np.concatenate([values, cumulative])
         self.mean = float((values * chances).sum())
         self.variance = float(((values - self.mean) ** 2 * chances).sum())
-        self.least, self.bound = float(values[0]), float(values[-1])
+        self.least = float(values[0])
+        self.bound = float(values[-1])
         self.whole = bool((values == np.floor(values)).all())
 
     def _continuous(self) -> None:
-        places = np.arange(CELLS + 1) / CELLS
+        probabilities = np.arange(CELLS + 1) / CELLS
         low, high = self.distribution.support()
-        places[0] = 0.0 if np.isfinite(low) else _THIN
-        places[-1] = 1.0 if np.isfinite(high) else 1.0 - _THIN
-        ends = np.asarray(self.distribution.ppf(places), np.float64)
+        probabilities[0] = 0.0 if np.isfinite(low) else _THIN
+        probabilities[-1] = 1.0 if np.isfinite(high) else 1.0 - _THIN
+        ends = np.asarray(self.distribution.ppf(probabilities), np.float64)
         if not np.isfinite(ends).all():
             raise ValueError(f"distribution must have finite quantiles, got {self!r}")
         self.error = 1.0 / CELLS
-        left, right = ends[:-1], ends[1:]
-        self.draw, self.numbers = draw_from_interval, ends
-        self.mean = float(((left + right) / 2.0).mean())
+        self.draw = draw_from_interval
+        self.numbers = ends
+        lower_ends, upper_ends = ends[:-1], ends[1:]
+        self.mean = float(((lower_ends + upper_ends) / 2.0).mean())
         # The mean square of a variate that is uniform between a and b is (a^2 + a b + b^2) / 3.
-        off = left - self.mean, right - self.mean
+        off = lower_ends - self.mean, upper_ends - self.mean
         self.variance = float((off[0] ** 2 + off[0] * off[1] + off[1] ** 2).mean() / 3.0)
-        self.least, self.bound = float(ends[0]), float(ends[-1])
+        self.least = float(ends[0])
+        self.bound = float(ends[-1])
         self.whole = False
 
     def density(self, x: FloatArray) -> FloatArray:
@@ -132,15 +138,15 @@ class TabulatedDistribution(NumberDistribution):
     def __repr__(self) -> str:
         """Return the distribution's name with its parameters."""
         name = getattr(getattr(self.distribution, "dist", None), "name", None) or "discrete"
-        given = [f"{value!r}" for value in getattr(self.distribution, "args", ())]
-        given += [
+        arguments = [f"{value!r}" for value in getattr(self.distribution, "args", ())]
+        arguments += [
             f"{key}={value!r}" for key, value in getattr(self.distribution, "kwds", {}).items()
         ]
-        return f"{type(self).__name__}({name}({', '.join(given)}))"
+        return f"{type(self).__name__}({name}({', '.join(arguments)}))"
 
 
-def is_scipy(value: Any) -> bool:
+def is_scipy(value: object) -> bool:
     """Return whether a value is a frozen distribution of SciPy."""
     # By name, since an import of SciPy would slow down every start.
-    known = type(value).__module__.startswith("scipy.stats")
-    return known and (hasattr(value, "dist") or hasattr(value, "xk"))
+    is_in_scipy = type(value).__module__.startswith("scipy.stats")
+    return is_in_scipy and (hasattr(value, "dist") or hasattr(value, "xk"))

@@ -1,9 +1,6 @@
-"""Kernels that find an option: the first that was never chosen, and the one of the smallest key.
+"""Kernels that find an arm: the one with the smallest key, and the first that was never pulled.
 
-A tree finds the smallest of many numbers (keys), and is updated when one changes.
-
-Policies that choose the option with the smallest (or largest) score use it: from one round to the
-next one score changes, and so few nodes are read.
+A tree finds the smallest key. From one round to the next one key changes, and few nodes are read.
 
 The keys are the leaves of a tree in which every node has sixteen children: up to 16 keys
 are one node, up to 256 two levels; but up to 32 are two nodes, and both are read. A node is read at
@@ -36,29 +33,31 @@ def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
     They are compared in the order of the vector code, so that the result is the same to the bit:
     -0.0 and 0.0 are equal, and NaN is not smaller than anything.
     """
-    left: list[float] = list(keys[start : start + _CHILDREN])
-    if len(left) < _CHILDREN:
+    numbers: list[float] = list(keys[start : start + _CHILDREN])
+    if len(numbers) < _CHILDREN:
         raise IndexError("index out of bounds")
-    smallest = min(left)
+    smallest = min(numbers)
     # Of 0.0 and -0.0, and where there is a NaN, the order of the vector code decides.
-    if smallest and not math.isnan(sum(left)):
+    if smallest and not math.isnan(sum(numbers)):
         return smallest
-    while len(left) > 1:
-        half = len(left) // 2
-        left = [high if high < low else low for low, high in zip(left, left[half:], strict=False)]
-    return left[0]
+    while len(numbers) > 1:
+        half = len(numbers) // 2
+        numbers = [
+            high if high < low else low for low, high in zip(numbers, numbers[half:], strict=False)
+        ]
+    return numbers[0]
 
 
 def find_among_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
     """Return which of the sixteen keys from cell `start` on is the first equal to `key`, or 0."""
-    for place in range(_CHILDREN):
-        if keys[start + place] == key:
-            return place
+    for position in range(_CHILDREN):
+        if keys[start + position] == key:
+            return position
     return 0
 
 
-_smallest: Final = from_internals(smallest_of_sixteen, lambda made: made.smallest_in_node)
-_place: Final = from_internals(find_among_sixteen, lambda made: made.place_in_node)
+_smallest: Final = from_internals(smallest_of_sixteen, lambda internals: internals.smallest_in_node)
+_position: Final = from_internals(find_among_sixteen, lambda internals: internals.place_in_node)
 
 
 @kernel
@@ -72,7 +71,8 @@ def argmin_size(candidates: int) -> int:
     """
     # `level` is the number of cells on a level, from the root's children down; `above` is the
     # number of cells on all levels above the leaves.
-    above, level = 0, _CHILDREN
+    above = 0
+    level = _CHILDREN
     while level < candidates and candidates > _FLAT:
         above += level
         level *= _CHILDREN
@@ -104,10 +104,12 @@ def argmin_fill(keys: NDArray[np.float64], candidates: int, key: float) -> None:
     """
     # Level by level from the leaves up: of each level, the cells with a candidate below them.
     keys[:] = math.inf
-    cell, count = argmin_keys_start(len(keys), candidates), candidates
+    cell = argmin_keys_start(len(keys), candidates)
+    count = candidates
     while cell > 0:
         keys[cell : cell + count] = key
-        cell, count = cell // _CHILDREN - 1, (count + _CHILDREN - 1) // _CHILDREN
+        cell = cell // _CHILDREN - 1
+        count = (count + _CHILDREN - 1) // _CHILDREN
     keys[:count] = key
 
 
@@ -147,17 +149,17 @@ def argmin(keys: NDArray[np.float64], candidates: int) -> int:
     smallest: float = _smallest(keys, 0)
     begin = argmin_keys_start(len(keys), candidates)
     if begin == 0 and candidates > _CHILDREN:
-        other: float = _smallest(keys, _CHILDREN)
+        smallest_of_second: float = _smallest(keys, _CHILDREN)
         # Of two nodes, the first wins a tie, so that the lowest position does.
-        half = _CHILDREN if other < smallest else 0
-        place: int = half + _place(keys, half, min(smallest, other))
-        return min(place, candidates - 1)
+        half = _CHILDREN if smallest_of_second < smallest else 0
+        position: int = half + _position(keys, half, min(smallest, smallest_of_second))
+        return min(position, candidates - 1)
     # Down from the root: on each level, to the first child that equals the minimum.
-    cell: int = _place(keys, 0, smallest)
+    cell: int = _position(keys, 0, smallest)
     while cell < begin:
         # Bounded here and below: keys from a damaged file must not lead outside of the array.
         node = min(_CHILDREN * (cell + 1), len(keys) - _CHILDREN)
-        cell = node + _place(keys, node, smallest)
+        cell = node + _position(keys, node, smallest)
     return min(cell - begin, candidates - 1)
 
 

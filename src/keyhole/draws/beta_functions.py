@@ -1,4 +1,4 @@
-"""Functions of the beta distribution (density, cumulative) for kernels (compiled functions)."""
+"""Kernels that compute the density and the distribution function of the beta distribution."""
 
 import math
 from typing import Final

@@ -1,7 +1,4 @@
-"""Samplers of random numbers in plain Python, used where kernels are not compiled.
-
-Kernels are functions that are compiled to machine code; in interpreted mode Python runs them, with
-the same numbers, bit by bit.
+"""Samplers in plain Python for interpreted mode, with the same numbers as kernels, bit by bit.
 
 They replace vector instructions, and functions that would be slow if every operation made a
 `UInt64` (`keyhole.kernels.interpreter.wrapping_integers`).
@@ -9,9 +6,11 @@ They replace vector instructions, and functions that would be slow if every oper
 
 import math
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from keyhole.draws import samplers, streams
+from keyhole.kernels.interpreted_mode import Kernel
+from keyhole.kernels.interpreter.interpreted_arrays import Array, UInt64View
 from keyhole.kernels.interpreter.kernel_copies import interpreted_copy
 from keyhole.kernels.interpreter.wrapping_integers import MASK, UInt64
 
@@ -53,7 +52,7 @@ def stream_key(seed: int, replication: int, purpose: int) -> UInt64:
     return UInt64(_mix((key + int(purpose) * _JUMP) & MASK))
 
 
-def _next(rng: Any) -> int:
+def _next(rng: UInt64View) -> int:
     cells = rng.cells
     cells[0] = word = (cells[0] + _COUNTER_STEP) & MASK
     word = ((word ^ (word >> 30)) * _MIX_FACTOR_1) & MASK
@@ -61,12 +60,12 @@ def _next(rng: Any) -> int:
     return int(word ^ (word >> 31))
 
 
-def next_uint64(rng: Any) -> UInt64:
+def next_uint64(rng: UInt64View) -> UInt64:
     """Draw 64 random bits."""
     return UInt64(_next(rng))
 
 
-def uniform(rng: Any) -> float:
+def uniform(rng: UInt64View) -> float:
     """Draw a uniform number in [0, 1)."""
     # The steps of `_next`, repeated to save a call for each number.
     cells = rng.cells
@@ -77,13 +76,13 @@ def uniform(rng: Any) -> float:
     return result
 
 
-def seek_pull(rng: Any, arm: int, pull: int) -> None:
+def seek_pull(rng: UInt64View, arm: int, pull: int) -> None:
     """Move a stream to the draws that belong to one pull of one arm."""
     cells = rng.cells
     cells[0] = (cells[1] + ((int(arm) << 40) + int(pull)) * _JUMP) & MASK
 
 
-def normal(rng: Any) -> float:
+def normal(rng: UInt64View) -> float:
     """Draw from the standard normal distribution."""
     steps, ends, density = _NORMAL
     while True:
@@ -101,35 +100,35 @@ def normal(rng: Any) -> float:
             return x
 
 
-def exponential(rng: Any) -> float:
+def exponential(rng: UInt64View) -> float:
     """Draw from the exponential distribution of mean 1."""
     steps, ends, density = _EXPONENTIAL
-    beyond = 0.0
+    offset = 0.0
     while True:
         bits = _next(rng)
         strip = bits & 255
         x = float((bits >> 11) | 1) * steps[strip]
         if x < ends[strip + 1]:
-            return beyond + x
+            return offset + x
         if strip == 0:  # the tail is the same distribution again
-            beyond += samplers._EXPONENTIAL_EDGE
+            offset += samplers._EXPONENTIAL_EDGE
             continue
         low, high = density[strip], density[strip + 1]
         if low + uniform(rng) * (high - low) < math.exp(-x):
-            return beyond + x
+            return offset + x
 
 
-def beta(rng: Any, a: float, b: float) -> float:
+def beta(rng: UInt64View, a: float, b: float) -> float:
     """Draw from the beta distribution, step by step: the usual case is no faster here."""
     return float(_copy(samplers.beta_by_steps)(rng, a, b))
 
 
-def betas(rng: Any, a: Any, b: Any, count: int, out: Any) -> None:
+def betas(rng: UInt64View, a: Array, b: Array, count: int, out: Array) -> None:
     """Draw beta variates one after the other."""
     for i in range(count):
         out[i] = beta(rng, a[i], b[i])
 
 
 @cache
-def _copy(kernel: Any) -> Any:
+def _copy(kernel: Kernel) -> Kernel:
     return interpreted_copy(kernel)

@@ -1,4 +1,4 @@
-"""Bounds on a mean reward, for kernels (compiled functions): Kullback-Leibler, and e-processes.
+"""Kernels with bounds on a mean reward: Kullback-Leibler, and e-processes.
 
 An e-process is a sequence of numbers, one after each reward, that shows how unlikely the rewards
 are if the mean lies on one side of a number, the *null*. It may be looked at after every reward:
@@ -25,7 +25,8 @@ def log_complement(pulls: float, mean: float, entropy: float, level: float) -> f
     inequality, and the divergence without the term mean ln q. `pulls` is at least 1, `entropy` that
     of the mean in nats. The result is minus infinity for a mean of 1.
     """
-    allowed, miss = level / pulls, 1.0 - mean
+    allowed = level / pulls
+    miss = 1.0 - mean
     if mean <= 0.0:
         return -allowed
     if miss <= 0.0:
@@ -85,11 +86,11 @@ def is_mean_above(total: float, pulls: float, null: float, level: float) -> bool
     if distance <= 0.0 or distance * distance < level * pulls * null * (1.0 - null):
         return False
     a, b = total + 1.0, max(pulls - total, 0.0) + 1.0
-    most = math.log(null) - log_beta_weight(null, a, b)
-    if most < level:
+    log_bound = math.log(null) - log_beta_weight(null, a, b)
+    if log_bound < level:
         return False
     tail = beta_cdf(1.0 - null, b, a)
-    return tail > 0.0 and most + math.log(tail) >= level
+    return tail > 0.0 and log_bound + math.log(tail) >= level
 
 
 @kernel

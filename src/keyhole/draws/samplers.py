@@ -1,6 +1,6 @@
-"""Samplers of distributions for kernels (compiled functions): each advances a random stream.
+"""Kernels that sample from distributions: each advances a random stream.
 
-All are kernel functions: they allocate nothing and raise nothing. Arguments outside the stated
+They allocate nothing and raise nothing. Arguments outside the stated
 ranges give meaningless numbers; check those from users. How many draws a variate takes varies.
 
 References
@@ -14,7 +14,7 @@ Marsaglia and Tsang (2000b), "A simple method for generating gamma variables".
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from keyhole.draws.streams import (
     uniform,
 )
 from keyhole.draws.streams import stream as stream  # for the examples
+from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.kernel_declaration import (
     from_internals,
     intrinsic,
@@ -127,7 +128,7 @@ def exponential(rng: Stream) -> float:
     >>> exponential(stream(0)) > 0
     True
     """
-    beyond = 0.0
+    offset = 0.0
     while True:
         bits = next_uint64(rng)
         strip = bits & np.uint64(255)
@@ -135,12 +136,12 @@ def exponential(rng: Stream) -> float:
             float(np.int64((bits >> np.uint64(11)) | np.uint64(1))) * _EXPONENTIAL_STEP[strip]
         )
         if x < _EXPONENTIAL_ENDS[strip + np.uint64(1)]:
-            return beyond + x
+            return offset + x
         low, high = _EXPONENTIAL_DENSITY[strip], _EXPONENTIAL_DENSITY[strip + np.uint64(1)]
         if strip == np.uint64(0):  # the tail is the same distribution again
-            beyond += _EXPONENTIAL_EDGE
+            offset += _EXPONENTIAL_EDGE
         elif low + uniform(rng) * (high - low) < math.exp(-x):
-            return beyond + x
+            return offset + x
 
 
 @kernel
@@ -176,10 +177,10 @@ def _usual_gamma(rng: Stream, shape: float) -> float:
     root = 1.0 + y
     v = root * root * root
     u = uniform(rng)
-    usual = u < 1.0 - 0.0331 * (x * x) * (x * x)
-    usual |= (y > -0.5) & (u < 1.0 - 0.15 * (x * x) * (y * y) - 1e-12 * (1.0 + d))
-    usual &= (abs(x) < NORMAL_ENDS[strip + np.uint64(1)]) & (root > 0.0)
-    return d * v if usual else -1.0
+    is_usual = u < 1.0 - 0.0331 * (x * x) * (x * x)
+    is_usual |= (y > -0.5) & (u < 1.0 - 0.15 * (x * x) * (y * y) - 1e-12 * (1.0 + d))
+    is_usual &= (abs(x) < NORMAL_ENDS[strip + np.uint64(1)]) & (root > 0.0)
+    return d * v if is_usual else -1.0
 
 
 @kernel
@@ -213,11 +214,12 @@ def beta(rng: Stream, a: float, b: float) -> float:
         # Mostly both gammas are the usual case: without branches in between, the processor works on
         # both at once. Otherwise the stream is set back, and the same words are used step by step:
         # drawing anew would be biased, since the case depends on the value.
-        begun = rng[0]
-        first, second = _usual_gamma(rng, a), _usual_gamma(rng, b)
+        start = rng[0]
+        first = _usual_gamma(rng, a)
+        second = _usual_gamma(rng, b)
         if first >= 0.0 and second >= 0.0:
             return first / (first + second)
-        rng[0] = begun
+        rng[0] = start
     return beta_by_steps(rng, a, b)
 
 
@@ -247,11 +249,11 @@ def _stirling_rest(k: float) -> float:
 def _binomial_waiting(rng: Stream, n: float, p: float) -> float:
     """Count how many of n exponential clocks ring before -ln(1 - p) (Devroye 1986, chapter X.4)."""
     count = 0.0
-    left = -math.log1p(-p) - exponential(rng) / n
-    while left >= 0.0:
+    remaining_time = -math.log1p(-p) - exponential(rng) / n
+    while remaining_time >= 0.0:
         count += 1.0
         # At count = n this is infinite, as an exponential variate is never 0: the loop ends.
-        left -= exponential(rng) / (n - count)
+        remaining_time -= exponential(rng) / (n - count)
     return count
 
 
@@ -319,7 +321,9 @@ def poisson(rng: Stream, mean: float) -> int:
     """
     if mean >= _POISSON_REJECT_FROM:
         return int(_poisson_rejection(rng, mean))
-    count, bound, product = 0, math.exp(-mean), uniform(rng)
+    count = 0
+    bound = math.exp(-mean)
+    product = uniform(rng)
     while product > bound:
         product *= uniform(rng)
         count += 1
@@ -380,12 +384,12 @@ def _checked_of(typing, a, b, out, count):  # type: ignore[no-untyped-def]
     """Type and build: return `count`; refuse vectors that `betas` cannot read."""
     from numba import types
 
-    for name, kind in (("a", a), ("b", b), ("out", out)):
-        vector = isinstance(kind, types.Array) and kind.ndim == 1 and kind.layout == "C"
-        if not vector or kind.dtype != types.float64:
+    for name, vector_type in (("a", a), ("b", b), ("out", out)):
+        is_vector = isinstance(vector_type, types.Array) and vector_type.ndim == 1
+        if not is_vector or vector_type.layout != "C" or vector_type.dtype != types.float64:
             raise TypeError(
                 f"betas: {name} must be a vector of float64 whose numbers lie side by side, "
-                f"got {kind}"
+                f"got {vector_type}"
             )
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -394,11 +398,11 @@ def _checked_of(typing, a, b, out, count):  # type: ignore[no-untyped-def]
     return count(a, b, out, count), build
 
 
-_checked: Final[Callable[..., Any]] = intrinsic(_checked_of)
+_checked: Final[Kernel] = intrinsic(_checked_of)
 
 
 def _none_of_four(
-    begun: np.uint64, a: NDArray[np.float64], b: NDArray[np.float64], first: int, count: int,
+    start: np.uint64, a: NDArray[np.float64], b: NDArray[np.float64], first: int, count: int,
     out: NDArray[np.float64], step: NDArray[np.float64], ends: NDArray[np.float64],
 ) -> np.uint64:  # fmt: skip
     """Draw nothing, and return in bits that none of four variates was drawn.
@@ -408,7 +412,7 @@ def _none_of_four(
     return np.uint64(2**_LANES - 1)
 
 
-_four: Final[Callable[..., Any]] = from_internals(
+_four: Final[Kernel] = from_internals(
     _none_of_four,
     lambda internals: internals.make_four_betas(
         int(COUNTER_STEP), (int(MIX_FACTOR_1), int(MIX_FACTOR_2))
@@ -438,7 +442,8 @@ def betas(
     >>> drawn.tolist() == [beta(rng, 2.0, 5.0), beta(rng, 3.0, 1.0)]
     True
     """
-    first, count = 0, _checked(a, b, out, count)
+    first = 0
+    count = _checked(a, b, out, count)
     while first < count:
         if count - first < _FEWEST:
             out[first] = beta(rng, a[first], b[first])
@@ -446,18 +451,18 @@ def betas(
             continue
         # All four are computed as if each took four words. The stream is set behind them, and set
         # back where one took another number of words.
-        begun = rng[0]
-        unusual = _four(begun, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
+        start = rng[0]
+        unusual = _four(start, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
         lanes = min(_LANES, count - first)
-        rng[0] = begun + np.uint64(_WORDS * lanes) * np.uint64(COUNTER_STEP)
+        rng[0] = start + np.uint64(_WORDS * lanes) * np.uint64(COUNTER_STEP)
         if unusual & np.uint64((1 << lanes) - 1) != np.uint64(0):
-            lanes = _redraw(rng, begun, unusual, a, b, first, lanes, out)
+            lanes = _redraw(rng, start, unusual, a, b, first, lanes, out)
         first += lanes
 
 
 @kernel
 def _redraw(
-    rng: Stream, begun: np.uint64, unusual: np.uint64,
+    rng: Stream, start: np.uint64, unusual: np.uint64,
     a: NDArray[np.float64], b: NDArray[np.float64], first: int, lanes: int,
     out: NDArray[np.float64],
 ) -> int:  # fmt: skip
@@ -467,15 +472,15 @@ def _redraw(
             continue
         # Drawn again from its own first word, not from new ones: drawing anew would be biased,
         # since whether a case is usual depends on the value.
-        end = begun + np.uint64(_WORDS * (lane + 1)) * np.uint64(COUNTER_STEP)
-        after = rng[0]
+        end = start + np.uint64(_WORDS * (lane + 1)) * np.uint64(COUNTER_STEP)
+        position = rng[0]
         rng[0] = end - np.uint64(_WORDS) * np.uint64(COUNTER_STEP)
         out[first + lane] = beta_by_steps(rng, a[first + lane], b[first + lane])
         # If it took more words, the variates behind it were computed from the wrong ones: they are
         # drawn in the next batch, from where the stream is now.
         if rng[0] != end:
             return lane + 1
-        rng[0] = after
+        rng[0] = position
     return lanes
 
 

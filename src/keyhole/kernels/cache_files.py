@@ -50,21 +50,21 @@ def cache_folder() -> Path:
 
 def cache_limit() -> int:
     """Return how many bytes the folder may hold: `$KEYHOLE_CACHE_MB` megabytes, else 500."""
-    given = os.environ.get(_SIZE) or str(_DEFAULT_SIZE)
-    if not given.isascii() or not given.isdigit():
-        raise ValueError(f"{_SIZE} must be a whole number of megabytes, got {given!r}")
-    return check_integer(_SIZE, int(given), Range(ge=1)) * 10**6
+    megabytes = os.environ.get(_SIZE) or str(_DEFAULT_SIZE)
+    if not megabytes.isascii() or not megabytes.isdigit():
+        raise ValueError(f"{_SIZE} must be a whole number of megabytes, got {megabytes!r}")
+    return check_integer(_SIZE, int(megabytes), Range(ge=1)) * 10**6
 
 
 def cached_files() -> list[tuple[Path, os.stat_result]]:
     """Return the files of compiled code, least recently used first; none if unreadable."""
-    found = []
+    files = []
     with contextlib.suppress(OSError):
         for path in cache_folder().iterdir():
             with contextlib.suppress(OSError):  # another process may remove it
                 if _OURS.fullmatch(path.name) and stat.S_ISREG((state := path.stat()).st_mode):
-                    found.append((path, state))
-    return sorted(found, key=lambda item: (item[1].st_mtime_ns, item[0].name))
+                    files.append((path, state))
+    return sorted(files, key=lambda item: (item[1].st_mtime_ns, item[0].name))
 
 
 def has_code() -> bool:
@@ -79,17 +79,17 @@ def has_code() -> bool:
 def clear_cache() -> int:
     """Remove all compiled code; return how many files were removed."""
     files = cached_files()
-    notes = cache_folder().glob(f"{'[0-9a-f]' * 64}{DIGEST_SUFFIX}")
-    for path in (*(path for path, _ in files), *notes):
+    digest_files = cache_folder().glob(f"{'[0-9a-f]' * 64}{DIGEST_SUFFIX}")
+    for path in (*(path for path, _ in files), *digest_files):
         path.unlink(missing_ok=True)
     return len(files)
 
 
-def _is_trusted(found: os.stat_result) -> bool:
+def _is_trusted(status: os.stat_result) -> bool:
     """Return whether a file or folder belongs to the user, and nobody else may write to it."""
     if sys.platform == "win32":
         return True
-    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 @cache
@@ -116,8 +116,8 @@ def read_cache_file(path: Path) -> bytes | None:
     with contextlib.suppress(OSError):
         # Owner and mode are checked on the open file: the path could be replaced in between.
         with open(path, "rb", opener=_open_at_once) as file:
-            found = os.fstat(file.fileno())
-            if not (stat.S_ISREG(found.st_mode) and _is_trusted(found)):
+            status = os.fstat(file.fileno())
+            if not (stat.S_ISREG(status.st_mode) and _is_trusted(status)):
                 return None
             data = file.read()
         if _checksum(path, data[_DIGEST:]) != data[:_DIGEST]:
@@ -156,10 +156,10 @@ def write_cache_file(path: Path, payload: bytes) -> None:
 def _shrink() -> None:
     """Remove the least recently used files until the rest is within the limit."""
     files = cached_files()
-    over = sum(found.st_size for _, found in files) - cache_limit()
-    for path, found in files:
-        if over <= 0:
+    excess = sum(status.st_size for _, status in files) - cache_limit()
+    for path, status in files:
+        if excess <= 0:
             return
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
-            over -= found.st_size
+            excess -= status.st_size

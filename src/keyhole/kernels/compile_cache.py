@@ -14,21 +14,12 @@ from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from keyhole.kernels.cache_files import (
-    CODE_SUFFIX,
-    cache_folder,
-    cache_limit,
-    cached_files,
-    has_code,
-    is_usable,
-    read_cache_file,
-    write_cache_file,
-)
+from keyhole.kernels import cache_files, tiered_execution
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import CodeDigest, Kernel
 from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_in_context
@@ -40,12 +31,7 @@ from keyhole.kernels.kernel_declaration import (
     options,
 )
 from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_digest
-from keyhole.kernels.tiered_execution import (
-    TieredFunction,
-    TimeBudget,
-    interpret_first,
-    is_tiered,
-)
+from keyhole.kernels.tiered_execution import TieredFunction, TimeBudget
 from keyhole.status_output import print_status
 
 # The place of an operation in a kernel that Numba could type, but not lower to LLVM code.
@@ -92,8 +78,9 @@ def _code_dependencies() -> dict[str, object]:
 
 
 def _path(digest: str) -> Path:
-    words = repr((digest, _code_dependencies()))
-    return cache_folder() / f"{hashlib.sha256(words.encode()).hexdigest()}{CODE_SUFFIX}"
+    key_text = repr((digest, _code_dependencies()))
+    name = hashlib.sha256(key_text.encode()).hexdigest() + cache_files.CODE_SUFFIX
+    return cache_files.cache_folder() / name
 
 
 class CodeFile(NamedTuple):
@@ -105,20 +92,20 @@ class CodeFile(NamedTuple):
 
 def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
     """Return the file of some code; None if it is not to be kept."""
-    if not is_usable(cache_folder()):
+    if not cache_files.is_usable(cache_files.cache_folder()):
         return None
 
     def key() -> dict[str, str]:
-        parts = digest.parts() if isinstance(digest, CodeDigest) else {}
-        environment = {part: str(value) for part, value in _code_dependencies().items()}
-        return {"owner": owner, **environment, **parts}
+        sources = digest.parts() if isinstance(digest, CodeDigest) else {}
+        environment = {dependency: str(value) for dependency, value in _code_dependencies().items()}
+        return {"owner": owner, **environment, **sources}
 
     return CodeFile(_path(name), key)
 
 
 def _load(path: Path) -> Kernel | None:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ImportError):
-        if (data := read_cache_file(path)) is not None:
+        if (data := cache_files.read_cache_file(path)) is not None:
             loader = import_loader()
             return cast(Kernel, loader.load(loader.MachineCode.from_bytes(data)))
     return None
@@ -130,7 +117,7 @@ def _error_text(error: Exception) -> str:
     # is passed on as it is.
     message = _STYLES.sub("", str(error))
     lines = [line for line in message.splitlines() if not line.startswith("Failed in")]
-    text = lines[0] if lines else type(error).__name__
+    text = next(iter(lines), type(error).__name__)
     if re.search(r"NRT required|built-in function (zeros|empty|ones|array|arange)", message):
         text = (
             "a kernel cannot allocate memory (a new array, or a copy of one array into another "
@@ -143,10 +130,10 @@ def _error_text(error: Exception) -> str:
         )
     if "returning of array" in text:
         text = "a kernel returns no array: it fills the arrays of the group that it names"
-        lowered = [place for place in _LOWERED.findall(message) if not _WITHIN.search(place[0])]
-        if lowered:
+        matches = [match for match in _LOWERED.findall(message) if not _WITHIN.search(match[0])]
+        if matches:
             text = "a kernel cannot call what may make a new array, such as `ravel`"
-            return f"{text}: take entries by their indices ({lowered[0][0]}, line {lowered[0][1]})"
+            return f"{text}: take entries by their indices ({matches[0][0]}, line {matches[0][1]})"
     for file, line in re.findall(r'File "([^"]+)", line (\d+)', message):
         if file != "<string>" and not _WITHIN.search(Path(file).as_posix()):
             return f"{text} ({file}, line {line})"
@@ -157,9 +144,10 @@ def read_keys() -> list[dict[str, str]]:
     """Return the keys of all code in the cache by their parts, least recently used first."""
     keys = []
     # Each file counts as used, but in this order, so that the least recently used stays so.
-    for path, _ in cached_files():
+    for path, _ in cache_files.cached_files():
         with contextlib.suppress(ValueError, TypeError):
-            keys.append(import_loader().MachineCode.from_bytes(read_cache_file(path) or b"").key)
+            data = cache_files.read_cache_file(path) or b""
+            keys.append(import_loader().MachineCode.from_bytes(data).key)
     return keys
 
 
@@ -199,21 +187,24 @@ def quiet_compilation() -> Iterator[None]:
         _quiet_contexts.pop()
 
 
+def _print_unless_quiet(message: str) -> None:
+    if not _quiet_contexts:
+        print_status(message)
+
+
 @contextlib.contextmanager
 def _announce(owner: str, path: Path | None) -> Iterator[None]:
     """Print to standard error what is being compiled, if it takes long."""
-    how = " with every index checked" if is_bounds_checked() else ""
-    kept = "in every process"
+    subject = owner
+    if is_bounds_checked():
+        subject += " with every index checked"
+    frequency = "once, in every process"
     if path is not None and os.access(path.parent, os.W_OK):
-        kept = "and kept for later runs"
+        frequency = "once, and kept for later runs"
     elif path is not None:
-        kept += f": nothing can be kept in {path.parent}"
-
-    def say() -> None:
-        if not _quiet_contexts:
-            print_status(f"keyhole: compiling {owner}{how} (once, {kept})")
-
-    timer = threading.Timer(_ANNOUNCE_AFTER_SECONDS, say)
+        frequency += f": nothing can be kept in {path.parent}"
+    message = f"keyhole: compiling {subject} ({frequency})"
+    timer = threading.Timer(_ANNOUNCE_AFTER_SECONDS, partial(_print_unless_quiet, message))
     timer.daemon = True
     timer.start()
     try:
@@ -223,28 +214,28 @@ def _announce(owner: str, path: Path | None) -> Iterator[None]:
 
 
 def _compile(
-    owner: str, file: CodeFile | None, build: Callable[[], Any], signature: str, hold_gil: bool
+    owner: str, file: CodeFile | None, build: Callable[[], Kernel], signature: str, hold_gil: bool
 ) -> Kernel:
-    chosen = options() | {"nogil": not hold_gil}
+    flags = options() | {"nogil": not hold_gil}
     with _announce(owner, file and file.path):
         numba = import_numba()
         try:
-            machine = import_internals().compile_entry_point(build(), signature, chosen)
+            machine = import_internals().compile_entry_point(build(), signature, flags)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
     if file is not None and machine.lasting:
-        write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
+        cache_files.write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
     return cast(Kernel, import_loader().load(machine))
 
 
 def _load_or_compile(
-    owner: str, file: CodeFile | None, build: Callable[[], Any], signature: str, hold_gil: bool
+    owner: str, file: CodeFile | None, build: Callable[[], Kernel], signature: str, hold_gil: bool
 ) -> Kernel:
     if file is None:
         return _compile(owner, None, build, signature, hold_gil)
-    if (found := _load(file.path)) is not None:
-        return found
-    cache_limit()  # a wrong limit is refused before the work, not after it
+    if (function := _load(file.path)) is not None:
+        return function
+    cache_files.cache_limit()  # a wrong limit is refused before the work, not after it
     # Looked up again under the lock: another process may have compiled it meanwhile.
     with _file_lock(file.path):
         return _load(file.path) or _compile(owner, file, build, signature, hold_gil)
@@ -272,7 +263,7 @@ def find_code_file(compile_it: Callable[[], object]) -> CodeFile | None:
 
 
 def compile_cached(
-    owner: str, digest: str, build: Callable[[], Any], signature: str, *, hold_gil: bool = False
+    owner: str, digest: str, build: Callable[[], Kernel], signature: str, *, hold_gil: bool = False
 ) -> Kernel:
     """Return the machine code for a digest, compiling it if neither memory nor disk has it.
 
@@ -288,8 +279,8 @@ def compile_cached(
     """
     # Never cached: an interpreted copy holds its caller's arrays, and is made in milliseconds.
     if is_interpreted():
-        run = interpret(owner, build())
-        return AtomicCall(owner, run) if hold_gil else run
+        interpreted_function = interpret(owner, build())
+        return AtomicCall(owner, interpreted_function) if hold_gil else interpreted_function
     name = f"{digest} {options()} {signature} {hold_gil}"
     if _only_file.get():
         raise _FileFoundError(_code_file(owner, digest, name))
@@ -297,16 +288,16 @@ def compile_cached(
         function = _alive.get(name)
         if function is None:
             budget = _budgets.setdefault(name, TimeBudget())
-            if is_tiered() and not budget.is_spent:
+            if tiered_execution.is_tiered() and not budget.is_spent:
                 # The file name takes 0.2 s to compute, which an empty folder does not need.
-                if has_code() and (file := _code_file(owner, digest, name)):
+                if cache_files.has_code() and (file := _code_file(owner, digest, name)):
                     function = _load(file.path)
                 if function is None:
-                    again = partial(
+                    compile_again = partial(
                         compile_cached, owner, digest, build, signature, hold_gil=hold_gil
                     )
                     with contextlib.suppress(TypeError):  # it cannot be interpreted: compile it
-                        return _make_tiered(owner, build, budget, again, hold_gil)
+                        return _make_tiered(owner, build, budget, compile_again, hold_gil)
             if function is None:
                 file = _code_file(owner, digest, name)
                 function = _load_or_compile(owner, file, build, signature, hold_gil)
@@ -320,9 +311,9 @@ def compile_cached(
 
 def _make_tiered(
     owner: str,
-    build: Callable[[], Any],
+    build: Callable[[], Kernel],
     budget: TimeBudget,
-    again: Callable[[], Kernel],
+    compile_again: Callable[[], Kernel],
     hold_gil: bool,
 ) -> TieredFunction:
     """Return a function that Python runs at first; `again` returns its machine code."""
@@ -332,7 +323,7 @@ def _make_tiered(
     context = copy_context()
 
     def compiled() -> Kernel:
-        with interpret_first(False):
-            return again()
+        with tiered_execution.interpret_first(False):
+            return compile_again()
 
     return TieredFunction(owner, run, budget, lambda: context.copy().run(compiled), hold_gil)

@@ -47,7 +47,9 @@ def _reset_locks() -> None:
     Locks that the forking thread holds itself, beyond the fork's own, stay held: it releases them.
     """
     for lock in cast(tuple[Any, ...], (_compiling, _calling)):
-        depth = lock._release_save()[0] - 1 if lock._is_owned() else 0
+        depth = 0
+        if lock._is_owned():
+            depth = lock._release_save()[0] - 1
         lock._at_fork_reinit()
         for _ in range(depth):
             lock.acquire()

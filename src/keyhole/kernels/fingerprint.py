@@ -1,4 +1,4 @@
-"""Fingerprint of a kernel (compiled function): a digest of its code and of everything it uses.
+"""Fingerprint of a kernel: a digest of its code and of everything it uses.
 
 Numba compiles a function together with the globals it finds, and its own disk cache looks at one
 file only. Both may serve machine code of a source that has since changed. Here a kernel is
@@ -14,23 +14,18 @@ from enum import Enum
 from functools import lru_cache
 from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final
+from typing import Final, TypeGuard
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.kernel_declaration import (
-    is_bounds_checked,
-    is_compiled,
-    is_intrinsic,
-    is_type,
-    kernel,
-)
+from keyhole.kernels import kernel_declaration
+from keyhole.kernels.interpreted_mode import Kernel as Kernel
+from keyhole.kernels.kernel_declaration import is_bounds_checked, is_compiled
 from keyhole.kernels.package_digest import COMPILED_PACKAGES
 from keyhole.validate import suggestion
 
-Kernel = Callable[..., Any]
 Copies = dict[FunctionType, Kernel]
 
 # Modules whose sources are in every cache key as a whole: their functions are not followed.
@@ -61,19 +56,21 @@ _LARGEST: Final = 10**6
 
 def python_function(function: Kernel) -> FunctionType:
     """Return the Python function behind a compiled one, or the function itself."""
-    plain = getattr(function, "py_func", None) if is_compiled(function) else function
+    plain: object = function
+    if is_compiled(function):
+        plain = getattr(function, "py_func", None)
     if not isinstance(plain, FunctionType):
         raise TypeError(f"a kernel must be a function written in Python, got {function!r}")
     return plain
 
 
-def is_function(value: Any) -> bool:
+def is_function(value: object) -> TypeGuard[Kernel]:
     """Return whether a value is a function that can be followed, compiled or not."""
     return is_compiled(value) or isinstance(value, FunctionType)
 
 
 @lru_cache(maxsize=4096)
-def code_words(code: CodeType) -> tuple[str, ...]:
+def instruction_texts(code: CodeType) -> tuple[str, ...]:
     """Return the arguments and the instructions of some code, in order.
 
     Constants are given where they are used, not as the table in which they lie: a docstring lies in
@@ -86,43 +83,44 @@ def code_words(code: CodeType) -> tuple[str, ...]:
     >>> def described(x):
     ...     '''Return the next number.'''
     ...     return x + 1  # which is larger
-    >>> code_words(plain.__code__) == code_words(described.__code__)
+    >>> instruction_texts(plain.__code__) == instruction_texts(described.__code__)
     True
     """
-    taken = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)
-    names = code.co_varnames[: taken + bool(code.co_flags & 8)]
+    argument_count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)
+    names = code.co_varnames[: argument_count + bool(code.co_flags & 8)]
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
     head = [repr((names, counts, code.co_flags & _FLAGS, code.co_freevars, code.co_cellvars))]
     return (*head, *_instructions(code), repr(code.co_exceptiontable))
 
 
 def _instructions(code: CodeType) -> Iterator[str]:
-    steps: list[dis.Instruction] = []
+    instructions: list[dis.Instruction] = []
     # Jump targets as numbers of instructions: offsets would depend on how long arguments are. A
     # jump may lead to the EXTENDED_ARG in front of an instruction.
-    place: dict[int, int] = {}
-    for step in dis.get_instructions(code):
-        place[step.offset] = len(steps)
-        if step.opname not in _SILENT:
-            steps.append(step)
-    for step in steps:
-        yield step.opname
-        if step.opcode in dis.hasconst:
-            yield from _constant(step.argval)
-        elif step.opcode in _JUMPS:
-            yield str(place[step.argval])
-        elif step.opcode in dis.hasname:
-            yield f"{step.argval} {(step.arg or 0) & 1}"  # the bit: whether it is called
-        elif step.opcode in _NAMED:
-            yield str(step.argval)
+    numbers: dict[int, int] = {}
+    for instruction in dis.get_instructions(code):
+        numbers[instruction.offset] = len(instructions)
+        if instruction.opname not in _SILENT:
+            instructions.append(instruction)
+    for instruction in instructions:
+        yield instruction.opname
+        if instruction.opcode in dis.hasconst:
+            yield from _constant(instruction.argval)
+        elif instruction.opcode in _JUMPS:
+            yield str(numbers[instruction.argval])
+        elif instruction.opcode in dis.hasname:
+            is_called = (instruction.arg or 0) & 1
+            yield f"{instruction.argval} {is_called}"
+        elif instruction.opcode in _NAMED:
+            yield str(instruction.argval)
         else:
-            yield str(step.arg)
+            yield str(instruction.arg)
 
 
-def _constant(value: Any) -> Iterator[str]:
+def _constant(value: object) -> Iterator[str]:
     if isinstance(value, CodeType):
         yield "code"
-        yield from code_words(value)
+        yield from instruction_texts(value)
     elif isinstance(value, frozenset):
         yield repr(sorted(map(repr, value)))  # a set's order changes between processes
     elif isinstance(value, tuple):
@@ -134,6 +132,8 @@ def _constant(value: Any) -> Iterator[str]:
 
 
 Chain = tuple[str, ...]
+# Converts the value of a name, given the chains of attributes that are read from it.
+Convert = Callable[[str, object, Iterable[Chain]], object]
 
 _LOADS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
 _ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
@@ -153,31 +153,31 @@ def find_references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
     >>> find_references(area.__code__)
     {'math': (('pi',),)}
     """
-    found: dict[str, set[Chain]] = {}
-    steps = [
+    chains_by_name: dict[str, set[Chain]] = {}
+    instructions = [
         (step.opname, step.argval)
         for step in dis.get_instructions(code)
         if step.opname != "EXTENDED_ARG"
     ]
-    for i, (what, name) in enumerate(steps):
-        if what in _LOADS:
-            chain = takewhile(lambda step: step[0] in _ATTRIBUTES, steps[i + 1 :])
-            found.setdefault(name, set()).add(tuple(attribute for _, attribute in chain))
+    for i, (operation, name) in enumerate(instructions):
+        if operation in _LOADS:
+            chain = takewhile(lambda step: step[0] in _ATTRIBUTES, instructions[i + 1 :])
+            chains_by_name.setdefault(name, set()).add(tuple(attribute for _, attribute in chain))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             for name, chains in find_references(constant).items():
                 if name not in code.co_cellvars:  # else a variable of this code
-                    found.setdefault(name, set()).update(chains)
-    return {name: tuple(sorted(found[name])) for name in sorted(found)}
+                    chains_by_name.setdefault(name, set()).update(chains)
+    return {name: tuple(sorted(chains_by_name[name])) for name in sorted(chains_by_name)}
 
 
-def free_variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
+def free_variables(function: FunctionType) -> Iterator[tuple[str, object]]:
     """Yield the globals and closure variables that a function uses, with their values."""
-    inner = function.__code__.co_freevars
+    closure_names = function.__code__.co_freevars
     for name in find_references(function.__code__):
-        if name in function.__globals__ and name not in inner:
+        if name in function.__globals__ and name not in closure_names:
             yield name, function.__globals__[name]
-    for name, cell in zip(inner, function.__closure__ or (), strict=True):
+    for name, cell in zip(closure_names, function.__closure__ or (), strict=True):
         yield name, cell.cell_contents
 
 
@@ -187,8 +187,8 @@ def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
     It is the same in every process until something of it changes. With `error_lines` it has the
     files and lines of functions that raise errors too: Numba compiles them into the code.
     """
-    walk = _Fingerprint(error_lines)
-    walk.function(python_function(function))
+    walk = _FingerprintWalk(error_lines)
+    walk.add_function(python_function(function))
     return walk.digest.hexdigest()
 
 
@@ -197,11 +197,11 @@ def fingerprint_parts(function: Kernel) -> dict[str, str]:
 
     Names of variables and modules are left out, which follow from the sources.
     """
-    walk = _Fingerprint(error_lines=True)
-    walk.function(python_function(function))
+    walk = _FingerprintWalk(error_lines=True)
+    walk.add_function(python_function(function))
     return {
-        name: hashlib.sha256(part).hexdigest() if isinstance(part, bytes) else repr(part)
-        for name, part in walk.parts.items()
+        name: hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else repr(content)
+        for name, content in walk.parts.items()
     }
 
 
@@ -218,9 +218,9 @@ def code_location(code: CodeType) -> tuple[str, int, bytes]:
 
 def is_own(function: Kernel) -> bool:
     """Return whether a function, and everything it uses, is Keyhole's own."""
-    walk = _Fingerprint()
-    walk.function(python_function(function))
-    return all(_module_of(found).startswith("keyhole.") for _, found in walk.seen.values())
+    walk = _FingerprintWalk()
+    walk.add_function(python_function(function))
+    return all(_module_of(user).startswith("keyhole.") for _, user in walk.seen.values())
 
 
 def _module_of(function: FunctionType) -> str:
@@ -228,7 +228,7 @@ def _module_of(function: FunctionType) -> str:
     return str(function.__globals__.get("__name__", ""))
 
 
-def _is_fixed(value: Any) -> bool:
+def _is_fixed(value: object) -> bool:
     """Return whether a value belongs to a module whose version fixes its content."""
     module = getattr(value, "__module__", None) or ""
     if module.split(".")[0] not in _FIXED_MODULES:
@@ -237,35 +237,35 @@ def _is_fixed(value: Any) -> bool:
     return wrapped is None or _is_fixed(wrapped)
 
 
-def _encode_words(words: Iterable[object]) -> bytes:
-    """Return words as bytes, each with its length in front."""
-    data = [word if isinstance(word, bytes) else repr(word).encode() for word in words]
-    return b"".join(len(part).to_bytes(8, "little") + part for part in data)
+def _encode_items(items: Iterable[object]) -> bytes:
+    """Return items as bytes, each with its length in front."""
+    texts = [item if isinstance(item, bytes) else repr(item).encode() for item in items]
+    return b"".join(len(text).to_bytes(8, "little") + text for text in texts)
 
 
 @lru_cache(maxsize=4096)
 def _code_bytes(code: CodeType) -> bytes:
     """Return the bytecode of a function as bytes; cached, since most graphs share functions."""
-    return _encode_words(code_words(code))
+    return _encode_items(instruction_texts(code))
 
 
-class _Fingerprint:
+class _FingerprintWalk:
     def __init__(self, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()
         self.error_lines = error_lines
         self.seen: dict[int, tuple[int, FunctionType]] = {}
         self.parts: dict[str, object] = {}
 
-    def put(self, *words: object) -> None:
-        self.digest.update(_encode_words(words))
+    def add_items(self, *items: object) -> None:
+        self.digest.update(_encode_items(items))
 
-    def function(self, function: FunctionType) -> None:
+    def add_function(self, function: FunctionType) -> None:
         if _module_of(function).startswith(_COVERED):
-            self.put(function.__module__, function.__qualname__)
+            self.add_items(function.__module__, function.__qualname__)
             return
         # A second visit, also in a recursion: only the number of the first.
         if id(function) in self.seen:
-            self.put("seen", self.seen[id(function)][0])
+            self.add_items("seen", self.seen[id(function)][0])
             return
         # The function is referenced, so that its id is not reused, and numbered in order of visit,
         # since two functions may have one name.
@@ -273,64 +273,66 @@ class _Fingerprint:
         code = function.__code__
         self.digest.update(_code_bytes(code))
         self.parts[f"the source of {function.__qualname__}"] = _code_bytes(code)
-        if self.error_lines and _RAISES in code_words(code):
-            self.put(*code_location(code))
-            lines = _encode_words(code_location(code))
+        if self.error_lines and _RAISES in instruction_texts(code):
+            self.add_items(*code_location(code))
+            lines = _encode_items(code_location(code))
             self.parts[f"the lines of {function.__qualname__}, which raises errors"] = lines
         _check_globals(function)
         for default in function.__defaults__ or ():
-            self.value(f"{function.__qualname__} has a default", default, ())
+            self.add_value(f"{function.__qualname__} has a default", default, ())
         for name, value in free_variables(function):
-            self.put(name)
+            self.add_items(name)
             chains = find_references(function.__code__).get(name, ())
-            self.value(f"{function.__qualname__} uses {name!r}", value, chains)
+            self.add_value(f"{function.__qualname__} uses {name!r}", value, chains)
 
-    def value(self, use: str, value: Any, chains: Iterable[Chain]) -> None:
+    def add_value(self, use: str, value: object, chains: Iterable[Chain]) -> None:
         if is_function(value):
-            self.function(python_function(value))
-        elif is_intrinsic(value):
-            self.function(vars(value)["__wrapped__"])
+            self.add_function(python_function(value))
+        elif kernel_declaration.is_intrinsic(value):
+            self.add_function(vars(value)["__wrapped__"])
         elif isinstance(value, ModuleType):
-            self.module(use, value, chains)
+            self.add_module(use, value, chains)
         elif isinstance(value, np.ndarray):
-            self.array(use, value)
+            self.add_array(use, value)
         elif isinstance(value, tuple):
-            self.put(type(value).__qualname__, len(value), getattr(value, "_fields", ()))
+            self.add_items(type(value).__qualname__, len(value), getattr(value, "_fields", ()))
             for item in value:
-                self.value(use, item, ())
+                self.add_value(use, item, ())
         elif isinstance(value, type):
-            self.kind(use, value)
+            self.add_type(use, value)
         elif (
             value is None
             or type(value) in _PLAIN
             or isinstance(value, np.generic)
-            or is_type(value)
+            or kernel_declaration.is_type(value)
         ):
-            self.put(type(value).__qualname__, value)
+            self.add_items(type(value).__qualname__, value)
             self.parts[use] = value
         elif _is_fixed(value):
-            self.put(value.__module__, getattr(value, "__qualname__", type(value).__qualname__))
+            self.add_items(
+                value.__module__, getattr(value, "__qualname__", type(value).__qualname__)
+            )
         else:
             raise TypeError(
                 f"{use}, a {type(value).__qualname__}: a kernel may use numbers, strings, "
                 "tuples, arrays, functions and modules"
             )
 
-    def array(self, use: str, array: NDArray[Any]) -> None:
+    def add_array(self, use: str, array: NDArray[np.generic]) -> None:
         if array.nbytes > _LARGEST:
             raise TypeError(f"{use}, an array of more than {_LARGEST:,} bytes")
-        self.put(array.dtype.descr, array.shape, array.tobytes())
+        self.add_items(array.dtype.descr, array.shape, array.tobytes())
         self.parts[use] = array.tobytes()
 
-    def kind(self, use: str, kind: type) -> None:
-        if issubclass(kind, BaseException) and kind.__module__ == "__main__":
+    def add_type(self, use: str, value: type) -> None:
+        if issubclass(value, BaseException) and value.__module__ == "__main__":
             raise TypeError(f"{use}, an exception of the script: move it to a module")
-        self.put(kind.__module__, kind.__qualname__, getattr(kind, "_fields", ()))
-        if issubclass(kind, Enum):
-            self.put([(member.name, member.value) for member in kind])
+        self.add_items(value.__module__, value.__qualname__, getattr(value, "_fields", ()))
+        if issubclass(value, Enum):
+            self.add_items([(member.name, member.value) for member in value])
 
-    def module(self, use: str, module: ModuleType, chains: Iterable[Chain]) -> None:
-        self.put(module.__name__)
+    def add_module(self, use: str, module: ModuleType, chains: Iterable[Chain]) -> None:
+        self.add_items(module.__name__)
         for name in (chain[0] for chain in chains if chain and not hasattr(module, chain[0])):
             hint = suggestion(name, dir(module))
             raise TypeError(f"{use}.{name}, which {module.__name__} does not have{hint}")
@@ -343,8 +345,8 @@ class _Fingerprint:
         for chain in chains:
             if not chain:
                 raise TypeError(f"{use}, a module, as a value: a kernel may use its attributes")
-            self.put(chain[0])
-            self.value(f"{use}.{chain[0]}", getattr(module, chain[0]), (chain[1:],))
+            self.add_items(chain[0])
+            self.add_value(f"{use}.{chain[0]}", getattr(module, chain[0]), (chain[1:],))
 
 
 @lru_cache(maxsize=4096)
@@ -355,8 +357,8 @@ def _list_global_uses(code: CodeType) -> tuple[tuple[str, str, int], ...]:
         for step in dis.get_instructions(code)
         if step.opname in ("LOAD_GLOBAL", "STORE_GLOBAL")
     ]
-    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return (*uses, *(use for constant in inner for use in _list_global_uses(constant)))
+    inner_codes = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return (*uses, *(use for constant in inner_codes for use in _list_global_uses(constant)))
 
 
 def _check_globals(function: FunctionType) -> None:
@@ -385,47 +387,45 @@ def fresh_copy(function: Kernel) -> Kernel:
     return _copy_linked(python_function(function), {})
 
 
-def _copy_linked(plain: FunctionType, done: Copies) -> Kernel:
-    if plain in done:  # visited in this graph already, perhaps not finished: recursion
-        return done[plain]
+def _copy_linked(plain: FunctionType, copies: Copies) -> Kernel:
+    if plain in copies:  # visited in this graph already, perhaps not finished: recursion
+        return copies[plain]
     if _module_of(plain).startswith(_COVERED):  # its fingerprint is its name only: never shared
-        return _make_copy(plain, done)
+        return _make_copy(plain, copies)
     key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
-    found = _copies.get(key)
-    if found is None:
-        found = _copies[key] = _make_copy(plain, done)
-    return found
+    copy = _copies.get(key)
+    if copy is None:
+        copy = _copies[key] = _make_copy(plain, copies)
+    return copy
 
 
-def _make_copy(plain: FunctionType, done: Copies) -> Kernel:
-    scope: dict[str, Any] = {"__builtins__": builtins, "__name__": plain.__module__ or ""}
+def _make_copy(plain: FunctionType, copies: Copies) -> Kernel:
+    scope: dict[str, object] = {"__builtins__": builtins, "__name__": plain.__module__ or ""}
     cells = tuple(type(cell)() for cell in plain.__closure__ or ())
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__ = plain.__qualname__
     copy.__module__ = plain.__module__
     vars(copy).update(vars(plain))
-    linked: Kernel = kernel(copy)
+    copy_kernel: Kernel = kernel_declaration.kernel(copy)
     # Entered before its globals are relinked, so that recursion ends.
-    done[plain] = linked
-    link(plain, copy, lambda name, value, chains: _relink(value, done, chains))
-    return linked
+    copies[plain] = copy_kernel
+    link(plain, copy, lambda name, value, chains: _relink(value, copies, chains))
+    return copy_kernel
 
 
-def link(
-    plain: FunctionType, copy: FunctionType, convert: Callable[[str, Any, Iterable[Chain]], Any]
-) -> None:
+def link(plain: FunctionType, copy: FunctionType, convert: Convert) -> None:
     """Give a copy of a function what the original uses, converted.
 
     `convert` takes a name, its value, and the chains of attributes that are read from it.
     """
-    old = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
-    new = dict(zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True))
-    used = find_references(plain.__code__)
-    for name, chains in used.items():
-        if name in plain.__globals__ and name not in old:
+    old_cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
+    new_cells = dict(zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True))
+    references = find_references(plain.__code__)
+    for name, chains in references.items():
+        if name in plain.__globals__ and name not in old_cells:
             copy.__globals__[name] = convert(name, plain.__globals__[name], chains)
-    for name, cell in new.items():
-        cell.cell_contents = convert(name, old[name].cell_contents, used.get(name, ()))
+    for name, cell in new_cells.items():
+        cell.cell_contents = convert(name, old_cells[name].cell_contents, references.get(name, ()))
 
 
 def _bounds_checked_copy(plain: FunctionType) -> Kernel:
@@ -435,19 +435,20 @@ def _bounds_checked_copy(plain: FunctionType) -> Kernel:
     return _bounds_checked_copies[plain]
 
 
-def _relink(value: Any, done: Copies, chains: Iterable[Chain]) -> Any:
+def _relink(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
     if is_function(value):
         plain = python_function(value)
         if is_compiled(value) and _module_of(plain).startswith("keyhole."):
             if not is_bounds_checked():
                 return value
-            return done.get(plain) or _bounds_checked_copy(plain)
-        return _copy_linked(plain, done)
+            return copies.get(plain) or _bounds_checked_copy(plain)
+        return _copy_linked(plain, copies)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
-        return copy_module(value, chains, lambda name, part, rest: _relink(part, done, rest))
+        return copy_module(value, chains, lambda name, member, rest: _relink(member, copies, rest))
     if isinstance(value, tuple):
-        items = [_relink(item, done, ()) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        items = [_relink(item, copies, ()) for item in value]
+        make: Kernel = type(value)
+        return make(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
         # A snapshot; row-major, since Numba refers to arrays of other layouts by their address.
         return value.copy()
@@ -457,14 +458,14 @@ def _relink(value: Any, done: Copies, chains: Iterable[Chain]) -> Any:
 def copy_module(
     module: ModuleType,
     chains: Iterable[Chain],
-    convert: Callable[[str, Any, Iterable[Chain]], Any],
+    convert: Convert,
 ) -> ModuleType:
     """Return a module with the attributes that a kernel uses of another one, converted."""
     result = ModuleType(module.__name__)
-    below: dict[str, list[Chain]] = {}
+    chains_by_name: dict[str, list[Chain]] = {}
     for chain in filter(None, chains):
-        below.setdefault(chain[0], []).append(chain[1:])
-    for name, rest in below.items():
+        chains_by_name.setdefault(chain[0], []).append(chain[1:])
+    for name, rests in chains_by_name.items():
         if hasattr(module, name):
-            setattr(result, name, convert(name, getattr(module, name), rest))
+            setattr(result, name, convert(name, getattr(module, name), rests))
     return result

@@ -1,4 +1,4 @@
-"""Interpreted mode: a context in which Python itself runs what is else compiled (kernels).
+"""Interpreted mode: a context in which Python runs kernels, which are otherwise compiled.
 
 Calls of interpreted functions are atomic to other threads, forks and Ctrl-C (`AtomicCall`): one
 that is interrupted half-way would leave a policy's memory half-updated.
@@ -11,18 +11,22 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from keyhole.kernels.compiler_fork_locks import call_lock
+
+T = TypeVar("T")
+Kernel = Callable[..., Any]
+"""A function of numbers and arrays that is compiled, or interpreted."""
 
 _VARIABLE: Final = "KEYHOLE_INTERPRET"
 _interpreted: ContextVar[bool | None] = ContextVar("interpreted", default=None)
 
 
 @contextmanager
-def set_in_context(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+def set_in_context(variable: ContextVar[T], value: T) -> Iterator[None]:
     """Give a context variable a value for everything inside."""
     token = variable.set(value)
     try:
@@ -58,19 +62,21 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
 
 
 def is_interpretation_requested() -> bool | None:
-    """Return whether kernels are to be interpreted here; None if nothing says so.
+    """Return whether kernels are to be interpreted here; None if no setting says so.
 
     Raises
     ------
     ValueError
         If the environment variable ``KEYHOLE_INTERPRET`` is neither 0 nor 1.
     """
-    if (chosen := _interpreted.get()) is not None:
-        return chosen
-    given = os.environ.get(_VARIABLE) or None
-    if given not in (None, "0", "1"):
-        raise ValueError(f"{_VARIABLE} must be 0 or 1, got {given!r}")
-    return None if given is None else given == "1"
+    if (is_requested := _interpreted.get()) is not None:
+        return is_requested
+    setting = os.environ.get(_VARIABLE)
+    if not setting:
+        return None
+    if setting not in ("0", "1"):
+        raise ValueError(f"{_VARIABLE} must be 0 or 1, got {setting!r}")
+    return setting == "1"
 
 
 def is_interpreted() -> bool:
@@ -90,7 +96,7 @@ def is_interpreted() -> bool:
     return is_interpretation_requested() is True
 
 
-def interpret(owner: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def interpret(owner: str, function: Kernel) -> Kernel:
     """Return the interpreted version of a function; `owner` is for messages.
 
     Raises
@@ -119,11 +125,12 @@ class AtomicCall:
         The function; it changes nothing but its arguments.
     """
 
-    def __init__(self, owner: str, run: Callable[..., Any]) -> None:
-        self._owner, self._run = owner, run
+    def __init__(self, owner: str, run: Kernel) -> None:
+        self._owner = owner
+        self._run = run
         self._process = 0  # the process that is in a call; 0 for none
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> object:
         """Call the function.
 
         After an error in a kernel, the arguments keep what was written before it, as in compiled
@@ -142,13 +149,13 @@ class AtomicCall:
                     f"was forked: make it anew"
                 )
             # The rollback: arrays are the only arguments that a kernel changes, and small.
-            before = [(value, value.copy()) for value in args if isinstance(value, np.ndarray)]
+            saved = [(value, value.copy()) for value in args if isinstance(value, np.ndarray)]
             self._process = os.getpid()
             try:
                 return self._run(*args)
             except BaseException as error:
                 if not isinstance(error, Exception) or _is_quit(error):
-                    for value, copy in before:
+                    for value, copy in saved:
                         value[...] = copy
                 raise
             finally:

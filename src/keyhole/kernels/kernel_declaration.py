@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
-from keyhole.kernels.interpreted_mode import set_in_context
+from keyhole.kernels.interpreted_mode import Kernel, set_in_context
 
 # The settings on which machine code depends, with Numba's defaults as `repr` shows them.
 _DEFAULTS: Final = {
@@ -30,14 +30,14 @@ _DEFAULTS: Final = {
 _FILE: Final = ".numba_config.yaml"  # Numba reads it in the folder where a process begins
 
 
-def changed_settings() -> dict[str, Any]:
+def changed_settings() -> dict[str, object]:
     """Return the settings that affect machine code and differ from the defaults.
 
     Numba is imported, and asked, only where an environment variable or a file may have changed a
     setting; or if it is loaded already, since a program may have changed its `config`.
     """
-    is_set = any(f"NUMBA_{name}" in os.environ for name in _DEFAULTS) or Path(_FILE).exists()
-    if not is_set and "numba" not in sys.modules:
+    has_variables = any(f"NUMBA_{name}" in os.environ for name in _DEFAULTS)
+    if not has_variables and not Path(_FILE).exists() and "numba" not in sys.modules:
         return {}
     config = import_numba().config
     values = {name: getattr(config, name) for name in _DEFAULTS}
@@ -47,12 +47,12 @@ def changed_settings() -> dict[str, Any]:
 if changed_settings().get("DISABLE_JIT"):
     raise ImportError("keyhole compiles what it plays: unset NUMBA_DISABLE_JIT")
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Kernel)
 T = TypeVar("T")
 
 # error_model="numpy": a division needs no check for zero, which halves the time of a round
 # (measured: 16.2 -> 8.9 ns, LSA, K = 10).
-_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy"}
+_OPTIONS: Final[dict[str, object]] = {"error_model": "numpy"}
 
 _EQUIVALENT: Final = "python_equivalent"
 _VIEWS: Final = "returns_views_alone"
@@ -73,11 +73,11 @@ def import_loader() -> Any:
         return import_module("keyhole.kernels.numba_internals.machine_code")
 
 
-def bounds_checked(wanted: bool = True) -> AbstractContextManager[None]:
+def bounds_checked(is_checked: bool = True) -> AbstractContextManager[None]:
     """Compile everything inside with a check of every index, which costs speed."""
-    if wanted and changed_settings().get("BOUNDSCHECK") == 0:
+    if is_checked and changed_settings().get("BOUNDSCHECK") == 0:
         raise ValueError("NUMBA_BOUNDSCHECK must not be 0 where indices are to be checked")
-    return set_in_context(_checked, wanted)
+    return set_in_context(_checked, is_checked)
 
 
 def is_bounds_checked() -> bool:
@@ -85,11 +85,13 @@ def is_bounds_checked() -> bool:
     return _checked.get()
 
 
-def options() -> dict[str, Any]:
+def options() -> dict[str, object]:
     """Return the options of `numba.njit` that hold where this is called."""
-    checks = {"boundscheck": True} if is_bounds_checked() else {}
-    own: dict[str, Any] = import_module("keyhole.kernels.numba_internals").OPTIONS
-    return _OPTIONS | own | checks
+    internals = import_module("keyhole.kernels.numba_internals")
+    njit_options: dict[str, object] = _OPTIONS | internals.OPTIONS
+    if is_bounds_checked():
+        njit_options["boundscheck"] = True
+    return njit_options
 
 
 def signature(returns: str, *takes: str) -> str:
@@ -114,30 +116,30 @@ class Deferred:
         Makes Numba's object: a compiled function, an intrinsic, or an external function.
     """
 
-    def __init__(self, function: FunctionType, make: Callable[[], Any]) -> None:
+    def __init__(self, function: FunctionType, make: Callable[[], Kernel]) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self._make = make
-        self._made: Any = None
+        self._numba_object: Kernel | None = None
 
     @property
-    def made(self) -> Any:
+    def numba_object(self) -> Kernel:
         """Numba's object, made on the first access."""
         # Checked again under the lock: another thread may have made it meanwhile.
-        if self._made is None:
+        if self._numba_object is None:
             with compiler_lock():
-                if self._made is None:
-                    self._made = self._make()
-        return self._made
+                if self._numba_object is None:
+                    self._numba_object = self._make()
+        return self._numba_object
 
     @property
-    def _numba_type_(self) -> Any:
+    def _numba_type_(self) -> object:
         """The attribute that Numba reads from values whose type it does not know."""
-        return import_internals().type_of(self, self.made)
+        return import_internals().type_of(self, self.numba_object)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         """Call the compiled function from Python, which compiles it again for these arguments."""
-        return self.made(*args, **kwargs)
+        return self.numba_object(*args, **kwargs)
 
     def __deepcopy__(self, memo: object) -> "Deferred":
         """Return itself, as for functions: Numba copies the statements that refer to it."""
@@ -147,7 +149,7 @@ class Deferred:
 class DeferredKernel(Deferred):
     """A kernel, which becomes a compiled function when something that uses it is compiled."""
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         """Pickle Keyhole's own kernels by name, and others by their functions."""
         if self.py_func.__globals__.get("__name__", "").startswith("keyhole."):
             return self.py_func.__qualname__
@@ -163,9 +165,9 @@ def kernel(function: F) -> F:
 
     It is plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
     """
-    chosen = options()
+    kernel_options = options()
     plain = cast(FunctionType, function)
-    return cast(F, DeferredKernel(plain, lambda: import_internals().Part(plain, chosen)))
+    return cast(F, DeferredKernel(plain, lambda: import_internals().Part(plain, kernel_options)))
 
 
 def intrinsic(function: F) -> F:
@@ -174,17 +176,17 @@ def intrinsic(function: F) -> F:
     As `numba.extending.intrinsic`, but Numba is imported when something that uses it is compiled.
     """
 
-    def make() -> Any:
+    def make() -> Kernel:
         import_numba()
-        from numba.extending import intrinsic as usual
+        from numba.extending import intrinsic as numba_intrinsic
 
-        return usual(function)
+        return numba_intrinsic(function)
 
     return cast(F, DeferredIntrinsic(cast(FunctionType, function), make))
 
 
-def from_internals(plain: F, make: Callable[[Any], Any]) -> F:
-    """Return an intrinsic of `numba_internals`, whose place Python's function takes if interpreted.
+def from_internals(plain: F, make: Callable[[Any], Kernel]) -> F:
+    """Return an intrinsic of `numba_internals`; `plain` runs in its place if it is interpreted.
 
     Parameters
     ----------
@@ -200,7 +202,7 @@ def from_internals(plain: F, make: Callable[[Any], Any]) -> F:
     return cast(F, deferred)
 
 
-def set_python_equivalent(kernel: T, function: Callable[..., Any] | str) -> T:
+def set_python_equivalent(kernel: T, function: Kernel | str) -> T:
     """Register the function that runs in place of a kernel when interpreted; return the kernel.
 
     It must do the same, to the bit. One is registered for a kernel that is not Python (vector
@@ -211,12 +213,12 @@ def set_python_equivalent(kernel: T, function: Callable[..., Any] | str) -> T:
     return kernel
 
 
-def find_python_equivalent(kernel: Any) -> Callable[..., Any] | None:
+def find_python_equivalent(kernel: object) -> Kernel | None:
     """Return the registered Python equivalent of a kernel, if there is one."""
-    equivalent = getattr(_plain_function(kernel), _EQUIVALENT, None)
+    equivalent: Kernel | str | None = getattr(_plain_function(kernel), _EQUIVALENT, None)
     if isinstance(equivalent, str):
         module, _, name = equivalent.partition(":")
-        equivalent = getattr(import_module(module), name)
+        return cast(Kernel, getattr(import_module(module), name))
     return equivalent
 
 
@@ -226,49 +228,49 @@ def mark_views(kernel: T) -> T:
     return kernel
 
 
-def returns_views(kernel: Any) -> bool:
+def returns_views(kernel: object) -> bool:
     """Return whether a function was marked by `mark_views`."""
     return bool(getattr(_plain_function(kernel), _VIEWS, False))
 
 
-def _plain_function(kernel: Any) -> Any:
+def _plain_function(kernel: object) -> object:
     """Return the Python function of a compiled one, else the object itself."""
     return getattr(kernel, "py_func", kernel)
 
 
-def _is_numbas(value: Any) -> bool:
+def _is_numba_object(value: object) -> bool:
     """Return whether a value is an object of Numba's, without importing Numba."""
-    return any(kind.__module__.startswith("numba.") for kind in type(value).__mro__)
+    return any(base.__module__.startswith("numba.") for base in type(value).__mro__)
 
 
-def is_compiled(value: Any) -> bool:
+def is_compiled(value: object) -> bool:
     """Return whether a value is a function that `kernel` or Numba compiles."""
     if isinstance(value, DeferredKernel):
         return True
-    if "numba" not in sys.modules or not _is_numbas(value):
+    if "numba" not in sys.modules or not _is_numba_object(value):
         return False
     from numba.extending import is_jitted
 
-    return bool(is_jitted(value))
+    return callable(value) and bool(is_jitted(value))
 
 
-def is_intrinsic(value: Any) -> bool:
+def is_intrinsic(value: object) -> bool:
     """Return whether a value is an intrinsic, of Keyhole's or of Numba's."""
     return isinstance(value, DeferredIntrinsic) or (
-        _is_numbas(value) and isinstance(value, _intrinsics())
+        _is_numba_object(value) and isinstance(value, _intrinsic_type())
     )
 
 
 @cache
-def _intrinsics() -> type:
-    from numba.extending import intrinsic as usual
+def _intrinsic_type() -> type:
+    from numba.extending import intrinsic as numba_intrinsic
 
-    return type(usual(lambda typing: None))
+    return type(numba_intrinsic(lambda typing: None))
 
 
-def is_type(value: Any) -> bool:
+def is_type(value: object) -> bool:
     """Return whether a value is one of Numba's types, such as `numba.int64`."""
-    if not _is_numbas(value):
+    if not _is_numba_object(value):
         return False
     from numba import types
 

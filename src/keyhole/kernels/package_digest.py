@@ -1,6 +1,6 @@
-"""Digests of what results depend on beside kernels: generated code, and elementary functions.
+"""Digests of generated code and of elementary functions, on which results depend beside kernels.
 
-That of the packages that generate compiled code is taken over syntax trees, without comments,
+The digest of the packages that generate code is taken over syntax trees, without comments,
 docstrings and line numbers, so it changes only with code. Reading the trees takes more than a tenth
 of a second, so the digest is stored beside the compiled code, under a digest of the files' bytes.
 """
@@ -27,8 +27,8 @@ _INTERPRETER: Final = "interpreter"
 def _read_sources() -> dict[str, bytes]:
     """Return the sources of `COMPILED_PACKAGES`, by their names."""
     home = Path(__file__).parents[1]
-    found = [path for name in COMPILED_PACKAGES for path in sorted((home / name).rglob("*.py"))]
-    paths = [path for path in found if path.parent.name != _INTERPRETER]
+    paths = [path for name in COMPILED_PACKAGES for path in sorted((home / name).rglob("*.py"))]
+    paths = [path for path in paths if path.parent.name != _INTERPRETER]
     return {path.relative_to(home).as_posix(): path.read_bytes() for path in paths}
 
 
@@ -46,18 +46,20 @@ def compiled_packages_digest() -> str:
     >>> len(compiled_packages_digest())
     64
     """
-    known = hashlib.sha256(repr((sys.implementation.cache_tag, _sources)).encode()).hexdigest()
+    content = repr((sys.implementation.cache_tag, _sources)).encode()
+    sources_digest = hashlib.sha256(content).hexdigest()
     folder = cache_files.cache_folder()
-    path = folder / f"{known}{cache_files.DIGEST_SUFFIX}" if cache_files.is_usable(folder) else None
-    if path is not None and (found := cache_files.read_cache_file(path)) is not None:
-        return found.decode()
+    path = folder / f"{sources_digest}{cache_files.DIGEST_SUFFIX}"
+    is_stored = cache_files.is_usable(folder)
+    if is_stored and (stored_digest := cache_files.read_cache_file(path)) is not None:
+        return stored_digest.decode()
     digest = hashlib.sha256()
     for name, source in _sources.items():
         digest.update(f"{name} {tree_digest(source)} ".encode())
-    made = digest.hexdigest()
-    if path is not None:
-        cache_files.write_cache_file(path, made.encode())
-    return made
+    trees_digest = digest.hexdigest()
+    if is_stored:
+        cache_files.write_cache_file(path, trees_digest.encode())
+    return trees_digest
 
 
 def tree_digest(source: str | bytes) -> str:

@@ -1,4 +1,4 @@
-"""Tiered execution: Python runs code that is not compiled yet, which is compiled if that pays.
+"""Tiered execution: code that is not compiled yet is interpreted, and compiled if that pays.
 
 Compiling takes two to five seconds; a short run, interpreted, a tenth of that. State lies in plain
 buffers, and both ways give the same bits, so that machine code can take over between two calls.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import AtomicCall, set_in_context
@@ -23,13 +23,13 @@ a fifth of the time to compile it, so that no run loses more than that."""
 _wanted: ContextVar[bool] = ContextVar("interpret_first", default=False)
 
 
-def interpret_first(wanted: bool = True) -> AbstractContextManager[None]:
+def interpret_first(is_wanted: bool = True) -> AbstractContextManager[None]:
     """Interpret uncompiled code at first, for everything made inside.
 
     `compile_cached` then returns a `TieredFunction`. It is for code that is known to compile: other
     code must be refused at once, not after some seconds.
     """
-    return set_in_context(_wanted, wanted)
+    return set_in_context(_wanted, is_wanted)
 
 
 def is_tiered() -> bool:
@@ -51,11 +51,11 @@ class TimeBudget:
     @contextmanager
     def charge(self) -> Iterator[None]:
         """Add the processor time that is spent inside."""
-        began = time.thread_time()
+        start = time.thread_time()
         try:
             yield
         finally:
-            self.seconds += time.thread_time() - began
+            self.seconds += time.thread_time() - start
 
 
 class TieredFunction:
@@ -83,16 +83,19 @@ class TieredFunction:
         compiled: Callable[[], Kernel],
         hold_gil: bool,
     ) -> None:
-        def charged(*args: Any) -> Any:
+        def charged(*args: object) -> object:
             with budget.charge():
                 return run(*args)
 
-        self._run: Kernel = AtomicCall(owner, charged) if hold_gil else charged
+        self._run: Kernel = charged
+        if hold_gil:
+            self._run = AtomicCall(owner, charged)
         self._holds_gil = hold_gil
-        self.budget, self.compiled = budget, compiled
+        self.budget = budget
+        self.compiled = compiled
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> object:
         """Call the function, compiled if the budget is spent."""
         # Only for learners, whose calls are short. A simulation estimates its length beforehand.
         if self._holds_gil and self.budget.is_spent:

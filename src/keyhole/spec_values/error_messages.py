@@ -17,7 +17,7 @@ _BRANCH: Final = re.compile(r"float|constrained-\w+|list\[.*\]")
 _WORDS: Final = {"a valid dictionary": "a table", "a valid string": "a text"}
 
 
-def unknown_name_error(path: str, known: Iterable[str]) -> ValueError:
+def unknown_name_error(path: str, names: Iterable[str]) -> ValueError:
     """Return the error of an unknown entry, to be raised.
 
     Examples
@@ -26,12 +26,14 @@ def unknown_name_error(path: str, known: Iterable[str]) -> ValueError:
     ValueError("problem.treshold is not known; known are means, threshold (did you mean \
 'threshold'?)")
     """
-    words = list(known)
-    listed = f"known are {', '.join(words)}" if words else "there are none here"
-    return ValueError(f"{path} is not known; {listed}{suggestion(path.rpartition('.')[2], words)}")
+    known_names = list(names)
+    listed = f"known are {', '.join(known_names)}" if known_names else "there are none here"
+    return ValueError(
+        f"{path} is not known; {listed}{suggestion(path.rpartition('.')[2], known_names)}"
+    )
 
 
-def check_entries(path: str, table: Iterable[str], known: Iterable[str]) -> None:
+def check_entries(path: str, table: Iterable[str], names: Iterable[str]) -> None:
     """Refuse an entry of a table that is not known; `path` is that of the table, or empty.
 
     Examples
@@ -39,8 +41,8 @@ def check_entries(path: str, table: Iterable[str], known: Iterable[str]) -> None
     >>> check_entries("limits", {"from": 1, "to": 2}, ["from", "to", "count"])
     """
     for entry in table:
-        if entry not in known:
-            raise unknown_name_error(f"{path}.{entry}" if path else entry, known)
+        if entry not in names:
+            raise unknown_name_error(f"{path}.{entry}" if path else entry, names)
 
 
 def join_errors(texts: Sequence[str]) -> str:
@@ -60,38 +62,39 @@ def join_errors(texts: Sequence[str]) -> str:
 def list_errors(
     error: ValidationError,
     tables: Mapping[str, type[BaseModel]] | None = None,
-    words: Mapping[str, str] | None = None,
+    descriptions: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Return pydantic's first error of each field: field, what is allowed, and value.
 
-    `tables` has the models, by path, whose entries are listed if one is unknown; `words` has, by
-    path, what such a table must be.
+    `tables` has the models, by path, whose entries are listed if one is unknown; `descriptions`
+    has, by path, what such a table must be.
     """
     # The first alone: a value that fits no branch of a union has an error for each branch.
-    firsts = {one["loc"][:1]: one for one in reversed(error.errors())}
-    return [_message(first, tables or {}, words or {}) for first in reversed(firsts.values())]
+    firsts = {detail["loc"][:1]: detail for detail in reversed(error.errors())}
+    details = reversed(firsts.values())
+    return [_message(first, tables or {}, descriptions or {}) for first in details]
 
 
 def error_message(
     error: ValidationError,
     tables: Mapping[str, type[BaseModel]] | None = None,
-    words: Mapping[str, str] | None = None,
+    descriptions: Mapping[str, str] | None = None,
 ) -> str:
     """Return the errors that `list_errors` lists on one line."""
-    return join_errors(list_errors(error, tables, words))
+    return join_errors(list_errors(error, tables, descriptions))
 
 
 def _message(
-    first: ErrorDetails, tables: Mapping[str, type[BaseModel]], words: Mapping[str, str]
+    first: ErrorDetails, tables: Mapping[str, type[BaseModel]], descriptions: Mapping[str, str]
 ) -> str:
     branches = {model.__name__ for model in tables.values()}
     path = ""
-    for part in first["loc"]:
-        if isinstance(part, int):
-            path += f"[{part}]"
+    for step in first["loc"]:
+        if isinstance(step, int):
+            path += f"[{step}]"
         # Pydantic puts the branch of a union into the path, which no user has written.
-        elif part not in branches and not _BRANCH.fullmatch(part):
-            path += f".{part}" if path else part
+        elif step not in branches and not _BRANCH.fullmatch(step):
+            path += f".{step}" if path else step
     if first["type"] == "missing":
         return f"{path} must be given"
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
@@ -102,15 +105,15 @@ def _message(
     if first["type"] == "value_error":  # raised by a validator of ours, with or without the field
         text = str(first["ctx"]["error"])
         return path + text if text.startswith(" ") else text
-    what = words.get(path) if first["type"] in ("model_type", "list_type") else None
-    return f"{path} must {what or _allowed(first)}, got {short_repr(first['input'])}"
+    description = descriptions.get(path) if first["type"] in ("model_type", "list_type") else None
+    return f"{path} must {description or _allowed(first)}, got {short_repr(first['input'])}"
 
 
 def _allowed(error: ErrorDetails) -> str:
     """Return pydantic's description of what is allowed, to follow "must"."""
     if error["type"] == "model_type":
         return "be a table"
-    what = re.sub(r"^\w+ should ", "", error["msg"])
+    text = re.sub(r"^\w+ should ", "", error["msg"])
     for theirs, ours in _WORDS.items():
-        what = what.replace(theirs, ours)
-    return what[0].lower() + what[1:]
+        text = text.replace(theirs, ours)
+    return text[0].lower() + text[1:]

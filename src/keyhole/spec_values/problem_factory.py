@@ -56,33 +56,40 @@ class ProblemFactory:
     def entries(self) -> dict[str, Argument]:
         """The further entries, by name."""
         # The first parameter is what stands under the factory's own name, such as `means`.
-        _, *others = inspect.signature(self.make).parameters.values()
+        _, *parameters = inspect.signature(self.make).parameters.values()
         docs = parameter_docs(self.make)
         return {
-            one.name: Argument(one.default is one.empty, *docs.get(one.name, ("", "")))
-            for one in others
-            if one.name not in self.excluded
+            parameter.name: Argument(
+                parameter.default is parameter.empty, *docs.get(parameter.name, ("", ""))
+            )
+            for parameter in parameters
+            if parameter.name not in self.excluded
         }
 
-    def problem(self, name: str, given: Mapping[str, Any], folder: Path) -> Problem:
+    def problem(self, name: str, values: Mapping[str, Any], folder: Path) -> Problem:
         """Make the problem from the entry `name`, which names this factory, and further entries.
 
         Paths among the values are relative to the folder; errors begin with ``problem.`` and the
         name of an entry.
         """
         entries = self.entries
-        for other in given:
-            if other not in (name, *entries):
-                raise unknown_name_error(f"problem.{other}", ["setting", name, *entries])
-        for other, entry in entries.items():
-            if entry.required and other not in given:
-                raise ValueError(f"problem.{other} must be given")
+        for entry_name in values:
+            if entry_name not in (name, *entries):
+                raise unknown_name_error(f"problem.{entry_name}", ["setting", name, *entries])
+        for entry_name, entry in entries.items():
+            if entry.required and entry_name not in values:
+                raise ValueError(f"problem.{entry_name} must be given")
         arguments = {
-            other: _read(self.further_readers.get(other), f"problem.{other}", given[other], folder)
-            for other in entries
-            if other in given
+            entry_name: _read(
+                self.further_readers.get(entry_name),
+                f"problem.{entry_name}",
+                values[entry_name],
+                folder,
+            )
+            for entry_name in entries
+            if entry_name in values
         }
-        first = _read(self.read, f"problem.{name}", given[name], folder)
+        first = _read(self.read, f"problem.{name}", values[name], folder)
         try:
             with explain_memory_errors(name):
                 return self.make(first, **arguments)
@@ -99,13 +106,13 @@ def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
     """Return the types and descriptions of a docstring's parameters, by name."""
     result = {}
     for first, *rest in _paragraphs(find_docstring_section(function, "Parameters").splitlines()):
-        names, _, kind = first.partition(" : ")
+        names, _, type_text = first.partition(" : ")
         for name in names.split(", "):
-            result[name] = (kind, " ".join(rest))
+            result[name] = (type_text, " ".join(rest))
     return result
 
 
-def find_docstring_section(thing: Any, title: str) -> str:
+def find_docstring_section(thing: object, title: str) -> str:
     """Return the first paragraph of a docstring's section; "" if there is none."""
     text = inspect.getdoc(thing) or ""
     # A section of a docstring in NumPy's style: its title, a line of dashes, its text.

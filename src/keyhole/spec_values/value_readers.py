@@ -9,13 +9,14 @@ import numpy as np
 
 from keyhole.validate import check_choice, short_repr
 
+Maker = Callable[..., Any]
 ValueReader = Callable[[str, Any, Path], Any]
 """A function of a field's path (``problem.cost``), its value and the folder of the file.
 
 It returns the argument of a factory. Errors begin with the path, or name no field."""
 
 
-def plain_value(field: str, value: Any) -> Any:
+def plain_value(field: str, value: object) -> Any:
     """Return a value as texts, numbers, lists and tables, which a file can hold.
 
     Arrays and tuples become lists; any other type is refused with a TypeError that names the field.
@@ -39,20 +40,20 @@ def plain_value(field: str, value: Any) -> Any:
     raise TypeError(f"{field} must be a text, a number, a list or a table, got {value!r}")
 
 
-def _name(field: str, key: Any) -> str:
+def _name(field: str, key: object) -> str:
     if not isinstance(key, str):
         raise TypeError(f"{field} must have texts for names, got {key!r}")
     return key
 
 
-def file_path(field: str, value: Any, folder: Path) -> Path:
+def file_path(field: str, value: object, folder: Path) -> Path:
     """Return the path in a field, relative to the folder; the file need not exist."""
     if not isinstance(value, str) or not value:
         raise TypeError(f"{field} must be the name of a file, got {short_repr(value)}")
     return folder / value
 
 
-def tagged_union_reader(*kinds: Callable[..., Any], tag: str = "distribution") -> ValueReader:
+def tagged_union_reader(*functions: Maker, tag: str = "distribution") -> ValueReader:
     """Return a reader of tables such as ``{ function = "Power", slope = 0.1 }``.
 
     The entry `tag` names one of the types or functions; the other entries are its parameters.
@@ -70,34 +71,34 @@ def tagged_union_reader(*kinds: Callable[..., Any], tag: str = "distribution") -
     Traceback (most recent call last):
     ValueError: cost.function must be one of Power; got 'Powre' (did you mean 'Power'?)
     """
-    known = {kind.__name__: kind for kind in kinds}
+    makers = {make.__name__: make for make in functions}
 
-    def read(field: str, value: Any, folder: Path) -> Any:
+    def read(field: str, value: object, folder: Path) -> object:
         if not isinstance(value, Mapping):
             raise TypeError(
                 f"{field} must be a table with the entry {tag!r}, got {short_repr(value)}"
             )
         if tag not in value:
-            raise ValueError(f"{field}.{tag} must be given: one of {', '.join(known)}")
-        kind = known[check_choice(f"{field}.{tag}", value[tag], known)]
-        given = {name: part for name, part in value.items() if name != tag}
+            raise ValueError(f"{field}.{tag} must be given: one of {', '.join(makers)}")
+        make = makers[check_choice(f"{field}.{tag}", value[tag], makers)]
+        arguments = {name: entry for name, entry in value.items() if name != tag}
         # Checked here, since the error of a call would name Python's arguments, not the field of
         # the file.
-        wanted = inspect.signature(kind).parameters
-        for name in given:
-            check_choice(f"{field}: each parameter of {kind.__name__}", name, wanted)
-        for name, one in wanted.items():
-            if one.default is one.empty and name not in given:
-                raise TypeError(f"{field}.{name} must be given for {kind.__name__}")
+        parameters = inspect.signature(make).parameters
+        for name in arguments:
+            check_choice(f"{field}: each parameter of {make.__name__}", name, parameters)
+        for name, parameter in parameters.items():
+            if parameter.default is parameter.empty and name not in arguments:
+                raise TypeError(f"{field}.{name} must be given for {make.__name__}")
         try:
-            return kind(**given)
+            return make(**arguments)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{field}.{error}") from error
 
     return read
 
 
-def tagged_value_reader(*kinds: Callable[..., Any]) -> ValueReader:
+def tagged_value_reader(*functions: Maker) -> ValueReader:
     """Return a reader of a name, or of a name with its value, such as ``{ given = [3, 1] }``.
 
     It is the name of one of the types or functions; those without parameters take no value.
@@ -114,20 +115,21 @@ def tagged_value_reader(*kinds: Callable[..., Any]) -> ValueReader:
     ('around', [3, 1])
     """
     # A class whose parameters all have defaults is in both: `"Name"`, or `{Name = value}`.
-    alone, with_value = {}, {}
-    for kind in kinds:
-        parameters = inspect.signature(kind).parameters.values()
-        if all(one.default is not one.empty for one in parameters):
-            alone[kind.__name__] = kind
+    makers_without_value = {}
+    makers_with_value = {}
+    for make in functions:
+        parameters = inspect.signature(make).parameters.values()
+        if all(parameter.default is not parameter.empty for parameter in parameters):
+            makers_without_value[make.__name__] = make
         if parameters:
-            with_value[kind.__name__] = kind
+            makers_with_value[make.__name__] = make
 
-    def read(field: str, value: Any, folder: Path) -> Any:
+    def read(field: str, value: object, folder: Path) -> object:
         if isinstance(value, str):
-            return alone[check_choice(field, value, alone)]()
+            return makers_without_value[check_choice(field, value, makers_without_value)]()
         if isinstance(value, Mapping) and len(value) == 1:
             name, inner = next(iter(value.items()))
-            return with_value[check_choice(field, name, with_value)](inner)
+            return makers_with_value[check_choice(field, name, makers_with_value)](inner)
         raise TypeError(
             f"{field} must be a name, or one name with its value, got {short_repr(value)}"
         )
@@ -138,9 +140,9 @@ def tagged_value_reader(*kinds: Callable[..., Any]) -> ValueReader:
 def list_of(read: ValueReader) -> ValueReader:
     """Return a reader of a list of tables, each of which `read` reads."""
 
-    def read_all(field: str, value: Any, folder: Path) -> Any:
+    def read_all(field: str, value: object, folder: Path) -> list[object]:
         if not isinstance(value, list) or not value:
             raise TypeError(f"{field} must be a list of tables, got {short_repr(value)}")
-        return [read(f"{field}[{i}]", one, folder) for i, one in enumerate(value)]
+        return [read(f"{field}[{i}]", entry, folder) for i, entry in enumerate(value)]
 
     return read_all

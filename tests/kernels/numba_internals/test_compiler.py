@@ -49,7 +49,7 @@ def test_constants_of_callers_make_no_copies():
     values = np.array([5.0, 6.0])
     assert entry(values, 4) == 4
     assert values.tolist() == [12.0, 24.0]
-    assert [str(kind) for kind in scaled.made.signatures] == ["(float64, int64, bool)"]
+    assert [str(kind) for kind in scaled.numba_object.signatures] == ["(float64, int64, bool)"]
 
 
 def test_a_function_that_needs_a_constant_gets_it():

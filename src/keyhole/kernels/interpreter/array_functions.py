@@ -1,19 +1,18 @@
-"""Array operations of kernels (compiled functions) that Python runs: fill, reduce, reshape."""
+"""Array operations of interpreted kernels: fill, reduce, reshape."""
 
 import math
 import operator
 from bisect import bisect_left
-from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, Final, cast
+from typing import Final
 
-from keyhole.kernels.interpreter.interpreted_arrays import Grid, UInt64View, is_array, with_shape
+from keyhole.kernels.interpreted_mode import Kernel
+from keyhole.kernels.interpreter import interpreted_arrays
+from keyhole.kernels.interpreter.interpreted_arrays import Array, Cells, Grid, Index, UInt64View
 from keyhole.kernels.interpreter.wrapping_integers import UInt64, to_int64, wrap
 
-Kernel = Callable[..., Any]
 
-
-def fill(array: Any, index: slice, value: Any) -> None:
+def fill(array: Array, index: slice, value: object) -> None:
     """Write one number to a slice of an array.
 
     Raises
@@ -26,30 +25,30 @@ def fill(array: Any, index: slice, value: Any) -> None:
             "a kernel cannot allocate memory (a copy of one array into another by a slice); write "
             "loops"
         )
-    part = array[index]
-    cells = part.cells if isinstance(part, Grid) else part
+    cells = _entries(array[index])
     for i in range(len(cells)):
         store(cells, i, value)
 
 
-def store(array: Any, index: Any, value: Any) -> None:
+def store(array: Array, index: Index, value: float) -> None:
     """Write a number to an array; an array of integers truncates floats."""
     if array.format == "q" and (isinstance(value, float) or type(value) is UInt64):
         value = to_int64(value)
     array[index] = value
 
 
-def reshape(array: Any, *shape: Any) -> Any:
+def reshape(array: Array, *shape: int | tuple[int, ...]) -> Array:
     """Return an array over the same memory with another shape."""
-    if len(shape) == 1 and isinstance(shape[0], tuple):
-        shape = shape[0]
-    cells = array.cells if isinstance(array, Grid | UInt64View) else array
-    if math.prod(shape) != len(cells):
+    lengths: list[int] = []
+    for axis in shape:
+        lengths.extend(axis if isinstance(axis, tuple) else (int(axis),))
+    cells: Cells = getattr(array, "cells", array)
+    if math.prod(lengths) != len(cells):
         raise IndexError("index out of bounds: a shape for another number of entries")
-    return with_shape(cells, tuple(map(int, shape)))
+    return interpreted_arrays.with_shape(cells, tuple(map(int, lengths)))
 
 
-def _entries(array: Any) -> Any:
+def _entries(array: Array) -> Cells | UInt64View:
     return array.cells if isinstance(array, Grid) else array
 
 
@@ -57,7 +56,7 @@ def _make_reduction(operation: Kernel, start: int) -> Kernel:
     """Return the reduction by an operation, one entry after the other, as compiled loops do it."""
 
     # `sum`, `fsum` and `math.prod` round differently.
-    def fold(array: Any) -> Any:
+    def fold(array: Array) -> float:
         if array.format == "d":
             return reduce(operation, _entries(array), float(start))
         return wrap(reduce(operation, _entries(array), start))
@@ -68,7 +67,7 @@ def _make_reduction(operation: Kernel, start: int) -> Kernel:
 _sum: Final = _make_reduction(operator.add, 0)
 
 
-def _first(array: Any, is_better: Kernel) -> int:
+def _find_first_best(array: Array, is_better: Kernel) -> int:
     """Return the index of the best entry, of equals the first; of NaN the first of them."""
     best = 0
     for i in range(len(array)):
@@ -80,11 +79,12 @@ def _first(array: Any, is_better: Kernel) -> int:
     return best
 
 
-def _mean(array: Any) -> float:
-    return cast(float, _sum(array) / math.prod(array.shape))
+def _mean(array: Array) -> float:
+    mean: float = _sum(array) / _size(array)
+    return mean
 
 
-def search_sorted(array: Any, value: Any) -> int:
+def search_sorted(array: Array, value: float) -> int:
     """Return the index at which to insert a number into an ascending array, before equals."""
     return bisect_left(array, value)
 
@@ -93,15 +93,15 @@ REDUCTIONS: Final[dict[str, Kernel]] = {
     "sum": _sum,
     "prod": _make_reduction(operator.mul, 1),
     "mean": _mean,
-    "argmax": lambda array: _first(_entries(array), operator.gt),
-    "argmin": lambda array: _first(_entries(array), operator.lt),
+    "argmax": lambda array: _find_first_best(_entries(array), operator.gt),
+    "argmin": lambda array: _find_first_best(_entries(array), operator.lt),
     "any": lambda array: any(_entries(array)),
     "all": lambda array: all(_entries(array)),
 }
 """NumPy's reductions of an array to one number, as functions and as methods, by name."""
 
 
-def _size(array: Any) -> int:
+def _size(array: Array) -> int:
     return math.prod(array.shape)
 
 
@@ -114,6 +114,6 @@ ATTRIBUTES: Final[dict[str, Kernel]] = {
 """Attributes that NumPy's arrays have and memory views lack, by name: a function of the array."""
 
 
-def attribute(value: Any, name: str) -> Any:
+def attribute(value: object, name: str) -> object:
     """Return an attribute of an array as NumPy has it; of other values their own."""
-    return ATTRIBUTES[name](value) if is_array(value) else getattr(value, name)
+    return ATTRIBUTES[name](value) if interpreted_arrays.is_array(value) else getattr(value, name)

@@ -1,4 +1,4 @@
-"""Errors in kernels (functions else compiled) that Python runs, shown at the author's own line."""
+"""Errors in interpreted kernels, shown at the author's own line."""
 
 from __future__ import annotations
 
@@ -40,24 +40,25 @@ def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
     itself: an error that a kernel raises on purpose, to which a note is added, or one outside
     kernels.
     """
-    steps = _steps(error.__traceback__)
-    if not steps:
+    entries = _list_entries(error.__traceback__)
+    if not entries:
         return None
     # The instruction that failed is `raise` only where the kernel's author wrote it.
-    instruction = steps[-1].tb_frame.f_code.co_code[steps[-1].tb_lasti]
-    meant = instruction == _RAISE and not isinstance(error, UndefinedOperationError)
-    kind, text = (None, "") if meant else _describe(error)
-    if kind is None:
-        error.add_note(f"in a kernel of {owner}{_describe_place(steps)}")
+    instruction = entries[-1].tb_frame.f_code.co_code[entries[-1].tb_lasti]
+    is_deliberate = instruction == _RAISE and not isinstance(error, UndefinedOperationError)
+    description = None if is_deliberate else _describe(error)
+    if description is None:
+        error.add_note(f"in a kernel of {owner}{_describe_location(entries)}")
         return None
-    expression = _expression(steps[-1])
-    shown = f": {expression}" if expression else ""
-    steps[-1].tb_next = None  # the frames below are of this package
-    found = kind(f"a kernel of {owner} {text}{shown}{_describe_place(steps)}")
-    return found.with_traceback(error.__traceback__)
+    error_class, text = description
+    if expression := _expression(entries[-1]):
+        text += f": {expression}"
+    entries[-1].tb_next = None  # the entries below are of this package
+    explained_error = error_class(f"a kernel of {owner} {text}{_describe_location(entries)}")
+    return explained_error.with_traceback(error.__traceback__)
 
 
-def _describe(error: Exception) -> tuple[type[Exception] | None, str]:
+def _describe(error: Exception) -> tuple[type[Exception], str] | None:
     """Return the class of an error and its description; None for one that is clear by itself."""
     text = str(error)
     if isinstance(error, IndexError):
@@ -76,51 +77,52 @@ def _describe(error: Exception) -> tuple[type[Exception] | None, str]:
         return NotInterpretedError, f"uses {error.name} of an array, which interpreted kernels lack"
     if text.startswith("cannot modify read-only memory"):
         return TypeError, "writes to an array that is a constant"
-    return None, ""
+    return None
 
 
-def _steps(trace: TracebackType | None) -> list[TracebackType]:
-    """Return the frames of a traceback, without the last ones inside this package."""
-    found = []
-    while trace is not None:
-        found.append(trace)
-        trace = trace.tb_next
-    while found and found[-1].tb_frame.f_code.co_filename.startswith(_HERE):
-        found.pop()
-    return found
+def _list_entries(traceback: TracebackType | None) -> list[TracebackType]:
+    """Return the entries of a traceback, without the last ones inside this package."""
+    entries = []
+    while traceback is not None:
+        entries.append(traceback)
+        traceback = traceback.tb_next
+    while entries and entries[-1].tb_frame.f_code.co_filename.startswith(_HERE):
+        entries.pop()
+    return entries
 
 
-def _is_own(frame: FrameType) -> bool:
-    """Return whether a frame belongs to a function of the user."""
+def _is_user_frame(frame: FrameType) -> bool:
+    """Return whether a frame runs a function of the user."""
     name = str(frame.f_globals.get("__name__", ""))
     return bool(name) and not name.startswith("keyhole.") and name != "builtins"
 
 
-def _describe_place(steps: list[TracebackType]) -> str:
+def _describe_location(entries: list[TracebackType]) -> str:
     """Return file, line and function of the user's last line, the round, and the arm."""
-    place = next((step for step in reversed(steps) if _is_own(step.tb_frame)), steps[-1])
-    code = place.tb_frame.f_code
-    words = [f"{code.co_filename}, line {place.tb_lineno}", f"in {code.co_name}"]
-    words += [f"round {t}" for t in _find_local(steps, _ADAPTER, "t")]
-    words += [f"arm {arm}" for arm in _find_local(steps, "", _ARM)]
-    return f" ({', '.join(words)})"
+    user_entries = (entry for entry in reversed(entries) if _is_user_frame(entry.tb_frame))
+    entry = next(user_entries, entries[-1])
+    code = entry.tb_frame.f_code
+    phrases = [f"{code.co_filename}, line {entry.tb_lineno}", f"in {code.co_name}"]
+    phrases += [f"round {t}" for t in _find_local(entries, _ADAPTER, "t")]
+    phrases += [f"arm {arm}" for arm in _find_local(entries, "", _ARM)]
+    return f" ({', '.join(phrases)})"
 
 
-def _find_local(steps: list[TracebackType], function: str, name: str) -> Iterator[int]:
+def _find_local(entries: list[TracebackType], function: str, name: str) -> Iterator[int]:
     """Yield the innermost integer in a variable of that name, if there is one."""
-    for step in reversed(steps):
-        frame = step.tb_frame
+    for entry in reversed(entries):
+        frame = entry.tb_frame
         value = frame.f_locals.get(name)
         if isinstance(value, int) and function in ("", frame.f_code.co_name):
             yield int(value)
             return
 
 
-def _expression(step: TracebackType) -> str:
+def _expression(entry: TracebackType) -> str:
     """Return the source of the failing expression, with the values of its names."""
-    code = step.tb_frame.f_code
+    code = entry.tb_frame.f_code
     # Positions are listed by instruction, each of which takes two bytes.
-    line, end, first, last = next(islice(code.co_positions(), step.tb_lasti // 2, None))
+    line, end, first, last = next(islice(code.co_positions(), entry.tb_lasti // 2, None))
     if line is None or line != end or first is None or last is None:
         return ""
     text = linecache.getline(code.co_filename, line).encode()[first:last].decode()
@@ -129,6 +131,8 @@ def _expression(step: TracebackType) -> str:
     except SyntaxError:
         return ""
     names = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name))
-    values = {name: step.tb_frame.f_locals.get(name) for name in sorted(names)}
-    shown = [f"{n} = {v!r}" for n, v in values.items() if isinstance(v, int | float)]
-    return f"{text}{' with ' if shown else ''}{', '.join(shown)}"
+    values = {name: entry.tb_frame.f_locals.get(name) for name in sorted(names)}
+    value_texts = [f"{n} = {v!r}" for n, v in values.items() if isinstance(v, int | float)]
+    if not value_texts:
+        return text
+    return f"{text} with {', '.join(value_texts)}"

@@ -1,4 +1,4 @@
-"""Arrays for kernels (compiled functions) that Python runs: views of the same memory.
+"""Arrays for interpreted kernels: views of the same memory.
 
 Their entries are Python numbers. An array of one axis is a `memoryview`, which checks every index
 and is read faster than a NumPy array; one of uint64 is a `UInt64View`, one of more axes a `Grid`.
@@ -7,22 +7,24 @@ and is read faster than a NumPy array; one of uint64 is a `UInt64View`, one of m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.interpreter.wrapping_integers import MASK, UInt64
 
-Kernel = Callable[..., Any]
+# A memory view. A type checker knows the entries' type only where the format is a literal.
+Cells: TypeAlias = Any
+# A memory view, a `UInt64View` or a `Grid`, or an entry of one.
+Array: TypeAlias = Any
+Index: TypeAlias = int | slice
+Indices: TypeAlias = Index | tuple[Index, ...]
 
-_FORMATS: Final[dict[str, Any]] = {
-    "f": "d",
-    "i": "q",
-    "u": "Q",
-    "b": "?",
-}  # by the kind of NumPy's type
-_CELL: Final = 8
+_FORMATS: Final = {"f": "d", "i": "q", "u": "Q", "b": "?"}  # by the kind of NumPy's type
+_CELL_BYTES: Final = 8
 
 
 class UInt64View:
@@ -32,19 +34,21 @@ class UInt64View:
     format = "Q"
     ndim = 1
 
-    def __init__(self, cells: Any) -> None:
+    def __init__(self, cells: Cells) -> None:
         self.cells = cells
 
     def __len__(self) -> int:
         """Return the length."""
         return len(self.cells)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Array:
         """Return a word, or a slice."""
-        found: Any = self.cells[index]
-        return UInt64(found) if type(found) is int else UInt64View(found)
+        entry = self.cells[index]
+        if type(entry) is int:
+            return UInt64(entry)
+        return UInt64View(entry)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: int, value: float) -> None:
         """Write a word."""
         self.cells[index] = int(value) & MASK
 
@@ -68,15 +72,17 @@ class Grid:
     # What two or three indices are looked up in, where that is faster than here.
     __slots__ = ("cells", "entries_by_2", "entries_by_3", "format", "ndim", "shape")
 
-    def __init__(self, cells: Any, shape: tuple[int, ...]) -> None:
-        self.cells, self.shape, self.ndim = cells, tuple(shape), len(shape)
-        self.format: Any = cells.format
+    def __init__(self, cells: Cells, shape: tuple[int, ...]) -> None:
+        self.cells = cells
+        self.shape = tuple(shape)
+        self.ndim = len(shape)
+        self.format: str = cells.format
         # A memory view of several axes reads entries fast; not for uint64, whose entries are words,
         # nor for empty arrays, which cannot be cast.
         if self.ndim in (2, 3) and self.format != "Q" and math.prod(shape) > 0:
             setattr(self, f"entries_by_{self.ndim}", cells.cast("B").cast(self.format, shape))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Grid:
         """Return itself where nothing faster is there to look indices up in."""
         if name in ("entries_by_2", "entries_by_3"):
             return self
@@ -86,36 +92,39 @@ class Grid:
         """Return the length of the first axis."""
         return self.shape[0]
 
-    def _place(self, indices: tuple[Any, ...]) -> tuple[int, int]:
-        """Return the start and the length of the part that leading indices select."""
-        start, size = 0, math.prod(self.shape)
+    def _locate(self, indices: tuple[Any, ...]) -> tuple[int, int]:
+        """Return the first cell, and the number of cells, that leading indices select."""
+        start = 0
+        size = math.prod(self.shape)
         for index, length in zip(indices, self.shape, strict=False):
             if not -length <= index < length:
                 raise IndexError("index out of bounds")
             size //= length
-            start += (int(index) + (length if index < 0 else 0)) * size
+            start += int(index) % length * size
         return start, size
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Indices) -> Array:
         """Return an entry, or the part that the indices select."""
         indices = index if isinstance(index, tuple) else (index,)
         if len(indices) > self.ndim:
             raise IndexError(f"index out of bounds: {len(indices)} of them for {self.ndim} axes")
-        if any(isinstance(one, slice) for one in indices):
-            return self._part(indices)
-        start, size = self._place(indices)
+        if any(isinstance(axis_index, slice) for axis_index in indices):
+            return self._read_slice(indices)
+        start, size = self._locate(indices)
         if len(indices) == self.ndim:
-            found = self.cells[start]
-            return UInt64(found) if self.format == "Q" else found
+            entry = self.cells[start]
+            return UInt64(entry) if self.format == "Q" else entry
         return with_shape(self.cells[start : start + size], self.shape[len(indices) :])
 
-    def _part(self, indices: tuple[Any, ...]) -> Any:
+    def _read_slice(self, indices: tuple[Any, ...]) -> Array:
         leading = 0
         while not isinstance(indices[leading], slice):
             leading += 1
         if leading:
             rest = indices[leading:]
-            return self[indices[:leading]][rest if len(rest) > 1 else rest[0]]
+            if len(rest) == 1:
+                return self[indices[:leading]][rest[0]]
+            return self[indices[:leading]][rest]
         rows = range(*indices[0].indices(self.shape[0]))
         if len(indices) == 1 or indices[1:] == (slice(None),) * (len(indices) - 1):
             size = math.prod(self.shape[1:])
@@ -123,38 +132,43 @@ class Grid:
                 cells = self.cells[rows.start * size : max(rows.stop, rows.start) * size]
                 return with_shape(cells, (len(rows), *self.shape[1:]))
         if self.ndim == 2 and len(indices) == 2 and not isinstance(indices[1], slice):
-            column, length = indices[1], self.shape[1]
+            column = indices[1]
+            length = self.shape[1]
             if not -length <= column < length:
                 raise IndexError("index out of bounds")
             column = int(column) % length
             cells = self.cells[column::length][indices[0]]
-            return UInt64View(cells) if self.format == "Q" else cells
+            return with_shape(cells, cells.shape)
         raise TypeError("a slice of several axes cannot be interpreted: write loops")
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Indices, value: float) -> None:
         """Write an entry."""
         if not isinstance(index, tuple) or len(index) != self.ndim:
             raise TypeError("a kernel writes single entries")
-        start, _ = self._place(index)
-        self.cells[start] = int(value) & MASK if self.format == "Q" else value
+        start, _ = self._locate(index)
+        if self.format == "Q":
+            value = int(value) & MASK
+        self.cells[start] = value
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Array]:
         """Yield the parts along the first axis."""
         return (self[i] for i in range(self.shape[0]))
 
-    def tolist(self) -> list[Any]:
+    def tolist(self) -> list[object]:
         """Return the entries as nested lists."""
         return list(to_numpy(self).tolist())
 
 
-def with_shape(cells: Any, shape: tuple[int, ...]) -> Any:
+def with_shape(cells: Cells, shape: tuple[int, ...]) -> Array:
     """Return an array over contiguous cells."""
     if len(shape) > 1:
         return Grid(cells, shape)
-    return UInt64View(cells) if cells.format == "Q" else cells
+    if cells.format == "Q":
+        return UInt64View(cells)
+    return cells
 
 
-def view_of(array: np.ndarray[Any, Any]) -> Any:
+def view_of(array: NDArray[np.generic]) -> Array:
     """Return a NumPy array as kernels see it.
 
     Raises
@@ -162,63 +176,64 @@ def view_of(array: np.ndarray[Any, Any]) -> Any:
     TypeError
         If kernels have no numbers of its type.
     """
-    kind, whole = array.dtype.kind, array.itemsize == _CELL
-    if kind not in _FORMATS or (kind == "f" and not whole):
+    type_kind = array.dtype.kind
+    is_cell = array.itemsize == _CELL_BYTES
+    if type_kind not in _FORMATS or (type_kind == "f" and not is_cell):
         raise TypeError(f"an array of {array.dtype}, where a kernel has float64, int64 or uint64")
-    if not whole and kind != "b":  # integers of fewer bits are read as those of 64
-        array = array.astype(np.uint64 if kind == "u" else np.int64)
+    if not is_cell and type_kind != "b":  # integers of fewer bits are read as those of 64
+        array = array.astype(np.uint64 if type_kind == "u" else np.int64)
         array.flags.writeable = False
-    cells: Any = np.ascontiguousarray(array).reshape(-1)
-    flat = memoryview(cells)
-    return with_shape(flat.cast("B").cast(_FORMATS[kind]) if flat else flat, array.shape)
+    cells: Cells = np.ascontiguousarray(array).reshape(-1).data
+    if cells:
+        cells = cells.cast("B").cast(_FORMATS[type_kind])
+    return with_shape(cells, array.shape)
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Return whether a value is an array as kernels see it."""
     return isinstance(value, memoryview | UInt64View | Grid)
 
 
-def to_numpy(value: Any) -> Any:
+def to_numpy(array: Array) -> NDArray[np.generic]:
     """Return an array as a NumPy array, for printing and comparing."""
-    if isinstance(value, Grid):
-        return np.asarray(value.cells).reshape(value.shape)
-    return np.asarray(value.cells if isinstance(value, UInt64View) else value)
+    return np.asarray(getattr(array, "cells", array)).reshape(array.shape)
 
 
 # Arrays borrowed before, by the id of their buffer: making one takes longer than a lookup.
-_borrowed: Final[dict[int, dict[Any, Any]]] = {}
+_borrowed: Final[dict[int, dict[object, Array]]] = {}
 
 
-def keep_borrowed_arrays(view: Any) -> None:
+def keep_borrowed_arrays(view: Array) -> None:
     """Cache what is borrowed from a buffer, until `drop_borrowed_arrays`; the caller holds it."""
     _borrowed[id(view)] = {}
 
 
-def drop_borrowed_arrays(view: Any) -> None:
+def drop_borrowed_arrays(view: Array) -> None:
     """Drop the cached arrays borrowed from a buffer, and those borrowed from these."""
-    for piece in _borrowed.pop(id(view), {}).values():
-        if id(piece) in _borrowed:
-            drop_borrowed_arrays(piece)
+    for array in _borrowed.pop(id(view), {}).values():
+        if id(array) in _borrowed:
+            drop_borrowed_arrays(array)
 
 
-def _borrower(code: Any) -> Kernel:
+def _make_borrow(cell_format: str) -> Kernel:
     """Return the function (buffer, start, shape) -> array over the same memory."""
 
     # Kernels borrow the same arrays in every round.
-    def borrow(buffer: Any, start: int, shape: tuple[int, ...]) -> Any:
-        known, key = _borrowed.get(id(buffer)), (code, start, shape)
-        if known is not None and (found := known.get(key)) is not None:
-            return found
+    def borrow(buffer: Array, start: int, shape: tuple[int, ...]) -> Array:
+        cached_arrays = _borrowed.get(id(buffer))
+        key = (cell_format, start, shape)
+        if cached_arrays is not None and (cached_array := cached_arrays.get(key)) is not None:
+            return cached_array
         cells = buffer.cells if isinstance(buffer, UInt64View) else buffer
         size = math.prod(shape)
         if start < 0 or start + size > len(cells):
             raise IndexError("index out of bounds")
-        piece = cells[start : start + size]
-        if piece.format != code:
-            piece = piece.cast("B").cast(code)
-        result = with_shape(piece, shape)
-        if known is not None:
-            known[key] = result
+        cells_of_array = cells[start : start + size]
+        if cells_of_array.format != cell_format:
+            cells_of_array = cells_of_array.cast("B").cast(cell_format)
+        result = with_shape(cells_of_array, shape)
+        if cached_arrays is not None:
+            cached_arrays[key] = result
             if size == len(cells):  # all cells of a learner, from which other arrays are borrowed
                 keep_borrowed_arrays(result)
         return result
@@ -226,22 +241,22 @@ def _borrower(code: Any) -> Kernel:
     return borrow
 
 
-borrow_float: Final = _borrower("d")
-borrow_int: Final = _borrower("q")
-borrow_word: Final = _borrower("Q")
+borrow_float: Final = _make_borrow("d")
+borrow_int: Final = _make_borrow("q")
+borrow_word: Final = _make_borrow("Q")
 
 
 def cache_views(reader: Kernel) -> Kernel:
     """Return a reader (buffer, start, dims) of views that caches its result for each place."""
 
-    def read(buffer: Any, start: int, dims: Any) -> Any:
-        known = _borrowed.get(id(buffer))
-        if known is None:
+    def read(buffer: Array, start: int, dims: object) -> object:
+        cached_views = _borrowed.get(id(buffer))
+        if cached_views is None:
             return reader(buffer, start, dims)
         key = (reader, start, dims)
-        found = known.get(key)
-        if found is None:
-            found = known[key] = reader(buffer, start, dims)
-        return found
+        views = cached_views.get(key)
+        if views is None:
+            views = cached_views[key] = reader(buffer, start, dims)
+        return views
 
     return read

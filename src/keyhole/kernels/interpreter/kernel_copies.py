@@ -1,19 +1,22 @@
-"""Copies of kernels (otherwise compiled functions) that Python runs, with the same results."""
+"""Copies of kernels that Python runs, with the same results."""
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
+from functools import partial
 from threading import RLock
 from types import CellType, FunctionType, ModuleType, SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, cast
 from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock
 from keyhole.kernels.fingerprint import Chain, copy_module, link
+from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_kernel_error
@@ -21,31 +24,30 @@ from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, interpreted_cod
 from keyhole.kernels.interpreter.wrapping_integers import CASTS, LARGEST, UInt64
 from keyhole.kernels.kernel_declaration import find_python_equivalent, returns_views
 
-Kernel = Callable[..., Any]
-
 _OURS: Final = "keyhole."
 _NUMPY: Final = (
     arithmetic.NUMPY
     | REDUCTIONS
     | {"searchsorted": search_sorted, "round": arithmetic.round_number}
 )
-_TABLES: Final = {"math": arithmetic.MATH, "numpy": _NUMPY, "numba": CASTS}
+_Table = Mapping[str, object]
+_TABLES: Final[dict[str, _Table]] = {"math": arithmetic.MATH, "numpy": _NUMPY, "numba": CASTS}
 _PLAIN: Final = (bool, float, complex, str, bytes, type(None))
 _FOLLOWED: Final = ("operator", "builtins")
 
 
-def _print(*values: Any, **options: Any) -> None:
+def _print(*values: object, **options: Any) -> None:
     """Print as Python does, and arrays as NumPy does."""
-    shown = (
+    printed_values = (
         interpreted_arrays.to_numpy(value) if interpreted_arrays.is_array(value) else value
         for value in values
     )
-    print(*shown, **options)  # noqa: T201 (it is the user's)
+    print(*printed_values, **options)  # noqa: T201 (it is the user's)
 
 
-_BUILTINS: Final[dict[str, Any]] = {"round": arithmetic.round_number, "print": _print}
+_BUILTINS: Final[dict[str, object]] = {"round": arithmetic.round_number, "print": _print}
 # Not used in Keyhole's own kernels, whose integers stay below 2**63: Python's functions are faster.
-_BUILTINS_OF_USERS: Final[dict[str, Any]] = {
+_BUILTINS_OF_USERS: Final[dict[str, object]] = {
     **_BUILTINS,
     "abs": arithmetic.absolute,
     "divmod": arithmetic.divide_both,
@@ -68,8 +70,8 @@ def interpreted_copy(kernel: Kernel) -> Kernel:
     NotInterpretedError
         If something that it uses cannot be interpreted; the text names it.
     """
-    if (found := find_python_equivalent(kernel)) is not None:
-        return found
+    if (equivalent := find_python_equivalent(kernel)) is not None:
+        return equivalent
     plain = getattr(kernel, "py_func", kernel)
     if not isinstance(plain, FunctionType):
         raise NotInterpretedError(f"{_describe(kernel)} is not written in Python")
@@ -84,26 +86,29 @@ def interpreted_copy(kernel: Kernel) -> Kernel:
 
 
 def _make_copy(plain: FunctionType) -> Kernel:
-    home = str(plain.__globals__.get("__name__", ""))
-    ours = home.startswith(_OURS) or not home  # generated functions have no module
-    scope: dict[str, Any] = {
+    module_name = str(plain.__globals__.get("__name__", ""))
+    is_own = module_name.startswith(_OURS) or not module_name  # generated functions have no module
+    scope: dict[str, object] = {
         "__builtins__": builtins,
         "__name__": plain.__module__ or "",
         "__file__": plain.__code__.co_filename,  # for coverage tools
         **HELPERS,
-        **(_BUILTINS if ours else _BUILTINS_OF_USERS),
     }
-    code = interpreted_code(plain.__code__, not ours)
+    scope.update(_BUILTINS if is_own else _BUILTINS_OF_USERS)
+    code = interpreted_code(plain.__code__, not is_own)
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
-    copy.__qualname__, copy.__module__ = plain.__qualname__, plain.__module__
-    result: Kernel = interpreted_arrays.cache_views(copy) if returns_views(plain) else copy
+    copy.__qualname__ = plain.__qualname__
+    copy.__module__ = plain.__module__
+    result: Kernel = copy
+    if returns_views(plain):
+        result = interpreted_arrays.cache_views(copy)
     _copies[plain] = result  # before the functions that it uses, which may use it
-    link(plain, copy, lambda name, value, chains: _value_of_name(plain, name, value, chains))
+    link(plain, copy, partial(_value_of_name, plain))
     return result
 
 
-def _value_of_name(user: FunctionType, name: str, value: Any, chains: Iterable[Chain]) -> Any:
+def _value_of_name(user: FunctionType, name: str, value: object, chains: Iterable[Chain]) -> object:
     """Return the value of a name in a kernel; `chains` are the attributes that it reads of it."""
     try:
         return _convert(value, chains)
@@ -119,20 +124,21 @@ class _UnknownError(Exception):
     """Something that a kernel uses has no equivalent in Python; the text follows its name."""
 
 
-def _convert(value: Any, chains: Iterable[Chain] = ()) -> Any:
-    if (found := find_python_equivalent(value)) is not None:
-        return found
-    if isinstance(value, FunctionType) or isinstance(getattr(value, "py_func", None), FunctionType):
-        return interpreted_copy(value)
+def _convert(value: object, chains: Iterable[Chain] = ()) -> object:
+    if (equivalent := find_python_equivalent(value)) is not None:
+        return equivalent
+    if isinstance(getattr(value, "py_func", value), FunctionType):
+        return interpreted_copy(cast(Kernel, value))
     if isinstance(value, ModuleType):
         return _module_stand_in(value, chains)
     if isinstance(value, tuple):
         items = [_convert(item) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        make: Kernel = type(value)
+        return make(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
         return _constant_array(value)
     if isinstance(value, np.generic):
-        return UInt64(int(value)) if isinstance(value, np.uint64) else value.item()
+        return _python_number(value)
     if type(value) is int:
         return UInt64(value) if value > LARGEST else value
     if isinstance(value, (*_PLAIN, Enum)):
@@ -140,28 +146,37 @@ def _convert(value: Any, chains: Iterable[Chain] = ()) -> Any:
     return _equivalent_of(value)
 
 
-def _equivalent_of(value: Any) -> Any:
+def _python_number(value: np.generic) -> object:
+    """Return a number of NumPy as kernels see it."""
+    if isinstance(value, np.uint64):
+        return UInt64(int(value))
+    number: object = value.item()
+    return number
+
+
+def _equivalent_of(value: object) -> object:
     """Return the Python equivalent of a function or type that is not a kernel."""
-    home, name = getattr(value, "__module__", "") or "", getattr(value, "__name__", "")
-    if home.startswith("numba."):
+    module_name = getattr(value, "__module__", "") or ""
+    name = getattr(value, "__name__", "")
+    if module_name.startswith("numba."):
         name = str(value)  # a type that is called to convert a number
         if name in CASTS:
             return CASTS[name]
-    elif home == "math" and name in arithmetic.MATH:
+    elif module_name == "math" and name in arithmetic.MATH:
         return arithmetic.MATH[name]
-    elif (home == "numpy" or isinstance(value, np.ufunc)) and name in _NUMPY:
+    elif (module_name == "numpy" or isinstance(value, np.ufunc)) and name in _NUMPY:
         return _NUMPY[name]
-    elif isinstance(value, type) or home in _FOLLOWED:
-        return _BUILTINS_OF_USERS.get(name, value) if home == "builtins" else value
+    elif isinstance(value, type) or module_name in _FOLLOWED:
+        return _BUILTINS_OF_USERS.get(name, value) if module_name == "builtins" else value
     raise _UnknownError(f", {_describe(value)}, which has no equivalent in Python")
 
 
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     return f"{type(value).__module__}.{type(value).__qualname__} {name or repr(value)}"
 
 
-def _constant_array(value: np.ndarray[Any, Any]) -> Any:
+def _constant_array(value: NDArray[np.generic]) -> interpreted_arrays.Array:
     array = value.copy()  # a snapshot, row-major
     array.flags.writeable = False
     try:
@@ -170,22 +185,26 @@ def _constant_array(value: np.ndarray[Any, Any]) -> Any:
         raise _UnknownError(f", {error}") from None
 
 
-def _module_stand_in(module: ModuleType, chains: Iterable[Chain]) -> Any:
+def _module_stand_in(module: ModuleType, chains: Iterable[Chain]) -> ModuleType | SimpleNamespace:
     """Return a stand-in for a module, with the attributes that a kernel uses."""
     table = _TABLES.get(module.__name__)
     if table is None:
-        return copy_module(module, chains, _attribute)
+        return copy_module(module, chains, _convert_attribute)
     for name in (chain[0] for chain in chains if chain):
         if name not in table:
             raise _UnknownError(f".{name}, which has no equivalent in Python")
     return SimpleNamespace(**table)
 
 
-def _attribute(name: str, value: Any, chains: Iterable[Chain]) -> Any:
+def _convert_attribute(name: str, value: object, chains: Iterable[Chain]) -> object:
     try:
         return _convert(value, chains)
     except _UnknownError as error:
         raise _UnknownError(f".{name}{error}") from None
+
+
+# The arrays of the last call, and the views of them that kernels see.
+CachedViews = list[tuple[object, interpreted_arrays.Array]]
 
 
 class InterpretedFunction:
@@ -202,9 +221,9 @@ class InterpretedFunction:
         Plain Python that calls kernels.
     """
 
-    def __init__(self, owner: str, function: Callable[..., Any]) -> None:
+    def __init__(self, owner: str, function: Kernel) -> None:
         self._owner = owner
-        self._cached: list[tuple[Any, Any]] = []
+        self._cached: CachedViews = []
         finalize(self, _drop_all_borrowed_arrays, self._cached).atexit = False
         self._lock = RLock()  # several threads may run blocks of one simulation
         try:
@@ -212,39 +231,39 @@ class InterpretedFunction:
         except NotInterpretedError as error:
             raise NotInterpretedError(f"{owner}: {error}") from None
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> object:
         """Run the function."""
         with self._lock:
             return self._run(args)
 
-    def _run(self, args: tuple[Any, ...]) -> Any:
+    def _run(self, args: tuple[object, ...]) -> object:
         if len(self._cached) != len(args):
             self._cached[:] = [(None, None)] * len(args)
-        given = [self._convert_argument(i, value) for i, value in enumerate(args)]
+        converted_arguments = [self._convert_argument(i, value) for i, value in enumerate(args)]
         try:
-            return self._copy(*given)
+            return self._copy(*converted_arguments)
         except Exception as error:
-            if (found := explain_kernel_error(error, self._owner)) is None:
+            if (explained_error := explain_kernel_error(error, self._owner)) is None:
                 raise
-            raise found from None
+            raise explained_error from None
 
-    def _convert_argument(self, i: int, value: Any) -> Any:
+    def _convert_argument(self, i: int, value: object) -> object:
         """Return an argument as kernels see it."""
+        if isinstance(value, np.generic):
+            return _python_number(value)
         if not isinstance(value, np.ndarray):
-            if isinstance(value, np.generic):
-                return UInt64(int(value)) if isinstance(value, np.uint64) else value.item()
             return value
         array, view = self._cached[i]
         if array is not value:
             interpreted_arrays.drop_borrowed_arrays(view)
             # Two arguments may be one memory.
-            same = (v for a, v in self._cached[:i] if a is value)
-            view = next(same, None) or interpreted_arrays.view_of(value)
+            views_of_same_array = (v for a, v in self._cached[:i] if a is value)
+            view = next(views_of_same_array, None) or interpreted_arrays.view_of(value)
             interpreted_arrays.keep_borrowed_arrays(view)
             self._cached[i] = (value, view)
         return view
 
 
-def _drop_all_borrowed_arrays(cached: list[tuple[Any, Any]]) -> None:
+def _drop_all_borrowed_arrays(cached: CachedViews) -> None:
     for _, view in cached:
         interpreted_arrays.drop_borrowed_arrays(view)

@@ -1,4 +1,4 @@
-"""The syntax tree from which a function was compiled, found so that Python can run a copy of it."""
+"""The syntax tree of a function, from which a copy is made that Python can run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import linecache
 from collections.abc import Iterator
 from itertools import pairwise
 from types import CodeType
-from typing import Any, Final
+from typing import Final
 
 _LAMBDA: Final = "<lambda>"
 _NO_CLASS: Final = "_"  # Python mangles no names in a class of this name
@@ -28,12 +28,12 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
     A lambda is returned as a function with a single statement. A definition that compiles to other
     code is refused: the file may have changed since it was imported.
     """
-    changed = False
+    reason = "its source is not there"
     for tree in _candidates(code):
         if _is_same(compile_definition(tree, code), code):
             return tree
-        changed = True
-    return "its source has changed since it was imported" if changed else "its source is not there"
+        reason = "its source has changed since it was imported"
+    return reason
 
 
 def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
@@ -43,35 +43,38 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     (``__x``) depend, and whose names are not visible in its functions, so that a function may call
     itself.
     """
-    home = ast.ClassDef(_class_of(code), [], [], [ast.Pass()], [])
-    names = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
+    class_definition = ast.ClassDef(_class_of(code), [], [], [ast.Pass()], [])
+    arguments = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
     # A function that uses its own class by name reads a global, unless the class is local.
-    own = [] if home.name in code.co_freevars else [ast.Global([home.name])]
-    outer = ast.FunctionDef("outer", names, [*own, home], [], None)
-    _leave_out_types(home)
+    body: list[ast.stmt] = [class_definition]
+    if class_definition.name not in code.co_freevars:
+        body.insert(0, ast.Global([class_definition.name]))
+    outer = ast.FunctionDef("outer", arguments, body, [], None)
+    _leave_out_types(class_definition)
     _leave_out_types(outer)
     # Calls on imported names compile differently from those on other globals: see `_CALLS`.
     imports = ast.Import([ast.alias(name) for name in code.co_names if name.isidentifier()])
     module = ast.Module([imports, outer] if imports.names else [outer], [])
     ast.copy_location(outer, tree)
     ast.fix_missing_locations(module)
-    home.body.insert(0, tree)
-    found = compile(module, code.co_filename, "exec", dont_inherit=True)
+    class_definition.body.insert(0, tree)
+    compiled_code = compile(module, code.co_filename, "exec", dont_inherit=True)
     for _ in range(3):  # from the module to the outer function, the class, the definition
-        found = next(c for c in found.co_consts if isinstance(c, CodeType))
-    return found.replace(co_qualname=code.co_qualname)
+        compiled_code = next(c for c in compiled_code.co_consts if isinstance(c, CodeType))
+    return compiled_code.replace(co_qualname=code.co_qualname)
 
 
 def _class_of(code: CodeType) -> str:
     """Return the name of the innermost class around a function; without one, ``_``."""
     names = code.co_qualname.split(".")
     classes = [a for a, b in pairwise(names) if "<locals>" not in (a, b)]
-    return classes[-1] if classes else _NO_CLASS
+    return next(reversed(classes), _NO_CLASS)
 
 
 def _candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
     """Yield the definitions that may be that of some code."""
-    lines, first = linecache.getlines(code.co_filename), code.co_firstlineno
+    lines = linecache.getlines(code.co_filename)
+    first = code.co_firstlineno
     if code.co_name == _LAMBDA:
         yield from _lambdas("".join(lines), first)
         return
@@ -93,9 +96,12 @@ def _lambdas(source: str, first: int) -> Iterator[ast.FunctionDef]:
 
 
 def _functions(source: str, code: CodeType) -> Iterator[ast.FunctionDef]:
-    indented = source[:1].isspace()
-    tree = _parse(f"if 1:\n{source}" if indented else source)
-    ast.increment_lineno(tree, code.co_firstlineno - (2 if indented else 1))
+    first_line = 1
+    if source[:1].isspace():
+        source = f"if 1:\n{source}"
+        first_line = 2
+    tree = _parse(source)
+    ast.increment_lineno(tree, code.co_firstlineno - first_line)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             yield _strip_definition(node)
@@ -111,7 +117,8 @@ def _parse(source: str) -> ast.Module:
 
 def _strip_definition(tree: ast.FunctionDef) -> ast.FunctionDef:
     """Return a definition without the parts that are evaluated when it is executed."""
-    tree.decorator_list, tree.returns = [], None
+    tree.decorator_list = []
+    tree.returns = None
     _leave_out_types(tree)
     for argument in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
         argument.annotation = None
@@ -121,25 +128,25 @@ def _strip_definition(tree: ast.FunctionDef) -> ast.FunctionDef:
     return tree
 
 
-def _leave_out_types(tree: Any) -> None:
+def _leave_out_types(tree: ast.AST) -> None:
     if "type_params" in tree._fields:  # required from Python 3.12 on
-        tree.type_params = []
+        setattr(tree, "type_params", [])  # noqa: B010 (unknown to the type checker before 3.12)
 
 
-def _is_same(one: CodeType, other: CodeType) -> bool:
+def _is_same(compiled_code: CodeType, code: CodeType) -> bool:
     """Return whether two code objects were compiled from the same source."""
-    if (one.co_names, one.co_varnames) != (other.co_names, other.co_varnames):
+    if compiled_code.co_names != code.co_names or compiled_code.co_varnames != code.co_varnames:
         return False
-    if _constants(one) != _constants(other):
+    if _constants(compiled_code) != _constants(code):
         return False
-    return one.co_code == other.co_code or _steps(one) == _steps(other)
+    return compiled_code.co_code == code.co_code or _list_steps(compiled_code) == _list_steps(code)
 
 
 def _constants(code: CodeType) -> list[str]:
     return [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
 
 
-def _steps(code: CodeType) -> list[Any]:
+def _list_steps(code: CodeType) -> list[tuple[str, int | None]]:
     return [
         (step.opname, None if step.opcode in _JUMPS else step.arg)
         for step in dis.get_instructions(code)

@@ -11,7 +11,7 @@ import copy
 import dis
 from functools import lru_cache
 from types import CodeType
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from keyhole.kernels.interpreter import arithmetic, array_functions, wrapping_integers
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
@@ -34,7 +34,7 @@ _WRAPPING: Final[dict[type[ast.operator], str]] = {
     ast.RShift: "shift_right",
 }
 _SIGNS: Final[dict[type[ast.unaryop], str]] = {ast.USub: "negate", ast.Invert: "invert"}
-HELPERS: Final[dict[str, Any]] = {
+HELPERS: Final[dict[str, object]] = {
     f"{_PREFIX}{name}{_ENDING}": getattr(module, name)
     for module, names in (
         (arithmetic, (*_DIVISIONS.values(), *_WRAPPING.values(), *_SIGNS.values())),
@@ -50,7 +50,8 @@ _SYMBOLS: Final = {"/", "//", "%", "**"}
 _WRAPPED: Final = ("STORE_SUBSCR", "UNARY_NEGATIVE", "UNARY_INVERT")
 _SLICES: Final = ("STORE_SLICE", "BUILD_SLICE")
 _TAKES: Final = ("BINARY_SUBSCR", "STORE_SUBSCR", "COPY")
-_ARRAY, _INDEX = (f"{_PREFIX}{name}{_ENDING}" for name in ("array", "index"))
+_ARRAY: Final = f"{_PREFIX}array{_ENDING}"
+_INDEX: Final = f"{_PREFIX}index{_ENDING}"
 _VALUES: Final = f"{_PREFIX}values"
 _SEVERAL: Final = (ast.Tuple, ast.List)
 _FOLDED: Final = (ast.BinOp, ast.UnaryOp, ast.Constant, ast.operator, ast.unaryop)
@@ -58,14 +59,17 @@ _FOLDED_STEPS: Final = ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_
 _FLOATS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
 
 
-def _call(name: str, arguments: list[ast.expr], place: ast.AST) -> ast.Call:
+_Target = TypeVar("_Target", bound=ast.Name | ast.Attribute | ast.Subscript)
+
+
+def _call(name: str, arguments: list[ast.expr], located_node: ast.AST) -> ast.Call:
     call = ast.Call(ast.Name(f"{_PREFIX}{name}{_ENDING}", ast.Load()), arguments, [])
-    return ast.copy_location(call, place)
+    return ast.copy_location(call, located_node)
 
 
-def _with_location(statement: ast.stmt, place: ast.AST) -> ast.stmt:
+def _with_location(statement: ast.stmt, located_node: ast.AST) -> ast.stmt:
     """Return a statement whose nodes without a location get that of another one."""
-    return ast.fix_missing_locations(ast.copy_location(statement, place))
+    return ast.fix_missing_locations(ast.copy_location(statement, located_node))
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -73,21 +77,22 @@ class _Rewriter(ast.NodeTransformer):
 
     def __init__(self, wraps: bool) -> None:
         self.wraps = wraps
-        self.held = 0
-        self.operators = _DIVISIONS | (_WRAPPING if wraps else {})
+        self.variables = 0
+        self.operators = _DIVISIONS | _WRAPPING if wraps else _DIVISIONS
 
-    def _operator(self, kind: ast.operator, left: ast.expr, right: ast.expr) -> str | None:
+    def _operator(self, operator: ast.operator, left: ast.expr, right: ast.expr) -> str | None:
         """Return the function for an operator, if Python's own differs."""
-        name = self.operators.get(type(kind))
+        name = self.operators.get(type(operator))
         if name is None or name == "power":
             return name
         if name == "shift_right":
-            return None if isinstance(right, ast.Constant) and right.value in _SHIFTS else name
-        if type(kind) in _DIVISIONS:
-            known = isinstance(right, ast.Constant) and isinstance(right.value, int | float)
-            whole = self.wraps and name == "divide" and not _is_float(right)
-            return None if known and right.value > 0 and not whole else name  # type: ignore[attr-defined]
-        return None if _is_float(left) or _is_float(right) else name
+            is_same = isinstance(right, ast.Constant) and right.value in _SHIFTS
+        elif type(operator) in _DIVISIONS:
+            may_be_integers = self.wraps and name == "divide" and not _is_float(right)
+            is_same = _is_positive_constant(right) and not may_be_integers
+        else:
+            is_same = _is_float(left) or _is_float(right)
+        return None if is_same else name
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Replace an operator."""
@@ -101,47 +106,50 @@ class _Rewriter(ast.NodeTransformer):
         """Replace a sign."""
         if (constant := _fold_constant(node)) is not None:
             return self.visit_Constant(constant)
-        name = _SIGNS.get(type(node.op)) if self.wraps and not _is_float(node.operand) else None
+        wraps = self.wraps and not _is_float(node.operand)
+        name = _SIGNS.get(type(node.op))
         self.generic_visit(node)
-        return _call(name, [node.operand], node) if name else node
+        return _call(name, [node.operand], node) if wraps and name else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         """Replace an augmented assignment."""
-        load = _as_load(node.target)
-        name = self._operator(node.op, load, node.value)
-        stored = self.wraps and isinstance(node.target, ast.Subscript)
-        if name is None and not stored:
+        old_value = _as_load(node.target)
+        name = self._operator(node.op, old_value, node.value)
+        is_stored = self.wraps and isinstance(node.target, ast.Subscript)
+        if name is None and not is_stored:
             self.generic_visit(node)
             return node
         value = self.visit(node.value)
         if isinstance(node.target, ast.Name):
-            result: ast.expr = _call(name or "", [load, value], node)
+            result: ast.expr = _call(name or "", [old_value, value], node)
             return ast.copy_location(ast.Assign([node.target], result), node)
         if not isinstance(node.target, ast.Subscript):
             return node  # refused when the class is made
         # The array and its index are evaluated once, as in the original: held in two variables.
         array, index = _array_and_index(self.visit(_as_load(node.target)))
-        held = [
+        variables = [
             ast.NamedExpr(ast.Name(_ARRAY, ast.Store()), array),
             ast.NamedExpr(ast.Name(_INDEX, ast.Store()), index),
         ]
-        old = ast.Subscript(ast.Name(_ARRAY, ast.Load()), ast.Name(_INDEX, ast.Load()), ast.Load())
-        ast.copy_location(old, node.target)
+        index_name = ast.Name(_INDEX, ast.Load())
+        entry = ast.Subscript(ast.Name(_ARRAY, ast.Load()), index_name, ast.Load())
+        ast.copy_location(entry, node.target)
         if name:
-            new: ast.expr = _call(name, [old, value], node)
+            new_entry: ast.expr = _call(name, [entry, value], node)
         else:
-            new = ast.copy_location(ast.BinOp(old, node.op, value), node)
-        return ast.copy_location(ast.Expr(_call("store", [*held, new], node)), node)
+            new_entry = ast.copy_location(ast.BinOp(entry, node.op, value), node)
+        return ast.copy_location(ast.Expr(_call("store", [*variables, new_entry], node)), node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         """Replace an assignment to a slice, or to an array that may be of integers."""
         target = node.targets[0]
         if self.wraps and (len(node.targets) > 1 or isinstance(target, _SEVERAL)):
-            return self._one_by_one(node)
-        is_sliced = isinstance(target, ast.Subscript) and any(
-            isinstance(part, ast.Slice) for part in _parts(target.slice)
-        )
-        if not isinstance(target, ast.Subscript) or not (is_sliced or self.wraps):
+            return self._split_targets(node)
+        if not isinstance(target, ast.Subscript):
+            self.generic_visit(node)
+            return node
+        is_sliced = any(isinstance(index, ast.Slice) for index in _list_indices(target.slice))
+        if not is_sliced and not self.wraps:
             self.generic_visit(node)
             return node
         value = self.visit(node.value)
@@ -149,30 +157,36 @@ class _Rewriter(ast.NodeTransformer):
         call = _call("fill" if is_sliced else "store", [array, index, value], node)
         return ast.copy_location(ast.Expr(call), node)
 
-    def _one_by_one(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+    def _split_targets(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         """Replace an assignment to several targets by single ones, if one is in an array."""
-        if not any(isinstance(part, ast.Subscript) for t in node.targets for part in ast.walk(t)):
+        if not any(isinstance(n, ast.Subscript) for t in node.targets for n in ast.walk(t)):
             self.generic_visit(node)
             return node
-        self.held += 1  # nested targets need variables of their own
-        name = f"{_VALUES}{self.held}{_ENDING}"
-        found: list[Any] = [ast.Assign([ast.Name(name, ast.Store())], self.visit(node.value))]
+        self.variables += 1  # nested targets need variables of their own
+        name = f"{_VALUES}{self.variables}{_ENDING}"
+        statements: list[ast.stmt] = []
+        statements.append(ast.Assign([ast.Name(name, ast.Store())], self.visit(node.value)))
         for target in node.targets:
-            value: ast.expr = ast.Name(name, ast.Load())
+            value = ast.Name(name, ast.Load())
             if not isinstance(target, _SEVERAL):
-                found.append(self.visit(_with_location(ast.Assign([target], value), node)))
+                statements += self._visit_assignment(target, value, node)
                 continue
-            for i, part in enumerate(target.elts):
+            for i, item in enumerate(target.elts):
                 entry = ast.Subscript(value, ast.Constant(i), ast.Load())
-                found.append(self.visit(_with_location(ast.Assign([part], entry), node)))
-        return [_with_location(one, node) for part in found for one in _as_list(part)]
+                statements += self._visit_assignment(item, entry, node)
+        return [_with_location(statement, node) for statement in statements]
+
+    def _visit_assignment(self, target: ast.expr, value: ast.expr, node: ast.AST) -> list[ast.stmt]:
+        visited = self.visit(_with_location(ast.Assign([target], value), node))
+        return visited if isinstance(visited, list) else [visited]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """Use the fast lookup for two or three indices."""
         self.generic_visit(node)
-        parts = _parts(node.slice)
-        if len(parts) in (2, 3) and not any(isinstance(p, ast.Slice | ast.Starred) for p in parts):
-            value = ast.Attribute(node.value, f"entries_by_{len(parts)}", ast.Load())
+        indices = _list_indices(node.slice)
+        is_single = not any(isinstance(index, ast.Slice | ast.Starred) for index in indices)
+        if is_single and len(indices) in (2, 3):
+            value = ast.Attribute(node.value, f"entries_by_{len(indices)}", ast.Load())
             ast.copy_location(value, node.value)
             return ast.copy_location(ast.Subscript(value, node.slice, node.ctx), node)
         return node
@@ -196,7 +210,7 @@ def _fold_constant(node: ast.expr) -> ast.Constant | None:
 
     Its arithmetic is Python's, without a limit of 64 bits.
     """
-    if not all(isinstance(part, _FOLDED) for part in ast.walk(node)):
+    if not all(isinstance(operand, _FOLDED) for operand in ast.walk(node)):
         return None
     code = compile(ast.Expression(node), "", "eval")
     steps = [step for step in dis.get_instructions(code) if step.opname != "RESUME"]
@@ -205,8 +219,8 @@ def _fold_constant(node: ast.expr) -> ast.Constant | None:
     return ast.copy_location(ast.Constant(steps[0].argval), node)
 
 
-def _as_list(found: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
-    return found if isinstance(found, list) else [found]
+def _is_positive_constant(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and node.value > 0
 
 
 def _is_float(node: ast.expr) -> bool:
@@ -224,27 +238,27 @@ def _is_float(node: ast.expr) -> bool:
     return False
 
 
-def _parts(index: ast.expr) -> list[ast.expr]:
+def _list_indices(index: ast.expr) -> list[ast.expr]:
     return index.elts if isinstance(index, ast.Tuple) else [index]
 
 
-def _as_load(target: ast.expr) -> Any:
+def _as_load(target: _Target) -> _Target:
     """Return the expression that reads an assignment's target."""
-    load: Any = copy.deepcopy(target)
+    load = copy.deepcopy(target)
     load.ctx = ast.Load()
     return load
 
 
-def _slice(part: ast.Slice) -> ast.expr:
+def _slice(node: ast.Slice) -> ast.expr:
     """Return a slice as a value."""
-    ends = [end or ast.Constant(None) for end in (part.lower, part.upper, part.step)]
-    return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), ends, []), part)
+    ends = [end or ast.Constant(None) for end in (node.lower, node.upper, node.step)]
+    return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), ends, []), node)
 
 
-def _array_and_index(node: Any) -> tuple[ast.expr, ast.expr]:
+def _array_and_index(node: ast.Subscript) -> tuple[ast.expr, ast.expr]:
     """Return the array of a subscript, and its index as a value."""
-    parts = [_slice(p) if isinstance(p, ast.Slice) else p for p in _parts(node.slice)]
-    index = ast.Tuple(parts, ast.Load()) if isinstance(node.slice, ast.Tuple) else parts[0]
+    indices = [_slice(p) if isinstance(p, ast.Slice) else p for p in _list_indices(node.slice)]
+    index = ast.Tuple(indices, ast.Load()) if isinstance(node.slice, ast.Tuple) else indices[0]
     return node.value, ast.copy_location(index, node.slice)
 
 
@@ -254,7 +268,7 @@ def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
         return True
     if any(isinstance(c, slice) for c in code.co_consts):  # from Python 3.14 on
         return True
-    before = ("", None)
+    was_tuple = False
     for step in dis.get_instructions(code):
         if (
             step.opname in ("LOAD_ATTR", "LOAD_METHOD")
@@ -263,15 +277,15 @@ def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
             return True
         if step.opname == "BINARY_OP" and (wraps or step.argrepr.rstrip("=") in _SYMBOLS):
             return True
-        if step.opname in (*_SLICES, *(_WRAPPED if wraps else ())):
+        if step.opname in _SLICES or (wraps and step.opname in _WRAPPED):
             return True
         # A tuple as an index. For an augmented assignment, COPY comes before the subscript.
-        is_tuple = before[0] == "BUILD_TUPLE" or isinstance(before[1], tuple)
-        if is_tuple and (step.opname in _TAKES or step.argrepr == "[]"):
+        if was_tuple and (step.opname in _TAKES or step.argrepr == "[]"):
             return True
-        before = (step.opname, step.argval if step.opname == "LOAD_CONST" else None)
-    constants = [c for c in code.co_consts if isinstance(c, CodeType)]
-    return any(_needs_rewriting(constant, wraps) for constant in constants)
+        is_constant = step.opname == "LOAD_CONST" and isinstance(step.argval, tuple)
+        was_tuple = is_constant or step.opname == "BUILD_TUPLE"
+    inner_codes = [c for c in code.co_consts if isinstance(c, CodeType)]
+    return any(_needs_rewriting(inner_code, wraps) for inner_code in inner_codes)
 
 
 @lru_cache(maxsize=4096)

@@ -4,8 +4,9 @@ An int64 is a Python int whose results are wrapped; a uint64 is a `UInt64`. As i
 operation on one of each gives an int64.
 """
 
+from collections.abc import Callable
 from math import isfinite
-from typing import Any, Final, Self
+from typing import Final, Self
 
 MASK: Final = (1 << 64) - 1
 _SIGN: Final = 1 << 63
@@ -54,15 +55,18 @@ def _add_operators(name: str, *, shifts: bool = False) -> None:
     """Add an operator to `UInt64`, and its reflection: for an int64 on the left."""
     of_integers = getattr(int, f"__{name}__")
 
-    def method(self: Any, other: Any) -> Any:
-        if shifts or type(other) is UInt64:
-            return UInt64(of_integers(self, other) & MASK)
-        return wrap(of_integers(wrap(self), other)) if isinstance(other, int) else NotImplemented
-
-    def reflected(self: Any, other: Any) -> Any:
-        if not isinstance(other, int):
+    def method(self: UInt64, number: object) -> object:
+        if shifts or type(number) is UInt64:
+            return UInt64(of_integers(self, number) & MASK)
+        if not isinstance(number, int):
             return NotImplemented
-        return wrap(of_integers(int(other), self if shifts else wrap(self)))
+        return wrap(of_integers(wrap(self), number))
+
+    def reflected(self: UInt64, number: object) -> object:
+        if not isinstance(number, int):
+            return NotImplemented
+        operand = self if shifts else wrap(self)
+        return wrap(of_integers(int(number), operand))
 
     for function, prefix in ((method, ""), (reflected, "r")):
         function.__name__ = f"__{prefix}{name}__"  # as debuggers and profiles show it
@@ -76,21 +80,21 @@ for _name in ("lshift", "rshift"):
     _add_operators(_name, shifts=True)
 
 
-def to_uint64(value: Any) -> UInt64:
+def to_uint64(value: float) -> UInt64:
     """Convert a number to uint64, as `numba.uint64` does in compiled code."""
     if type(value) is float and not -1.0 < value < 2.0**64 and isfinite(value):
         raise UndefinedOperationError(f"makes an integer from 0 to 2**64 - 1 of {value!r}")
     return value if type(value) is UInt64 else UInt64(int(value) & MASK)
 
 
-def to_int64(value: Any) -> int:
+def to_int64(value: float) -> int:
     """Convert a number to int64, as `numba.int64` does in compiled code."""
     if type(value) is float and not -(2.0**63) <= value < 2.0**63 and isfinite(value):
         raise UndefinedOperationError(f"makes an integer of more than 64 bits of {value!r}")
     return wrap(int(value))
 
 
-def to_common_type(a: Any, b: Any) -> tuple[Any, Any]:
+def to_common_type(a: float, b: float) -> tuple[float, float]:
     """Convert two numbers to the type in which compiled code compares them to choose one.
 
     Examples
@@ -98,16 +102,17 @@ def to_common_type(a: Any, b: Any) -> tuple[Any, Any]:
     >>> to_common_type(2**53 + 1, 0.5), to_common_type(True, 3), to_common_type(UInt64(1), 2)
     ((9007199254740992.0, 0.5), (1, 3), (1.0, 2.0))
     """
-    one, other = type(a), type(b)
-    if one is other:
+    a_type = type(a)
+    b_type = type(b)
+    if a_type is b_type:
         return a, b
-    if bool in (one, other) and float not in (one, other):
-        kind = other if one is bool else one
-        return kind(a), kind(b)
+    if bool in (a_type, b_type) and float not in (a_type, b_type):
+        common_type = b_type if a_type is bool else a_type
+        return common_type(a), common_type(b)
     return float(a), float(b)
 
 
-CASTS: Final[dict[str, Any]] = {
+CASTS: Final[dict[str, Callable[[float], float]]] = {
     "uint64": to_uint64,
     "uintp": to_uint64,
     "int64": to_int64,

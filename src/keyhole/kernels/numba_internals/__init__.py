@@ -6,8 +6,8 @@ imports `compiler` and `intrinsics`. The loader (`machine_code`) imports nothing
 of its C extension modules.
 """
 
-from typing import Any, Final
+from typing import Final
 
-OPTIONS: Final[dict[str, Any]] = {"_nrt": False}
+OPTIONS: Final[dict[str, object]] = {"_nrt": False}
 """Options of `numba.njit`: no reference counts, so that kernels cannot allocate, and views need no
 atomic operations (59 -> 15 ns a round, LSA, K = 10)."""

@@ -1,4 +1,4 @@
-"""A compiler built of Numba's parts, which optimises a program of many kernels once, as a whole.
+"""A compiler built of Numba's parts, which optimises all kernels of a program together, once.
 
 Numba makes a library of every function: linked with all that it calls, optimised in full, emitted
 as machine code, wrapped twice, and kept for ever. Of some 45 functions of a policy and its
@@ -16,7 +16,7 @@ import gc
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from llvmlite import binding
@@ -30,15 +30,20 @@ from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
 
+from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.numba_internals.machine_code import MachineCode
 
-_CONSTANT: Final = (types.IntegerLiteral, types.BooleanLiteral)
+if TYPE_CHECKING:
+    from numba.core.compiler import StateDict
+    from numba.core.compiler_machinery import PassManager
+
+_LITERALS: Final = (types.IntegerLiteral, types.BooleanLiteral)
 
 
 class PartLibrary(JITCodeLibrary):
     """A library of LLVM code that is not optimised or emitted, only linked."""
 
-    def _optimize_functions(self, ll_module: Any) -> None:
+    def _optimize_functions(self, ll_module: binding.ModuleRef) -> None:
         # Numba optimises each function here. The entry is optimised as a whole instead, after
         # everything was inlined into it.
         ll_module.data_layout = self._codegen._data_layout
@@ -54,30 +59,31 @@ class PartLibrary(JITCodeLibrary):
             if not function.is_declaration and function.linkage == binding.Linkage.external:
                 function.linkage = "linkonce_odr"
 
-    def linked_libraries(self) -> list[Any]:
+    def linked_libraries(self) -> list[JITCodeLibrary]:
         """Return all libraries that this one uses, each once."""
-        found: dict[Any, None] = {}
+        libraries: dict[JITCodeLibrary, None] = {}
         remaining = list(self._linking_libraries)
         while remaining:
             library = remaining.pop()
-            if library not in found:
-                found[library] = None
+            if library not in libraries:
+                libraries[library] = None
                 if isinstance(library, PartLibrary):
                     library._ensure_finalized()
                     remaining.extend(library._linking_libraries)
-        return list(found)
+        return list(libraries)
 
-    def linked_module(self) -> Any:
+    def linked_module(self) -> binding.ModuleRef:
         """Return a module of this code and all that it uses."""
         module = self._final_module.clone()
         for library in self.linked_libraries():
             # A part comes without the parts that it uses: these are in the list themselves.
-            is_part = isinstance(library, PartLibrary)
-            other = library._final_module if is_part else library._get_module_for_linking()
-            module.link_in(other, preserve=True)
+            if isinstance(library, PartLibrary):
+                module.link_in(library._final_module, preserve=True)
+            else:
+                module.link_in(library._get_module_for_linking(), preserve=True)
         return module
 
-    def _get_module_for_linking(self) -> Any:
+    def _get_module_for_linking(self) -> binding.ModuleRef:
         """Return the code with all it uses, for one of Numba's own libraries."""
         self._ensure_finalized()
         if self._shared_module is None:
@@ -91,9 +97,9 @@ class PartLowering(NativeLowering):
 
     _name = "keyhole_part_lowering"
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: StateDict) -> bool:
         """Lower the current function."""
-        _lower(super(), state, wrapped=False)
+        _lower(super().run_pass, state, wrapped=False)
         # A token for the function inside the compiler. Its address is 0, so calling it would crash;
         # callers are linked to the code, not to the address.
         lowered = state.cr
@@ -110,17 +116,18 @@ class EntryPointLowering(NativeLowering):
 
     _name = "keyhole_entry_lowering"
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: StateDict) -> bool:
         """Lower the current function."""
-        _lower(super(), state, wrapped=True)
+        _lower(super().run_pass, state, wrapped=True)
         return True
 
 
-def _lower(step: Any, state: Any, *, wrapped: bool) -> None:
+def _lower(lower: Callable[[StateDict], object], state: StateDict, *, wrapped: bool) -> None:
     state.flags.no_cpython_wrapper = not wrapped
-    state.flags.no_cfunc_wrapper = state.flags.no_compile = True
+    state.flags.no_cfunc_wrapper = True
+    state.flags.no_compile = True
     state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-    step.run_pass(state)
+    lower(state)
 
 
 class PartCompiler(CompilerBase):
@@ -128,7 +135,7 @@ class PartCompiler(CompilerBase):
 
     lowering: type[NativeLowering] = PartLowering
 
-    def define_pipelines(self) -> list[Any]:
+    def define_pipelines(self) -> list[PassManager]:
         """Return the one pipeline."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         manager.passes = [
@@ -150,13 +157,13 @@ class Part(CPUDispatcher):
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Kernel,
         options: dict[str, Any],
         compiler: type[PartCompiler] = PartCompiler,
     ) -> None:
         super().__init__(function, {}, {**options, "nopython": True}, compiler)
         self._options = options
-        self._usual: Any = None
+        self._compiled: Kernel | None = None
         _parts.add(self)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -166,13 +173,14 @@ class Part(CPUDispatcher):
         compile, and useless where the code is inlined. A function that must know a constant gets
         its own copy.
         """
-        plain, named = tuple(map(_plain, args)), {name: _plain(kws[name]) for name in kws}
+        plain_args = tuple(map(_plain, args))
+        plain_kws = {name: _plain(kws[name]) for name in kws}
         # Typing fails where a constant is needed, for example as the index of a tuple with entries
         # of several types: then with the constants.
         try:
-            return super().get_call_template(plain, named)
+            return super().get_call_template(plain_args, plain_kws)
         except TypingError:
-            if (plain, named) == (args, kws):
+            if plain_args == args and plain_kws == kws:
                 raise
             return super().get_call_template(args, kws)
 
@@ -180,15 +188,16 @@ class Part(CPUDispatcher):
         """Make the compiled function known to compiled callers, not to Python."""
         self.overloads[tuple(cres.signature.args)] = cres
 
-    def _compile_for_args(self, *args: Any, **kwargs: Any) -> Any:
+    def _compile_for_args(self, *args: object, **kwargs: object) -> Kernel:
         # Called from Python (tests, examples in docstrings): an ordinary Numba function.
-        if self._usual is None:
-            self._usual = njit(**self._options)(self.py_func)
-        return self._usual
+        if self._compiled is None:
+            self._compiled = njit(**self._options)(self.py_func)
+        return self._compiled
 
 
-def _plain(kind: Any) -> Any:
-    return types.unliteral(kind) if isinstance(kind, _CONSTANT) else kind
+def _plain(numba_type: types.Type) -> types.Type:
+    """Return the type of a variable that holds values of a type, which may be a constant's."""
+    return types.unliteral(numba_type) if isinstance(numba_type, _LITERALS) else numba_type
 
 
 # Numba's names for variables with an address, and for functions that are called before they are
@@ -198,24 +207,24 @@ _ADDRESSES: Final = re.compile(
     rf"^@({_ADDRESS}\S*) = .*inttoptr \(i64 (\d+) to ptr\)", re.MULTILINE
 )
 # All objects that the compiler takes for functions: parts, and the deferred objects for them.
-_parts: Final[WeakSet[Any]] = WeakSet()
+_parts: Final[WeakSet[object]] = WeakSet()
 _UNRESOLVED: Final = ".numba.unresolved$"
 
 
-def type_of(deferred: Any, made: Any) -> Any:
-    """Return the compiler's type of a deferred value, given the object `made` from it."""
+def type_of(deferred: object, numba_object: object) -> object:
+    """Return the compiler's type of a deferred value, given the object of Numba's made from it."""
     _parts.add(deferred)
-    if isinstance(made, types.ExternalFunction):
-        return made
-    if (kind := getattr(made, "_numba_type_", None)) is not None:
-        return kind
+    if isinstance(numba_object, types.ExternalFunction):
+        return numba_object
+    if (numba_type := getattr(numba_object, "_numba_type_", None)) is not None:
+        return numba_type
     context = cpu_target.typing_context
     context.refresh()  # an intrinsic may have been registered since the last refresh
-    return context.resolve_value_type(made)
+    return context.resolve_value_type(numba_object)
 
 
 def compile_entry_point(
-    function: Callable[..., Any], signature: str, options: dict[str, Any]
+    function: Kernel, signature: str, options: dict[str, object]
 ) -> MachineCode:
     """Compile plain Python that calls parts, and all that it uses, for one signature."""
     plain = getattr(function, "py_func", function)  # a kernel, too, may be called by Python
@@ -235,22 +244,24 @@ def compile_entry_point(
         manager.run(module, builder)
         module.verify()
         code = generator._tm.emit_object(module)
-    known = [item.name for item in module.global_variables]
-    environments = {name: lookup_environment(name) for name in known}
-    found = [name for name, value in environments.items() if value is not None]
-    if any(environments[name].consts for name in found):
+    names = [item.name for item in module.global_variables]
+    environments = {name: lookup_environment(name) for name in names}
+    environment_names = [name for name, value in environments.items() if value is not None]
+    if any(environments[name].consts for name in environment_names):
         # Such objects live in Numba's environments, which are not saved with the machine code.
         raise TypeError("a kernel cannot use objects of Python")
-    lasting = not (any(name.startswith(_ADDRESS) for name in known) and _holds_address(str(module)))
-    if any(name.startswith(_UNRESOLVED) for name in known):
+    is_lasting = not (
+        any(name.startswith(_ADDRESS) for name in names) and _holds_address(str(module))
+    )
+    if any(name.startswith(_UNRESOLVED) for name in names):
         raise TypeError("a kernel cannot use functions that call one another in a circle")
-    outside = [
+    undefined_names = [
         item.name
         for items in (module.functions, module.global_variables)
         for item in items
         if item.is_declaration and not item.name.startswith("llvm.")
     ]
-    return MachineCode(wrapper, found, outside, lasting, code)
+    return MachineCode(wrapper, environment_names, undefined_names, is_lasting, code)
 
 
 # Where LLVM sees a constant exponent or base, it replaces `pow` by another function: a square root,
@@ -299,7 +310,7 @@ power:
 """
 
 
-def _define_powers(module: Any) -> None:
+def _define_powers(module: binding.ModuleRef) -> None:
     """Replace the functions that a module calls for powers of floats, before it is optimised."""
     called = {function.name for function in module.functions} & set(_POWERS)
     for name in called:
@@ -314,9 +325,9 @@ def _holds_address(text: str) -> bool:
     A part that is passed to a kernel by name (`base_select`, say) is passed as its address, but
     called by its type.
     """
-    parts = {id(part) for part in _parts}
+    part_addresses = {id(kernel) for kernel in _parts}
     return any(
-        int(address) not in parts and text.count(f"@{name}") > 1
+        int(address) not in part_addresses and text.count(f"@{name}") > 1
         for name, address in _ADDRESSES.findall(text)
     )
 
@@ -324,10 +335,10 @@ def _holds_address(text: str) -> bool:
 @contextmanager
 def _without_collector() -> Iterator[None]:
     """Pause the garbage collector: there is little garbage, and looking for it costs 8 %."""
-    running = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if running:
+        if was_enabled:
             gc.enable()

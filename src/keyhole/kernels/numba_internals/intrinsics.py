@@ -1,4 +1,4 @@
-"""Functions that Python has no code for: vector instructions, views of a buffer, the thread.
+"""Intrinsics: vector instructions, views of a buffer, and the thread's identifier.
 
 The smallest of sixteen numbers, and the place of a number among them, in vector registers
 (`keyhole.draws.argmin_tree` has the same functions in Python); array views of a buffer without
@@ -9,8 +9,7 @@ vector types), which `keyhole.draws.samplers` also draws step by step.
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
 # (Numba has no type hints for its internals.)
 
-from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from llvmlite import ir
 from numba import types
@@ -18,13 +17,15 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
+from keyhole.kernels.interpreted_mode import Kernel
+
 _CHILDREN: Final = 16
 _NODE: Final = ir.VectorType(ir.DoubleType(), _CHILDREN)
 _WORD: Final = ir.IntType(64)
 _ORDER: Final = ir.IntType(32)
 
 
-def _node(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _node(context, builder: ir.IRBuilder, signature, args) -> ir.Value:
     """Return the sixteen keys from a cell on, as a vector."""
     array = make_array(signature.args[0])(context, builder, args[0])
     cell = builder.gep(array.data, [args[1]])
@@ -33,9 +34,9 @@ def _node(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.load(builder.bitcast(cell, _NODE.as_pointer()), align=8)
 
 
-def _shuffle(builder: Any, vector: Any, places: list[int]) -> Any:
+def _shuffle(builder: ir.IRBuilder, vector: ir.Value, positions: list[int]) -> ir.Value:
     """Return some elements of a vector."""
-    order = ir.Constant(ir.VectorType(_ORDER, len(places)), places)
+    order = ir.Constant(ir.VectorType(_ORDER, len(positions)), positions)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
 
 
@@ -45,13 +46,14 @@ def _smallest_of(typing, keys, start):
     def build(context, builder, signature, args):
         # A tournament: eight comparisons at once, then four, two, one. A sequential minimum would
         # be a chain of fifteen, each waiting for the one before.
-        left, rest = _node(context, builder, signature, args), _CHILDREN
-        while rest > 1:
-            rest //= 2
-            low = _shuffle(builder, left, [*range(rest)])
-            high = _shuffle(builder, left, [*range(rest, 2 * rest)])
-            left = builder.select(builder.fcmp_ordered("<", high, low), high, low)
-        return builder.extract_element(left, _ORDER(0))
+        keys = _node(context, builder, signature, args)
+        count = _CHILDREN
+        while count > 1:
+            count //= 2
+            low = _shuffle(builder, keys, [*range(count)])
+            high = _shuffle(builder, keys, [*range(count, 2 * count)])
+            keys = builder.select(builder.fcmp_ordered("<", high, low), high, low)
+        return builder.extract_element(keys, _ORDER(0))
 
     return types.float64(keys, types.intp), build
 
@@ -61,8 +63,8 @@ def _place_of(typing, keys, start, key):
 
     def build(context, builder, signature, args):
         node = _node(context, builder, signature, args)
-        one = builder.insert_element(ir.Constant(_NODE, ir.Undefined), args[2], _ORDER(0))
-        equal = builder.fcmp_ordered("==", node, _shuffle(builder, one, [0] * _CHILDREN))
+        key_vector = builder.insert_element(ir.Constant(_NODE, ir.Undefined), args[2], _ORDER(0))
+        equal = builder.fcmp_ordered("==", node, _shuffle(builder, key_vector, [0] * _CHILDREN))
         # Sixteen comparisons as the bits of a word; the lowest set bit is the first equal key. Bit
         # 16 is set in case that none is (a damaged store): the mask then makes the result 0.
         bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _WORD)
@@ -72,8 +74,8 @@ def _place_of(typing, keys, start, key):
     return types.intp(keys, types.intp, types.float64), build
 
 
-smallest_in_node = cast(Callable[..., Any], intrinsic(_smallest_of))
-place_in_node = cast(Callable[..., Any], intrinsic(_place_of))
+smallest_in_node = cast(Kernel, intrinsic(_smallest_of))
+place_in_node = cast(Kernel, intrinsic(_place_of))
 
 thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.uint64())
 """The function with which compiled code gets the identifier of the calling thread."""
@@ -82,7 +84,7 @@ thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.
 _CELL: Final = 8
 
 
-def make_view(dtype: str, like: Callable[..., Any]) -> Callable[..., Any]:
+def make_view(dtype: str, like: Kernel) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the same memory.
 
     `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function takes the name of `like`,
@@ -115,8 +117,9 @@ def make_view(dtype: str, like: Callable[..., Any]) -> Callable[..., Any]:
 
         return result(buffer, types.intp, shape), build
 
-    borrow.__module__, borrow.__qualname__ = like.__module__, like.__qualname__
-    return cast(Callable[..., Any], intrinsic(borrow))
+    borrow.__module__ = like.__module__
+    borrow.__qualname__ = like.__qualname__
+    return cast(Kernel, intrinsic(borrow))
 
 
 _LANES: Final = 4
@@ -126,34 +129,41 @@ _VECTOR: Final = ir.VectorType(_WORD, _LANES)
 _REALS: Final = ir.VectorType(ir.DoubleType(), _LANES)
 
 
-def _splat(kind: Any, value: Any) -> Any:
+def _splat(vector_type: ir.VectorType, value: float) -> ir.Value:
     """Return a vector of equal constants."""
-    return ir.Constant(kind, [value] * _LANES)
+    return ir.Constant(vector_type, [value] * _LANES)
+
+
+_Pair = tuple[ir.Value, ir.Value]
 
 
 class _Lanes:
     """Builder of vector code for four variates."""
 
-    def __init__(self, builder: Any, walk: int, factors: tuple[int, int]) -> None:
-        self.builder, self._walk, self._factors = builder, walk, factors
+    def __init__(self, builder: ir.IRBuilder, walk: int, factors: tuple[int, int]) -> None:
+        self.builder = builder
+        self._walk = walk
+        self._factors = factors
 
-    def read(self, data: Any, places: Any) -> Any:
+    def read(self, data: ir.Value, cells: ir.Value) -> ir.Value:
         """Return the numbers at four places (a gather)."""
-        found = ir.Constant(_REALS, ir.Undefined)
+        numbers = ir.Constant(_REALS, ir.Undefined)
         for lane in range(_LANES):
-            place = self.builder.extract_element(places, _ORDER(lane))
-            number = self.builder.load(self.builder.gep(data, [place]))
-            found = self.builder.insert_element(found, number, _ORDER(lane))
-        return found
+            cell = self.builder.extract_element(cells, _ORDER(lane))
+            number = self.builder.load(self.builder.gep(data, [cell]))
+            numbers = self.builder.insert_element(numbers, number, _ORDER(lane))
+        return numbers
 
-    def words(self, begun: Any, number: int) -> Any:
+    def words(self, position: ir.Value, number: int) -> ir.Value:
         """Return word `number` of each variate: see `keyhole.draws.streams.mix64`."""
-        # The generator is counter-based: word k is a hash of `begun` + k * `walk`, so that the
+        # The generator is counter-based: word k is a hash of `position` + k * `walk`, so that the
         # words of later variates are known before those of earlier ones were used.
         steps = [(_WORDS * lane + number + 1) * self._walk % 2**64 for lane in range(_LANES)]
-        one = self.builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), begun, _ORDER(0))
+        vector = self.builder.insert_element(
+            ir.Constant(_VECTOR, ir.Undefined), position, _ORDER(0)
+        )
         zeros = ir.Constant(ir.VectorType(_ORDER, _LANES), [0] * _LANES)
-        word = self.builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), zeros)
+        word = self.builder.shuffle_vector(vector, ir.Constant(_VECTOR, ir.Undefined), zeros)
         word = self.builder.add(word, ir.Constant(_VECTOR, steps))
         for shift, factor in zip((30, 27), self._factors, strict=True):
             word = self.builder.xor(word, self.builder.lshr(word, _splat(_VECTOR, shift)))
@@ -162,7 +172,7 @@ class _Lanes:
 
     # The operations below are those of `samplers._usual_gamma`, in the same order: another order
     # would round differently. LLVM must not fuse them into multiply-adds, and by default does not.
-    def real(self, word: Any) -> Any:
+    def real(self, word: ir.Value) -> ir.Value:
         """Convert signed integers below 2**53 to floats, exactly.
 
         Their halves become the last bits of 2**52 and of 2**84 + 2**63; few processors have an
@@ -175,41 +185,42 @@ class _Lanes:
         high = build.bitcast(build.or_(high, _splat(_VECTOR, 0x453 << 52)), _REALS)
         return build.fadd(build.fsub(high, _splat(_REALS, 2.0**84 + 2.0**63 + 2.0**52)), low)
 
-    def gammas(self, begun: Any, number: int, shape: Any, tables: Any) -> Any:
+    def gammas(self, position: ir.Value, number: int, shape: ir.Value, tables: _Pair) -> _Pair:
         """Return gamma variates, and which of them are the usual case."""
         build = self.builder
-        one = _splat(_REALS, 1.0)
+        ones = _splat(_REALS, 1.0)
         unary = ir.FunctionType(_REALS, [_REALS])
         root, size = (
             cgutils.get_or_insert_function(build.module, unary, f"llvm.{name}.v{_LANES}f64")
             for name in ("sqrt", "fabs")
         )
         d = build.fsub(shape, _splat(_REALS, 1.0 / 3.0))
-        c = build.fdiv(one, build.call(root, [build.fmul(_splat(_REALS, 9.0), d)]))
-        bits = self.words(begun, number)
+        c = build.fdiv(ones, build.call(root, [build.fmul(_splat(_REALS, 9.0), d)]))
+        bits = self.words(position, number)
         strip = build.and_(bits, _splat(_VECTOR, 255))
         x = self.real(build.or_(build.ashr(bits, _splat(_VECTOR, 10)), _splat(_VECTOR, 1)))
         x = build.fmul(x, self.read(tables[0], strip))
         end = self.read(tables[1], build.add(strip, _splat(_VECTOR, 1)))
-        u = self.real(build.lshr(self.words(begun, number + 1), _splat(_VECTOR, 11)))
+        u = self.real(build.lshr(self.words(position, number + 1), _splat(_VECTOR, 11)))
         u = build.fmul(u, _splat(_REALS, 2.0**-53))
-        y, square = build.fmul(c, x), build.fmul(x, x)
-        base = build.fadd(one, y)
+        y = build.fmul(c, x)
+        square = build.fmul(x, x)
+        base = build.fadd(ones, y)
         cube = build.fmul(build.fmul(base, base), base)
         off = build.fmul(build.fmul(_splat(_REALS, 0.0331), square), square)
-        usual = build.fcmp_ordered("<", u, build.fsub(one, off))
+        usual = build.fcmp_ordered("<", u, build.fsub(ones, off))
         off = build.fmul(build.fmul(_splat(_REALS, 0.15), square), build.fmul(y, y))
-        doubt = build.fmul(_splat(_REALS, 1e-12), build.fadd(one, d))
-        sure = build.fcmp_ordered("<", u, build.fsub(build.fsub(one, off), doubt))
+        doubt = build.fmul(_splat(_REALS, 1e-12), build.fadd(ones, d))
+        sure = build.fcmp_ordered("<", u, build.fsub(build.fsub(ones, off), doubt))
         sure = build.and_(sure, build.fcmp_ordered(">", y, _splat(_REALS, -0.5)))
         usual = build.or_(usual, sure)
         usual = build.and_(usual, build.fcmp_ordered("<", build.call(size, [x]), end))
         usual = build.and_(usual, build.fcmp_ordered(">", base, _splat(_REALS, 0.0)))
-        usual = build.and_(usual, build.fcmp_ordered(">=", shape, one))
+        usual = build.and_(usual, build.fcmp_ordered(">=", shape, ones))
         return build.fmul(d, cube), usual
 
 
-def make_four_betas(walk: int, factors: tuple[int, int]) -> Callable[..., Any]:
+def make_four_betas(walk: int, factors: tuple[int, int]) -> Kernel:
     """Return a compiled function that draws up to four variates at once.
 
     Parameters
@@ -221,10 +232,10 @@ def make_four_betas(walk: int, factors: tuple[int, int]) -> Callable[..., Any]:
     """
 
     @intrinsic
-    def four_betas(typing, begun, a, b, first, count, out, step, ends):
+    def four_betas(typing, position, a, b, first, count, out, step, ends):
         """Fill up to four variates, and return in bits which are not the usual case.
 
-        Of `count` variates, from `first` on; `begun` is the position of the stream.
+        Of `count` variates, from `first` on; `position` is that of the stream.
         """
         integer = types.intp
         signature = types.uint64(types.uint64, a, b, integer, integer, out, step, ends)
@@ -236,24 +247,25 @@ def make_four_betas(walk: int, factors: tuple[int, int]) -> Callable[..., Any]:
             }
             lanes = _Lanes(builder, walk, factors)
             last = builder.sub(args[4], _WORD(1))
-            places, listed = ir.Constant(_VECTOR, ir.Undefined), []
+            cells = ir.Constant(_VECTOR, ir.Undefined)
+            lane_cells = []
             # Lanes beyond the last variate repeat it, so that no read leaves the arrays; they are
             # written first, and overwritten by the variate itself.
             for lane in range(_LANES):
-                place = builder.add(args[3], _WORD(lane))
-                place = builder.select(builder.icmp_signed("<", place, last), place, last)
-                places = builder.insert_element(places, place, _ORDER(lane))
-                listed.append(place)
+                cell = builder.add(args[3], _WORD(lane))
+                cell = builder.select(builder.icmp_signed("<", cell, last), cell, last)
+                cells = builder.insert_element(cells, cell, _ORDER(lane))
+                lane_cells.append(cell)
             tables = (data[6], data[7])
-            up, first_usual = lanes.gammas(args[0], 0, lanes.read(data[1], places), tables)
-            down, second_usual = lanes.gammas(args[0], 2, lanes.read(data[2], places), tables)
+            up, first_usual = lanes.gammas(args[0], 0, lanes.read(data[1], cells), tables)
+            down, second_usual = lanes.gammas(args[0], 2, lanes.read(data[2], cells), tables)
             drawn = builder.fdiv(up, builder.fadd(up, down))
             for lane in range(_LANES - 1, -1, -1):
                 number = builder.extract_element(drawn, _ORDER(lane))
-                builder.store(number, builder.gep(data[5], [listed[lane]]))
+                builder.store(number, builder.gep(data[5], [lane_cells[lane]]))
             usual = builder.bitcast(builder.and_(first_usual, second_usual), ir.IntType(_LANES))
             return builder.zext(builder.not_(usual), _WORD)
 
         return signature, build
 
-    return cast(Callable[..., Any], four_betas)
+    return cast(Kernel, four_betas)

@@ -19,9 +19,12 @@ from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, Final
+from types import ModuleType
+from typing import Final
 
 from llvmlite import binding
+
+from keyhole.kernels.interpreted_mode import Kernel
 
 _HEAD: Final = 4
 _PACKAGE: Final = "numba"
@@ -32,7 +35,7 @@ _REALS: Final = (
     ("sqrt", "tan", "tanh", "trunc"),
 )
 # Numba brings its own versions of these; all other functions are those of the process.
-_ELEMENTARY: Final = [f"{name}{kind}" for names in _REALS for name in names for kind in ("", "f")]
+_ELEMENTARY: Final = [f"{name}{end}" for names in _REALS for name in names for end in ("", "f")]
 
 
 @dataclass(frozen=True)
@@ -71,20 +74,20 @@ def processor() -> str:
 
 
 @cache
-def load_extension(name: str) -> Any:
+def load_extension(name: str) -> ModuleType:
     """Return one of Numba's C extension modules, without importing Numba."""
-    full = f"{_PACKAGE}.{name}"
+    full_name = f"{_PACKAGE}.{name}"
     package = None if _PACKAGE in sys.modules else find_spec(_PACKAGE)
     for folder in (package and package.submodule_search_locations) or ():
         for ending in EXTENSION_SUFFIXES:
             path = Path(folder) / f"{name}{ending}"
-            if path.exists() and (spec := spec_from_file_location(full, path)) and spec.loader:
+            if path.exists() and (spec := spec_from_file_location(full_name, path)) and spec.loader:
                 module = module_from_spec(spec)
                 spec.loader.exec_module(module)
                 # Removed again, so that a later import of Numba loads it as part of the package.
-                sys.modules.pop(full, None)
+                sys.modules.pop(full_name, None)
                 return module
-    return import_module(full)
+    return import_module(full_name)
 
 
 @cache
@@ -97,8 +100,8 @@ def add_symbols() -> None:
         return
     binding.add_symbol("_Py_NoneStruct", id(None))
     helpers = load_extension("_helperlib").c_helpers
-    for known in (helpers, load_extension("_dynfunc").c_helpers):
-        for name, address in known.items():
+    for addresses in (helpers, load_extension("_dynfunc").c_helpers):
+        for name, address in addresses.items():
             binding.add_symbol(f"{_PREFIX}{name}", address)
     for value in vars(builtins).values():
         if isinstance(value, type) and issubclass(value, BaseException):
@@ -107,7 +110,7 @@ def add_symbols() -> None:
         binding.add_symbol(name, helpers[name])
 
 
-def load(machine: MachineCode) -> Any:
+def load(machine: MachineCode) -> Kernel:
     """Return the function in some machine code.
 
     It does not check its arguments: for internal callers. The machine code is freed with the last
@@ -122,9 +125,9 @@ def load(machine: MachineCode) -> Any:
         binding.parse_assembly(""), target.create_target_machine(jit=True)
     )
     # After the first engine is made, which makes the symbols of the process known to LLVM.
-    missing = [name for name in machine.outside if binding.address_of_symbol(name) is None]
-    if missing:  # the linker would abort the process
-        raise ImportError(f"compiled code needs {', '.join(missing)}")
+    missing_names = [name for name in machine.outside if binding.address_of_symbol(name) is None]
+    if missing_names:  # the linker would abort the process
+        raise ImportError(f"compiled code needs {', '.join(missing_names)}")
     engine.add_object_file(binding.ObjectFileRef.from_data(machine.code))
     engine.finalize_object()
     environment = dynfunc.Environment(globals())
@@ -133,5 +136,7 @@ def load(machine: MachineCode) -> Any:
         variable.value = id(environment)
     address = engine.get_function_address(machine.wrapper)
     # The function keeps its machine code alive: the engine goes with the function.
-    held = (engine, environment)
-    return dynfunc.make_function(sys.modules[__name__], "entry", "", address, environment, held)
+    references = (engine, environment)
+    module = sys.modules[__name__]
+    entry: Kernel = dynfunc.make_function(module, "entry", "", address, environment, references)
+    return entry
