@@ -49,9 +49,8 @@ class FixedLimit(WrapperPolicy, Policy):
 
     Notes
     -----
-    Departures from the paper: not in the paper. The scale is that of its reduction to a classical
-    bandit, with the limit as the largest. The recommendation is the arm that was run most often,
-    among equals the lowest.
+    Source: Keyhole's own. The scale has the limit as the largest. The recommendation is the arm
+    that was run most often, among equals the lowest.
 
     References
     ----------

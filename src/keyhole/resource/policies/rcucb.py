@@ -15,12 +15,9 @@ from keyhole.resource.setting import limit_index
 class RCUCB(PairPolicy):
     r"""Play the pair of arm and limit with the largest bound; a run also informs on smaller limits.
 
-    The paper's policy for a list of limits: a run up to one limit shows the result under every
-    smaller one, even if it exceeded its limit. `HazardUCB` has less regret on 17 of the 18 problems
-    of the benchmark with both, and more on ``promises``. For a continuum of limits, see
-    `ZoomingRCUCB`.
-
-    Each arm is played once with the largest limit :math:`\bar\tau`. Then play
+    The paper's policy for a list of limits: a run shows the result under every smaller limit, too.
+    `HazardUCB` has less regret on nearly all problems. Each arm is played once with the largest
+    limit. Then play
 
     .. math::
         \arg\max_{i, \tau} \; \hat g_{i,\tau} - \hat\ell_{i,\tau}
@@ -33,22 +30,14 @@ class RCUCB(PairPolicy):
     Parameters
     ----------
     alpha : float, default 0.5
-        Exploration, at least 0; the theory needs more than 1. With 0 the policy is greedy, a
-        baseline with linear regret. With the default the order of the policies is that of the
-        paper's experiments; with 1.01 Thompson sampling is better on instances like the paper's,
-        and 0.1 has a third less regret in hundreds of rounds, two thirds less in 100,000.
+        At least 0; the theory needs more than 1, 0 is greedy, 0.1 is better (:doc:`/resource`).
     gain_range : float, default 1
-        w: the width of the range assumed for the first mean, in (0, 2]. 1 is the *unit* radius,
-        valid where the cost of a run never exceeds its reward, and better in experiments; 2 is the
-        *rigorous* radius, always valid.
+        w, in (0, 2]: 1 is valid where the cost of a run never exceeds its reward; 2 always.
 
     Notes
     -----
-    Departures from the paper: the constants of the confidence length were rebuilt from the text
-    (Hoeffding's inequality for the range w, and for the range :math:`\lambda(\tau)`): its formulas
-    could not be read, nor which alpha the experiments used. Ties, open in the paper, go to the
-    lowest arm and then to the smallest limit. Means are kept as sums, and the index is computed as
-    a mean plus a factor times :math:`\sqrt{\ln t}`.
+    Departures from the paper: the constants of the confidence length were rebuilt from its text.
+    Ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
@@ -58,15 +47,10 @@ class RCUCB(PairPolicy):
     Examples
     --------
     >>> from keyhole.resource import Power
-    >>> learner = RCUCB().learner(
-    ...     arms=1, limits=[0.2, 1.0], cost=Power(slope=0.1), penalty=Power(constant=0.5)
-    ... )
-    >>> for _ in range(4):
-    ...     arm, limit = learner.ask()
-    ...     if limit < 0.7:
-    ...         learner.tell(exceeded=True)
-    ...     else:
-    ...         learner.tell(reward=0.9, consumption=0.7)
+    >>> learner = RCUCB().learner(arms=1, limits=[0.2, 1], cost=Power(), penalty=Power(slope=1))
+    >>> learner.ask()
+    (0, 1.0)
+    >>> learner.tell(reward=0.9, consumption=0.7)
     >>> learner.recommend()
     (0, 1.0)
     """

@@ -40,9 +40,8 @@ class ReductionUCB(PairPolicy):
 
     Notes
     -----
-    Departures from the paper: the constant of the confidence length was rebuilt from the text, as
-    its formulas could not be read. Open in the paper: pairs are first played arm by arm from
-    the smallest limit up, and ties go to the lowest arm and then to the smallest limit.
+    Departures from the paper: the constant of the confidence length was rebuilt from its text.
+    Pairs are first played arm by arm; ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
@@ -52,15 +51,13 @@ class ReductionUCB(PairPolicy):
     Examples
     --------
     >>> from keyhole.resource import Power
-    >>> learner = ReductionUCB().learner(
-    ...     arms=1, limits=[0.5, 1.0], cost=Power(slope=0.1), penalty=Power(slope=0.2)
-    ... )
-    >>> asked = []
-    >>> for _ in range(2):
-    ...     asked.append(learner.ask())
-    ...     learner.tell(exceeded=True)
-    >>> asked
-    [(0, 0.5), (0, 1.0)]
+    >>> cost = Power(slope=0.1)
+    >>> learner = ReductionUCB().learner(arms=1, limits=[0.5, 1], cost=cost, penalty=cost)
+    >>> learner.ask()
+    (0, 0.5)
+    >>> learner.tell(exceeded=True)
+    >>> learner.ask()
+    (0, 1.0)
     """
 
     pending = ("impute", "ignore")

@@ -48,16 +48,11 @@ class SuccessiveHalving(Policy):
     >>> learner = SuccessiveHalving().learner(
     ...     arms=4, limits=[0.5, 1.0], cost=Power(), penalty=Power(slope=0.1), horizon=100
     ... )
-    >>> asked = []
-    >>> for _ in range(7):
+    >>> for _ in range(4):
     ...     arm, limit = learner.ask()
-    ...     asked.append((arm, limit))
-    ...     if arm < 2:
-    ...         learner.tell(exceeded=True)
-    ...     else:
-    ...         learner.tell(reward=0.5, consumption=0.4)
-    >>> asked
-    [(0, 0.5), (1, 0.5), (2, 0.5), (3, 0.5), (2, 1.0), (3, 1.0), (2, 1.0)]
+    ...     learner.tell(reward=arm / 4, consumption=0.4)
+    >>> learner.ask()  # the better half, for longer
+    (2, 1.0)
     """
 
     needs = ("horizon",)

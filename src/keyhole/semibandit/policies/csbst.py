@@ -28,27 +28,22 @@ from keyhole.semibandit.setting import integer_part
 class CSBST(Policy):
     r"""Search for the threshold that all arms share, then give it to the arms with most losses.
 
-    The first phase is a binary search among the candidates
-    :math:`\Theta = \{Q/K, Q/(K-1), \dots, \min\{1, Q\}\}` (see `candidate_thresholds`): a candidate
-    Q/M is given to M arms. A loss at one of them shows that it is too low; it counts as sufficient
-    after W rounds in a row without one,
+    A binary search among the candidates Q/M (`candidate_thresholds`), each given to M arms, calls
+    one sufficient after W rounds in a row without a loss there,
 
     .. math:: W = \Big\lceil \frac{\ln(\log_2 |\Theta| / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
 
-    The second phase is multiple-play Thompson sampling: for each arm draw
-    :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)` and give :math:`\hat\theta = Q/M` to
-    the M arms with the largest draws. The others get nothing; their rounds with a loss :math:`S_i`
-    and without :math:`F_i` are counted.
+    Then the estimate Q/M is given to the M arms with the largest draws from :math:`\mathrm{Beta}(1
+    + S_i, 1 + F_i)`, with :math:`S_i` the rounds with and :math:`F_i` those without a loss among
+    those in which arm i got nothing.
 
     Parameters
     ----------
     delta : float, default 0.1
         Bound on the probability, in (0, 1), that the estimate is too low.
     epsilon : float, default 0.1
-        A lower bound of all mean losses, in (0, 1). It cannot be checked in advance: with an arm
-        whose mean loss is lower, the search fails more often than with probability delta. A learner
-        warns when a loss proves the estimate too low; the search is not repeated.
+        A lower bound of all mean losses, in (0, 1). If one is lower, the search fails more often.
     loss_free_rounds : int, default 0
         W, at least 1; 0 for the formula above.
     random_subset : {0, 1}, default 0
@@ -56,15 +51,7 @@ class CSBST(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Readings: W is rounded up; candidates are in increasing order
-    and numbered from 1; only losses of the arms under test count; when the search ends the estimate
-    is the upper end of the remaining range, not the last candidate tried; the second phase starts
-    with uniform priors; where Q is not an integer the last candidate is still 1, tried on
-    :math:`\lfloor Q \rfloor` arms. The programs behind the paper's figures use :math:`W = \lceil
-    \ln(K/\delta) / (Q \ln(1/(1 - \epsilon))) \rceil`, to be given as `loss_free_rounds`, and random
-    subsets. With a resource for all arms or a single arm there is no search. Lemma 1 assumes a
-    threshold of at most Q; where a resource below 1 is not sufficient for any arm, the last
-    candidate, Q, is the estimate although it was not tried.
+    Departures from the paper: none. Its readings are in :doc:`/semibandit`.
 
     References
     ----------
@@ -75,14 +62,10 @@ class CSBST(Policy):
     --------
     >>> learner = CSBST().learner(arms=4, resource=2.0)
     >>> for _ in range(50):
-    ...     given = learner.ask()  # the threshold, unknown to the policy, is 0.6
-    ...     learner.tell([int(amount < 0.6) for amount in given])
-    >>> print("\n".join(repr(learner).splitlines()[1:]))
-      second phase, after 15 rounds of search
-      arm 0: takes 0.6667, 9 losses in 9 rounds without
-      arm 1: takes 0.6667, 8 losses in 8 rounds without
-      arm 2: takes 0.6667, 7 losses in 7 rounds without
-      arm 3: takes 0.6667, 11 losses in 11 rounds without
+    ...     amounts = learner.ask()  # the threshold, unknown to the policy, is 0.6
+    ...     learner.tell([int(amount < 0.6) for amount in amounts])
+    >>> learner.rounds
+    50
     """
 
     pending = ("wait",)

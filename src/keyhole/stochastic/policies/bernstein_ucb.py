@@ -33,9 +33,8 @@ class BernsteinUCB(UCBPolicy):
 
     Notes
     -----
-    Departures from the paper: the paper has the policy for any deviation function;
-    here it is Bernstein's, for rewards at most 1 away from their mean. Arms without pulls come
-    first, the lowest first; ties go to the lowest arm.
+    Departures from the paper: any deviation function there, Bernstein's here, for rewards at most 1
+    away from their mean. Arms without pulls come first; ties go to the lowest arm.
 
     References
     ----------

@@ -32,10 +32,9 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: it is not in the paper, which has the estimator. The width is
-    Hoeffding's, half of that of Lemma 4, with ln t + c ln ln t for ln(2 / delta). Where ln t is
-    below 1, ln ln t counts as 0. Arms without samples at the threshold come first, the
-    lowest first; ties go to the lowest arm.
+    Source: Keyhole's own; the estimator is the paper's. The width is Hoeffding's, half of that of
+    Lemma 4, with ln t + c ln ln t for ln(2 / delta). Where ln t is below 1, ln ln t counts as 0.
+    Arms without samples at the threshold come first, the lowest first; ties go to the lowest arm.
 
     References
     ----------

@@ -43,8 +43,8 @@ class CappedKLUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: it is not in the paper, which has the estimator. Where ln t is below
-    1, ln ln t counts as 0. Ties go to the lowest arm.
+    Source: Keyhole's own; the estimator is the paper's. Where ln t is below 1, ln ln t counts as 0.
+    Ties go to the lowest arm.
 
     References
     ----------

@@ -35,8 +35,7 @@ class KaplanMeierThompson(Policy):
 
     Notes
     -----
-    Departures from the paper: it is not in the paper, which has the counts. Ties go to the lowest
-    arm.
+    Source: Keyhole's own; the counts are the paper's. Ties go to the lowest arm.
 
     References
     ----------

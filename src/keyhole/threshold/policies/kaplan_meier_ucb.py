@@ -29,9 +29,9 @@ class KaplanMeierUCB(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: it is not in the paper, which has the estimator and, for thresholds
-    that never rise, the index; :math:`N_i(c_t)` here stands for :math:`N_i` there. Arms
-    without samples at the threshold come first, the lowest first; ties go to the lowest arm.
+    Source: Keyhole's own; the paper has the estimator and, for thresholds that never rise, the
+    index; :math:`N_i(c_t)` here stands for :math:`N_i` there. Arms without samples at the threshold
+    come first, the lowest first; ties go to the lowest arm.
 
     References
     ----------

@@ -20,14 +20,9 @@ from keyhole.threshold.policy_base import Policy
 class SurvivalThompson(Policy):
     r"""Draw each arm's survival function from its posterior; pull the highest at the threshold.
 
-    The choice for censored feedback: it takes thresholds in any order and any number of rounds,
-    and has the least regret of all policies on the shipped flights and deliveries, a twentieth to a
-    quarter of `KaplanMeierUCB`'s. No bound is proved for it. `KaplanMeierThompson` is faster
-    where there are many levels.
-
-    The chance of reaching level c is the product of the chances of reaching each level from the one
-    below, and samples at a low threshold determine the first factors. In every round draw for each
-    arm
+    The choice for censored feedback; `KaplanMeierThompson` is faster with many levels. The chance
+    of reaching level c is the product of the chances of reaching each level from the one below, and
+    samples at a low threshold determine the first factors. In every round draw for each arm
 
     .. math:: \theta_i = \prod_{j \le c_t} \mathrm{Beta}\big( w (m + 1 - j) + S_i(j), \;
         w + R_i(j) - S_i(j) \big)
@@ -44,15 +39,14 @@ class SurvivalThompson(Policy):
 
     Notes
     -----
-    Departures from the paper: it is not in the paper. Its estimate is the product of the :math:`S_i
-    / R_i`, Kaplan and Meier's; the support is the sample size of the last factor. Ties go to the
-    lowest arm.
+    Source: Keyhole's own; no bound is proved. The estimate is the product of the :math:`S_i / R_i`;
+    the support is the sample size of the last factor. Ties go to the lowest arm.
 
     References
     ----------
-    Kaplan and Meier (1958), "Nonparametric Estimation from Incomplete Observations", JASA 53, for
-    the product. Susarla and Van Ryzin (1976), "Nonparametric Bayesian Estimation of Survival Curves
-    from Incomplete Observations", JASA 71, for the posterior.
+    Kaplan and Meier (1958), "Nonparametric Estimation from Incomplete Observations", JASA 53.
+    Susarla and Van Ryzin (1976), "Nonparametric Bayesian Estimation of Survival Curves from
+    Incomplete Observations", JASA 71, for the posterior.
 
     Examples
     --------

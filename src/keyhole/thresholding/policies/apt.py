@@ -31,10 +31,8 @@ class APT(IndexPolicy):
     Notes
     -----
     Departures from the paper: the label is 1 where the empirical mean is at least the threshold,
-    the adaptation of Tao et al. (2019); the original leaves arms within the precision open. Ties,
-    open in the paper, go to the lowest arm; the index is squared, which keeps the order, and
-    computed as :math:`(|d| + \epsilon T_i)^2 / T_i` with :math:`d = s_i - \theta T_i` (s_i the
-    summed rewards), so that arms that are equal in exact arithmetic tie exactly.
+    the adaptation of Tao et al. (2019); the original leaves arms within the precision open. Ties go
+    to the lowest arm. See :doc:`/thresholding`.
 
     References
     ----------
