@@ -221,8 +221,9 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
 
 def _failures(policy: PhasePolicy) -> float:
     """Return c of `failure_bound`."""
-    for kind, constant in ((ODAAF, 3.0), (ODAAFB, 12.0), (ODAAFV, 12.0), (NaivePhases, 2.0)):
-        if isinstance(policy, kind):
+    constants = {ODAAF: 3.0, ODAAFB: 12.0, ODAAFV: 12.0, NaivePhases: 2.0}
+    for policy_class, constant in constants.items():
+        if isinstance(policy, policy_class):
             return constant
     raise TypeError(f"policy must be ODAAF, ODAAFB, ODAAFV or NaivePhases, got {policy!r}")
 

@@ -154,10 +154,10 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
             pull = s.earlier[(pull >> _ARM_BITS) - 1]
         pull = s.newest[t - 1]
         for i in range(arrived - 1, -1, -1):
-            place = (pull >> _ARM_BITS) - 1
+            index = (pull >> _ARM_BITS) - 1
             sources[i] = pull & (2**_ARM_BITS - 1)
-            rewards[i] = s.reward[place]
-            pull = s.earlier[place]
+            rewards[i] = s.reward[index]
+            pull = s.earlier[index]
         count[0], total[0] = arrived, 0.0
         for i in range(arrived):
             total[0] += rewards[i]
@@ -191,12 +191,12 @@ def make_environment(
     draw_delay : kernel, optional
         ``draw_delay(rng, numbers)`` draws a delay, independent of the reward.
     """
-    made: type[AnonymousEnvironment] = (
+    environment_class: type[AnonymousEnvironment] = (
         environment_of(base, drawn.name, drawn.draw)
         if draw_delay is None
         else _environment_with_delay(cast(Any, base), drawn.name, drawn.draw, draw_delay)
     )
-    return made
+    return environment_class
 
 
 @lru_cache(maxsize=256)

@@ -98,11 +98,11 @@ def format_used_rewards(rewards: FloatArray, totals: FloatArray, scale: Scale) -
 
     The interval holds if the delay of a reward does not depend on the reward.
     """
-    both = zip(rewards, totals, strict=True)
-    words = (
-        f"{count_text(n, 'reward')} used{mean_text(n, total, scale, True)}" for n, total in both
+    tallies = zip(rewards, totals, strict=True)
+    texts = (
+        f"{count_text(n, 'reward')} used{mean_text(n, total, scale, True)}" for n, total in tallies
     )
-    return [f"arm {arm}: {word}" for arm, word in enumerate(words)]
+    return [f"arm {arm}: {text}" for arm, text in enumerate(texts)]
 
 
 class PhasePolicy(Policy, abstract=True):
@@ -226,11 +226,11 @@ class PhasePolicy(Policy, abstract=True):
         scale = learner.scale
         tolerance = scale.from_unit(0.5**phase, DIFFERENCE)
         head = f"phase {phase}{bridge}: tolerance {tolerance:g}, {length} pulls an arm by its end"
-        left = [f"given up in round {end}" if end else "left" for end in state["eliminated"]]
-        both = enumerate(zip(left, state["totals"], strict=True))
+        statuses = [f"given up in round {end}" if end else "left" for end in state["eliminated"]]
+        rows = enumerate(zip(statuses, state["totals"], strict=True))
         arms = [
-            f"arm {arm}: {word}, credited with {scale.from_unit(total, DIFFERENCE):g}"
-            for arm, (word, total) in both
+            f"arm {arm}: {status}, credited with {scale.from_unit(total, DIFFERENCE):g}"
+            for arm, (status, total) in rows
         ]
         return [self.caution(learner.facts, None) or head, *arms]
 
@@ -241,8 +241,8 @@ class PhasePolicy(Policy, abstract=True):
         length = cast(Any, self).length.__func__
         lengths: list[int] = []
         for phase in range(1, phases + 1):
-            least = lengths[-1] + 1 if lengths else 1
-            lengths.append(max(least, math.ceil(length(p, phase, 0.5**phase))))
+            shortest = lengths[-1] + 1 if lengths else 1
+            lengths.append(max(shortest, math.ceil(length(p, phase, 0.5**phase))))
         return lengths
 
 

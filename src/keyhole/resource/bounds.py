@@ -315,28 +315,28 @@ def _informative(
     arms = len(delta)
     first = np.maximum(np.ceil(rounds / 2.0), arms + 1.0)
     window = rounds - first + 1.0
-    found = np.empty((len(rounds), *delta.shape))
-    for arm, place in np.ndindex(*delta.shape):
+    fewest_rounds = np.empty((len(rounds), *delta.shape))
+    for arm, position in np.ndindex(*delta.shape):
         others = np.ones(delta.shape, bool)
-        others[arm, place:] = False  # plays of these are informative about the pair
-        behind = delta[arm, place] - delta[others]
+        others[arm, position:] = False  # plays of these are informative about the pair
+        behind = delta[arm, position] - delta[others]
         # The minimum over t is at an end of [t_0, T]: which one depends on the sign of `behind`.
         worst = np.where(behind > 0.0, first[:, None], np.maximum(rounds, 2.0)[:, None])
         drop = behind / np.sqrt(np.log(worst))
         reach = ((1.0 + slack) * lengths[others]) ** 2
-        share = (1.0 - slack) * lengths[arm, place]
+        share = (1.0 - slack) * lengths[arm, position]
         # Bisection for the largest feasible m: feasibility is monotone in m.
         low, high = np.ones(len(rounds)), np.maximum(window, 1.0)
         while (low < high).any():
             middle = np.floor((low + high + 1.0) / 2.0)
-            left = share / np.sqrt(np.maximum(middle - 1.0, 1.0))[:, None] - drop
+            margins = share / np.sqrt(np.maximum(middle - 1.0, 1.0))[:, None] - drop
             with np.errstate(divide="ignore"):
-                taken = middle - 1.0 + (reach / left**2).sum(axis=1)
-            possible = (left > 0.0).all(axis=1) & (taken < window)
+                rounds_needed = middle - 1.0 + (reach / margins**2).sum(axis=1)
+            possible = (margins > 0.0).all(axis=1) & (rounds_needed < window)
             low = np.where((low < high) & possible, middle, low)
             high = np.where((low < high) & ~possible, middle - 1.0, high)
-        found[:, arm, place] = np.where(rounds < arms, 0.0, low)
-    return found
+        fewest_rounds[:, arm, position] = np.where(rounds < arms, 0.0, low)
+    return fewest_rounds
 
 
 def informed_regret_bound(
@@ -390,12 +390,12 @@ def informed_regret_bound(
     steps = int(np.ceil(np.log(horizon / arms) / np.log(_STEP)))
     times = np.unique(np.floor(np.geomspace(arms, horizon, steps + 1)))
     times[-1] = horizon
-    told = _informative(delta, lengths, times[:-1], slack)
-    larger = np.concatenate([told[:, :, 1:], np.zeros((len(told), arms, 1))], axis=2)
+    informative = _informative(delta, lengths, times[:-1], slack)
+    larger = np.concatenate([informative[:, :, 1:], np.zeros((len(informative), arms, 1))], axis=2)
     # Between two times, u is at most its later value, and m at least its earlier one.
     later = times[1:, None, None]
-    most = (sufficient_rounds(delta, width, later, alpha) - larger).max(axis=0)
+    excess = (sufficient_rounds(delta, width, later, alpha) - larger).max(axis=0)
     inside = delta > 0.0
     needed = sufficient_rounds(delta, width, horizon, alpha)[inside]
-    plays[inside] -= share * np.maximum(0.0, needed - most[inside])
+    plays[inside] -= share * np.maximum(0.0, needed - excess[inside])
     return capped_regret(delta, plays, horizon)

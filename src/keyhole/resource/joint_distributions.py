@@ -441,14 +441,14 @@ def check_distributions(arms: Any) -> list[Distribution]:
         raise TypeError(f"arms must be a list of distributions, got {arms!r}")
     if not arms:
         raise ValueError("arms must have at least one entry, got none")
-    found, _ = split_names("arms", arms)
-    for field, distribution in zip(entry_names("arms", arms), found, strict=True):
+    distributions, _ = split_names("arms", arms)
+    for field, distribution in zip(entry_names("arms", arms), distributions, strict=True):
         if not isinstance(distribution, Distribution):
             raise TypeError(
                 f"{field} must be a distribution, such as BetaExponential(a=5, b=5, rate=1), "
                 f"got {distribution!r}"
             )
-    return list(found)
+    return list(distributions)
 
 
 def _positive_definite(covariance: ArrayLike) -> FloatArray:

@@ -187,9 +187,9 @@ class Learner(CoreLearner):
         earned = reward_column("rewards", _mask(over, rewards, self.scale.low), self.scale, run)
         used = float_column("consumptions", _mask(over, consumptions, 0.0), _FROM_0, run)
         if (above := used > limit).any():
-            at = int(above.argmax())
+            row = int(above.argmax())
             raise ValueError(
-                f"consumptions[{at}] must be at most the limit, {limit[at]:g}, got {used[at]:g}"
+                f"consumptions[{row}] must be at most the limit, {limit[row]:g}, got {used[row]:g}"
             )
         return self._replay(
             arm=run, limit=limit, reward=earned, consumption=used, exceeded=over.astype(np.int64)
@@ -209,7 +209,7 @@ class Learner(CoreLearner):
         ]
 
 
-def _mask(exceeded: NDArray[np.bool_], values: ArrayLike, other: float) -> Any:
+def _mask(exceeded: NDArray[np.bool_], values: ArrayLike, placeholder: float) -> Any:
     """Return a column with a placeholder where the limit was exceeded."""
-    found = np.asarray(values)
-    return np.where(exceeded, other, found) if found.shape == exceeded.shape else values
+    column = np.asarray(values)
+    return np.where(exceeded, placeholder, column) if column.shape == exceeded.shape else values

@@ -70,13 +70,13 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     def recommend(p, s: Any, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair played most often."""
-        most = -1
+        most_plays = -1
         for arm in range(p.arms):
-            for place in range(p.limit_count):
-                if s.plays[arm, place] > most:
-                    most = s.plays[arm, place]
+            for position in range(p.limit_count):
+                if s.plays[arm, position] > most_plays:
+                    most_plays = s.plays[arm, position]
                     best_arm[0] = arm
-                    best_limit[0] = p.limits[place]
+                    best_limit[0] = p.limits[position]
 
     @classmethod
     def facts_of(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,8 +122,8 @@ class PairPolicy(Policy, abstract=True):
 
     def init(p, s: State) -> None:
         """Tabulate the penalty of each limit."""
-        for place in range(p.limit_count):
-            s.penalties[place] = value_at(p.penalty, p.limits[place])
+        for position in range(p.limit_count):
+            s.penalties[position] = value_at(p.penalty, p.limits[position])
 
 
 def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[int, int]:
@@ -136,32 +136,32 @@ def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[i
     highest, best_arm = -math.inf, 0
     for arm in range(estimate.shape[0]):
         top = -math.inf
-        for place in range(estimate.shape[1]):
-            top = max(top, estimate[arm, place] + spread[arm, place] * root)
+        for position in range(estimate.shape[1]):
+            top = max(top, estimate[arm, position] + spread[arm, position] * root)
         if top > highest:
             highest, best_arm = top, arm
-    top, best_place = -math.inf, 0
-    for place in range(estimate.shape[1]):
-        bound = estimate[best_arm, place] + spread[best_arm, place] * root
+    top, best_position = -math.inf, 0
+    for position in range(estimate.shape[1]):
+        bound = estimate[best_arm, position] + spread[best_arm, position] * root
         if bound > top:
-            top, best_place = bound, place
-    return best_arm, best_place
+            top, best_position = bound, position
+    return best_arm, best_position
 
 
-def first_unobserved(told: Any, begin: FloatArray, least: int) -> tuple[int, int]:
-    """Return the first pair without observations whose limit is at least the `least`-th, or arm -1.
+def first_unobserved(told: Any, begin: FloatArray, lowest: int) -> tuple[int, int]:
+    """Return the first pair without observations, at a limit from `lowest` on, or arm -1.
 
     All pairs before the position in `begin`, a scratch array that is advanced here, have some.
     """
     # The number of the round does not tell which pairs were observed: the feedback of a first run
     # may arrive late or never, and arms may be added.
-    arms, places = told.shape
+    arms, limits = told.shape
     pair = int(begin[0])
-    while pair < arms * places:
-        arm, place = pair // places, pair % places
-        if place >= least and told[arm, place] == 0:
+    while pair < arms * limits:
+        arm, position = pair // limits, pair % limits
+        if position >= lowest and told[arm, position] == 0:
             begin[0] = pair
-            return arm, place
+            return arm, position
         pair += 1
     begin[0] = pair
     return -1, 0

@@ -194,8 +194,8 @@ def bias(p: Any, s: Any, arm: int, k: int) -> float:
 
     The width is computed from the level, so that intervals of equal width tie exactly.
     """
-    parts = float(p.refine) ** s.levels[arm, k]
-    return float(p.lipschitz * (p.limits[p.limit_count - 1] / parts))
+    intervals = float(p.refine) ** s.levels[arm, k]
+    return float(p.lipschitz * (p.limits[p.limit_count - 1] / intervals))
 
 
 def update_grid(
@@ -243,11 +243,11 @@ def recompute_bounds(
     for k in range(first, stop):
         # A point without rounds divides by 0; its result is discarded here, so that the loop needs
         # no branch.
-        known = s.told[arm, k] > 0.0
+        is_known = s.told[arm, k] > 0.0
         radius = confidence_length(p, s, arm, k, width, spread)
         index = gain_estimate(s, arm, k) + radius + s.reach[arm, k]
-        s.index[arm, k] = index if known else math.inf
-        wide |= known & (s.reach[arm, k] >= radius)
+        s.index[arm, k] = index if is_known else math.inf
+        wide |= is_known & (s.reach[arm, k] >= radius)
     return wide
 
 
@@ -271,46 +271,46 @@ def refine_grid(p: Any, s: Any, arm: int, width: Kernel, spread: float) -> int:
         grown += s.cut[k] * (p.refine - 1)
     if grown == size:
         return 0
-    fresh, place = 0, grown
+    fresh, position = 0, grown
     # Points move to the right, in place: from the back, so that none is overwritten first.
     for k in range(size - 1, -1, -1):
         high = s.points[arm, k]
         low = s.points[arm, k - 1] if k > 0 else 0.0
-        place -= 1
-        copy_point(s, arm, k, place)
+        position -= 1
+        copy_point(s, arm, k, position)
         if s.cut[k] == 0:
             continue
-        s.levels[arm, place] += 1
-        level = s.levels[arm, place]
-        for part in range(p.refine - 1, 0, -1):
-            place -= 1
-            add_point(p, s, arm, place, low + (high - low) * part / p.refine, level)
-            s.fresh[fresh] = place
+        s.levels[arm, position] += 1
+        level = s.levels[arm, position]
+        for division in range(p.refine - 1, 0, -1):
+            position -= 1
+            add_point(p, s, arm, position, low + (high - low) * division / p.refine, level)
+            s.fresh[fresh] = position
             fresh += 1
     s.sizes[arm] = grown
     return fresh
 
 
-def copy_point(s: Any, arm: int, k: int, place: int) -> None:
+def copy_point(s: Any, arm: int, k: int, position: int) -> None:
     """Copy point k to another position."""
-    s.points[arm, place] = s.points[arm, k]
-    s.penalties[arm, place] = s.penalties[arm, k]
-    s.levels[arm, place] = s.levels[arm, k]
-    s.played[arm, place] = s.played[arm, k]
-    s.told[arm, place] = s.told[arm, k]
-    s.net[arm, place] = s.net[arm, k]
-    s.over[arm, place] = s.over[arm, k]
+    s.points[arm, position] = s.points[arm, k]
+    s.penalties[arm, position] = s.penalties[arm, k]
+    s.levels[arm, position] = s.levels[arm, k]
+    s.played[arm, position] = s.played[arm, k]
+    s.told[arm, position] = s.told[arm, k]
+    s.net[arm, position] = s.net[arm, k]
+    s.over[arm, position] = s.over[arm, k]
 
 
-def add_point(p: Any, s: Any, arm: int, place: int, point: float, level: int) -> None:
+def add_point(p: Any, s: Any, arm: int, position: int, point: float, level: int) -> None:
     """Write a new point, without statistics."""
-    s.points[arm, place] = point
-    s.penalties[arm, place] = value_at(p.penalty, point)
-    s.levels[arm, place] = level
-    s.played[arm, place] = 0
-    s.told[arm, place] = 0.0
-    s.net[arm, place] = 0.0
-    s.over[arm, place] = 0.0
+    s.points[arm, position] = point
+    s.penalties[arm, position] = value_at(p.penalty, point)
+    s.levels[arm, position] = level
+    s.played[arm, position] = 0
+    s.told[arm, position] = 0.0
+    s.net[arm, position] = 0.0
+    s.over[arm, position] = 0.0
 
 
 def count_earlier_rounds(s: Any, arm: int, fresh: int) -> None:

@@ -108,12 +108,12 @@ class BisectionPolicy(Policy, abstract=True):
     def init(p, s: State) -> None:
         """Divide the resource over the first trials."""
         # An arm is never given more than this, so that no trial can find a higher threshold.
-        most = min(1.0, p.resource)
+        largest = min(1.0, p.resource)
         learning = is_search_needed(p.arms, p.resource)
         for arm in range(p.arms):
-            s.high[arm] = most
+            s.high[arm] = largest
             s.settled[arm] = 0 if learning else 1
-            s.amounts[arm] = first_trial(p, arm) if learning else most
+            s.amounts[arm] = first_trial(p, arm) if learning else largest
         s.unsettled[0] = p.arms if learning else 0
         s.needed[0] = p.loss_free_rounds
         if p.loss_free_rounds == 0:
@@ -172,8 +172,8 @@ def first_trial(p: BisectionPolicy, arm: int) -> float:
     halves = integer_part(p.resource)
     if arm < halves:
         return 0.5
-    part = float((p.resource - 0.5 * halves) / (p.arms - halves))
-    return part if part < 1.0 else 0.5
+    share = float((p.resource - 0.5 * halves) / (p.arms - halves))
+    return share if share < 1.0 else 0.5
 
 
 def rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -> int:
@@ -191,21 +191,21 @@ def bisection_steps(gamma: float) -> float:
 def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
     """Fund the trials that fit, in the order of the arms, then the settled arms in random order."""
     # Arms on trial come first: those with an estimate use what remains.
-    left, others = p.resource + SLACK, 0
+    remaining, settled_arms = p.resource + SLACK, 0
     for arm in range(p.arms):
         s.funded[arm] = 0
         if s.settled[arm] == 1:
-            s.order[others] = arm
-            others += 1
-        elif s.amounts[arm] <= left:
+            s.order[settled_arms] = arm
+            settled_arms += 1
+        elif s.amounts[arm] <= remaining:
             s.funded[arm] = 1
-            left -= s.amounts[arm]
-    shuffle(s.order, others, rng)
-    for k in range(others):
+            remaining -= s.amounts[arm]
+    shuffle(s.order, settled_arms, rng)
+    for k in range(settled_arms):
         arm = s.order[k]
-        if s.amounts[arm] <= left:
+        if s.amounts[arm] <= remaining:
             s.funded[arm] = 1
-            left -= s.amounts[arm]
+            remaining -= s.amounts[arm]
 
 
 def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
@@ -238,13 +238,13 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
 
 def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
     """Restart the bisection above a refuted estimate, unless no larger allocation is possible."""
-    most = min(1.0, p.resource)
+    largest = min(1.0, p.resource)
     # The set in use has the refuted amount: the next round must solve the knapsack anew.
     s.since_solved[0] = 0
-    if most - s.amounts[arm] <= p.gamma:
+    if largest - s.amounts[arm] <= p.gamma:
         s.amounts[arm] = _NEVER
         return
-    s.low[arm], s.high[arm] = s.amounts[arm], most
+    s.low[arm], s.high[arm] = s.amounts[arm], largest
     s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
     s.settled[arm] = s.clear_rounds[arm] = 0
     s.unsettled[0] += 1

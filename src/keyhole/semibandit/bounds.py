@@ -183,8 +183,8 @@ def csbdt_bound(
     worse = regrets > SLACK
     margins = regrets[worse] - 2.0 * (fewest**2 + 2.0) * width
     if len(margins) and margins.min() <= 0.0:
-        most = regrets[worse].min() / (2.0 * (fewest**2 + 2.0))
-        raise ValueError(f"eta must be below {most:.3g} for this problem, got {width:g}")
+        limit = regrets[worse].min() / (2.0 * (fewest**2 + 2.0))
+        raise ValueError(f"eta must be below {limit:.3g} for this problem, got {width:g}")
     search = csbdt_search_bound(
         problem.arms, problem.resource, 1.0 / rounds, epsilon, problem.gamma
     )
@@ -196,18 +196,18 @@ def csbdt_bound(
     if fewest:
         spread = 8.0 * constant / width**2 * (4.0 / width**2 + 1.0) ** fewest
         spread *= math.log(fewest / width**2)
-    rest = problem.arms * (problem.arms - problem.resource) ** 2 / width**2 + spread
-    return float((search + rest + 3.0 * problem.arms) * problem.worst_regret + sums)
+    common_terms = problem.arms * (problem.arms - problem.resource) ** 2 / width**2 + spread
+    return float((search + common_terms + 3.0 * problem.arms) * problem.worst_regret + sums)
 
 
 def _check_conditions(
     theorem: str, problem: Problem, rounds: int, needed: float, epsilon: float
 ) -> None:
     """Refuse a violation of a theorem's conditions: epsilon too large, or horizon too short."""
-    least = float(problem.mean_losses.min())
-    if least < epsilon:
+    smallest_loss = float(problem.mean_losses.min())
+    if smallest_loss < epsilon:
         raise ValueError(
-            f"epsilon must be at most the smallest mean loss, {least:g}, for {theorem}, "
+            f"epsilon must be at most the smallest mean loss, {smallest_loss:g}, for {theorem}, "
             f"got {epsilon:g}"
         )
     if rounds <= needed:

@@ -55,36 +55,36 @@ class Scratch:
     new_names = int_array("arms", LOG)
 
 
-def count_fitting(space: float, lightest: float, most: int) -> int:
+def count_fitting(space: float, lightest: float, items: int) -> int:
     """Return an upper bound on the number of items that fit."""
-    if lightest * most <= space:
-        return most
+    if lightest * items <= space:
+        return items
     return int(space / lightest)
 
 
 def value_bound(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
-    first: int, stop: int, left: float,
+    first: int, stop: int, space: float,
 ) -> float:  # fmt: skip
     """Return a bound on the value that items from `first` on can add; those before `stop` fit."""
     before = 0.0 if first == 0 else s.gain_sums[first - 1]
-    most = 0.0
+    bound = 0.0
     # Items from `paying` on have no gain, and add nothing to the bound.
     if stop >= paying:
         if paying > first:
-            most = s.gain_sums[paying - 1] - before
+            bound = s.gain_sums[paying - 1] - before
     else:
         item = s.order[stop]
         # All items before `stop`, and the fraction of the next one that still fits.
         used = 0.0
         if stop > first:
             used = s.weight_sums[stop - 1] - (0.0 if first == 0 else s.weight_sums[first - 1])
-            most = s.gain_sums[stop - 1] - before
-        most += (values[item] - price) * (left - used) / weights[item]
+            bound = s.gain_sums[stop - 1] - before
+        bound += (values[item] - price) * (space - used) / weights[item]
     # Gains are values less the price: it is added back once for each item that can fit.
     if price > 0.0 and first < count:
-        most += price * count_fitting(left, s.lightest[first], count - first)
-    return most
+        bound += price * count_fitting(space, s.lightest[first], count - first)
+    return bound
 
 
 def search_by_sets(
@@ -126,10 +126,10 @@ def add_item(
     without, with_it = 0, 0
     while without < sets or with_it < sets:
         add = is_next_set_with_item(s, old, sets, without, with_it, weights[item])
-        at = with_it if add else without
+        index = with_it if add else without
         without, with_it = without + (not add), with_it + add
-        weight = s.set_weights[old, at // SETS, at % SETS]
-        value = s.set_values[old, at // SETS, at % SETS]
+        weight = s.set_weights[old, index // SETS, index % SETS]
+        value = s.set_values[old, index // SETS, index % SETS]
         if add:
             weight, value = weight + weights[item], value + values[item]
         if weight > space or value <= top + TIE:
@@ -143,7 +143,7 @@ def add_item(
         more = value_bound(s, values, weights, count, price, paying, k + 1, stop, space - weight)
         if value + more < best - SLACK:
             continue
-        name = s.set_names[old, at // SETS, at % SETS]
+        name = s.set_names[old, index // SETS, index % SETS]
         if add:
             s.last_items[logged // LOG, logged % LOG] = item
             s.other_items[logged // LOG, logged % LOG] = name
@@ -160,15 +160,15 @@ def is_next_set_with_item(
     """Return whether the next lightest set is one with the item; ties go to the one without."""
     if without == sets or with_it == sets:
         return without == sets
-    other = s.set_weights[old, with_it // SETS, with_it % SETS] + weight
-    return bool(other < s.set_weights[old, without // SETS, without % SETS])
+    weight_with_item = s.set_weights[old, with_it // SETS, with_it % SETS] + weight
+    return bool(weight_with_item < s.set_weights[old, without // SETS, without % SETS])
 
 
-def compact_log(s: Scratch, side: int, sets: int, logged: int) -> int:
+def compact_log(s: Scratch, list_number: int, sets: int, logged: int) -> int:
     """Remove unreachable entries from the log; return the number of remaining ones."""
     # Mark and compact, in place: entries point to earlier ones only, so one pass renames them.
     for j in range(sets):
-        name = s.set_names[side, j // SETS, j % SETS]
+        name = s.set_names[list_number, j // SETS, j % SETS]
         while name != EMPTY and s.last_items[name // LOG, name % LOG] >= 0:
             s.last_items[name // LOG, name % LOG] -= KEPT
             name = s.other_items[name // LOG, name % LOG]
@@ -177,16 +177,16 @@ def compact_log(s: Scratch, side: int, sets: int, logged: int) -> int:
         row, column = name // LOG, name % LOG
         if s.last_items[row, column] < 0:
             s.new_names[row, column] = kept
-            other = s.other_items[row, column]
+            rest_name = s.other_items[row, column]
             s.last_items[kept // LOG, kept % LOG] = s.last_items[row, column] + KEPT
             s.other_items[kept // LOG, kept % LOG] = (
-                EMPTY if other == EMPTY else s.new_names[other // LOG, other % LOG]
+                EMPTY if rest_name == EMPTY else s.new_names[rest_name // LOG, rest_name % LOG]
             )
             kept += 1
     for j in range(sets):
-        name = s.set_names[side, j // SETS, j % SETS]
+        name = s.set_names[list_number, j // SETS, j % SETS]
         if name != EMPTY:
-            s.set_names[side, j // SETS, j % SETS] = s.new_names[name // LOG, name % LOG]
+            s.set_names[list_number, j // SETS, j % SETS] = s.new_names[name // LOG, name % LOG]
     return kept
 
 
@@ -232,23 +232,23 @@ def search_depth_first(
             write_set(s, 0, k, s.set_weights[0, row, column], s.set_values[0, row, column])
 
 
-def write_set(s: Scratch, side: int, position: int, weight: float, value: float) -> None:
+def write_set(s: Scratch, list_number: int, position: int, weight: float, value: float) -> None:
     """Write the weight and value of a set into a list."""
-    s.set_weights[side, position // SETS, position % SETS] = weight
-    s.set_values[side, position // SETS, position % SETS] = value
+    s.set_weights[list_number, position // SETS, position % SETS] = weight
+    s.set_values[list_number, position // SETS, position % SETS] = value
 
 
 def can_improve(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
-    first: int, left: float, needed: float,
+    first: int, space: float, needed: float,
 ) -> bool:  # fmt: skip
     """Return whether the bound on the items from `first` on exceeds `needed`."""
     before = 0.0 if first == 0 else s.weight_sums[first - 1]
     stop = first
-    while stop < count and s.weight_sums[stop] - before <= left:
+    while stop < count and s.weight_sums[stop] - before <= space:
         stop += 1
-    most = value_bound(s, values, weights, count, price, paying, first, stop, left)
-    return most > needed + TIE
+    bound = value_bound(s, values, weights, count, price, paying, first, stop, space)
+    return bound > needed + TIE
 
 
 def knapsack(
@@ -307,9 +307,9 @@ def rank_items(
     """
     sort_by_gain(s, values, weights, count, 0.0)
     # The break item is the first that no longer fits; its value is the price to try.
-    k, left = 0, space
-    while weights[s.order[k]] <= left:
-        left -= weights[s.order[k]]
+    k, remaining = 0, space
+    while weights[s.order[k]] <= remaining:
+        remaining -= weights[s.order[k]]
         k += 1
     price = values[s.order[k]]
     lightest = weights[s.order[0]]

@@ -130,6 +130,6 @@ def _gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return mu, suboptimality_gaps(mu)
 
 
-def log_horizon(horizon: int, least: int = 1) -> float:
+def log_horizon(horizon: int, lowest: int = 1) -> float:
     """Return the logarithm of a number of rounds, checked."""
-    return math.log(check_integer("horizon", horizon, Range(ge=least)))
+    return math.log(check_integer("horizon", horizon, Range(ge=lowest)))

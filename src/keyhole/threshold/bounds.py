@@ -48,8 +48,8 @@ def _sum_of_inverses(gaps: FloatArray) -> float:
 
 def _least_gaps(gaps: FloatArray) -> FloatArray:
     """Return each arm's least gap among the levels at which it is not the best, 0 if none."""
-    least = np.where(gaps > 0, gaps, np.inf).min(axis=1)
-    return np.where(np.isfinite(least), least, 0.0)
+    smallest = np.where(gaps > 0, gaps, np.inf).min(axis=1)
+    return np.where(np.isfinite(smallest), smallest, 0.0)
 
 
 def dkwucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:

@@ -31,10 +31,10 @@ def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> Non
     """
     # Over all levels, since a loop of fixed length has no branch to predict (measured for m = 10
     # and thresholds in any order: 12 ns a round less).
-    most = min(value, threshold)
+    reached_levels = min(value, threshold)
     for j in range(s.tried.shape[1]):
         s.tried[arm, j] += 1.0 if j < threshold else 0.0
-        s.reached[arm, j] += 1.0 if j < most else 0.0
+        s.reached[arm, j] += 1.0 if j < reached_levels else 0.0
 
 
 def add_expected(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> None:
@@ -154,12 +154,12 @@ class Policy(Facts, CorePolicy, abstract=True):
         """Return for each arm and level how many samples of how many reached it."""
         lines = []
         for arm, (chances, pulls) in enumerate(zip(*learner.estimates(), strict=True)):
-            shown = [
+            texts = [
                 f"level {j} {float(chance) * float(n):.0f} of {n:.0f}"
                 for j, (chance, n) in enumerate(zip(chances, pulls, strict=True), start=1)
             ]
-            more = f", ... and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-            lines.append(f"arm {arm}: {', '.join(shown[:_SHOWN])}{more}")
+            more = f", ... and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+            lines.append(f"arm {arm}: {', '.join(texts[:_SHOWN])}{more}")
         return lines
 
 

@@ -39,9 +39,9 @@ class ThresholdSequence:
 
     def __repr__(self) -> str:
         """Return the call that makes it, shortened."""
-        shown = ", ".join(f"{v:g}" for v in self.values[:6])
+        listed = ", ".join(f"{v:g}" for v in self.values[:6])
         more = ", ..." if len(self.values) > 6 else ""
-        return f"{self.name}([{shown}{more}])" if self.values else f"{self.name}()"
+        return f"{self.name}([{listed}{more}])" if self.values else f"{self.name}()"
 
     @property
     def rounds(self) -> int | None:

@@ -43,8 +43,8 @@ def _check_arguments(
 ) -> tuple[FloatArray, float, float]:
     delta = check_vector("gaps", gaps, _GAP)
     alpha = check_number("alpha", alpha, _ALPHA)
-    least = _pulls_per_arm(alpha) * len(delta)
-    return delta, check_number("budget", budget, Range(ge=least)), alpha
+    least_budget = _pulls_per_arm(alpha) * len(delta)
+    return delta, check_number("budget", budget, Range(ge=least_budget)), alpha
 
 
 def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> float:

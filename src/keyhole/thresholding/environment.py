@@ -26,13 +26,13 @@ from keyhole.thresholding.setting import SETTING
 
 
 def write_label_errors(
-    side: FloatArray, s: "RewardEnvironment.State", labels: FloatArray, metrics: Any
+    right_labels: FloatArray, s: "RewardEnvironment.State", labels: FloatArray, metrics: Any
 ) -> None:
     """Write the wrong labels, their number, and whether there is any (a kernel)."""
     wrong = 0.0
-    for arm in range(len(side)):
+    for arm in range(len(right_labels)):
         # A side of -1 takes either label for right.
-        error = 1.0 if side[arm] >= 0.0 and labels[arm] != side[arm] else 0.0
+        error = 1.0 if right_labels[arm] >= 0.0 and labels[arm] != right_labels[arm] else 0.0
         wrong += error
         metrics.pulls[arm] = s.pulls[arm]
         metrics.errors[arm] = error
@@ -108,12 +108,12 @@ class FiniteSampleEnvironment(RewardEnvironment):
         """Return one of the arm's remaining rewards, each equally likely."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
-        left = e.ends[arm] - e.starts[arm] - pull
-        if left > 0:
+        remaining = e.ends[arm] - e.starts[arm] - pull
+        if remaining > 0:
             # One step of Fisher and Yates: swap a random one of the remaining samples to the front.
             seek_pull(rng, arm, pull)
             top = e.starts[arm] + pull
-            chosen = top + int(uniform(rng) * left)
+            chosen = top + int(uniform(rng) * remaining)
             s.stack[top], s.stack[chosen] = s.stack[chosen], s.stack[top]
             reward = e.numbers[s.stack[top]]
         else:

@@ -85,19 +85,21 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     def describe(self, learner: Any) -> list[str]:
         """Return the label, the pulls and the mean of each arm."""
-        sides = ["above" if above else "below" for above in learner.recommend()]
+        verdicts = ["above" if above else "below" for above in learner.recommend()]
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
-            return [f"arm {arm}: {side}" for arm, side in enumerate(sides)]
-        how = learner.scale, self.has_plain_counts(learner)
-        tallies = enumerate(zip(sides, state["pulls"], state["totals"], strict=True))
-        return [f"arm {arm}: {_describe_arm(*tally, *how)}" for arm, tally in tallies]
+            return [f"arm {arm}: {verdict}" for arm, verdict in enumerate(verdicts)]
+        context = learner.scale, self.has_plain_counts(learner)
+        tallies = enumerate(zip(verdicts, state["pulls"], state["totals"], strict=True))
+        return [f"arm {arm}: {_describe_arm(*tally, *context)}" for arm, tally in tallies]
 
 
-def _describe_arm(side: str, pulls: float, total: float, scale: Scale, has_interval: bool) -> str:
+def _describe_arm(
+    verdict: str, pulls: float, total: float, scale: Scale, has_interval: bool
+) -> str:
     if pulls == 0:
-        return f"never pulled, taken to be {side}"
-    return f"{side}, {count_text(pulls, 'pull')}{mean_text(pulls, total, scale, has_interval)}"
+        return f"never pulled, taken to be {verdict}"
+    return f"{verdict}, {count_text(pulls, 'pull')}{mean_text(pulls, total, scale, has_interval)}"
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):

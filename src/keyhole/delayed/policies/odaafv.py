@@ -53,8 +53,8 @@ class ODAAFV(PhasePolicy):
     def __post_init__(self) -> None:
         """Check that the variance is possible for a whole number of rounds."""
         super().__post_init__()
-        part = self.expected_delay % 1.0
-        check_number("variance", self.variance, Range(ge=part * (1.0 - part)))
+        fraction = self.expected_delay % 1.0
+        check_number("variance", self.variance, Range(ge=fraction * (1.0 - fraction)))
 
     def has_bridge(p) -> bool:
         """Return True: a bridge follows each phase."""

@@ -125,8 +125,8 @@ class RegressionUCB(Policy):
         # A longer delay than that told may look best by chance at first, hence the bound by t. A
         # shorter one does where one arm, pulled most, is quick: in short batches a late arm would
         # never be seen to pay.
-        most = max(delays, _ROUNDS_A_BATCH * (t - 1))
-        delays = min(delays * 2.0 ** max(_POWERS[s.delay[0]], 0.0), most)
+        longest = max(delays, _ROUNDS_A_BATCH * (t - 1))
+        delays = min(delays * 2.0 ** max(_POWERS[s.delay[0]], 0.0), longest)
         s.length[0] = max(1.0, np.ceil(max(delays, _GROWTH * s.pulls[arm])))
         s.left[0] = s.length[0]
         s.total[0] = 0.0
@@ -198,19 +198,19 @@ def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: i
             mean += s.expected[k, arm] * clipped_mean(s, k, arm)
             variance += s.expected[k, arm] ** 2 / s.information[k, arm]
     # Without the arm of the batch, whose share is large, so that no digits of the others' are lost.
-    rest, noise = s.total[0] - mean, s.length[0] + variance
+    residual, noise = s.total[0] - mean, s.length[0] + variance
     own_mean = s.expected[k, pulled] * clipped_mean(s, k, pulled)
     own_variance = s.expected[k, pulled] ** 2 / s.information[k, pulled]
-    square = (rest - own_mean) ** 2 / (noise + own_variance)
+    square = (residual - own_mean) ** 2 / (noise + own_variance)
     s.residuals[k] += square
     # A normal distribution; the variance of a reward is at most 1/4.
     s.scores[k] += math.log(noise + own_variance) + 4.0 * square
     for arm in range(p.arms):
         x, information = s.expected[k, arm], s.information[k, arm]
         if arm == pulled:
-            target, weight = rest, x / noise
+            target, weight = residual, x / noise
         else:
-            target = rest - own_mean + x * clipped_mean(s, k, arm)
+            target = residual - own_mean + x * clipped_mean(s, k, arm)
             weight = x / (noise + own_variance - x**2 / information)
         s.information[k, arm] += weight * x
         s.weighted[k, arm] += weight * target

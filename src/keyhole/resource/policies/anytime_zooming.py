@@ -65,12 +65,12 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
     def _least_root(self, horizon: int) -> float:
         """Return the smallest root in a confidence length of any period but the first."""
         # Every period has its own T, and the horizon may cut the last one short.
-        length, least = 2, math.inf
+        length, smallest = 2, math.inf
         while length < 2 * max(horizon, 2):
             log = log_ratio(length, self.delta)
-            least = min(least, math.sqrt(0.5 * self.alpha * log / min(length, horizon)))
+            smallest = min(smallest, math.sqrt(0.5 * self.alpha * log / min(length, horizon)))
             length *= 2
-        return least
+        return smallest
 
     def init(p, s: State) -> None:  # type: ignore[override]
         """Start the first period."""

@@ -87,12 +87,12 @@ class FixedLimit(WrapperPolicy, Policy):
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the checked facts; refuse a limit that is not allowed or costs too much."""
         facts = super().check_facts(values)
-        limits, place = facts["limits"], limit_index(facts["limits"], self.limit * _NEAR)
+        limits, position = facts["limits"], limit_index(facts["limits"], self.limit * _NEAR)
         if facts["continuous"] == 1:
             if self.limit > limits[-1]:
                 raise ValueError(f"limit must be at most {limits[-1]:g}, got {self.limit:g}")
-        elif not _NEAR * self.limit <= limits[place] <= self.limit / _NEAR:
-            listed = ", ".join(f"{one:g}" for one in limits)
+        elif not _NEAR * self.limit <= limits[position] <= self.limit / _NEAR:
+            listed = ", ".join(f"{allowed:g}" for allowed in limits)
             raise ValueError(f"limit must be one of {listed}, got {self.limit:g}")
         cost, penalty = (value_at(facts[name], self.limit) for name in ("cost", "penalty"))
         if cost > penalty:

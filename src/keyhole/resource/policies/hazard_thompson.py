@@ -95,51 +95,51 @@ class HazardThompson(HazardRatePolicy):
         first_focus = max(1.0, p.focus / (1.0 + 0.5 * grid_coarseness(p.limit_count)))
         focus = variance_divisor(first_focus, p.arms, t)
         for arm in range(p.arms):
-            for place in range(p.limit_count):
-                ended, hazard = s.ended[arm, place], s.hazard[place]
-                survived = s.reached[arm, place] - ended
+            for position in range(p.limit_count):
+                ended, hazard = s.ended[arm, position], s.hazard[position]
+                survived = s.reached[arm, position] - ended
                 # Both shapes times `focus`: the same mean with about a `focus`-th of the variance.
-                s.up[arm, place] = focus * (strength * hazard + ended)
-                s.down[arm, place] = focus * (strength * (1.0 - hazard) + survived)
+                s.up[arm, position] = focus * (strength * hazard + ended)
+                s.down[arm, position] = focus * (strength * (1.0 - hazard) + survived)
         # One call for all pairs: many variates at once are faster than one at a time.
         pairs = p.arms * p.limit_count
         betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, s.drawn.reshape(pairs))
-        best, best_arm, best_place = -math.inf, 0, 0
+        best_value, best_arm, best_position = -math.inf, 0, 0
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
-            for place in range(p.limit_count):
+            for position in range(p.limit_count):
                 # The order of the draws is part of every result: arm by arm, reward before cost.
-                reward = draw_reward(s, rng, focus, arm, place)
-                cost = draw_cost(s, rng, focus, arm, place)
-                hazard = s.drawn[arm, place]
+                reward = draw_reward(s, rng, focus, arm, position)
+                cost = draw_cost(s, rng, focus, arm, position)
+                hazard = s.drawn[arm, position]
                 gain += alive * hazard * (reward - cost)
                 alive *= 1.0 - hazard
-                value = gain - s.penalties[place] * alive
-                if value > best:
-                    best, best_arm, best_place = value, arm, place
-        return best_arm, p.limits[best_place]
+                value = gain - s.penalties[position] * alive
+                if value > best_value:
+                    best_value, best_arm, best_position = value, arm, position
+        return best_arm, p.limits[best_position]
 
 
-def draw_reward(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
+def draw_reward(s: Any, rng: Stream, focus: float, arm: int, position: int) -> float:
     """Draw the mean reward of an arm's runs that end in an interval."""
-    ended, earned = s.ended[arm, place], s.earned[arm, place]
-    good = PRIOR_RUNS * s.reward[place] + earned
-    bad = PRIOR_RUNS * (1.0 - s.reward[place]) + (ended - earned)
+    ended, earned = s.ended[arm, position], s.earned[arm, position]
+    good = PRIOR_RUNS * s.reward[position] + earned
+    bad = PRIOR_RUNS * (1.0 - s.reward[position]) + (ended - earned)
     # No reward below 1 is known: no variate is drawn.
     if bad <= 0.0:
         return 1.0
     mean = good / (good + bad)
-    sure = focus * mean * (1.0 - mean) / reward_variance(s, arm, place, mean)
+    sure = focus * mean * (1.0 - mean) / reward_variance(s, arm, position, mean)
     return beta(rng, sure * good, sure * bad)
 
 
-def draw_cost(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
+def draw_cost(s: Any, rng: Stream, focus: float, arm: int, position: int) -> float:
     """Draw the mean cost of an arm's runs that end in an interval."""
-    least, mean = s.least_cost[place], cost_mean(s, arm, place, s.cost[place])
-    width = s.most_cost[place] - least
-    if not least < mean < least + width:
+    lowest_cost, mean = s.least_cost[position], cost_mean(s, arm, position, s.cost[position])
+    width = s.most_cost[position] - lowest_cost
+    if not lowest_cost < mean < lowest_cost + width:
         return mean
     # The mean of n costs that are uniform over the interval has the variance w^2 / 12 n, about that
     # of a beta variate around the middle whose shapes add up to 3 n.
-    share, runs = (mean - least) / width, focus * (3.0 * s.ended[arm, place] + 2.0)
-    return float(least + width * beta(rng, runs * share, runs * (1.0 - share)))
+    share, runs = (mean - lowest_cost) / width, focus * (3.0 * s.ended[arm, position] + 2.0)
+    return float(lowest_cost + width * beta(rng, runs * share, runs * (1.0 - share)))

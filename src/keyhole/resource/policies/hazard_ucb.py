@@ -84,31 +84,31 @@ class HazardUCB(HazardRatePolicy):
         first_alpha = p.alpha * (1.0 + 0.5 * grid_coarseness(p.limit_count))
         alpha = first_alpha * (1.0 + runs) / (1.0 + first_alpha * runs)
         factor = 2.0 * alpha * math.log(t)
-        best, best_arm, best_place = -math.inf, 0, 0
+        best_value, best_arm, best_position = -math.inf, 0, 0
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
             weight, first, second, others = 0.0, 0.0, 0.0, 0.0
-            for place in range(p.limit_count):
-                hazard = hazard_mean(s, strength, arm, place, s.hazard[place])
-                reward = reward_mean(s, arm, place, s.reward[place])
-                net = reward - cost_mean(s, arm, place, s.cost[place])
+            for position in range(p.limit_count):
+                hazard = hazard_mean(s, strength, arm, position, s.hazard[position])
+                reward = reward_mean(s, arm, position, s.reward[position])
+                net = reward - cost_mean(s, arm, position, s.cost[position])
                 ends = alive * hazard
                 gain += ends * net
                 alive -= ends
-                known = s.reached[arm, place] + strength
-                w, b = hazard / (known * (1.0 - hazard)), alive * net + gain
-                weight += w
-                first += w * b
-                second += w * b * b
-                ended = s.ended[arm, place]
-                of_reward = reward_variance(s, arm, place, reward) / (ended + PRIOR_RUNS)
-                width = s.most_cost[place] - s.least_cost[place]
+                evidence = s.reached[arm, position] + strength
+                weight_share, b = hazard / (evidence * (1.0 - hazard)), alive * net + gain
+                weight += weight_share
+                first += weight_share * b
+                second += weight_share * b * b
+                ended = s.ended[arm, position]
+                of_reward = reward_variance(s, arm, position, reward) / (ended + PRIOR_RUNS)
+                width = s.most_cost[position] - s.least_cost[position]
                 of_cost = width * width / (12.0 * (ended + 1.0))
                 others += ends * ends * (of_reward + of_cost)
-                value = gain - s.penalties[place] * alive
+                value = gain - s.penalties[position] * alive
                 variance = second - value * (2.0 * first - value * weight) + others
                 # Rounding may make a variance of 0 negative.
                 value += math.sqrt(factor * max(variance, 0.0))
-                if value > best:
-                    best, best_arm, best_place = value, arm, place
-        return best_arm, p.limits[best_place]
+                if value > best_value:
+                    best_value, best_arm, best_position = value, arm, position
+        return best_arm, p.limits[best_position]

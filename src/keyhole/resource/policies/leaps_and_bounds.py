@@ -84,8 +84,10 @@ class LeapsAndBounds(Policy):
         if s.kept[0] == 1:
             return s.best_arm[0], p.limits[limit_index(p.limits, cap)]
         # A run needs no more than what the arm may still consume in this phase.
-        left = runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta) * theta - s.used[0]
-        return s.arm[0], p.limits[limit_index(p.limits, min(left, cap))]
+        remaining = (
+            runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta) * theta - s.used[0]
+        )
+        return s.arm[0], p.limits[limit_index(p.limits, min(remaining, cap))]
 
     def update(p, s: State, arm: int, limit: float, consumption: float, exceeded: int) -> None:
         """Add the consumption to that of the present arm; advance to the next arm, or phase."""

@@ -76,29 +76,29 @@ class ReductionUCB(PairPolicy):
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        arm, place = first_unobserved(s.plays, s.untold, 0)
+        arm, position = first_unobserved(s.plays, s.untold, 0)
         if arm < 0:
-            arm, place = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
-        return arm, p.limits[place]
+            arm, position = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
+        return arm, p.limits[position]
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
         """Learn about the pair played."""
-        place = limit_index(p.limits, limit)
+        position = limit_index(p.limits, limit)
         gain = net_reward(p.cost, reward, consumption, exceeded)
         if exceeded == 1:
-            gain = -s.penalties[place]
-        s.plays[arm, place] += 1
+            gain = -s.penalties[position]
+        s.plays[arm, position] += 1
         # By the largest penalty for every pair, so that all have the same scale.
-        s.totals[arm, place] += scale_gain(gain, s.penalties[p.limit_count - 1])
-        s.estimate[arm, place] = s.totals[arm, place] / s.plays[arm, place]
-        s.spread[arm, place] = math.sqrt(0.5 * p.alpha / s.plays[arm, place])
+        s.totals[arm, position] += scale_gain(gain, s.penalties[p.limit_count - 1])
+        s.estimate[arm, position] = s.totals[arm, position] / s.plays[arm, position]
+        s.spread[arm, position] = math.sqrt(0.5 * p.alpha / s.plays[arm, position])
 
     def impute(p, s: State, arm: int, limit: float) -> None:
         """Impute the pair's mean."""
-        place = limit_index(p.limits, limit)
-        plays = s.plays[arm, place] + 1
-        s.totals[arm, place] += s.estimate[arm, place]
-        s.plays[arm, place] = plays
-        s.spread[arm, place] = math.sqrt(0.5 * p.alpha / plays)
+        position = limit_index(p.limits, limit)
+        plays = s.plays[arm, position] + 1
+        s.totals[arm, position] += s.estimate[arm, position]
+        s.plays[arm, position] = plays
+        s.spread[arm, position] = math.sqrt(0.5 * p.alpha / plays)

@@ -58,5 +58,5 @@ class CSBDTUCB(BisectionPolicy):
         log = math.log(t)
         for arm in range(p.arms):
             # The count starts at 1, so that the first bound divides by no 0.
-            seen = 1.0 + s.losses[arm] + s.clears[arm]
-            s.values[arm] = mean_loss_lower_bound(s.losses[arm], seen, log)
+            rounds = 1.0 + s.losses[arm] + s.clears[arm]
+            s.values[arm] = mean_loss_lower_bound(s.losses[arm], rounds, log)

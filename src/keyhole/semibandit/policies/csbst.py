@@ -182,8 +182,8 @@ def nth_candidate_threshold(p: Policy, index: int) -> float:
 
 def rounds_needed(delta: float, epsilon: float, resource: float, count: int) -> int:
     """Return W, the number of rounds without a loss after which a candidate is sufficient."""
-    most = max(1, integer_part(resource))
-    exact = math.log(math.log2(count) / delta) / (-most * math.log1p(-epsilon))
+    whole_amounts = max(1, integer_part(resource))
+    exact = math.log(math.log2(count) / delta) / (-whole_amounts * math.log1p(-epsilon))
     return max(1, math.ceil(exact))
 
 
@@ -201,7 +201,7 @@ def try_candidate(p: CSBST, s: CSBST.State, rng: Stream) -> None:
 def has_loss(p: Policy, s: CSBST.State, losses: FloatArray) -> bool:
     """Return whether one of the arms on trial has a loss."""
     # Losses of arms that get nothing say nothing about the candidate.
-    shown = 0.0
+    total = 0.0
     for arm in range(p.arms):
-        shown += s.funded[arm] * losses[arm]
-    return shown > 0.0
+        total += s.funded[arm] * losses[arm]
+    return total > 0.0

@@ -72,10 +72,10 @@ class ESCB(EqualSharePolicy):
         """Fund all but the set with the lowest bound."""
         unseen = 0
         for arm in range(p.arms):
-            seen = s.losses[arm] + s.clears[arm]
-            s.values[arm] = s.losses[arm] / seen if seen > 0.0 else -1.0
-            s.spreads[arm] = 1.0 / seen if seen > 0.0 else 0.0
-            unseen += seen == 0.0
+            rounds = s.losses[arm] + s.clears[arm]
+            s.values[arm] = s.losses[arm] / rounds if rounds > 0.0 else -1.0
+            s.spreads[arm] = 1.0 / rounds if rounds > 0.0 else 0.0
+            unseen += rounds == 0.0
         # Arms that were never observed have value -1: sets with the most of them have the lowest
         # sum, so that no separate case is needed.
         width = 0.0 if unseen > 0 else 0.5 * exploration(t, p.c * p.m)
@@ -87,8 +87,8 @@ class ESCB(EqualSharePolicy):
     def impute(p, s: State, allocation: FloatArray) -> None:
         """Impute the mean losses of the arms given nothing, or 1/2 without observations."""
         for arm in range(p.arms):
-            seen = s.losses[arm] + s.clears[arm]
-            mean = s.losses[arm] / seen if seen > 0.0 else 0.5
+            rounds = s.losses[arm] + s.clears[arm]
+            mean = s.losses[arm] / rounds if rounds > 0.0 else 0.5
             if allocation[arm] == 0.0:
                 s.losses[arm] += mean
                 s.clears[arm] += 1.0 - mean

@@ -57,6 +57,8 @@ class SDCB(KnownThresholdPolicy):
         """Compute the lower confidence bounds."""
         log = math.log(t)
         for arm in range(p.arms):
-            seen = s.losses[arm] + s.clears[arm]
+            rounds = s.losses[arm] + s.clears[arm]
             # An arm that was never observed has no value: it is not funded, and so observed.
-            s.values[arm] = mean_loss_lower_bound(s.losses[arm], seen, log) if seen > 0.0 else 0.0
+            s.values[arm] = (
+                mean_loss_lower_bound(s.losses[arm], rounds, log) if rounds > 0.0 else 0.0
+            )

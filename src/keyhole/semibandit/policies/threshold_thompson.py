@@ -129,13 +129,13 @@ class ThresholdThompson(Policy):
     def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
         """Learn what every arm showed."""
         for arm in range(p.arms):
-            given = allocation[arm]
+            amount = allocation[arm]
             if losses[arm] > 0.0:
-                if given > s.lows[arm] + ENOUGH:
+                if amount > s.lows[arm] + ENOUGH:
                     s.kept[0] = 0
-                learn_loss(s, arm, given)
+                learn_loss(s, arm, amount)
             else:
-                learn_no_loss(s, arm, given)
+                learn_no_loss(s, arm, amount)
 
     def recommend(  # type: ignore[override]
         p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
@@ -192,7 +192,7 @@ def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
 
 def raise_to_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
     """Raise funded arms to the ends of their pieces where the resource lasts, cheapest first."""
-    left, count = p.resource - sum_up(s.amounts, p.arms), 0
+    remaining, count = p.resource - sum_up(s.amounts, p.arms), 0
     for arm in range(p.arms):
         if s.funded[arm] == 1:
             s.keys[arm] = s.amounts[arm] - s.ends[arm, s.drawn[arm]]
@@ -201,22 +201,22 @@ def raise_to_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
     sort_descending(s.order, s.keys, count)
     for k in range(count):
         arm = s.order[k]
-        if -s.keys[arm] <= left + SLACK:
-            left += s.keys[arm]
+        if -s.keys[arm] <= remaining + SLACK:
+            remaining += s.keys[arm]
             s.amounts[arm] = s.ends[arm, s.drawn[arm]]
 
 
 def try_the_rest(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
     """Give what is left to other arms, the one with the largest drawn loss first."""
-    left = p.resource - sum_up(s.amounts, p.arms)
-    while left > ENOUGH:
+    remaining = p.resource - sum_up(s.amounts, p.arms)
+    while remaining > ENOUGH:
         best = -1
         for arm in range(p.arms):
             # What is known to be too little shows nothing new.
-            useful = s.amounts[arm] == 0.0 and s.lows[arm] + ENOUGH < left
+            useful = s.amounts[arm] == 0.0 and s.lows[arm] + ENOUGH < remaining
             if useful and (best < 0 or s.values[arm] > s.values[best]):
                 best = arm
         if best < 0:
             return
-        s.amounts[best] = min(left, 1.0)
-        left -= s.amounts[best]
+        s.amounts[best] = min(remaining, 1.0)
+        remaining -= s.amounts[best]

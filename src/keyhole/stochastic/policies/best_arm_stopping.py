@@ -91,10 +91,10 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         add_reward(s, arm, reward, p.arms)
         level = math.log(max(p.arms - 1, 1) / p.delta)
         # Only pairs with this arm: the evidence on all others is what it was.
-        for other in range(p.arms):
-            if other != arm and s.evidence_pulls[other] > 0.0 and s.left[0] > 1:
-                give_up_lower(s, arm, other, level, p.arms)
-                give_up_lower(s, other, arm, level, p.arms)
+        for rival in range(p.arms):
+            if rival != arm and s.evidence_pulls[rival] > 0.0 and s.left[0] > 1:
+                give_up_lower(s, arm, rival, level, p.arms)
+                give_up_lower(s, rival, arm, level, p.arms)
         if s.left[0] == 1:  # the arms are never given up all
             best = argmin(s.open_pulls, p.arms)
             settle_arm(s, best, 1, p.arms)
@@ -137,13 +137,13 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         ]
 
 
-def give_up_lower(s: BestArmStopping.State, arm: int, other: int, level: float, arms: int) -> None:
+def give_up_lower(s: BestArmStopping.State, arm: int, rival: int, level: float, arms: int) -> None:
     """Settle the other arm as not the best if its mean is proved to be lower."""
-    if s.settled[other] == 0 and is_mean_higher(
+    if s.settled[rival] == 0 and is_mean_higher(
         s.evidence_pulls[arm], s.evidence_totals[arm],
-        s.evidence_pulls[other], s.evidence_totals[other], level,
+        s.evidence_pulls[rival], s.evidence_totals[rival], level,
     ):  # fmt: skip
-        settle_arm(s, other, 2, arms)
+        settle_arm(s, rival, 2, arms)
         s.left[0] -= 1
 
 
@@ -157,9 +157,9 @@ def is_mean_higher(
     :math:`\frac{n_1 n_2}{n_1 + n_2} \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`.
     """
     gap = total / pulls - other_total / other_pulls
-    both = pulls + other_pulls
-    mean = (total + other_total) / both
-    if gap <= 0.0 or pulls * other_pulls / both * gap * gap < level * mean * (1.0 - mean):
+    all_pulls = pulls + other_pulls
+    mean = (total + other_total) / all_pulls
+    if gap <= 0.0 or pulls * other_pulls / all_pulls * gap * gap < level * mean * (1.0 - mean):
         return False
     mixtures = log_beta(total, pulls - total) + log_beta(other_total, other_pulls - other_total)
-    return mixtures + log_loss(both, total + other_total) >= level
+    return mixtures + log_loss(all_pulls, total + other_total) >= level

@@ -134,7 +134,7 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
     """
     q = -math.expm1(x)
     log_q = math.log(q)
-    found = -1
+    only_arm = -1
     for arm in range(len(s.mean)):
         mean, pulls = s.mean[arm], s.pulls[arm]
         # A mean of 1 has the bound 1, which the bound of no smaller mean reaches.
@@ -142,20 +142,20 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
             return arm
         # The limit less pulls times the divergence at q. With entropy, ln q and ln(1 - q) at hand,
         # no arm needs a logarithm.
-        left = level + pulls * (s.entropy[arm] + mean * log_q + (1.0 - mean) * x)
+        slack = level + pulls * (s.entropy[arm] + mean * log_q + (1.0 - mean) * x)
         gap = (q - mean) / q  # derivative of the divergence with respect to x, negated
         if gap > _CLEAR:
-            if left < -_MARGIN * pulls * gap:
+            if slack < -_MARGIN * pulls * gap:
                 continue
-            if left < _MARGIN * pulls * gap:
+            if slack < _MARGIN * pulls * gap:
                 return -1
         elif gap > -_CLEAR:
             return -1
-        if found < 0:
-            found = arm
-        elif pulls != s.pulls[found] or mean != s.mean[found]:
+        if only_arm < 0:
+            only_arm = arm
+        elif pulls != s.pulls[only_arm] or mean != s.mean[only_arm]:
             return -1
-    return found
+    return only_arm
 
 
 def separate_largest(s: KLUCB.State, x: float, level: float) -> float:

@@ -76,7 +76,7 @@ class TopTwoThompson(BetaPosteriorPolicy):
 
 def find_challenger(s: BetaPosteriorPolicy.State, leader: int) -> int:
     """Return the arm that is hardest to tell from the leader."""
-    challenger, least = -1, math.inf
+    challenger, lowest_cost = -1, math.inf
     for arm in range(len(s.pulls)):
         if arm == leader:
             continue
@@ -85,8 +85,8 @@ def find_challenger(s: BetaPosteriorPolicy.State, leader: int) -> int:
         cost = math.log(s.pulls[arm])
         if s.pulls[leader] > 0.0:
             cost += transport_cost(s.pulls[leader], s.totals[leader], s.pulls[arm], s.totals[arm])
-        if cost < least:
-            challenger, least = arm, cost
+        if cost < lowest_cost:
+            challenger, lowest_cost = arm, cost
     return challenger
 
 
@@ -103,5 +103,5 @@ def transport_cost(pulls: float, total: float, other_pulls: float, other_total: 
     """
     if total / pulls <= other_total / other_pulls:
         return 0.0
-    own = log_loss(pulls, total) + log_loss(other_pulls, other_total)
-    return max(log_loss(pulls + other_pulls, total + other_total) - own, 0.0)
+    separate_loss = log_loss(pulls, total) + log_loss(other_pulls, other_total)
+    return max(log_loss(pulls + other_pulls, total + other_total) - separate_loss, 0.0)

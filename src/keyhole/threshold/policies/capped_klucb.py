@@ -87,10 +87,10 @@ class CappedKLUCB(Policy):
         x = least_bound(s, best, threshold, level)
         for arm in range(p.arms):
             if arm != best and can_reach(s, arm, threshold, x, level):
-                own = least_bound(s, arm, threshold, level)
+                bound = least_bound(s, arm, threshold, level)
                 # x is ln(1 - q): the smaller, the larger the bound.
-                if own < x or (own == x and arm < best):
-                    best, x = arm, own
+                if bound < x or (bound == x and arm < best):
+                    best, x = arm, bound
         return best
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:

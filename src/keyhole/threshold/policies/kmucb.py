@@ -128,9 +128,9 @@ def settle_level(p: KMUCB, s: KMUCB.State) -> None:
     best = find_best_arm(s, level)
     # After k epochs each arm has (m - j + 1) k pulls at thresholds of at least j.
     width = math.sqrt(16.0 * math.log(p.horizon * k) / ((p.levels - level + 1) * k))
-    least = reach_estimate(s, level, best) - width
+    lowest_bound = reach_estimate(s, level, best) - width
     for arm in range(p.arms):
-        if arm != best and reach_estimate(s, level, arm) > least:
+        if arm != best and reach_estimate(s, level, arm) > lowest_bound:
             return
     s.kept[level - 1] = best
     s.level[0] = level

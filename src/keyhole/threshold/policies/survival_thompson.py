@@ -102,11 +102,11 @@ class SurvivalThompson(Policy):
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count the sample at the levels that it reached, and at the one where it ended."""
         # Without censoring a pull is as informative as one at the highest threshold.
-        shown = threshold if p.censored == 1 else p.levels
+        informative_levels = threshold if p.censored == 1 else p.levels
         # At risk of ending below level j + 1 are the samples that reached level j.
         for j in range(p.levels):
-            s.at_risk[arm, j] += j < shown and value >= j
-            s.survived[arm, j] += j < shown and value > j
+            s.at_risk[arm, j] += j < informative_levels and value >= j
+            s.survived[arm, j] += j < informative_levels and value > j
 
     def recommend(  # type: ignore[override]
         p, s: State, best: IntArray, settled: IntArray, survival: FloatArray, support: FloatArray

@@ -123,8 +123,8 @@ class PooledKG(Policy):
             return
         s.next_fit[0] = max(_GROWTH * s.count[0], s.count[0] + 1.0)
         fit_prior(p, s)
-        for other in range(p.arms):
-            write_score(p, s, other)
+        for scored_arm in range(p.arms):
+            write_score(p, s, scored_arm)
 
     def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
         """Label 1 the arms that are more likely above than below."""
