@@ -209,7 +209,8 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     >>> round(regret_bound(ODAAF(expected_delay=20), [0.5, 0.6], 250_000))
     10831
     """
-    failures, bound = _failures(policy), regret_outside_bridges(policy, means, horizon)
+    failures = _failures(policy)
+    bound = regret_outside_bridges(policy, means, horizon)
     values = check_vector("means", means, _UNIT)
     for gap in (values.max() - values).tolist():
         if gap > 0:

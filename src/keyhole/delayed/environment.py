@@ -148,7 +148,8 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
             s.newest[due] = (t << _ARM_BITS) + arm
         # The list begins with the newest pull, feedback with the oldest: count, then fill
         # backwards.
-        arrived, pull = 0, s.newest[t - 1]
+        arrived = 0
+        pull = s.newest[t - 1]
         while pull > 0:
             arrived += 1
             pull = s.earlier[(pull >> _ARM_BITS) - 1]
@@ -158,7 +159,8 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
             sources[i] = pull & (2**_ARM_BITS - 1)
             rewards[i] = s.reward[index]
             pull = s.earlier[index]
-        count[0], total[0] = arrived, 0.0
+        count[0] = arrived
+        total[0] = 0.0
         for i in range(arrived):
             total[0] += rewards[i]
         s.seen[0] += arrived

@@ -65,8 +65,12 @@ class Round(StudyRound):
         """End the round, and double the memory for rewards until those of the round fit."""
         if self._arm < 0:
             return None
-        arm, pairs, total = self._arm, self._pairs, self._total
-        self._arm, self._pairs, self._total = -1, [], 0.0
+        arm = self._arm
+        pairs = self._pairs
+        total = self._total
+        self._arm = -1
+        self._pairs = []
+        self._total = 0.0
         named = pairs if facts["named"] else []
         needed = cast(Any, self.policy).buffered_rewards(state, feedback_count - len(pairs)) + len(
             named
@@ -288,7 +292,8 @@ class Learner(CoreLearner):
         total = np.add.accumulate(np.concatenate([[before], sums]))
         largest = (self.rounds + np.arange(1, len(sums) + 1)) * (1.0 + ROUNDING)
         if (above := total[1:] > largest).any():
-            row, span = int(above.argmax()), self.scale.span
+            row = int(above.argmax())
+            span = self.scale.span
             raise ValueError(
                 f"arrived[{row}] must be at most {span * (largest[row] - total[row]):g}, which is "
                 f"what the pulls so far can have earned, got {span * sums[row]:g}"
@@ -394,7 +399,8 @@ class Learner(CoreLearner):
         # The arrays of compiled code have fixed lengths: make a learner with longer ones, copy all
         # words and arrays, and take over its attributes.
         larger = type(self).__new__(type(self))
-        larger._loaded, larger.scale = self._loaded, self.scale
+        larger._loaded = self._loaded
+        larger.scale = self.scale
         larger._interpreted = self._interpreted
         larger._prepare(policy, self.facts | {"memory": memory})
         larger._words[:PLAN] = self._words[:PLAN]
@@ -418,9 +424,10 @@ class Learner(CoreLearner):
         horizon = self.facts.get("horizon")
         if horizon is not None and self.rounds > horizon:
             raise ValueError(f"rounds must be at most the horizon, got {self.rounds}")
-        pulls, told = self._ledger["pulls"], self._ledger["told"]
+        pulls = self._ledger["pulls"]
+        told = self._ledger["told"]
         if pulls.sum() != self.rounds_told or (told < 0).any() or (told > pulls).any():
             raise ValueError("its ledger must have a pull a round, and no more rewards than pulls")
-        rewards, policy = int(told.sum()), cast(Any, self.policy)
-        if not 0 <= policy.buffered_rewards(self.state, rewards) <= rewards:
+        rewards = int(told.sum())
+        if not 0 <= cast(Any, self.policy).buffered_rewards(self.state, rewards) <= rewards:
             raise ValueError(f"it must hold no more than the {rewards} rewards that it was told")

@@ -189,12 +189,7 @@ class PhasePolicy(Policy, abstract=True):
             end_phase(p, s, t, has_bridge(p), length)
 
     def recommend(  # type: ignore[override]
-        p,
-        s: State,
-        phase: IntArray,
-        eliminated: IntArray,
-        estimates: FloatArray,
-        judged: IntArray,
+        p, s: State, phase: IntArray, eliminated: IntArray, estimates: FloatArray, judged: IntArray
     ) -> None:
         """Report the phase, the rounds in which arms were given up, and the last estimates."""
         phase[0] = s.phase[0]
@@ -209,7 +204,8 @@ class PhasePolicy(Policy, abstract=True):
 
     def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if the first phase is longer than the horizon, else nothing."""
-        arms, horizon = facts["arms"], facts["horizon"]
+        arms = facts["arms"]
+        horizon = facts["horizon"]
         rounds = arms * self.phase_lengths(horizon, 1)[0]
         if arms == 1 or rounds <= horizon:
             return ""
@@ -221,7 +217,8 @@ class PhasePolicy(Policy, abstract=True):
     def describe(self, learner: Any) -> list[str]:
         """Return the phase, and for each arm whether it remains and its credited rewards."""
         state = learner.state
-        phase, length = int(state["phase"][0]), int(state["length"][0])
+        phase = int(state["phase"][0])
+        length = int(state["length"][0])
         bridge = ", in the bridge after it" if state["bridging"][0] else ""
         scale = learner.scale
         tolerance = scale.from_unit(0.5**phase, DIFFERENCE)

@@ -97,13 +97,7 @@ class Problem(RewardProblem):
         super().__init__(means, distribution=distribution, concentration=concentration, scale=scale)
 
     @classmethod
-    def replay(
-        cls,
-        rewards: Any,
-        delays: Any,
-        *,
-        feedback: Feedback = "anonymous",
-    ) -> Self:
+    def replay(cls, rewards: Any, delays: Any, *, feedback: Feedback = "anonymous") -> Self:
         """Make a problem whose arms draw from recorded pairs of a reward and its delay.
 
         Parameters
@@ -213,7 +207,6 @@ def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[Any, ...]
 PROBLEM_FACTORIES: Final = {
     "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem),
     "rewards": ProblemFactory(
-        "recorded rewards, a list for each arm; delays are those recorded with them",
-        Problem.replay,
+        "recorded rewards, a list for each arm; delays are those recorded with them", Problem.replay
     ),
 }

@@ -52,7 +52,8 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     """
     t = check_vector("rounds", rounds, Range(ge=1))
     alpha = check_number("alpha", alpha, Range(gt=0))
-    best, log = np.ones(len(t)), np.log(t)
+    best = np.ones(len(t))
+    log = np.log(t)
     for ratio in _RATIOS:
         # So many powers of the ratio lie between 1 / t and 1: one bound for each slice.
         slices = 1.0 + log / np.log(1.0 / ratio)
@@ -143,12 +144,7 @@ def rcucb_play_bound(gaps: FloatArray, width: FloatArray, horizon: int, alpha: f
 
 
 def rcucb_regret_bound(
-    gaps: ArrayLike,
-    penalties: ArrayLike,
-    horizon: int,
-    *,
-    alpha: float,
-    gain_range: float = 2.0,
+    gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alpha: float, gain_range: float = 2.0
 ) -> float:
     r"""Return a bound on the regret of RCUCB after T rounds, in the form of Theorem 1.
 

@@ -52,7 +52,8 @@ class SmoothGainCurve(GainCurve):
     """Gain curve of a distribution whose consumption has a density: Gauss-Legendre quadrature."""
 
     def __init__(self, distribution: SmoothDistribution, cost: Function, edges: FloatArray) -> None:
-        self._distribution, self._cost = distribution, cost
+        self._distribution = distribution
+        self._cost = cost
         marks = distribution.landmarks()
         # Geometric refinement towards 0, where powers below 1 have an infinite slope.
         steep = edges[-1] * 0.5 ** np.arange(1, 40)

@@ -103,14 +103,19 @@ class HazardRatePolicy(Policy, abstract=True):
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair with the largest mean gain, among the arms that were run."""
         strength = prior_strength(p.strength, p.limit_count)
-        best_value, chosen, best_position = 0.0, -1, 0
+        best_value = 0.0
+        chosen = -1
+        best_position = 0
         for arm in range(p.arms):
             value, position = find_best_limit(s, strength, p.limits, arm)
             # An arm that was never run has the pooled means, and might seem the best by them.
             if s.reached[arm, 0] > 0.0 and (chosen < 0 or value > best_value):
-                best_value, chosen, best_position = value, arm, position
+                best_value = value
+                chosen = arm
+                best_position = position
         if chosen < 0:
-            chosen, best_position = 0, find_best_limit(s, strength, p.limits, 0)[1]
+            chosen = 0
+            best_position = find_best_limit(s, strength, p.limits, 0)[1]
         best_arm[0], best_limit[0] = chosen, p.limits[best_position]
 
 
@@ -129,7 +134,8 @@ def first_untried(s: Any, t: int) -> int:
 def find_best_limit(s: Any, strength: float, limits: FloatArray, arm: int) -> tuple[float, int]:
     """Return the mean gain of an arm at its best limit, and the limit's position."""
     gain, alive = 0.0, 1.0
-    best_value, best_position = -math.inf, 0
+    best_value = -math.inf
+    best_position = 0
     for position in range(len(limits)):
         prior, earns, _, costs = pooled_means(s, position)
         hazard = hazard_mean(s, strength, arm, position, prior)
@@ -174,7 +180,10 @@ def pooled_means(s: Any, position: int) -> tuple[float, float, float, float]:
     """
     # One run before any data, which ends with probability 1/2.
     ended, reached = 0.5, 1.0
-    earned, squares, spent, done = 1.0, 1.0, s.hoped[position], 1.0
+    earned = 1.0
+    squares = 1.0
+    spent = s.hoped[position]
+    done = 1.0
     for arm in range(s.reached.shape[0]):
         weight = 1.0 / (s.reached[arm, position] + PRIOR_RUNS)
         ended += s.ended[arm, position] * weight

@@ -285,7 +285,8 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         landmarks: ArrayLike = (),
     ) -> None:
         super().__init__(draw, numbers)
-        self._density, self._mean_reward = density, mean_reward
+        self._density = density
+        self._mean_reward = mean_reward
         self._landmarks = np.asarray(landmarks, np.float64).ravel()
         self._check_trial_draws()
 

@@ -71,7 +71,8 @@ class StudyVocabulary(CoreVocabulary):
                 "tell needs reward and consumption, or exceeded=True for a run above its limit"
             )
         earned = self.scale.check_reward("reward", reward)
-        used, limit = check_number("consumption", consumption, _FROM_0), decision["limit"]
+        used = check_number("consumption", consumption, _FROM_0)
+        limit = decision["limit"]
         if used > limit:
             raise ValueError(
                 f"consumption must be at most the limit, {limit:g}, got {used:g}; "
@@ -200,7 +201,8 @@ class Learner(CoreLearner):
         return cast(tuple[int, float], self._recommend_in_words())
 
     def _known(self) -> list[str]:
-        arms, limits = self.facts["arms"], self.facts["limits"]
+        arms = self.facts["arms"]
+        limits = self.facts["limits"]
         some = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
         return [
             f"{arms} arm{'' if arms == 1 else 's'}",

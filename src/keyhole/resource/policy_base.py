@@ -75,8 +75,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             for position in range(p.limit_count):
                 if s.plays[arm, position] > most_plays:
                     most_plays = s.plays[arm, position]
-                    best_arm[0] = arm
-                    best_limit[0] = p.limits[position]
+                    best_arm[0], best_limit[0] = arm, p.limits[position]
 
     @classmethod
     def facts_of(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +90,8 @@ class Policy(Facts, CorePolicy, abstract=True):
         """
         facts = super().check_facts(values)
         largest = float(check_increasing("limits", facts["limits"])[-1])
-        cost, penalty = value_at(facts["cost"], largest), value_at(facts["penalty"], largest)
+        cost = value_at(facts["cost"], largest)
+        penalty = value_at(facts["penalty"], largest)
         if self.cost_is_covered and cost > penalty:
             raise ValueError(
                 f"penalty must be at least the cost at the largest limit, {cost:g}, for "
@@ -133,14 +133,16 @@ def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[i
     # before its limit, since a maximum is computed faster than its position. Measured with RCUCB,
     # 10 arms and 11 limits, one thread: 178 ns a round; 228 in one pass, 419 with a square root
     # for each pair in each round.
-    highest, best_arm = -math.inf, 0
+    highest = -math.inf
+    best_arm = 0
     for arm in range(estimate.shape[0]):
         top = -math.inf
         for position in range(estimate.shape[1]):
             top = max(top, estimate[arm, position] + spread[arm, position] * root)
         if top > highest:
             highest, best_arm = top, arm
-    top, best_position = -math.inf, 0
+    top = -math.inf
+    best_position = 0
     for position in range(estimate.shape[1]):
         bound = estimate[best_arm, position] + spread[best_arm, position] * root
         if bound > top:
@@ -158,7 +160,8 @@ def first_unobserved(told: Any, begin: FloatArray, lowest: int) -> tuple[int, in
     arms, limits = told.shape
     pair = int(begin[0])
     while pair < arms * limits:
-        arm, position = pair // limits, pair % limits
+        arm = pair // limits
+        position = pair % limits
         if position >= lowest and told[arm, position] == 0:
             begin[0] = pair
             return arm, position

@@ -208,7 +208,8 @@ def update_grid(
     """
     # After a split positions have moved, and nothing cached is valid.
     if s.settled[arm] == 0.0:
-        first, stop = 0, s.sizes[arm]
+        first = 0
+        stop = s.sizes[arm]
         write_biases(p, s, arm)
     s.settled[arm] = 1.0
     if not recompute_bounds(p, s, arm, first, stop, width, spread):
@@ -271,7 +272,8 @@ def refine_grid(p: Any, s: Any, arm: int, width: Kernel, spread: float) -> int:
         grown += s.cut[k] * (p.refine - 1)
     if grown == size:
         return 0
-    fresh, position = 0, grown
+    fresh = 0
+    position = grown
     # Points move to the right, in place: from the back, so that none is overwritten first.
     for k in range(size - 1, -1, -1):
         high = s.points[arm, k]
@@ -328,8 +330,10 @@ def count_earlier_rounds(s: Any, arm: int, fresh: int) -> None:
 
 def finest_pair(p: Any, s: Any) -> tuple[int, float]:
     """Return the pair played on the finest level; among several, the one with the best estimate."""
-    level, largest = 0, -math.inf
-    best_arm, best_limit = 0, p.limits[p.limit_count - 1]
+    level = 0
+    largest = -math.inf
+    best_arm = 0
+    best_limit = p.limits[p.limit_count - 1]
     for arm in range(p.arms):
         for k in range(s.sizes[arm]):
             played = s.played[arm, k]
@@ -338,6 +342,8 @@ def finest_pair(p: Any, s: Any) -> tuple[int, float]:
                 continue
             value = gain_estimate(s, arm, k)
             if played > level or value > largest:
-                level, largest = played, value
-                best_arm, best_limit = arm, s.points[arm, k]
+                level = played
+                largest = value
+                best_arm = arm
+                best_limit = s.points[arm, k]
     return best_arm, best_limit

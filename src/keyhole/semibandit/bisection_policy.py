@@ -149,11 +149,14 @@ class BisectionPolicy(Policy, abstract=True):
         """Report the estimates, or upper bounds where there is no estimate yet."""
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm] if s.settled[arm] == 1 else s.high[arm]
-        searched[0], refuted[0] = s.searched[0], count_all_violations(s, p.arms)
+        searched[0] = s.searched[0]
+        refuted[0] = count_all_violations(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
         """Return the phase, and for each arm its threshold, or its losses in the second phase."""
-        state, arms, resource = learner.state, learner.facts["arms"], learner.facts["resource"]
+        state = learner.state
+        arms = learner.facts["arms"]
+        resource = learner.facts["resource"]
         if state["unsettled"][0] == 0:
             return [format_second_phase(state), *format_counts(state)]
         settled = f"{arms - state['unsettled'][0]} of {arms} thresholds settled"
@@ -191,7 +194,8 @@ def bisection_steps(gamma: float) -> float:
 def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
     """Fund the trials that fit, in the order of the arms, then the settled arms in random order."""
     # Arms on trial come first: those with an estimate use what remains.
-    remaining, settled_arms = p.resource + SLACK, 0
+    remaining = p.resource + SLACK
+    settled_arms = 0
     for arm in range(p.arms):
         s.funded[arm] = 0
         if s.settled[arm] == 1:
@@ -244,7 +248,8 @@ def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> Non
     if largest - s.amounts[arm] <= p.gamma:
         s.amounts[arm] = _NEVER
         return
-    s.low[arm], s.high[arm] = s.amounts[arm], largest
+    s.low[arm] = s.amounts[arm]
+    s.high[arm] = largest
     s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
     s.settled[arm] = s.clear_rounds[arm] = 0
     s.unsettled[0] += 1

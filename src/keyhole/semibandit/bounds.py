@@ -47,7 +47,8 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     log = math.log(check_integer("horizon", horizon, Range(ge=1)))
     if left_alone == 0:
         return 0.0
-    last, others = means[left_alone - 1], means[left_alone:]
+    last = means[left_alone - 1]
+    others = means[left_alone:]
     require_extra("scipy", "the lower bound of a semi-bandit")
     from scipy.special import rel_entr
 

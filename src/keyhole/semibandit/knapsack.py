@@ -29,7 +29,8 @@ SLACK: Final = 1e-10
 TIE: Final = 1e-12
 SETS: Final = 64  # capacity of a list, per item; a power of two, so that positions are shifts
 LOG: Final = 256  # capacity of the log, per item
-EMPTY, FULL = -1, -2
+EMPTY: Final = -1
+FULL: Final = -2
 KEPT: Final = 2**40  # subtracted from an item to mark its entry of the log as reachable
 
 
@@ -92,7 +93,10 @@ def search_by_sets(
     paying: int,
 ) -> int:  # fmt: skip
     """Return the name of the best set, or `FULL` if the lists exceed their memory."""
-    old, sets, logged, best = 0, 1, 0, 0.0
+    old = 0
+    sets = 1
+    logged = 0
+    best = 0.0
     write_set(s, 0, 0, 0.0, 0.0)
     s.set_names[0, 0, 0] = EMPTY
     for k in range(count):
@@ -122,12 +126,16 @@ def add_item(
     """
     # A set survives if no lighter one has its value (dominance), and if its upper bound is not
     # below the value of the best greedy completion so far.
-    item, top, stop, kept = s.order[k], -1.0, count, 0
-    without, with_it = 0, 0
+    item = s.order[k]
+    top = -1.0
+    stop = count
+    kept = 0
+    without = with_it = 0
     while without < sets or with_it < sets:
         add = is_next_set_with_item(s, old, sets, without, with_it, weights[item])
         index = with_it if add else without
-        without, with_it = without + (not add), with_it + add
+        without += not add
+        with_it += add
         weight = s.set_weights[old, index // SETS, index % SETS]
         value = s.set_values[old, index // SETS, index % SETS]
         if add:
@@ -147,10 +155,12 @@ def add_item(
         if add:
             s.last_items[logged // LOG, logged % LOG] = item
             s.other_items[logged // LOG, logged % LOG] = name
-            name, logged = logged, logged + 1
+            name = logged
+            logged += 1
         write_set(s, 1 - old, kept, weight, value)
         s.set_names[1 - old, kept // SETS, kept % SETS] = name
-        top, kept = value, kept + 1
+        top = value
+        kept += 1
     return kept, logged, best
 
 
@@ -200,7 +210,8 @@ def search_depth_first(
     """
     # The lists' memory serves as a stack: entry k has the sums of the items taken before the k-th,
     # and as its name whether the k-th is taken.
-    best, k = 0.0, 0
+    best = 0.0
+    k = 0
     write_set(s, 0, 0, 0.0, 0.0)
     while k >= 0:
         row, column = k // SETS, k % SETS
@@ -289,7 +300,8 @@ def list_fitting_items(
     order: IntArray, values: FloatArray, weights: FloatArray, items: int, space: float
 ) -> tuple[int, float]:
     """List the items that have a value and fit; return their number and weight."""
-    count, total = 0, 0.0
+    count = 0
+    total = 0.0
     for item in range(items):
         if values[item] > 0.0 and weights[item] <= space:
             order[count] = item
@@ -307,7 +319,8 @@ def rank_items(
     """
     sort_by_gain(s, values, weights, count, 0.0)
     # The break item is the first that no longer fits; its value is the price to try.
-    k, remaining = 0, space
+    k = 0
+    remaining = space
     while weights[s.order[k]] <= remaining:
         remaining -= weights[s.order[k]]
         k += 1
@@ -324,7 +337,7 @@ def rank_items(
         sort_by_gain(s, values, weights, count, price)
     paying = 0
     # Sums over the first items and minima over the last, with which `value_bound` needs no loop.
-    weight, gain = 0.0, 0.0
+    weight = gain = 0.0
     for k in range(count):
         item = s.order[k]
         weight += weights[item]
@@ -356,7 +369,8 @@ def sort_descending(order: IntArray, keys: FloatArray, count: int) -> None:
     step = count // 2
     while step > 0:
         for k in range(step, count):
-            item, j = order[k], k
+            item = order[k]
+            j = k
             while j >= step and (
                 keys[order[j - step]] < keys[item]
                 or (keys[order[j - step]] == keys[item] and order[j - step] > item)
@@ -415,7 +429,8 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
     sizes = check_vector("weights", weights, Range(ge=0))
     if len(gains) != len(sizes):
         raise ValueError(f"weights must have {len(gains)} entries, got {len(sizes)}")
-    items, chosen = len(gains), np.zeros(len(gains), np.int64)
+    items = len(gains)
+    chosen = np.zeros(len(gains), np.int64)
     space = check_number("capacity", capacity, Range(ge=0))
     knapsack(make_scratch(items), gains, sizes, items, space, chosen)
     return chosen.astype(bool)
@@ -423,5 +438,6 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
 
 def make_scratch(items: int) -> Any:
     """Return the `Scratch` for a number of items."""
-    layout, sizes = Layout(declared_fields(Scratch), ["arms"]), {"arms": items}
+    layout = Layout(declared_fields(Scratch), ["arms"])
+    sizes = {"arms": items}
     return SimpleNamespace(**layout.views(np.zeros(layout.size(sizes)), sizes))

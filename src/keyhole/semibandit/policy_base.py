@@ -171,7 +171,8 @@ class EqualSharePolicy(Policy, abstract=True):
         """Report the arms' amounts, a search of 0 rounds, and the losses that contradict them."""
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm]
-        searched[0], refuted[0] = 0, count_all_violations(s, p.arms)
+        searched[0] = 0
+        refuted[0] = count_all_violations(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
         """Return a line for each arm with its amount and its losses."""

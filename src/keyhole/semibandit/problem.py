@@ -164,7 +164,8 @@ class Problem(AnyProblem):
         """
         names = None
         if (columns := data_frame_column_names(losses)) is not None:
-            names, losses = check_distinct_arm_texts("losses", columns), np.asarray(losses)
+            names = check_distinct_arm_texts("losses", columns)
+            losses = np.asarray(losses)
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) == 0:
             raise ValueError(f"losses must have at least one day, got {short_repr(losses)}")
         first = check_vector("losses[0]", losses[0], _UNIT)

@@ -61,7 +61,8 @@ def best_slope(
     """Return the slope of the tangent with approximately the largest lower bound."""
     smallest = largest = spreads[0]
     for item in range(items):
-        smallest, largest = min(smallest, spreads[item]), max(largest, spreads[item])
+        smallest = min(smallest, spreads[item])
+        largest = max(largest, spreads[item])
     # Without a root, or with an infinite slope at 0, the sets are bounded by their sums alone.
     if width == 0.0 or size == 0 or smallest == 0.0:
         return 0.0
@@ -113,7 +114,8 @@ def search_subsets(
     # The height of the tangent at 0, the part of the bound that no item contributes.
     line = width / (4.0 * slope) if slope > 0.0 else 0.0
     best_value = objective(s.best, values, spreads, items, width)
-    depth, rank = 0, 0  # the number of chosen items, and the rank of the next candidate
+    depth = 0  # the number of chosen items
+    rank = 0  # that of the next candidate
     while True:
         bound = s.bounds[depth - 1] if depth > 0 else -line
         last = rank + size - depth - 1
@@ -146,7 +148,8 @@ def is_duplicate(
     """Return whether the item equals the one before it, which was left out (symmetry breaking)."""
     if rank == 0 or (depth > 0 and s.chosen[depth - 1] == rank - 1):
         return False
-    item, earlier_item = s.ranked[rank], s.ranked[rank - 1]
+    item = s.ranked[rank]
+    earlier_item = s.ranked[rank - 1]
     return bool(values[item] == values[earlier_item] and spreads[item] == spreads[earlier_item])
 
 
@@ -186,7 +189,7 @@ def objective(
     is_member: IntArray, values: FloatArray, spreads: FloatArray, items: int, width: float
 ) -> float:
     """Return the sum of the values less the square root."""
-    value, spread = 0.0, 0.0
+    value = spread = 0.0
     for item in range(items):
         value += values[item] * is_member[item]
         spread += spreads[item] * is_member[item]

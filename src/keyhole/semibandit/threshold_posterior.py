@@ -44,7 +44,8 @@ def begin_posterior(s: ThresholdPosterior, arm: int, resource: float) -> None:
     s.ends[arm, 0] = s.weights[arm, 0] = 1.0
     if resource < 1.0:
         s.pieces[arm] = 2
-        s.ends[arm, 0], s.ends[arm, 1] = resource, 1.0
+        s.ends[arm, 0] = resource
+        s.ends[arm, 1] = 1.0
         s.weights[arm, 1] = min(1.0, resource / (1.0 - resource))
 
 
@@ -73,7 +74,7 @@ def draw_piece(s: ThresholdPosterior, arm: int, rng: Stream) -> int:
 
 def threshold_quantile(s: ThresholdPosterior, arm: int, delta: float) -> float:
     """Return the least end of a piece that the threshold exceeds with probability at most delta."""
-    total, above = 0.0, 0.0
+    total = above = 0.0
     for piece in range(s.pieces[arm]):
         total += piece_mass(s, arm, piece)
     piece = s.pieces[arm] - 1
@@ -121,7 +122,8 @@ def learn_no_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
 
 def learn_no_loss_below(s: ThresholdPosterior, arm: int) -> None:
     """Learn that an arm had no loss although it was given less than it needs."""
-    rounds, clear = 2.0 + s.losses[arm] + s.clears[arm], 1.0 + s.clears[arm]
+    rounds = 2.0 + s.losses[arm] + s.clears[arm]
+    clear = 1.0 + s.clears[arm]
     for piece in range(1, s.pieces[arm]):
         more = s.further[arm, piece]
         ratio = (clear + more) * rounds / (clear * (rounds + more))
@@ -159,7 +161,8 @@ def remove_lowest_pieces(s: ThresholdPosterior, arm: int, number: int) -> None:
 
 def rescale_to_first_piece(s: ThresholdPosterior, arm: int) -> None:
     """Make weights and counts relative to the first piece again, after it has changed."""
-    weight, further = s.weights[arm, 0], s.further[arm, 0]
+    weight = s.weights[arm, 0]
+    further = s.further[arm, 0]
     s.clears[arm] += further
     for piece in range(s.pieces[arm]):
         clamp_weight(s, arm, piece, s.weights[arm, piece] / weight)
@@ -168,7 +171,8 @@ def rescale_to_first_piece(s: ThresholdPosterior, arm: int) -> None:
 
 def cheapest_merger(s: ThresholdPosterior, arm: int) -> int:
     """Return the piece whose merger with the next one moves the least mass; the first of equals."""
-    best, least_mass = 0, 2.0
+    best = 0
+    least_mass = 2.0
     for piece in range(s.pieces[arm] - 1):
         first = s.ends[arm, piece] - piece_start(s, arm, piece)
         second = s.ends[arm, piece + 1] - s.ends[arm, piece]

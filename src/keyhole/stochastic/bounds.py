@@ -121,8 +121,8 @@ def moss_bound(arms: int, horizon: int) -> float:
     >>> moss_bound(arms=4, horizon=100)
     980.0
     """
-    k, t = check_integer("arms", arms, Range(ge=1)), check_integer("horizon", horizon, Range(ge=1))
-    return 49.0 * math.sqrt(k * t)
+    arms = check_integer("arms", arms, Range(ge=1))
+    return 49.0 * math.sqrt(arms * check_integer("horizon", horizon, Range(ge=1)))
 
 
 def _gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:

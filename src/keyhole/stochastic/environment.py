@@ -9,15 +9,7 @@ from typing import Any, ClassVar, Final
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.distributions.sampler_dispatch import SampledEnvironment, environment_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
-from keyhole.policy import (
-    Environment,
-    Kernel,
-    Stream,
-    float_array,
-    int_array,
-    integer,
-    seek_pull,
-)
+from keyhole.policy import Environment, Kernel, Stream, float_array, int_array, integer, seek_pull
 from keyhole.stochastic.setting import SETTING
 
 

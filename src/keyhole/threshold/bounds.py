@@ -101,7 +101,8 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
     """
     survival = _survival(problem)
     log = log_horizon(horizon, survival.shape[1]) - math.log(survival.shape[1])
-    best, gaps = survival.max(axis=0), suboptimality_gaps(survival)
+    best = survival.max(axis=0)
+    gaps = suboptimality_gaps(survival)
     terms = [gaps[i, j] / bernoulli_kl(survival[i, j], best[j]) for i, j in np.argwhere(gaps > 0)]
     return float(sum(terms)) * log
 

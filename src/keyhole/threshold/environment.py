@@ -131,7 +131,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         support: FloatArray, metrics: Any,
     ) -> None:  # fmt: skip
         """Write the regret, the samples, and the errors of the policy's recommendation."""
-        wrong, closed, wrong_settled = 0.0, 0.0, 0.0
+        wrong = closed = wrong_settled = 0.0
         for j in range(e.levels):
             wrong += e.loss[best[j], j] > 0.0
             closed += settled[j]
@@ -144,7 +144,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         # Of a censored sample nothing but the censoring is seen.
         metrics.observations[0] = t - s.reached[0] if e.censored == 1 else t
         metrics.wrong_settled[0] = wrong_settled
-        estimates, misses, halves, sampled_arms, anywhere = 0.0, 0.0, 0.0, 0.0, 0.0
+        estimates = misses = halves = sampled_arms = anywhere = 0.0
         for arm in range(e.arms):
             worst = 0.0
             for j in range(e.levels):

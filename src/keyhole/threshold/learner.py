@@ -51,7 +51,8 @@ class StudyVocabulary(CoreVocabulary):
                 f"exactly one of value and censored=True must be told, got value {value!r} and "
                 f"censored {censored}"
             )
-        threshold, hides = context["threshold"], self.facts["censored"]
+        threshold = context["threshold"]
+        hides = self.facts["censored"]
         if censored:
             if hides:
                 return {"value": threshold}

@@ -130,7 +130,8 @@ def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
     >>> round(exploration_failure(0.1), 3)
     0.052
     """
-    k, alpha = check_number("k", k, Range(ge=0)), check_number("alpha", alpha, _ALPHA)
+    k = check_number("k", k, Range(ge=0))
+    alpha = check_number("alpha", alpha, _ALPHA)
     return math.exp(-40.0 * k / alpha)
 
 
@@ -177,7 +178,8 @@ def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) 
     """
     horizon = check_integer("horizon", horizon, Range(ge=1))
     t = check_vector("rounds", rounds, Range(ge=1, le=horizon))
-    a, b = check_number("a", a, _POSITIVE), check_number("b", b, _POSITIVE)
+    a = check_number("a", a, _POSITIVE)
+    b = check_number("b", b, _POSITIVE)
     return np.asarray(np.sqrt((a + b * np.log(horizon / t)) / t))
 
 
@@ -191,7 +193,8 @@ def confidence_failure(a: float, b: float) -> float:
     >>> round(confidence_failure(12.0, 1.0), 3)
     0.034
     """
-    a, b = check_number("a", a, _POSITIVE), check_number("b", b, _POSITIVE)
+    a = check_number("a", a, _POSITIVE)
+    b = check_number("b", b, _POSITIVE)
     power = math.exp2(b / 2.0)
     return 4.0 * power / (power - 1.0) * math.exp(-a / 2.0)
 

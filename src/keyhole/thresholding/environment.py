@@ -136,7 +136,7 @@ class GoldLabelEnvironment(RewardEnvironment, abstract=True):
     def score(e, s: RewardEnvironment.State, labels: FloatArray, metrics: Any) -> None:
         """Write wrong labels, whether there is any, agreement with gold labels, and details."""
         write_label_errors(e.side, s, labels, metrics)
-        gold, met = 0.0, 0.0
+        gold = met = 0.0
         for arm in range(e.arms):
             if e.gold[arm] >= 0.0:
                 gold += 1.0
@@ -155,9 +155,7 @@ class ConfidenceSequences(RewardEnvironment):
         Metric("lemma_19_misses", "chance of ever leaving Lemma 19's bound", drawn="share"),
         Metric("third_width_misses", "chance of ever leaving a third of it", drawn="share"),
         Metric(
-            "maximal_misses",
-            "chance of ever leaving Hoeffding's maximal inequality",
-            drawn="share",
+            "maximal_misses", "chance of ever leaving Hoeffding's maximal inequality", drawn="share"
         ),
         Metric("narrower_share", "share of rounds in which Lemma 19 is the narrower"),
         Metric("radius_ratio", "Lemma 19's radius over the other's"),

@@ -124,12 +124,7 @@ class Problem(RewardProblem):
 
     @classmethod
     def replay(
-        cls,
-        samples: Any,
-        threshold: float,
-        *,
-        replacement: bool = True,
-        gold: Gold | None = None,
+        cls, samples: Any, threshold: float, *, replacement: bool = True, gold: Gold | None = None
     ) -> Self:
         """Make a problem whose arms draw from recorded rewards.
 
@@ -290,7 +285,8 @@ class ConfidenceCoverageProblem(Problem):
 
     def __init__(self, means: ArrayLike, threshold: float = 0.5, *, a: float, b: float) -> None:
         super().__init__(check_vector("means", means, Range(ge=0, le=1)), threshold)
-        self.a, self.b = check_number("a", a, Range(gt=0)), check_number("b", b, Range(gt=0))
+        self.a = check_number("a", a, Range(gt=0))
+        self.b = check_number("b", b, Range(gt=0))
         self.failure = confidence_failure(self.a, self.b)
         if self.failure >= 1.0:
             raise ValueError(

@@ -151,11 +151,11 @@ class RegressionUCB(Policy):
 
     def describe(self, learner: Any) -> list[str]:
         """Return the pulls of each arm and its estimated mean."""
-        state, scale = learner.state, learner.scale
+        state = learner.state
         best = state["delay"][0]
         means = state["weighted"][best] / state["information"][best]
         return [
-            f"arm {arm}: {count_text(pulls, 'pull')}{mean_text(pulls, pulls * mean, scale)}"
+            f"arm {arm}: {count_text(pulls, 'pull')}{mean_text(pulls, pulls * mean, learner.scale)}"
             for arm, (pulls, mean) in enumerate(zip(state["pulls"], means, strict=True))
         ]
 
@@ -164,7 +164,8 @@ def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> 
     """Return the arm with the largest upper bound of its mean, by the delay with the best score."""
     k = s.delay[0]
     residual = s.residuals[k] / s.batches[0]
-    best, highest = 0, -math.inf
+    best = 0
+    highest = -math.inf
     for arm in range(p.arms):
         information = s.information[k, arm]
         mean = clipped_mean(s, k, arm)
@@ -192,13 +193,14 @@ def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: 
 
 def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: int) -> None:
     """Update the regressions of a delay with the sum that arrived in the batch, and its score."""
-    mean, variance = 0.0, 0.0
+    mean = variance = 0.0
     for arm in range(p.arms):
         if arm != pulled:
             mean += s.expected[k, arm] * clipped_mean(s, k, arm)
             variance += s.expected[k, arm] ** 2 / s.information[k, arm]
     # Without the arm of the batch, whose share is large, so that no digits of the others' are lost.
-    residual, noise = s.total[0] - mean, s.length[0] + variance
+    residual = s.total[0] - mean
+    noise = s.length[0] + variance
     own_mean = s.expected[k, pulled] * clipped_mean(s, k, pulled)
     own_variance = s.expected[k, pulled] ** 2 / s.information[k, pulled]
     square = (residual - own_mean) ** 2 / (noise + own_variance)
@@ -206,9 +208,11 @@ def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: i
     # A normal distribution; the variance of a reward is at most 1/4.
     s.scores[k] += math.log(noise + own_variance) + 4.0 * square
     for arm in range(p.arms):
-        x, information = s.expected[k, arm], s.information[k, arm]
+        x = s.expected[k, arm]
+        information = s.information[k, arm]
         if arm == pulled:
-            target, weight = residual, x / noise
+            target = residual
+            weight = x / noise
         else:
             target = residual - own_mean + x * clipped_mean(s, k, arm)
             weight = x / (noise + own_variance - x**2 / information)

@@ -65,7 +65,8 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
     def _least_root(self, horizon: int) -> float:
         """Return the smallest root in a confidence length of any period but the first."""
         # Every period has its own T, and the horizon may cut the last one short.
-        length, smallest = 2, math.inf
+        length = 2
+        smallest = math.inf
         while length < 2 * max(horizon, 2):
             log = log_ratio(length, self.delta)
             smallest = min(smallest, math.sqrt(0.5 * self.alpha * log / min(length, horizon)))

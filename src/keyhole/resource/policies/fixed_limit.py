@@ -87,7 +87,8 @@ class FixedLimit(WrapperPolicy, Policy):
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the checked facts; refuse a limit that is not allowed or costs too much."""
         facts = super().check_facts(values)
-        limits, position = facts["limits"], limit_index(facts["limits"], self.limit * _NEAR)
+        limits = facts["limits"]
+        position = limit_index(limits, self.limit * _NEAR)
         if facts["continuous"] == 1:
             if self.limit > limits[-1]:
                 raise ValueError(f"limit must be at most {limits[-1]:g}, got {self.limit:g}")

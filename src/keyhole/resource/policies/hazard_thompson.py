@@ -96,7 +96,8 @@ class HazardThompson(HazardRatePolicy):
         focus = variance_divisor(first_focus, p.arms, t)
         for arm in range(p.arms):
             for position in range(p.limit_count):
-                ended, hazard = s.ended[arm, position], s.hazard[position]
+                ended = s.ended[arm, position]
+                hazard = s.hazard[position]
                 survived = s.reached[arm, position] - ended
                 # Both shapes times `focus`: the same mean with about a `focus`-th of the variance.
                 s.up[arm, position] = focus * (strength * hazard + ended)
@@ -104,7 +105,9 @@ class HazardThompson(HazardRatePolicy):
         # One call for all pairs: many variates at once are faster than one at a time.
         pairs = p.arms * p.limit_count
         betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, s.drawn.reshape(pairs))
-        best_value, best_arm, best_position = -math.inf, 0, 0
+        best_value = -math.inf
+        best_arm = 0
+        best_position = 0
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
             for position in range(p.limit_count):
@@ -116,13 +119,16 @@ class HazardThompson(HazardRatePolicy):
                 alive *= 1.0 - hazard
                 value = gain - s.penalties[position] * alive
                 if value > best_value:
-                    best_value, best_arm, best_position = value, arm, position
+                    best_value = value
+                    best_arm = arm
+                    best_position = position
         return best_arm, p.limits[best_position]
 
 
 def draw_reward(s: Any, rng: Stream, focus: float, arm: int, position: int) -> float:
     """Draw the mean reward of an arm's runs that end in an interval."""
-    ended, earned = s.ended[arm, position], s.earned[arm, position]
+    ended = s.ended[arm, position]
+    earned = s.earned[arm, position]
     good = PRIOR_RUNS * s.reward[position] + earned
     bad = PRIOR_RUNS * (1.0 - s.reward[position]) + (ended - earned)
     # No reward below 1 is known: no variate is drawn.
@@ -135,11 +141,13 @@ def draw_reward(s: Any, rng: Stream, focus: float, arm: int, position: int) -> f
 
 def draw_cost(s: Any, rng: Stream, focus: float, arm: int, position: int) -> float:
     """Draw the mean cost of an arm's runs that end in an interval."""
-    lowest_cost, mean = s.least_cost[position], cost_mean(s, arm, position, s.cost[position])
+    lowest_cost = s.least_cost[position]
+    mean = cost_mean(s, arm, position, s.cost[position])
     width = s.most_cost[position] - lowest_cost
     if not lowest_cost < mean < lowest_cost + width:
         return mean
     # The mean of n costs that are uniform over the interval has the variance w^2 / 12 n, about that
     # of a beta variate around the middle whose shapes add up to 3 n.
-    share, runs = (mean - lowest_cost) / width, focus * (3.0 * s.ended[arm, position] + 2.0)
+    share = (mean - lowest_cost) / width
+    runs = focus * (3.0 * s.ended[arm, position] + 2.0)
     return float(lowest_cost + width * beta(rng, runs * share, runs * (1.0 - share)))

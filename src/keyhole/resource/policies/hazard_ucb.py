@@ -84,10 +84,12 @@ class HazardUCB(HazardRatePolicy):
         first_alpha = p.alpha * (1.0 + 0.5 * grid_coarseness(p.limit_count))
         alpha = first_alpha * (1.0 + runs) / (1.0 + first_alpha * runs)
         factor = 2.0 * alpha * math.log(t)
-        best_value, best_arm, best_position = -math.inf, 0, 0
+        best_value = -math.inf
+        best_arm = 0
+        best_position = 0
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
-            weight, first, second, others = 0.0, 0.0, 0.0, 0.0
+            weight = first = second = others = 0.0
             for position in range(p.limit_count):
                 hazard = hazard_mean(s, strength, arm, position, s.hazard[position])
                 reward = reward_mean(s, arm, position, s.reward[position])
@@ -96,7 +98,8 @@ class HazardUCB(HazardRatePolicy):
                 gain += ends * net
                 alive -= ends
                 evidence = s.reached[arm, position] + strength
-                weight_share, b = hazard / (evidence * (1.0 - hazard)), alive * net + gain
+                weight_share = hazard / (evidence * (1.0 - hazard))
+                b = alive * net + gain
                 weight += weight_share
                 first += weight_share * b
                 second += weight_share * b * b
@@ -110,5 +113,7 @@ class HazardUCB(HazardRatePolicy):
                 # Rounding may make a variance of 0 negative.
                 value += math.sqrt(factor * max(variance, 0.0))
                 if value > best_value:
-                    best_value, best_arm, best_position = value, arm, position
+                    best_value = value
+                    best_arm = arm
+                    best_position = position
         return best_arm, p.limits[best_position]

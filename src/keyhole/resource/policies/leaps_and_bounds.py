@@ -103,8 +103,11 @@ class LeapsAndBounds(Policy):
             return
         mean = theta if s.used[0] >= needed * theta else s.used[0] / s.runs[0]
         if mean < s.best[0]:
-            s.best[0], s.best_arm[0] = mean, arm
-        s.arm[0], s.runs[0], s.used[0] = arm + 1, 0.0, 0.0
+            s.best[0] = mean
+            s.best_arm[0] = arm
+        s.arm[0] = arm + 1
+        s.runs[0] = 0.0
+        s.used[0] = 0.0
         if arm + 1 == p.arms:
             s.arm[0] = 0
             if s.best[0] < theta:

@@ -100,13 +100,17 @@ class RCUCB(PairPolicy):
         # one at a time: within 1 % of its regret on the shipped forests and two synthetic
         # instances, 13 and 38 % more on two scenarios of ASlib. With the mean regardless of the
         # age it is 1 to 157 % more, and 3 to 93 % if pending runs count as runs without gain.
-        outlived, before = 1.0, 0.0  # the share of runs that survived, and the others' net reward
+        outlived = 1.0  # the share of runs that survived
+        before = 0.0  # the others' net reward
         for position in range(limit_index(p.limits, limit) + 1):
-            told, gain, exceeds = s.told[arm, position], 0.0, 0.0
+            told = s.told[arm, position]
+            gain = 0.0
+            exceeds = 0.0
             if p.limits[position] <= age:
                 exceeds = 1.0
                 if told > 0.0:
-                    outlived, before = s.over[arm, position] / told, s.net[arm, position] / told
+                    outlived = s.over[arm, position] / told
+                    before = s.net[arm, position] / told
             elif outlived == 0.0:
                 exceeds = 1.0
             elif told > 0.0:

@@ -132,9 +132,9 @@ class SuccessiveHalving(Policy):
 
 def count_stages(arms: int) -> int:
     """Return the base-2 logarithm of the number of arms, rounded up; at least 1."""
-    count, reach = 1, 2
-    while reach < arms:
-        count, reach = count + 1, 2 * reach
+    count = 1
+    while 1 << count < arms:
+        count += 1
     return count
 
 
@@ -151,7 +151,8 @@ def best_limit_position(told: FloatArray, worth: FloatArray, arm: int) -> int:
 
 def drop_worst(told: FloatArray, worth: FloatArray, dropped: IntArray) -> None:
     """Drop the arm with the smallest mean gain at its best limit; among equals the highest."""
-    worst, lowest = -1, math.inf
+    worst = -1
+    lowest = math.inf
     for arm in range(len(dropped)):
         if dropped[arm] == 0:
             position = best_limit_position(told, worth, arm)

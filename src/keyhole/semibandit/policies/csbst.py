@@ -155,7 +155,8 @@ class CSBST(Policy):
         """Report the smallest candidate that is sufficient."""
         for arm in range(p.arms):
             estimates[arm] = nth_candidate_threshold(p, s.high[0])
-        searched[0], refuted[0] = s.searched[0], count_all_violations(s, p.arms)
+        searched[0] = s.searched[0]
+        refuted[0] = count_all_violations(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
         """Return the phase with the candidate on trial, or with each arm's amount and losses."""

@@ -148,7 +148,8 @@ class ThresholdThompson(Policy):
 
     def describe(self, learner: Any) -> list[str]:
         """Return a line for each arm, with the range of its threshold and its losses."""
-        state, estimates = learner.state, learner.recommend()
+        state = learner.state
+        estimates = learner.recommend()
         return [
             f"arm {arm}: threshold above {state['lows'][arm]:.4g}, probably at most "
             f"{estimate:.4g}; {state['losses'][arm]:g} losses, and {state['clears'][arm]:g} rounds "
@@ -181,7 +182,9 @@ def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
     plan = 1 if chosen < 0.25 else (2 if chosen < 0.5 else 0)
     for arm in range(p.arms):
         piece = draw_piece(s, arm, rng)
-        low, high, share = piece_start(s, arm, piece), s.ends[arm, piece], uniform(rng)
+        low = piece_start(s, arm, piece)
+        high = s.ends[arm, piece]
+        share = uniform(rng)
         if high - low < short:
             share = 0.0
         s.drawn[arm] = piece
@@ -192,7 +195,8 @@ def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
 
 def raise_to_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
     """Raise funded arms to the ends of their pieces where the resource lasts, cheapest first."""
-    remaining, count = p.resource - sum_up(s.amounts, p.arms), 0
+    remaining = p.resource - sum_up(s.amounts, p.arms)
+    count = 0
     for arm in range(p.arms):
         if s.funded[arm] == 1:
             s.keys[arm] = s.amounts[arm] - s.ends[arm, s.drawn[arm]]

@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 
 from keyhole.confidence_sequences import log_beta
 from keyhole.contract.policy import Guarantee, settled_arms
-from keyhole.contract.wrapper_policy import (
-    SAME_MEAN,
-    StoppingWrapper,
-    add_reward,
-    settle_arm,
-)
+from keyhole.contract.wrapper_policy import SAME_MEAN, StoppingWrapper, add_reward, settle_arm
 from keyhole.policy import IntArray, Kernel, Stream, argmin, argmin_fill, int_array, parameter
 from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, log_loss
 from keyhole.stochastic.policy_base import Policy

@@ -123,7 +123,8 @@ class KLUCB(Policy):
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
         mean = s.totals[arm] / s.pulls[arm]
-        s.mean[arm], s.entropy[arm] = mean, binary_entropy(mean)
+        s.mean[arm] = mean
+        s.entropy[arm] = binary_entropy(mean)
         s.last[0] = arm
 
 
@@ -167,7 +168,8 @@ def separate_largest(s: KLUCB.State, x: float, level: float) -> float:
     log_q = math.log(q)
     first = second = math.inf
     for arm in range(len(s.mean)):
-        mean, allowed = s.mean[arm], level / s.pulls[arm]
+        mean = s.mean[arm]
+        allowed = level / s.pulls[arm]
         gap = (q - mean) / q
         if gap > _CLEAR:
             root = x - (allowed + s.entropy[arm] + mean * log_q + (1.0 - mean) * x) / gap

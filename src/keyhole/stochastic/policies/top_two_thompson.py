@@ -76,7 +76,8 @@ class TopTwoThompson(BetaPosteriorPolicy):
 
 def find_challenger(s: BetaPosteriorPolicy.State, leader: int) -> int:
     """Return the arm that is hardest to tell from the leader."""
-    challenger, lowest_cost = -1, math.inf
+    challenger = -1
+    lowest_cost = math.inf
     for arm in range(len(s.pulls)):
         if arm == leader:
             continue

@@ -118,7 +118,9 @@ def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, level: float) ->
     q itself has too few digits near 1, as in `keyhole.stochastic.KLUCB`.
     """
     # The bound of levels without samples, q = 1.
-    x, q, log_q = -math.inf, 1.0, 0.0
+    x = -math.inf
+    q = 1.0
+    log_q = 0.0
     # From the threshold down: the bound there is mostly the least, so that few others are computed.
     for j in range(threshold - 1, -1, -1):
         if is_excluded(s, arm, j, x, q, log_q, level):

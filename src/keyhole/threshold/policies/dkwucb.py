@@ -7,12 +7,7 @@ reach it. All samples are seen in full (uncensored), so that each one counts for
 from typing import ClassVar
 
 from keyhole.stochastic.policy_base import log_term
-from keyhole.threshold.policy_base import (
-    IndexPolicy,
-    add_expected,
-    add_observation,
-    upper_bound,
-)
+from keyhole.threshold.policy_base import IndexPolicy, add_expected, add_observation, upper_bound
 
 
 class DKWUCB(IndexPolicy):

@@ -124,7 +124,8 @@ class KMUCB(Policy):
 
 def settle_level(p: KMUCB, s: KMUCB.State) -> None:
     """Settle the current level if all other estimates are far enough below the best."""
-    level, k = s.level[0] + 1, s.epoch[0]
+    level = s.level[0] + 1
+    k = s.epoch[0]
     best = find_best_arm(s, level)
     # After k epochs each arm has (m - j + 1) k pulls at thresholds of at least j.
     width = math.sqrt(16.0 * math.log(p.horizon * k) / ((p.levels - level + 1) * k))

@@ -82,7 +82,9 @@ class SurvivalThompson(Policy):
         """Return the arm with the largest draw."""
         # One call draws for all arms and levels; views without copies, arm * threshold + level.
         cells = p.arms * p.levels
-        up, down, drawn = s.up.reshape(cells), s.down.reshape(cells), s.drawn.reshape(cells)
+        up = s.up.reshape(cells)
+        down = s.down.reshape(cells)
+        drawn = s.drawn.reshape(cells)
         for arm in range(p.arms):
             for j in range(threshold):
                 survived = s.survived[arm, j]
@@ -90,7 +92,8 @@ class SurvivalThompson(Policy):
                 up[arm * threshold + j] = p.weight * (p.levels - j) + survived
                 down[arm * threshold + j] = p.weight + (s.at_risk[arm, j] - survived)
         betas(rng, up, down, p.arms * threshold, drawn)
-        best, highest = 0, -1.0
+        best = 0
+        highest = -1.0
         for arm in range(p.arms):
             value = 1.0
             for j in range(threshold):
@@ -121,7 +124,7 @@ class SurvivalThompson(Policy):
                 survival[arm, j] = value
                 support[arm, j] = s.at_risk[arm, j]
         for j in range(p.levels):
-            settled[j], best[j] = 0, 0
+            settled[j] = best[j] = 0
             highest = -1.0
             for arm in range(p.arms):
                 if s.at_risk[arm, j] > 0.0 and survival[arm, j] > highest:

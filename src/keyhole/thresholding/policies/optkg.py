@@ -109,7 +109,8 @@ class OptKG(Policy):
         # DLMF 8.17.20 and 8.17.21: I and w change by closed forms after a reward of 0 or 1.
         a = p.a + s.totals[arm]
         b = p.b + (s.pulls[arm] - s.totals[arm])
-        above, log_weight = s.above[arm], s.log_weight[arm]
+        above = s.above[arm]
+        log_weight = s.log_weight[arm]
         if reward == 1.0:
             above += s.weight[arm] / a
             log_weight += math.log(p.threshold * (a + b) / a)

@@ -164,7 +164,8 @@ def fit_prior(p: PooledKG, s: PooledKG.State) -> None:
     mean = rates / weights
     # The mean of (rate - mean)^2 is m (1 - m) (1 / n + rho (1 - 1 / n)) after n pulls; rho of the
     # uniform distribution is 1 / 3, which the two constants are weighed in with.
-    extra, between = 1.0 / 12.0, 1.0 / 4.0
+    extra = 1.0 / 12.0
+    between = 1.0 / 4.0
     for arm in range(p.arms):
         pulls = s.pulls[arm]
         if pulls > 0.0:
