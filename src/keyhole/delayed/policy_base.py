@@ -58,8 +58,8 @@ class Policy(Facts, CorePolicy, abstract=True):
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload
-        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
-        def learner(self, *, arms: Any, **facts: Any) -> Any:
+        def learner(self, *, arms: Names, **facts: object) -> Any: ...
+        def learner(self, *, arms: object, **facts: object) -> object:
             """Return a learner: this policy, asked for one decision at a time."""
 
     def recommend(
@@ -84,7 +84,7 @@ class Policy(Facts, CorePolicy, abstract=True):
         """Return the bound on the delays that the policy relies on; infinite by default."""
         return math.inf
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return the arrays of the state.
 
         A policy that counts rewards overrides it with `format_used_rewards`: pulls may have no
@@ -198,11 +198,11 @@ class PhasePolicy(Policy, abstract=True):
             estimates[arm] = s.estimates[arm]
             judged[arm] = s.judged[arm]
 
-    def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
+    def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
         """Return 0, since only sums are kept."""
         return 0
 
-    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: object) -> str:
         """Return a warning if the first phase is longer than the horizon, else nothing."""
         arms = facts["arms"]
         horizon = facts["horizon"]
@@ -214,7 +214,7 @@ class PhasePolicy(Policy, abstract=True):
             f"the first phase takes {rounds}"
         )
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return the phase, and for each arm whether it remains and its credited rewards."""
         state = learner.state
         phase = int(state["phase"][0])

@@ -81,7 +81,7 @@ class Problem(RewardProblem):
 
     def __init__(
         self,
-        means: SequenceLike | Mapping[Any, Any],
+        means: SequenceLike | Mapping[Any, object],
         delay: NumberDistribution | Mapping[str, Any] | None,
         *,
         feedback: Feedback = "anonymous",
@@ -185,7 +185,7 @@ class Problem(RewardProblem):
         delay = Constant(3) if self.delay is None else self.delay
         return Problem(np.resize(self.means, arms), delay, feedback=self.feedback)
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""
         delay = self._delay_sampler.rows[0] if self._delay_sampler else np.zeros(1)
         return super().truth() | {
@@ -196,7 +196,7 @@ class Problem(RewardProblem):
         }
 
 
-def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[Any, ...] | None]:
+def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[object, ...] | None]:
     """Return the means, distributions and names of arms with pairs of reward and delay."""
     arms, names = split_names("means", arms)
     if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):

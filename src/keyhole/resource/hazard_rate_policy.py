@@ -9,7 +9,7 @@ censored one, is an observation of every interval that it reached (Kaplan and Me
 """
 
 import math
-from typing import Any, Final
+from typing import Final
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter, scratch_array
 from keyhole.resource.cost_functions import value_at
@@ -119,7 +119,7 @@ class HazardRatePolicy(Policy, abstract=True):
         best_arm[0], best_limit[0] = chosen, p.limits[best_position]
 
 
-def first_untried(s: Any, t: int) -> int:
+def first_untried(s: HazardRatePolicy.State, t: int) -> int:
     """Return the first arm that was never run, in every second round; otherwise -1.
 
     A pending run counts: it has reached the first interval.
@@ -131,7 +131,9 @@ def first_untried(s: Any, t: int) -> int:
     return -1
 
 
-def find_best_limit(s: Any, strength: float, limits: FloatArray, arm: int) -> tuple[float, int]:
+def find_best_limit(
+    s: HazardRatePolicy.State, strength: float, limits: FloatArray, arm: int
+) -> tuple[float, int]:
     """Return the mean gain of an arm at its best limit, and the limit's position."""
     gain, alive = 0.0, 1.0
     best_value = -math.inf
@@ -164,7 +166,7 @@ def variance_divisor(focus: float, arms: int, t: int) -> float:
     return (focus + runs) / (1.0 + runs)
 
 
-def write_pooled_means(s: Any) -> None:
+def write_pooled_means(s: HazardRatePolicy.State) -> None:
     """Write the pooled means of every interval into the state."""
     for position in range(s.reached.shape[1]):
         s.hazard[position], s.reward[position], s.square[position], s.cost[position] = pooled_means(
@@ -172,7 +174,7 @@ def write_pooled_means(s: Any) -> None:
         )
 
 
-def pooled_means(s: Any, position: int) -> tuple[float, float, float, float]:
+def pooled_means(s: HazardRatePolicy.State, position: int) -> tuple[float, float, float, float]:
     """Return hazard, reward, squared reward and cost of an interval, pooled over the arms.
 
     An arm's weight is at most 1, however often it was run. Costs are pooled as well: with the cost
@@ -197,19 +199,21 @@ def pooled_means(s: Any, position: int) -> tuple[float, float, float, float]:
     return ended / reached, earned / done, squares / done, spent / done
 
 
-def hazard_mean(s: Any, strength: float, arm: int, position: int, prior: float) -> float:
+def hazard_mean(
+    s: HazardRatePolicy.State, strength: float, arm: int, position: int, prior: float
+) -> float:
     """Return the posterior mean of a hazard."""
     weight = strength + s.reached[arm, position]
     return float((strength * prior + s.ended[arm, position]) / weight)
 
 
-def reward_mean(s: Any, arm: int, position: int, prior: float) -> float:
+def reward_mean(s: HazardRatePolicy.State, arm: int, position: int, prior: float) -> float:
     """Return the posterior mean of the reward of runs that end in an interval."""
     weight = PRIOR_RUNS + s.ended[arm, position]
     return float((PRIOR_RUNS * prior + s.earned[arm, position]) / weight)
 
 
-def reward_variance(s: Any, arm: int, position: int, mean: float) -> float:
+def reward_variance(s: HazardRatePolicy.State, arm: int, position: int, mean: float) -> float:
     """Return the variance of the rewards of runs that end in an interval, given their mean."""
     weight = PRIOR_RUNS + s.ended[arm, position]
     variance = (PRIOR_RUNS * s.square[position] + s.squares[arm, position]) / weight - mean * mean
@@ -217,7 +221,7 @@ def reward_variance(s: Any, arm: int, position: int, mean: float) -> float:
     return float(max(variance, LEAST_VARIANCE_SHARE * mean * (1.0 - mean)))
 
 
-def cost_mean(s: Any, arm: int, position: int, prior: float) -> float:
+def cost_mean(s: HazardRatePolicy.State, arm: int, position: int, prior: float) -> float:
     """Return the posterior mean of the cost of runs that end in an interval."""
     weight = PRIOR_RUNS + s.ended[arm, position]
     return float((PRIOR_RUNS * prior + s.spent[arm, position]) / weight)

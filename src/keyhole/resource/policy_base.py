@@ -64,8 +64,8 @@ class Policy(Facts, CorePolicy, abstract=True):
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload
-        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
-        def learner(self, *, arms: Any, **facts: Any) -> Any:
+        def learner(self, *, arms: Names, **facts: object) -> Any: ...
+        def learner(self, *, arms: object, **facts: object) -> object:
             """Return a learner, which takes one decision at a time with this policy."""
 
     def recommend(p, s: Any, best_arm: IntArray, best_limit: FloatArray) -> None:
@@ -99,7 +99,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             )
         return facts
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return lines with the recommended pair and the number of runs of each arm."""
         lines = []
         if learner.rounds_told:

@@ -215,7 +215,7 @@ class Problem(AnyProblem):
             distributions, self.limits, self.cost, self.penalty, continuous=self.continuous
         )
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy reads."""
         values = {
             "arms": self.arms,
@@ -238,7 +238,7 @@ class Problem(AnyProblem):
             **{name: np.concatenate([getattr(t, name) for t in self._tables]) for name in columns},
         }
 
-    def fact(self, name: str) -> Any:
+    def fact(self, name: str) -> object:
         """Return the fact of this name."""
         return self._facts[name]
 

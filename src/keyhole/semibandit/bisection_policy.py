@@ -99,7 +99,7 @@ class BisectionPolicy(Policy, abstract=True):
             arms * needed * bisection_steps(self.gamma) / max(1, integer_part(resource))
         )
 
-    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: object) -> str:
         """Return a warning if the search may outlast the horizon."""
         return unfinished_search_warning(
             self, self.search_rounds(facts["arms"], facts["resource"]), facts

@@ -93,7 +93,7 @@ def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
     return vector
 
 
-def _is_bit(value: Any) -> bool:
+def _is_bit(value: object) -> bool:
     return type(value) in (int, float, bool) and value in (0, 1)
 
 

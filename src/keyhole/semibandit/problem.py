@@ -263,7 +263,7 @@ class Problem(AnyProblem):
             np.resize(self.mean_losses, arms), np.resize(self.thresholds, arms), self.resource
         )
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy reads."""
         truth: dict[str, Any] = {
             "arms": self.arms,

@@ -118,7 +118,7 @@ class Problem(RewardProblem):
         """Return a Bernoulli problem of `arms` arms that repeats the means."""
         return Problem(np.resize(self.means, arms))
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""
         return super().truth() | {"gaps": self.gaps}
 

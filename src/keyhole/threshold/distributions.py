@@ -83,7 +83,9 @@ Samples = SurvivalTable | Replay | CustomDistribution
 """The distributions of the threshold bandit."""
 
 
-def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int, tuple[Any, ...] | None]:
+def parse_arms(
+    arms: Any, levels: int | None
+) -> tuple[list[Samples], int, tuple[object, ...] | None]:
     """Return the distribution of each arm's samples, the number of levels, and the arms' names.
 
     Parameters

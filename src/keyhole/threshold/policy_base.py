@@ -118,11 +118,11 @@ class Policy(Facts, CorePolicy, abstract=True):
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload
-        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
-        def learner(self, *, arms: Any, **facts: Any) -> Any:
+        def learner(self, *, arms: Names, **facts: object) -> Any: ...
+        def learner(self, *, arms: object, **facts: object) -> object:
             """Return a learner: this policy, asked for one decision at a time."""
 
-    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: object) -> str:
         """Return a warning if the policy ignores uncensored samples."""
         if not self.warns_if_uncensored or facts["censored"] == 1:
             return ""
@@ -151,7 +151,7 @@ class Policy(Facts, CorePolicy, abstract=True):
                 support[arm, level - 1] = s.tried[arm, level - 1]
                 survival[arm, level - 1] = reach_estimate(s, level, arm)
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return for each arm and level how many samples of how many reached it."""
         lines = []
         for arm, (chances, pulls) in enumerate(zip(*learner.estimates(), strict=True)):

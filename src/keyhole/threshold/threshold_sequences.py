@@ -48,7 +48,7 @@ class ThresholdSequence:
         """The largest number of rounds; None if there is none."""
         return len(self.values) if self.kind == LISTED else None
 
-    def truth(self, levels: int) -> dict[str, Any]:
+    def truth(self, levels: int) -> dict[str, object]:
         """Return the fields of the environment, for a problem with `levels` levels.
 
         Raises

@@ -72,8 +72,8 @@ class Policy(Facts, CorePolicy, abstract=True):
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload
-        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
-        def learner(self, *, arms: Any, **facts: Any) -> Any:
+        def learner(self, *, arms: Names, **facts: object) -> Any: ...
+        def learner(self, *, arms: object, **facts: object) -> object:
             """Return a learner: this policy, asked for one decision at a time."""
 
     impute = StochasticPolicy.impute
@@ -83,7 +83,7 @@ class Policy(Facts, CorePolicy, abstract=True):
         for arm in range(p.arms):
             labels[arm] = is_above(s.pulls[arm], s.totals[arm], p.threshold)
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return the label, the pulls and the mean of each arm."""
         verdicts = ["above" if above else "below" for above in learner.recommend()]
         state = learner.state

@@ -105,7 +105,7 @@ class Problem(RewardProblem):
 
     def __init__(
         self,
-        means: SequenceLike | Mapping[Any, Any],
+        means: SequenceLike | Mapping[Any, object],
         threshold: float,
         *,
         distribution: str = "bernoulli",
@@ -211,7 +211,7 @@ class Problem(RewardProblem):
         """Return a Bernoulli problem of `arms` arms that repeats the means."""
         return Problem(np.resize(self.means, arms), self.threshold)
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""
         truth = super().truth()
         truth["side"] = np.where(self.free, -1.0, self.labels.astype(float))
@@ -221,7 +221,7 @@ class Problem(RewardProblem):
             truth["gold"] = self._gold
         return truth
 
-    def fact(self, name: str) -> Any:
+    def fact(self, name: str) -> object:
         """Return the known quantity of this name.
 
         Raises
@@ -298,7 +298,7 @@ class ConfidenceCoverageProblem(Problem):
         """The environment class of the problem."""
         return ConfidenceSequences
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""
         numbers = {"means": self.means, "a": self.a, "b": self.b, "failure": self.failure}
         return super().truth() | numbers

@@ -72,7 +72,7 @@ class DelayedUCB1(Policy):
                 best, highest = arm, bound
         return best
 
-    def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
+    def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
         """Return 0, since only sums are kept."""
         return 0
 

@@ -145,7 +145,7 @@ class RegressionUCB(Policy):
                 learn_from_batch(p, s, k, arm)
             s.delay[0] = np.argmin(s.scores[:compared])
 
-    def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
+    def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
         """Return 0, since only sums are kept."""
         return 0
 

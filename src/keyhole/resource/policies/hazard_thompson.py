@@ -6,7 +6,6 @@ runs so far leave plausible (the posterior).
 """
 
 import math
-from typing import Any
 
 from keyhole.policy import Stream, beta, betas, parameter, scratch_array
 from keyhole.resource.hazard_rate_policy import (
@@ -125,7 +124,9 @@ class HazardThompson(HazardRatePolicy):
         return best_arm, p.limits[best_position]
 
 
-def draw_reward(s: Any, rng: Stream, focus: float, arm: int, position: int) -> float:
+def draw_reward(
+    s: HazardThompson.State, rng: Stream, focus: float, arm: int, position: int
+) -> float:
     """Draw the mean reward of an arm's runs that end in an interval."""
     ended = s.ended[arm, position]
     earned = s.earned[arm, position]
@@ -139,7 +140,7 @@ def draw_reward(s: Any, rng: Stream, focus: float, arm: int, position: int) -> f
     return beta(rng, sure * good, sure * bad)
 
 
-def draw_cost(s: Any, rng: Stream, focus: float, arm: int, position: int) -> float:
+def draw_cost(s: HazardThompson.State, rng: Stream, focus: float, arm: int, position: int) -> float:
     """Draw the mean cost of an arm's runs that end in an interval."""
     lowest_cost = s.least_cost[position]
     mean = cost_mean(s, arm, position, s.cost[position])

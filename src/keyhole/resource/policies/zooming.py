@@ -110,8 +110,8 @@ class ZoomingRCUCB(RefinedGridPolicy):
 
 
 def learn_from_run(
-    p: Any,
-    s: Any,
+    p: ZoomingRCUCB,
+    s: ZoomingRCUCB.State,
     t: int,
     arm: int,
     limit: float,
