@@ -1,7 +1,5 @@
 """Formulas of Pike-Burke et al. (2018) that bound the regret where rewards arrive late.
 
-The *regret* is the reward lost against choosing the best of the options (the arms) in all rounds.
-
 The theorems bound the regret up to constants. Their formulas could not be read in the text at hand,
 and are reproduced from memory: the functions whose names end in ``_order`` return the sum inside
 the O(...), with factors of 1. They can compare problems and horizons, but are not comparable with a

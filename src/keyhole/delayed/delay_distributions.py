@@ -1,8 +1,4 @@
-"""Distributions of delays, in rounds from the choice of an option (arm) to its reward's arrival.
-
-A delay of 0 means that the reward arrives at the end of the round of its pull. All distributions
-are on the whole numbers from 0 on, and have exact moments.
-"""
+"""Distributions of delays, in rounds from the choice of an option (arm) to its reward's arrival."""
 
 import math
 from collections.abc import Sequence

@@ -1,8 +1,4 @@
-"""Environments (simulators) of rewards that arrive late: drawn in one round, seen in a later one.
-
-They stand for the real thing in experiments. An arm is one of the options; a round in which it is
-chosen is a pull of it.
-"""
+"""Environments (simulators) of rewards that are drawn in one round and seen in a later one."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, cast

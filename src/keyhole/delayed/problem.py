@@ -1,7 +1,4 @@
-"""Problem with late rewards: the options (arms), their random rewards and the delays.
-
-A problem is what an experiment is made on: policies must learn what they do not know of it.
-"""
+"""Problem with late rewards: the options (arms), their random rewards and the delays."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Self, get_args

@@ -1,8 +1,5 @@
 r"""Formulas that bound the regret of limited runs: the loss against the best pair of arm and limit.
 
-An arm is a thing that can be run, such as a solver; a policy chooses it and the limit of time, say,
-at which it is stopped. The *regret* is the gain lost against the best pair in all rounds.
-
 The copy at hand of Bengs and Huellermeier (2022) has proofs in words but no formulas: the constants
 here were derived again, and hold for the confidence lengths of `keyhole.resource.RCUCB` and
 `keyhole.resource.ReductionUCB`. Throughout, `gaps` are :math:`\Delta`, at least 0, of shape (arms,

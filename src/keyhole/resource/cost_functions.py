@@ -1,7 +1,5 @@
 """Functions for the cost of what a run consumes, and for the penalty of a run that is stopped.
 
-Each run, of a solver say, is stopped if it consumes more time, say, than its limit.
-
 A function is stored as pieces, an array of numbers that policies get as a fact (a known quantity),
 so that compiled policies, learners and saved files share it. A piece is (start, constant, slope,
 factor, power); between its start (excluded) and the next piece's (included) the function is

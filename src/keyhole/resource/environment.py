@@ -1,8 +1,4 @@
-"""Simulators of runs that are stopped at a limit: they draw each run's reward and consumption.
-
-They stand for real runs in experiments. An arm is a thing that can be run, such as a solver, and
-consumes time, say; a policy chooses the arm and the limit.
-"""
+"""Simulators of runs that are stopped at a limit: they draw each run's reward and consumption."""
 
 from typing import Any, ClassVar, Final
 

@@ -1,8 +1,5 @@
 """Expected reward less cost and penalty of running an arm up to a limit, by integration.
 
-An arm is a thing that can be run, such as a solver; its run is stopped once it has consumed as much
-time, say, as its limit.
-
 With reward R, consumption C and its cost c(C), it is E[(R - c(C)) 1{C <= limit}] - penalty(limit)
 P(C > limit), by equation (2) of Bengs and Huellermeier (2022). An arm's `GainCurve` computes the
 expectation and P(C <= limit) for every limit.

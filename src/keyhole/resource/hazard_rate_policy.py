@@ -1,7 +1,4 @@
-"""Base class of policies that estimate when runs end, and choose what to run and up to which limit.
-
-An arm is a thing that can be run, such as a solver, which consumes time, say; it is stopped at the
-limit. Arms of which little is known count as like the others (the prior).
+"""Base class of policies that estimate when runs end, and choose arm and limit by that.
 
 Limits divide the consumption into intervals. The *hazard* of an interval is the probability that a
 run that has reached it ends within it; it does not depend on the run's limit, so that a run, also a

@@ -1,10 +1,4 @@
-"""Joint distributions of the reward of a run and of the time, say, that it consumes.
-
-Each arm (a thing that can be run, such as a solver) has one: from a formula, from data, or the
-user's own.
-
-`keyhole.resource.expected_gain` computes the gains of pairs from the density of the consumption.
-"""
+"""Joint distributions of the reward of a run and of the time, say, that it consumes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

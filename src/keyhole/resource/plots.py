@@ -1,8 +1,4 @@
-"""Plots of runs that are stopped at limits: runs of each arm, and gains by limit.
-
-An arm is a thing that can be run, such as a solver; a gain is a run's reward less its costs. Also
-the limits that a learner (a policy at work) has chosen.
-"""
+"""Plots of runs, of gains by limit, and of the limits that a learner has chosen."""
 
 from __future__ import annotations
 

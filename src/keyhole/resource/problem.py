@@ -1,9 +1,4 @@
-"""Problem of limited runs: what can be run, the limits, and what runs cost.
-
-An arm is a thing that can be run, such as a solver. Its run is stopped at a limit, of time say, and
-then there is a penalty. A problem is what an experiment is made on, so it also computes the
-expected gain of every pair of an arm and a limit, which policies must learn.
-"""
+"""Problem of limited runs: what can be run, the limits, and what runs cost."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

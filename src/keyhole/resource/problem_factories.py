@@ -1,7 +1,4 @@
-"""Functions that make problems of limited runs, and the entries by which a spec describes them.
-
-Instances reconstructed from Bengs and Hüllermeier (2022), and synthetic solvers with heavy tails.
-"""
+"""Problem factories: instances of Bengs and Hüllermeier (2022), and solvers with heavy tails."""
 
 from collections.abc import Callable
 from typing import Any, Final

@@ -1,8 +1,4 @@
-"""Kernels (compiled functions) that choose the arms to fund and count the losses of the others.
-
-Each arm (a place where losses may occur) needs some amount of a shared resource to be free of
-losses, its threshold. An arm that gets it is funded; the resource does not suffice for all.
-"""
+"""Kernels that choose the arms to fund, and count the losses of the others."""
 
 import math
 from collections.abc import Mapping

@@ -1,9 +1,4 @@
-"""Base class of policies that first find the amount each arm needs, then divide a resource so.
-
-An arm is a place where losses occur unless it gets enough of the resource. The first phase halves
-an interval for that amount again and again: a loss shows that too little was given, many rounds
-without one that it was enough. The second gives the arms with most losses what they need.
-"""
+"""Base class of policies that find each arm's threshold by bisection, then divide the resource."""
 
 import math
 from collections.abc import Mapping

@@ -1,8 +1,5 @@
 """Formulas of Verma et al. (2019) that bound the regret of dividing a resource among arms.
 
-An arm is a place where losses occur unless it gets the amount of the resource that it needs (its
-threshold, which is unknown). The *regret* is the loss beyond that of the best division.
-
 Theorems 1 and 2 have constants that the paper does not give; each function says which term is left
 out. The lower bound is asymptotic. Logarithms are natural unless written otherwise. Throughout,
 `arms` is K, at least 1; `resource` is Q, above 0; `horizon` is T, the number of rounds; `delta`,

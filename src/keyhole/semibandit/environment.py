@@ -1,8 +1,4 @@
-"""Simulators of dividing a resource among arms, and joint distributions of their losses.
-
-An arm is a place where a loss may occur. One that gets the amount it needs (its threshold) has
-none; of the others it is seen whether they had one.
-"""
+"""Simulators of dividing a resource among arms, and joint distributions of their losses."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final

@@ -1,8 +1,4 @@
-"""Problem of dividing a resource: arms' mean losses, the amount each needs, and the total.
-
-An arm is a place where a loss may occur; one that gets the amount that it needs (its threshold) has
-none. A problem is what an experiment is made on: policies must learn what they do not know of it.
-"""
+"""Problem of dividing a resource: arms' mean losses, the amount each needs, and the total."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self

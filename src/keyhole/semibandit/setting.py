@@ -1,8 +1,4 @@
-"""The setting `semibandit`: what is decided in a round, and what is then seen.
-
-A setting is a kind of decision problem. Here a resource is divided among arms (places where a loss
-may occur). An arm that gets the amount that it needs has no loss; of the others it is seen.
-"""
+"""The setting `semibandit`: the decision and the feedback of a round, and the known quantities."""
 
 import math
 from typing import Final

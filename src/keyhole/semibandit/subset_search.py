@@ -1,8 +1,5 @@
 """Exact search, for `ESCB`, of the k arms that minimise one sum minus the square root of another.
 
-The items are arms (places that share a resource); the policy gives nothing to the chosen ones, for
-which the least total loss is plausible.
-
 A square root lies below its tangents, so the sum less a tangent is a lower bound that is additive:
 the k items with the smallest keys minimise it. The tangent with the largest minimum starts close to
 the optimum; branch and bound, depth first, enumerates the sets that could be better.

@@ -1,7 +1,5 @@
 """Formulas that bound the regret in the stochastic bandit, the classical one.
 
-The *regret* is the reward lost against choosing the best of the options (the arms) in all rounds.
-
 Arms whose means differ by at most 1e-12 count as equal. Upper bounds hold for the policy and the
 horizon that they name; the docstring says where only the leading term is known, or where a bound is
 asymptotic. Throughout, `means` are the arms' mean rewards, in [0, 1], and `horizon` is

@@ -1,8 +1,4 @@
-"""Environment (simulator) of the stochastic bandit: draws the chosen option's reward at random.
-
-It stands for the real thing in experiments. An arm is one of the options, with a distribution of
-rewards that policies do not know.
-"""
+"""Environment (simulator) of the stochastic bandit: draws the chosen option's reward at random."""
 
 from typing import Any, ClassVar, Final
 

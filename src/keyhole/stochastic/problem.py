@@ -1,7 +1,4 @@
-"""Problem of the stochastic bandit: the options (arms) and the distributions of their rewards.
-
-A problem is what an experiment is made on: policies do not know these, and must learn.
-"""
+"""Problem of the stochastic bandit: the options (arms) and the distributions of their rewards."""
 
 from typing import Any, Final, Self
 

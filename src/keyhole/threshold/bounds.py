@@ -1,9 +1,5 @@
 """Formulas of Abernethy et al. (2016) that bound the regret of policies for the threshold bandit.
 
-Each round shows a bar (the threshold), and one of several options (the arms) is pulled, whose
-random sample should reach it. The *regret* is how many fewer rounds reach it than with the best
-arms.
-
 Theorems 2, 4 and 5 are upper bounds up to a constant O(1) that the paper does not give; the
 functions return the term that grows with the horizon. Theorem 3 is an asymptotic lower bound. All
 logarithms are natural; arms whose chances differ by at most 1e-12 count as equal. Theorem 1 is

@@ -1,8 +1,4 @@
-"""Distributions of an arm's sample, from 0 to m, which is compared with a threshold.
-
-Each round of the threshold bandit shows a bar from 0 to m (the threshold). The chosen option (the
-arm) gives a random whole number (its sample); the reward is 1 if that is at least the bar.
-"""
+"""Distributions of an arm's sample, from 0 to m, which is compared with a threshold."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,8 +1,4 @@
-"""Environment (simulator) of the threshold bandit: reward 1 if a sample reaches the threshold.
-
-It stands for the real thing in experiments. Each round it shows a bar (the threshold) and draws a
-random number (the sample) of the chosen option (the arm).
-"""
+"""Environment (simulator) of the threshold bandit: reward 1 if a sample reaches the threshold."""
 
 import math
 from typing import Any, ClassVar, Final

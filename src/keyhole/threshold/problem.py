@@ -1,8 +1,4 @@
-"""Problem of the threshold bandit: the options (arms), their random samples, and the rounds' bars.
-
-Each round shows a bar (the threshold); the reward is 1 if the sample of the chosen arm reaches it.
-A problem is what an experiment is made on: policies do not know it, and must learn.
-"""
+"""Problem of the threshold bandit: the arms, their random samples, and the rounds' thresholds."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Self, get_args

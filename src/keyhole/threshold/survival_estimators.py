@@ -1,9 +1,4 @@
-"""Estimators of the chance that an arm's sample reaches a level: its survival function.
-
-Each round of the threshold bandit shows a bar (the threshold), which the random number (sample) of
-the chosen option (arm) should reach. A sample that did may be seen only as "reached it" (censored):
-the estimators use it for the lower levels, which it reached too.
-"""
+"""Estimators of the chance that an arm's sample reaches a level: its survival function."""
 
 import math
 from dataclasses import dataclass, field

@@ -1,7 +1,4 @@
-"""Rules for the bar (threshold) of each round: random, in stages, or listed.
-
-In the threshold bandit a round pays 1 if the random sample of the chosen option reaches its bar.
-"""
+"""Rules for the bar (threshold) of each round: random, in stages, or listed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,8 +1,5 @@
 r"""Formulas of Tao et al. (2019) that bound the expected number of wrong labels of the policy LSA.
 
-After a number of pulls (trials) of several options (arms), each gets a label: its mean reward is at
-least a given number (the threshold), or below.
-
 Throughout, `gaps` are the arms' distances from the threshold, in [0, 1]; `budget` is the total
 number of pulls, at least :math:`\max\{40/\alpha + 1, 40\} K`; and `alpha`, by default 1.35, is
 LSA's parameter, in (0, 8].

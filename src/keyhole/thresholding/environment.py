@@ -1,8 +1,4 @@
-"""Environments (simulators) of thresholding: they draw rewards, and count wrong labels.
-
-An arm is one of several options; each pull (trial) gives a random reward. In the end each arm is
-labelled as above or below the threshold, a given number for its mean reward.
-"""
+"""Environments (simulators) of thresholding: they draw rewards, and count wrong labels."""
 
 import math
 from typing import Any, ClassVar, Final

@@ -1,8 +1,4 @@
-"""Problem of the thresholding bandit: the options (arms), their rewards, and the threshold.
-
-Arms are to be sorted, after a number of trials (pulls), into those whose mean reward is at least
-the threshold, and those below. A problem is what an experiment is made on: policies must learn it.
-"""
+"""Problem of the thresholding bandit: the options (arms), their rewards, and the threshold."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self, TypeAlias

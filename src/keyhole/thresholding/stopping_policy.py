@@ -1,8 +1,4 @@
-"""Base class of the policies of thresholding that say when they have enough.
-
-Another policy, the base, chooses which option (arm) is tried. Each arm is settled as above or below
-the threshold as soon as its rewards prove it; an arm that is settled is tried no more.
-"""
+"""Base class of the policies of thresholding that say when they have enough."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

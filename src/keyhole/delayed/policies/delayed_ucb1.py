@@ -1,8 +1,4 @@
-"""Policy DelayedUCB1 for late rewards: the policy UCB1, from the rewards that have arrived.
-
-In each round one of several options (arms) is chosen (pulled). UCB1 chooses the one with the
-largest mean reward plus a margin, which is wide after few rewards.
-"""
+"""Policy DelayedUCB1 for late rewards: the policy UCB1, from the rewards that have arrived."""
 
 import math
 from collections.abc import Mapping

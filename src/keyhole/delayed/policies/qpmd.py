@@ -1,8 +1,4 @@
-"""Policy QPMD for late rewards: queues them for another policy, which expects them at once.
-
-There is a queue for each option (arm). If the other policy asks for an option whose queue has a
-reward, it gets that one; else the option is chosen (pulled), and what arrives is queued.
-"""
+"""Policy QPMD for late rewards: queues them for another policy, which expects them at once."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,9 +1,4 @@
-"""Policy RegressionUCB for late rewards: estimates which option the sums that arrive are due to.
-
-Only the sum of the rewards that arrive in a round is seen, not whose they are. Each option (arm) is
-chosen for many rounds in a row; a regression on the rewards that each should have brought in by
-then separates the arms' means. Several delays are compared by how well they explain the sums.
-"""
+"""Policy RegressionUCB for late rewards: estimates which option the sums that arrive are due to."""
 
 import math
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""AnytimeZoomingRCUCB: the policy ZoomingRCUCB for a number of rounds that is not known.
-
-It begins anew after 1, 2, 4, ... rounds. In each round an arm (such as a solver) is run, and is
-stopped at a limit of time, say; it chooses both, from limits that become ever finer.
-"""
+"""AnytimeZoomingRCUCB: the policy ZoomingRCUCB for a number of rounds that is not known."""
 
 import math
 

@@ -1,7 +1,4 @@
-"""Policy FixedLimit: all runs have one limit, and another policy chooses what to run.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit of time, say.
-"""
+"""Policy FixedLimit: all runs have one limit, and another policy chooses what to run."""
 
 from collections.abc import Mapping
 from typing import Any, Final

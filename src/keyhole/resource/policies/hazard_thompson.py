@@ -1,9 +1,4 @@
-"""Policy HazardThompson: draws when runs may end, then chooses the best arm and limit for that.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. Drawn is the
-*hazard*, the chance that a run ends soon after it has lasted until now, from the values that the
-runs so far leave plausible (the posterior).
-"""
+"""Policy HazardThompson: draws when runs may end, then chooses the best arm and limit for that."""
 
 import math
 

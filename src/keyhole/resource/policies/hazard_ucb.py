@@ -1,8 +1,4 @@
-"""Policy HazardUCB: chooses the arm and limit of a run with the largest upper bound of the gain.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. The bounds
-follow from estimates of when runs end (the *hazard*, the chance to end soon).
-"""
+"""Policy HazardUCB: bounds the gains by estimates of when runs end, and plays the largest."""
 
 import math
 

@@ -1,8 +1,4 @@
-"""Policy LeapsAndBounds: finds an arm whose runs take nearly the least time on average.
-
-An arm is a thing that can be run, such as a solver; runs are stopped at limits that grow until the
-best arm is clear. Instead of time it may be anything that is consumed. A baseline.
-"""
+"""Policy LeapsAndBounds: finds an arm whose runs take nearly the least time on average."""
 
 import math
 

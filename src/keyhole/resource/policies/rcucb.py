@@ -1,9 +1,4 @@
-"""Policy RCUCB: chooses the arm and limit of a run with the largest upper bound of the gain.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. The gain
-is the reward less the cost of a run that ends in time, and minus a penalty of one that is stopped.
-A run also shows how it would have ended with any smaller limit.
-"""
+"""Policy RCUCB: plays the largest bound of the gain; a run also informs on smaller limits."""
 
 import math
 

@@ -1,8 +1,4 @@
-"""Policy ReductionThompson: draws a plausible gain of each arm and limit, chooses the largest.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. Each pair of
-an arm and a limit is an option of its own, as in the classical bandit: a baseline.
-"""
+"""Policy ReductionThompson: draws a plausible gain of each arm and limit, chooses the largest."""
 
 import numpy as np
 

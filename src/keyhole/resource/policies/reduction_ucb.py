@@ -1,8 +1,4 @@
-"""Policy ReductionUCB: chooses the arm and limit of a run with the largest upper bound of the gain.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. Each pair of
-an arm and a limit is an option of its own, as in the classical bandit: a baseline.
-"""
+"""Policy ReductionUCB: plays UCB on the pairs of arm and limit, each an arm of its own."""
 
 import math
 

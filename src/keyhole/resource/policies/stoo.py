@@ -1,8 +1,4 @@
-"""Policy StoOO: searches each arm's best limit as one searches the maximum of a noisy function.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit, any number up
-to the largest one. A baseline.
-"""
+"""Policy StoOO: searches each arm's best limit as one searches the maximum of a noisy function."""
 
 import math
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""Policy SuccessiveHalving: drops the worse half of the arms again and again, with rising limits.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. The last arm
-left is run in all later rounds. A baseline.
-"""
+"""Policy SuccessiveHalving: drops the worse half of the arms again and again, as limits rise."""
 
 import math
 

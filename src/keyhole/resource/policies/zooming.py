@@ -1,8 +1,4 @@
-"""Policy ZoomingRCUCB: chooses the arm and limit of a run among limits that become ever finer.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit, any number up
-to the largest one. Where the gain seems large, the grid of limits tried is refined.
-"""
+"""Policy ZoomingRCUCB: chooses the arm and limit of a run among limits that become ever finer."""
 
 import math
 from collections.abc import Mapping

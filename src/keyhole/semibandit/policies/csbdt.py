@@ -1,9 +1,4 @@
-"""Policy CSBDT: finds how much of a resource each arm needs, then gives it to the best ones.
-
-An arm is a place where losses occur unless it gets an amount (its threshold) that is unknown. After
-it has found these by trial, it draws each arm's mean loss from the plausible values (Thompson
-sampling), and funds the arms whose drawn losses are the largest in all.
-"""
+"""Policy CSBDT: finds each arm's threshold, then draws mean losses (Thompson sampling)."""
 
 from keyhole.policy import Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors

@@ -1,9 +1,4 @@
-"""Policy CSBDTUCB: finds how much of a resource each arm needs, then gives it to the best ones.
-
-An arm is a place where losses occur unless it gets an amount (its threshold) that is unknown. After
-it has found these by trial, it funds, as far as the resource suffices, the arms whose mean losses
-have the largest lower bounds (the least that is plausible).
-"""
+"""Policy CSBDTUCB: finds each arm's threshold, then funds the arms by bounds of their losses."""
 
 import math
 

@@ -1,9 +1,4 @@
-"""Policy CSBST: finds the one amount of a resource that all arms need, then gives it to the worst.
-
-An arm is a place where losses occur unless it gets that amount (the threshold), which is unknown.
-After it has found it by trial, it draws each arm's mean loss from the plausible values (Thompson
-sampling), and gives the amount to as many arms as it can, those with the largest draws.
-"""
+"""Policy CSBST: finds the threshold that all arms share, then draws mean losses."""
 
 import math
 from collections.abc import Mapping

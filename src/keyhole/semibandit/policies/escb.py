@@ -1,8 +1,4 @@
-"""Policy ESCB: divides a resource equally among all arms but the m with the lowest loss bound.
-
-An arm is a place where losses occur unless it gets the amount that all of them need, which is
-known. The bound is one for a set of m arms together: the least total loss that is plausible.
-"""
+"""Policy ESCB: divides a resource among all arms but the m with the lowest loss bound."""
 
 import math
 

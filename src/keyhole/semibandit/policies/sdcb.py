@@ -1,8 +1,4 @@
-"""Policy SDCB: divides a resource by bounds on losses; it knows the amount that each arm needs.
-
-An arm is a place where losses occur unless it gets that amount (its threshold). The arms whose mean
-losses have the largest lower bounds get it, as far as the resource suffices. A baseline.
-"""
+"""Policy SDCB: divides a resource by bounds on losses; it knows the thresholds."""
 
 import math
 

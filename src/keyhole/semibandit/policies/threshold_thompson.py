@@ -1,9 +1,4 @@
-"""Policy ThresholdThompson: divides a resource by drawing what each arm needs and would lose.
-
-An arm is a place where losses may occur, unless it gets an amount (its threshold) that is unknown.
-Both the threshold and the mean loss are drawn from what is plausible after all losses so far
-(Thompson sampling), and the arms with the largest losses get what they need.
-"""
+"""Policy ThresholdThompson: divides a resource by drawing what each arm needs and would lose."""
 
 from typing import Any, Final
 

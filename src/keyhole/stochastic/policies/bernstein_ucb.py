@@ -1,8 +1,4 @@
-"""Policy BernsteinUCB: chooses the option with the largest upper bound of its mean reward.
-
-The options (arms) give random rewards. The bound is from Bernstein's inequality, and is the mean
-plus a margin: wide after few rewards, narrow if their variance, which must be known, is small.
-"""
+"""Policy BernsteinUCB: pulls the largest upper bound of the mean by Bernstein's inequality."""
 
 import math
 

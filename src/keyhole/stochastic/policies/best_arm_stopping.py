@@ -1,8 +1,4 @@
-"""Policy BestArmStopping: says when the best option is found, with a given confidence.
-
-Another policy, the base, chooses which option (arm) is tried. An arm is given up for good as soon
-as rewards prove that some other arm is better; the last one left is the best.
-"""
+"""Policy BestArmStopping: says when the best option is found, with a given confidence."""
 
 import math
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""Policy KLUCB: chooses the option with the largest upper bound of its mean reward.
-
-The options (arms) give random rewards. The bound is the largest mean that they leave plausible,
-measured by the Kullback-Leibler divergence; it is high after few rewards.
-"""
+"""Policy KLUCB: pulls the largest mean that the Kullback-Leibler divergence makes plausible."""
 
 import math
 from typing import Final

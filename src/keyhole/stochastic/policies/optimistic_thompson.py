@@ -1,8 +1,4 @@
-"""Policy OptimisticThompson: Thompson sampling in which no option is drawn below its mean.
-
-The options (arms) give random rewards. The draws are from the posterior, which says how plausible
-each mean is after these. A draw below the posterior mean explores nothing, and is not used.
-"""
+"""Policy OptimisticThompson: Thompson sampling in which no option is drawn below its mean."""
 
 import numpy as np
 

@@ -1,8 +1,4 @@
-"""Policy TopTwoThompson: chooses between the option that looks best and its closest rival.
-
-The options (arms) give random rewards. To find the best of them soon, rivals must be tried as often
-as the best one: a rule for small regret tries them too rarely.
-"""
+"""Policy TopTwoThompson: chooses between the option that looks best and its closest rival."""
 
 import math
 

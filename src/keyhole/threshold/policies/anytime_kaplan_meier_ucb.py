@@ -1,9 +1,4 @@
-"""AnytimeKaplanMeierUCB: the policy KaplanMeierUCB for a number of rounds that is not known.
-
-Each round shows a bar (the threshold). Of each option (arm) it bounds the chance to reach the bar,
-and pulls the one with the largest bound. A sample that reached a bar is seen only as "reached it"
-(censored), and so counts for that bar and lower ones.
-"""
+"""AnytimeKaplanMeierUCB: the policy KaplanMeierUCB for a number of rounds that is not known."""
 
 from keyhole.policy import parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term

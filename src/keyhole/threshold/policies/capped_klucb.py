@@ -1,9 +1,4 @@
-"""Policy CappedKLUCB: pulls the arm with the largest upper bound of the chance to reach the bar.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. Since a low bar is reached more often than a high one, a bound at a low bar also caps the
-bounds at higher ones.
-"""
+"""Policy CappedKLUCB: pulls the arm with the largest upper bound of the chance to reach the bar."""
 
 import math
 from typing import Final

@@ -1,8 +1,4 @@
-"""Policy DKWUCB: pulls the arm with the largest upper bound of the chance to reach the bar.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. All samples are seen in full (uncensored), so that each one counts for every bar.
-"""
+"""Policy DKWUCB: pulls the arm with the largest upper bound of the chance to reach the bar."""
 
 from typing import ClassVar
 

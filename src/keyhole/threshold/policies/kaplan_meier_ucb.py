@@ -1,9 +1,4 @@
-"""KaplanMeierUCB: pulls the arm with the largest upper bound of the chance to reach the bar.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. A sample that does is seen only as "reached it" (censored), and so counts for that bar and
-lower ones.
-"""
+"""KaplanMeierUCB: pulls the arm with the largest upper bound of the chance to reach the bar."""
 
 from typing import ClassVar
 

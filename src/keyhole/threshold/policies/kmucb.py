@@ -1,9 +1,4 @@
-"""Policy KMUCB: settles the best arm for each possible bar, the lowest bar first.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. Until the best arm for a bar is clear, all arms are tried equally often; from then on that
-arm is pulled. It plays only problems whose bars come in turn, each once in a cycle.
-"""
+"""Policy KMUCB: settles the best arm for each possible bar, the lowest bar first."""
 
 import math
 from collections.abc import Mapping

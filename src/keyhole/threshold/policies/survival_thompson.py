@@ -1,9 +1,4 @@
-"""Policy SurvivalThompson: draws chances to reach the bar at random, and pulls the largest.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. An arm's *survival function* says how likely it reaches each bar; here it is drawn among
-those that the samples so far leave plausible (the posterior).
-"""
+"""Policy SurvivalThompson: draws chances to reach the bar at random, and pulls the largest."""
 
 from keyhole.policy import (
     FloatArray,

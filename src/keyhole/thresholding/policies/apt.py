@@ -1,8 +1,4 @@
-"""Policy APT: tries next the option whose label, above or below a threshold, is least certain.
-
-The options (arms) give random rewards; each is labelled in the end by whether its mean reward is at
-least the threshold. Anytime Parameter-free Thresholding needs no number of rounds.
-"""
+"""Policy APT: tries next the option whose label, above or below a threshold, is least certain."""
 
 from keyhole.policy import parameter
 from keyhole.thresholding.policy_base import IndexPolicy

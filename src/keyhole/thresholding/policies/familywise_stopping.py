@@ -1,8 +1,4 @@
-"""Policy FamilywiseStopping: settles options so that most likely none of them is wrong.
-
-Another policy, the base, chooses which option (arm) is tried; each is settled as above or below a
-threshold, with more evidence the more arms there are.
-"""
+"""Policy FamilywiseStopping: settles options so that most likely none of them is wrong."""
 
 import math
 

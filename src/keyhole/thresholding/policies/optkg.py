@@ -1,8 +1,4 @@
-"""Policy OptKG: tries next the option whose next reward could make its label most certain.
-
-The options (arms) give random rewards; each is labelled in the end by whether its mean is at least
-the threshold. How certain a label is follows from Bayes' theorem.
-"""
+"""Policy OptKG: tries next the option whose next reward could make its label most certain."""
 
 import math
 from typing import Final

@@ -1,8 +1,4 @@
-"""Policy PerArmStopping: settles each option on its own, and says when all of them are settled.
-
-Another policy, the base, chooses which option (arm) is tried; each is settled as above or below a
-threshold. On average at most a given share of them is settled wrongly.
-"""
+"""Policy PerArmStopping: settles each option on its own, and says when all of them are settled."""
 
 import math
 

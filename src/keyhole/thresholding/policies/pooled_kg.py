@@ -1,8 +1,4 @@
-"""Policy PooledKG: labels options by their rewards and by what all options have in common.
-
-The options (arms) give random rewards; each is labelled in the end by whether its mean is at least
-the threshold. Where most arms are alike, the few that are not show after a few pulls (trials).
-"""
+"""Policy PooledKG: labels options by their rewards and by what all options have in common."""
 
 import math
 from typing import Final
