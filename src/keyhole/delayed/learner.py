@@ -65,26 +65,23 @@ class Round(StudyRound):
         """End the round, and double the memory for rewards until those of the round fit."""
         if self._arm < 0:
             return None
-        arm = self._arm
-        pairs = self._pairs
-        total = self._total
-        self._arm = -1
-        self._pairs = []
-        self._total = 0.0
-        named = pairs if facts["named"] else []
-        needed = cast(Any, self.policy).buffered_rewards(state, feedback_count - len(pairs)) + len(
-            named
-        )
+        named = self._pairs if facts["named"] else []
+        earlier_count = feedback_count - len(self._pairs)
+        buffered = cast(Any, self.policy).buffered_rewards(state, earlier_count)
         memory: int = facts["memory"]
-        while memory < needed:
+        while memory < buffered + len(named):
             memory *= 2
+        decision = {"arm": self._arm}
         feedback = {
-            "total": total,
+            "total": self._total,
             "count": len(named),
             "sources": [source for source, _ in named],
             "rewards": [reward for _, reward in named],
         }
-        return RoundFeedback({}, {"arm": arm}, feedback, {"memory": memory})
+        self._arm = -1
+        self._pairs = []
+        self._total = 0.0
+        return RoundFeedback({}, decision, feedback, {"memory": memory})
 
     def longest_arrays(self, feedback_count: int) -> dict[str, int]:
         """Return the longest that the arrays of rewards can be, since memory is doubled."""

@@ -6,7 +6,7 @@ censored one, is an observation of every interval that it reached (Kaplan and Me
 """
 
 import math
-from typing import Final
+from typing import Final, TypeAlias
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter, scratch_array
 from keyhole.resource.cost_functions import value_at
@@ -108,15 +108,17 @@ class HazardRatePolicy(Policy, abstract=True):
             # An arm that was never run has the pooled means, and might seem the best by them.
             if s.reached[arm, 0] > 0.0 and (chosen < 0 or value > best_value):
                 best_value = value
-                chosen = arm
-                best_position = position
+                chosen, best_position = arm, position
         if chosen < 0:
             chosen = 0
             best_position = find_best_limit(s, strength, p.limits, 0)[1]
         best_arm[0], best_limit[0] = chosen, p.limits[best_position]
 
 
-def first_untried(s: HazardRatePolicy.State, t: int) -> int:
+HazardState: TypeAlias = HazardRatePolicy.State
+
+
+def first_untried(s: HazardState, t: int) -> int:
     """Return the first arm that was never run, in every second round; otherwise -1.
 
     A pending run counts: it has reached the first interval.
@@ -129,7 +131,7 @@ def first_untried(s: HazardRatePolicy.State, t: int) -> int:
 
 
 def find_best_limit(
-    s: HazardRatePolicy.State, strength: float, limits: FloatArray, arm: int
+    s: HazardState, strength: float, limits: FloatArray, arm: int
 ) -> tuple[float, int]:
     """Return the mean gain of an arm at its best limit, and the limit's position."""
     gain, alive = 0.0, 1.0
@@ -163,7 +165,7 @@ def variance_divisor(focus: float, arms: int, t: int) -> float:
     return (focus + runs) / (1.0 + runs)
 
 
-def write_pooled_means(s: HazardRatePolicy.State) -> None:
+def write_pooled_means(s: HazardState) -> None:
     """Write the pooled means of every interval into the state."""
     for position in range(s.reached.shape[1]):
         s.hazard[position], s.reward[position], s.square[position], s.cost[position] = pooled_means(
@@ -171,7 +173,7 @@ def write_pooled_means(s: HazardRatePolicy.State) -> None:
         )
 
 
-def pooled_means(s: HazardRatePolicy.State, position: int) -> tuple[float, float, float, float]:
+def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, float]:
     """Return hazard, reward, squared reward and cost of an interval, pooled over the arms.
 
     An arm's weight is at most 1, however often it was run. Costs are pooled as well: with the cost
@@ -179,10 +181,8 @@ def pooled_means(s: HazardRatePolicy.State, position: int) -> tuple[float, float
     """
     # One run before any data, which ends with probability 1/2.
     ended, reached = 0.5, 1.0
-    earned = 1.0
-    squares = 1.0
+    earned = squares = done = 1.0
     spent = s.hoped[position]
-    done = 1.0
     for arm in range(s.reached.shape[0]):
         weight = 1.0 / (s.reached[arm, position] + PRIOR_RUNS)
         ended += s.ended[arm, position] * weight
@@ -196,21 +196,19 @@ def pooled_means(s: HazardRatePolicy.State, position: int) -> tuple[float, float
     return ended / reached, earned / done, squares / done, spent / done
 
 
-def hazard_mean(
-    s: HazardRatePolicy.State, strength: float, arm: int, position: int, prior: float
-) -> float:
+def hazard_mean(s: HazardState, strength: float, arm: int, position: int, prior: float) -> float:
     """Return the posterior mean of a hazard."""
     weight = strength + s.reached[arm, position]
     return float((strength * prior + s.ended[arm, position]) / weight)
 
 
-def reward_mean(s: HazardRatePolicy.State, arm: int, position: int, prior: float) -> float:
+def reward_mean(s: HazardState, arm: int, position: int, prior: float) -> float:
     """Return the posterior mean of the reward of runs that end in an interval."""
     weight = PRIOR_RUNS + s.ended[arm, position]
     return float((PRIOR_RUNS * prior + s.earned[arm, position]) / weight)
 
 
-def reward_variance(s: HazardRatePolicy.State, arm: int, position: int, mean: float) -> float:
+def reward_variance(s: HazardState, arm: int, position: int, mean: float) -> float:
     """Return the variance of the rewards of runs that end in an interval, given their mean."""
     weight = PRIOR_RUNS + s.ended[arm, position]
     variance = (PRIOR_RUNS * s.square[position] + s.squares[arm, position]) / weight - mean * mean
@@ -218,7 +216,7 @@ def reward_variance(s: HazardRatePolicy.State, arm: int, position: int, mean: fl
     return float(max(variance, LEAST_VARIANCE_SHARE * mean * (1.0 - mean)))
 
 
-def cost_mean(s: HazardRatePolicy.State, arm: int, position: int, prior: float) -> float:
+def cost_mean(s: HazardState, arm: int, position: int, prior: float) -> float:
     """Return the posterior mean of the cost of runs that end in an interval."""
     weight = PRIOR_RUNS + s.ended[arm, position]
     return float((PRIOR_RUNS * prior + s.spent[arm, position]) / weight)

@@ -8,7 +8,7 @@ kernel of that name, and `spread` the factor shared by all confidence lengths of
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
@@ -130,6 +130,9 @@ class RefinedGridPolicy(Policy, abstract=True):
         best_arm[0], best_limit[0] = finest_pair(p, s)
 
 
+GridState: TypeAlias = RefinedGridPolicy.State
+
+
 def log_ratio(horizon: int, delta: float) -> float:
     """Return ln(T^2 / delta).
 
@@ -141,19 +144,19 @@ def log_ratio(horizon: int, delta: float) -> float:
     return 2.0 * math.log(horizon) - math.log(delta)
 
 
-def common_spread(p: RefinedGridPolicy, rounds: int) -> float:
+def common_spread(p: Any, rounds: int) -> float:
     """Return alpha ln(T^2 / delta) / 2, with T the number of planned rounds."""
     return float(0.5 * p.alpha * log_ratio(rounds, p.delta))
 
 
 def confidence_length(
-    p: RefinedGridPolicy, s: RefinedGridPolicy.State, arm: int, k: int, width: Kernel, spread: float
+    p: Any, s: GridState, arm: int, k: int, width: Kernel, spread: float
 ) -> float:
     """Return the confidence length of a point that has informative rounds."""
     return float(width(p, s, arm, k) * math.sqrt(spread / s.told[arm, k]))
 
 
-def start_grids(p: RefinedGridPolicy, s: RefinedGridPolicy.State) -> None:
+def start_grids(p: Any, s: GridState) -> None:
     """Start every grid with the largest limit alone, without statistics."""
     largest = p.limits[p.limit_count - 1]
     for arm in range(p.arms):
@@ -176,9 +179,7 @@ def record_round(s: Any, t: int, arm: int, limit: float, used: float, gain: floa
     s.last[arm] = t
 
 
-def update_statistics(
-    s: RefinedGridPolicy.State, arm: int, k: int, used: float, gain: float
-) -> None:
+def update_statistics(s: GridState, arm: int, k: int, used: float, gain: float) -> None:
     """Count a round whose limit was at least point k."""
     s.told[arm, k] += 1.0
     # A run that was stopped has an infinite consumption, and is over every point.
@@ -188,12 +189,12 @@ def update_statistics(
         s.net[arm, k] += gain
 
 
-def gain_estimate(s: RefinedGridPolicy.State, arm: int, k: int) -> float:
+def gain_estimate(s: GridState, arm: int, k: int) -> float:
     """Return the estimated gain of point k: equation (10)."""
     return float((s.net[arm, k] - s.penalties[arm, k] * s.over[arm, k]) / s.told[arm, k])
 
 
-def bias(p: RefinedGridPolicy, s: RefinedGridPolicy.State, arm: int, k: int) -> float:
+def bias(p: Any, s: GridState, arm: int, k: int) -> float:
     """Return L times the width of point k's interval, which bounds its gains above the point's.
 
     The width is computed from the level, so that intervals of equal width tie exactly.
@@ -203,13 +204,7 @@ def bias(p: RefinedGridPolicy, s: RefinedGridPolicy.State, arm: int, k: int) -> 
 
 
 def update_grid(
-    p: RefinedGridPolicy,
-    s: RefinedGridPolicy.State,
-    arm: int,
-    first: int,
-    stop: int,
-    width: Kernel,
-    spread: float,
+    p: Any, s: GridState, arm: int, first: int, stop: int, width: Kernel, spread: float
 ) -> int:
     """Update an arm's indices after a round and refine its grid; return the number of new points.
 
@@ -230,13 +225,13 @@ def update_grid(
     return fresh
 
 
-def write_biases(p: RefinedGridPolicy, s: RefinedGridPolicy.State, arm: int) -> None:
+def write_biases(p: Any, s: GridState, arm: int) -> None:
     """Write the bias of every point of an arm."""
     for k in range(s.sizes[arm]):
         s.reach[arm, k] = bias(p, s, arm, k)
 
 
-def choose_best(s: RefinedGridPolicy.State, arm: int) -> None:
+def choose_best(s: GridState, arm: int) -> None:
     """Write the arm's point with the largest index, (13); among equals the smallest."""
     best = int(np.argmax(s.index[arm, : s.sizes[arm]]))
     s.best_index[arm] = s.index[arm, best]
@@ -244,13 +239,7 @@ def choose_best(s: RefinedGridPolicy.State, arm: int) -> None:
 
 
 def recompute_bounds(
-    p: RefinedGridPolicy,
-    s: RefinedGridPolicy.State,
-    arm: int,
-    first: int,
-    stop: int,
-    width: Kernel,
-    spread: float,
+    p: Any, s: GridState, arm: int, first: int, stop: int, width: Kernel, spread: float
 ) -> bool:
     """Compute the indices of some points, (13); return whether an interval is wide, (14).
 
@@ -268,18 +257,14 @@ def recompute_bounds(
     return wide
 
 
-def is_wide(
-    p: RefinedGridPolicy, s: RefinedGridPolicy.State, arm: int, k: int, width: Kernel, spread: float
-) -> bool:
+def is_wide(p: Any, s: GridState, arm: int, k: int, width: Kernel, spread: float) -> bool:
     """Return whether an interval's bias reaches its point's confidence length: equation (14)."""
     if s.told[arm, k] == 0.0:
         return False
     return bool(bias(p, s, arm, k) >= confidence_length(p, s, arm, k, width, spread))
 
 
-def refine_grid(
-    p: RefinedGridPolicy, s: RefinedGridPolicy.State, arm: int, width: Kernel, spread: float
-) -> int:
+def refine_grid(p: Any, s: GridState, arm: int, width: Kernel, spread: float) -> int:
     """Split the wide intervals; return the number of new points.
 
     Their positions are written to `s.fresh`, in decreasing order.
@@ -313,7 +298,7 @@ def refine_grid(
     return fresh
 
 
-def copy_point(s: RefinedGridPolicy.State, arm: int, k: int, position: int) -> None:
+def copy_point(s: GridState, arm: int, k: int, position: int) -> None:
     """Copy point k to another position."""
     s.points[arm, position] = s.points[arm, k]
     s.penalties[arm, position] = s.penalties[arm, k]
@@ -324,14 +309,7 @@ def copy_point(s: RefinedGridPolicy.State, arm: int, k: int, position: int) -> N
     s.over[arm, position] = s.over[arm, k]
 
 
-def add_point(
-    p: RefinedGridPolicy,
-    s: RefinedGridPolicy.State,
-    arm: int,
-    position: int,
-    point: float,
-    level: int,
-) -> None:
+def add_point(p: Any, s: GridState, arm: int, position: int, point: float, level: int) -> None:
     """Write a new point, without statistics."""
     s.points[arm, position] = point
     s.penalties[arm, position] = value_at(p.penalty, point)
@@ -355,12 +333,11 @@ def count_earlier_rounds(s: Any, arm: int, fresh: int) -> None:
         t = s.following[t - 1]
 
 
-def finest_pair(p: RefinedGridPolicy, s: RefinedGridPolicy.State) -> tuple[int, float]:
+def finest_pair(p: Any, s: GridState) -> tuple[int, float]:
     """Return the pair played on the finest level; among several, the one with the best estimate."""
     level = 0
     largest = -math.inf
-    best_arm = 0
-    best_limit = p.limits[p.limit_count - 1]
+    best_arm, best_limit = 0, p.limits[p.limit_count - 1]
     for arm in range(p.arms):
         for k in range(s.sizes[arm]):
             played = s.played[arm, k]
@@ -371,6 +348,5 @@ def finest_pair(p: RefinedGridPolicy, s: RefinedGridPolicy.State) -> tuple[int, 
             if played > level or value > largest:
                 level = played
                 largest = value
-                best_arm = arm
-                best_limit = s.points[arm, k]
+                best_arm, best_limit = arm, s.points[arm, k]
     return best_arm, best_limit

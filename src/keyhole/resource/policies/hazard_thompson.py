@@ -100,8 +100,7 @@ class HazardThompson(HazardRatePolicy):
         pairs = p.arms * p.limit_count
         betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, s.drawn.reshape(pairs))
         best_value = -math.inf
-        best_arm = 0
-        best_position = 0
+        best_arm = best_position = 0
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
             for position in range(p.limit_count):
@@ -114,8 +113,7 @@ class HazardThompson(HazardRatePolicy):
                 value = gain - s.penalties[position] * alive
                 if value > best_value:
                     best_value = value
-                    best_arm = arm
-                    best_position = position
+                    best_arm, best_position = arm, position
         return best_arm, p.limits[best_position]
 
 

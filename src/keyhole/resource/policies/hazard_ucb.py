@@ -81,8 +81,7 @@ class HazardUCB(HazardRatePolicy):
         alpha = first_alpha * (1.0 + runs) / (1.0 + first_alpha * runs)
         factor = 2.0 * alpha * math.log(t)
         best_value = -math.inf
-        best_arm = 0
-        best_position = 0
+        best_arm = best_position = 0
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
             weight = first = second = others = 0.0
@@ -110,6 +109,5 @@ class HazardUCB(HazardRatePolicy):
                 value += math.sqrt(factor * max(variance, 0.0))
                 if value > best_value:
                     best_value = value
-                    best_arm = arm
-                    best_position = position
+                    best_arm, best_position = arm, position
         return best_arm, p.limits[best_position]
