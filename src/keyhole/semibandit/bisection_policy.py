@@ -190,17 +190,17 @@ def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -
     """Fund the trials that fit, in the order of the arms, then the settled arms in random order."""
     # Arms on trial come first: those with an estimate use what remains.
     remaining = p.resource + SLACK
-    settled_arms = 0
+    settled_count = 0
     for arm in range(p.arms):
         s.funded[arm] = 0
         if s.settled[arm] == 1:
-            s.order[settled_arms] = arm
-            settled_arms += 1
+            s.order[settled_count] = arm
+            settled_count += 1
         elif s.amounts[arm] <= remaining:
             s.funded[arm] = 1
             remaining -= s.amounts[arm]
-    shuffle(s.order, settled_arms, rng)
-    for k in range(settled_arms):
+    shuffle(s.order, settled_count, rng)
+    for k in range(settled_count):
         arm = s.order[k]
         if s.amounts[arm] <= remaining:
             s.funded[arm] = 1

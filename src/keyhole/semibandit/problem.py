@@ -279,12 +279,10 @@ def _check_thresholds(thresholds: Any, arms: int) -> FloatArray:
     """Return the checked threshold of each arm."""
     if isinstance(thresholds, int | float | np.number):
         return np.full(arms, check_number("thresholds", thresholds, _THRESHOLD))
-    values = check_vector("thresholds", thresholds, _THRESHOLD)
-    if len(values) != arms:
-        raise ValueError(
-            f"thresholds must have {arms} entries, one for each arm; got {len(values)}"
-        )
-    return values
+    checked = check_vector("thresholds", thresholds, _THRESHOLD)
+    if (count := len(checked)) != arms:
+        raise ValueError(f"thresholds must have {arms} entries, one for each arm; got {count}")
+    return checked
 
 
 PROBLEM_FACTORIES: Final = {

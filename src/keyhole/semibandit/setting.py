@@ -108,10 +108,10 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
     >>> candidate_thresholds(arms=5, resource=2)
     array([0.4       , 0.5       , 0.66666667, 1.        ])
     """
-    count = check_integer("arms", arms, Range(ge=1))
+    arms = check_integer("arms", arms, Range(ge=1))
     available = check_number("resource", resource, _RESOURCE)
-    fewest = min(count, max(1, integer_part(available)))
-    return np.minimum(1.0, available / np.arange(count, fewest - 1, -1))
+    fewest = min(arms, max(1, integer_part(available)))
+    return np.minimum(1.0, available / np.arange(arms, fewest - 1, -1))
 
 
 def count_funded_arms(threshold: float, arms: int, resource: float) -> int:
@@ -125,9 +125,11 @@ def count_funded_arms(threshold: float, arms: int, resource: float) -> int:
     >>> count_funded_arms(0.7, arms=20, resource=7)
     10
     """
-    amount = check_number("threshold", threshold, _THRESHOLD)
+    threshold = check_number("threshold", threshold, _THRESHOLD)
     available = check_number("resource", resource, _RESOURCE)
-    count = integer_part(available / amount)
+    count = integer_part(available / threshold)
     if count == 0:
-        raise ValueError(f"threshold must be at most the resource, {available:g}; got {amount:g}")
+        raise ValueError(
+            f"threshold must be at most the resource, {available:g}; got {threshold:g}"
+        )
     return min(count, check_integer("arms", arms, Range(ge=1)))
