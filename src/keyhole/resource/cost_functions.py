@@ -133,7 +133,7 @@ class Steps(Function):
             raise ValueError(f"values must have {len(jumps) + 1} entries, got {len(y)}")
         self._shown = f"Steps({len(jumps)} points)"
         starts = np.concatenate([[0.0], jumps])
-        super().__init__(_flat(starts, y, np.zeros(len(y))))
+        super().__init__(_flat_pieces(starts, y, np.zeros(len(y))))
 
     def __repr__(self) -> str:
         """Return the kind and the number of points."""
@@ -164,7 +164,7 @@ class PiecewiseLinear(Function):
         if len(y) != len(positions):
             raise ValueError(f"values must have {len(positions)} entries, got {len(y)}")
         slopes = np.append(np.diff(y) / np.diff(positions), 0.0)
-        super().__init__(_flat(positions, y, slopes))
+        super().__init__(_flat_pieces(positions, y, slopes))
 
     def __repr__(self) -> str:
         """Return the kind and the number of points."""
@@ -254,7 +254,7 @@ def check_increasing(name: str, values: FloatArray, *, strictly: bool = True) ->
     return values
 
 
-def _flat(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> FloatArray:
+def _flat_pieces(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> FloatArray:
     nothing = np.zeros(len(starts))
     return np.column_stack([starts, constants, slopes, nothing, nothing + 1.0])
 

@@ -185,8 +185,12 @@ class Learner(CoreLearner):
         run = self._arm_column("arms", arms)
         limit = float_column("limits", limits, _FROM_0, run)
         over = bool_column("exceeded", exceeded, run)
-        earned = reward_column("rewards", _mask(over, rewards, self.scale.low), self.scale, run)
-        used = float_column("consumptions", _mask(over, consumptions, 0.0), _FROM_0, run)
+        earned = reward_column(
+            "rewards", _with_placeholder(over, rewards, self.scale.low), self.scale, run
+        )
+        used = float_column(
+            "consumptions", _with_placeholder(over, consumptions, 0.0), _FROM_0, run
+        )
         if (above := used > limit).any():
             row = int(above.argmax())
             raise ValueError(
@@ -211,7 +215,7 @@ class Learner(CoreLearner):
         ]
 
 
-def _mask(exceeded: NDArray[np.bool_], values: ArrayLike, placeholder: float) -> Any:
+def _with_placeholder(exceeded: NDArray[np.bool_], values: ArrayLike, placeholder: float) -> Any:
     """Return a column with a placeholder where the limit was exceeded."""
     column = np.asarray(values)
     return np.where(exceeded, placeholder, column) if column.shape == exceeded.shape else values

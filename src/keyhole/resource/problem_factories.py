@@ -107,7 +107,7 @@ def _independent(k: int) -> Distribution:
     return BetaExponential(5, 5 + k, 1.0 - 0.03 * k)
 
 
-def _low(k: int) -> Distribution:
+def _low_censoring(k: int) -> Distribution:
     return _normal(0.70 - 0.05 * k, 0.30 + 0.025 * k, 0.20, 0.15, 0.5)
 
 
@@ -115,7 +115,7 @@ _ARMS: Final[dict[str, tuple[Callable[[int], Distribution], int]]] = {
     "PosCorr": (_positive, 10),
     "NegCorr": (_negative, 10),
     "Indep": (_independent, 10),
-    "LowCensoring": (_low, 5),
+    "LowCensoring": (_low_censoring, 5),
 }
 _GRIDS: Final = {
     "main": np.linspace(0.1, 1.0, 11),

@@ -73,7 +73,7 @@ def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float)
     steps = math.log2(len(candidate_thresholds(arms, resource)))
     if steps == 0.0:
         return 0.0
-    return math.log(steps / chance) / (_plays(resource) * _rate(epsilon)) * steps
+    return math.log(steps / chance) / (_funded_at_once(resource) * _loss_rate(epsilon)) * steps
 
 
 def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
@@ -125,8 +125,8 @@ def csbdt_search_bound(
     chance = check_number("delta", delta, _OPEN_UNIT)
     count = check_integer("arms", arms, Range(ge=1))
     steps = math.log2(math.ceil(1.0 + 1.0 / check_number("gamma", gamma, _OPEN_UNIT)))
-    trial = math.log(count * steps / chance) / _rate(epsilon)
-    return count * trial * steps / _plays(resource)
+    trial = math.log(count * steps / chance) / _loss_rate(epsilon)
+    return count * trial * steps / _funded_at_once(resource)
 
 
 def csbdt_bound(
@@ -232,9 +232,9 @@ def _allocations(problem: Problem) -> tuple[NDArray[np.bool_], FloatArray]:
     return left_alone, left_alone @ problem.mean_losses - problem.least_loss
 
 
-def _plays(resource: float) -> float:
+def _funded_at_once(resource: float) -> float:
     return max(1.0, integer_part(check_number("resource", resource, Range(gt=0))))
 
 
-def _rate(epsilon: float) -> float:
+def _loss_rate(epsilon: float) -> float:
     return -math.log1p(-check_number("epsilon", epsilon, _OPEN_UNIT))

@@ -165,7 +165,7 @@ def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
         if s.funded[arm] == 0:
             s.amounts[arm] = 0.0
     raise_to_ends(p, s)
-    try_the_rest(p, s)
+    fund_others(p, s)
     clip_to_budget(s.amounts, p.arms, p.resource)
 
 
@@ -205,7 +205,7 @@ def raise_to_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
             s.amounts[arm] = s.ends[arm, s.drawn[arm]]
 
 
-def try_the_rest(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
+def fund_others(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
     """Give what is left to other arms, the one with the largest drawn loss first."""
     remaining = p.resource - sum_up(s.amounts, p.arms)
     while remaining > ENOUGH:
