@@ -298,12 +298,10 @@ def least_informative_rounds(
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
     slack = check_number("slack", slack, Range(gt=0, lt=1))
     lengths = np.tile(width * np.sqrt(alpha / 2.0), (len(delta), 1))
-    return np.asarray(
-        _fewest_informative_rounds(delta, lengths, np.array([float(horizon)]), slack)[0]
-    )
+    return np.asarray(_informative_rounds(delta, lengths, np.array([float(horizon)]), slack)[0])
 
 
-def _fewest_informative_rounds(
+def _informative_rounds(
     delta: FloatArray, lengths: FloatArray, rounds: FloatArray, slack: float
 ) -> FloatArray:
     """Return the bound after each number of rounds, for every pair (rounds, arms, limits)."""
@@ -385,7 +383,7 @@ def informed_regret_bound(
     steps = int(np.ceil(np.log(horizon / arms) / np.log(_STEP)))
     times = np.unique(np.floor(np.geomspace(arms, horizon, steps + 1)))
     times[-1] = horizon
-    informative = _fewest_informative_rounds(delta, lengths, times[:-1], slack)
+    informative = _informative_rounds(delta, lengths, times[:-1], slack)
     larger = np.concatenate([informative[:, :, 1:], np.zeros((len(informative), arms, 1))], axis=2)
     # Between two times, u is at most its later value, and m at least its earlier one.
     later = times[1:, None, None]

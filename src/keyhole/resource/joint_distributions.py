@@ -153,13 +153,13 @@ class TruncatedNormal(SmoothDistribution):
         """Return the density of the consumption at `x`."""
         _, low, high = self._ends(x)
         z = (x - self._c) / self._sd
-        inside = _normal_probability(low, high) * _normal_density(z) / (self._sd * self._mass)
+        inside = _normal_mass(low, high) * _normal_density(z) / (self._sd * self._mass)
         return np.asarray(np.where(x >= 0.0, inside, 0.0))
 
     def mean_reward(self, x: FloatArray) -> FloatArray:
         """Return the mean reward given the consumption `x`."""
         middle, low, high = self._ends(x)
-        share = _normal_probability(low, high)
+        share = _normal_mass(low, high)
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = middle - self._rest * (_normal_density(high) - _normal_density(low)) / share
         # Where hardly any mass is left, rounding errors dominate; the density is 0 there anyway.
@@ -470,7 +470,7 @@ def _normal_density(z: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi))
 
 
-def _normal_probability(low: FloatArray, high: FloatArray) -> FloatArray:
+def _normal_mass(low: FloatArray, high: FloatArray) -> FloatArray:
     """Return the standard normal probability of (low, high), without cancellation in the tails."""
     require_extra("scipy", "a normal distribution")
     from scipy.special import ndtr

@@ -54,8 +54,7 @@ def reach_estimate(s: ReachCounts, level: int, arm: int) -> float:
 
 def find_best_arm(s: ReachCounts, level: int) -> int:
     """Return the arm with the highest estimate, arms without samples last, the lowest of equals."""
-    best = 0
-    highest = -1.0
+    best, highest = 0, -1.0
     for arm in range(s.tried.shape[0]):
         value = reach_estimate(s, level, arm)
         if s.tried[arm, level - 1] > 0.0 and value > highest:
@@ -211,8 +210,7 @@ def upper_bound(tried: float, reached: float, log: float) -> float:
 
 def find_largest_index(p: Policy, s: ReachCounts, t: int, threshold: int, index: Kernel) -> int:
     """Return the first arm without samples at the threshold, else that with the largest index."""
-    best = 0
-    highest = -math.inf
+    best, highest = 0, -math.inf
     for arm in range(p.arms):
         tried = s.tried[arm, threshold - 1]
         if tried == 0.0:

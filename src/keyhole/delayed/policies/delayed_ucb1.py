@@ -54,8 +54,7 @@ class DelayedUCB1(Policy):
 
     def select(p, s: State, t: int) -> int:
         """Return the arm with the largest bound."""
-        best = 0
-        highest = -1.0
+        best, highest = 0, -1.0
         log = 2.0 * math.log(t)
         for arm in range(p.arms):
             bound = math.inf

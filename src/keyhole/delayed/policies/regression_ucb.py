@@ -159,8 +159,7 @@ def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> 
     """Return the arm with the largest upper bound of its mean, by the delay with the best score."""
     k = s.delay[0]
     residual = s.residuals[k] / s.batches[0]
-    best = 0
-    highest = -math.inf
+    best, highest = 0, -math.inf
     for arm in range(p.arms):
         information = s.information[k, arm]
         mean = clipped_mean(s, k, arm)

@@ -63,8 +63,7 @@ class UCB1(Policy):
         # 1 / sqrt(n_i) is kept in the state: a root and a division for each arm would cost more
         # than the rest of the round.
         width = math.sqrt(2.0 * math.log(t - 1.0))
-        best = 0
-        highest = -1.0
+        best, highest = 0, -1.0
         for arm in range(p.arms):
             bound = s.mean[arm] + width * s.root[arm]
             if bound > highest:

@@ -87,8 +87,7 @@ class SurvivalThompson(Policy):
                 up[arm * threshold + j] = p.weight * (p.levels - j) + survived
                 down[arm * threshold + j] = p.weight + (s.at_risk[arm, j] - survived)
         betas(rng, up, down, p.arms * threshold, drawn)
-        best = 0
-        highest = -1.0
+        best, highest = 0, -1.0
         for arm in range(p.arms):
             value = 1.0
             for j in range(threshold):
