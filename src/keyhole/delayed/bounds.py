@@ -1,7 +1,5 @@
 """Formulas of Pike-Burke et al. (2018) that bound the regret where rewards arrive late.
 
-The *regret* is the reward lost against choosing the best of the options (the arms) in all rounds.
-
 The theorems bound the regret up to constants. Their formulas could not be read in the text at hand,
 and are reproduced from memory: the functions whose names end in ``_order`` return the sum inside
 the O(...), with factors of 1. They can compare problems and horizons, but are not comparable with a
@@ -209,7 +207,8 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     >>> round(regret_bound(ODAAF(expected_delay=20), [0.5, 0.6], 250_000))
     10831
     """
-    failures, bound = _failures(policy), regret_outside_bridges(policy, means, horizon)
+    failures = _failures(policy)
+    bound = regret_outside_bridges(policy, means, horizon)
     values = check_vector("means", means, _UNIT)
     for gap in (values.max() - values).tolist():
         if gap > 0:
@@ -221,8 +220,9 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
 
 def _failures(policy: PhasePolicy) -> float:
     """Return c of `failure_bound`."""
-    for kind, constant in ((ODAAF, 3.0), (ODAAFB, 12.0), (ODAAFV, 12.0), (NaivePhases, 2.0)):
-        if isinstance(policy, kind):
+    constants = {ODAAF: 3.0, ODAAFB: 12.0, ODAAFV: 12.0, NaivePhases: 2.0}
+    for policy_class, constant in constants.items():
+        if isinstance(policy, policy_class):
             return constant
     raise TypeError(f"policy must be ODAAF, ODAAFB, ODAAFV or NaivePhases, got {policy!r}")
 

@@ -1,8 +1,4 @@
-"""Distributions of delays, in rounds from the choice of an option (arm) to its reward's arrival.
-
-A delay of 0 means that the reward arrives at the end of the round of its pull. All distributions
-are on the whole numbers from 0 on, and have exact moments.
-"""
+"""Distributions of delays, in rounds from the choice of an option (arm) to its reward's arrival."""
 
 import math
 from collections.abc import Sequence
@@ -113,7 +109,8 @@ class Uniform(Delay):
         self._check("low", check_integer, _WHOLE)
         self._check("high", check_integer, Range(ge=self.low, le=_LONGEST))
         count = self.high - self.low + 1
-        mean, variance = (self.low + self.high) / 2, (count * count - 1) / 12
+        mean = (self.low + self.high) / 2
+        variance = (count * count - 1) / 12
         numbers = np.array([self.low, count], np.float64)
         self._settle(numbers=numbers, mean=mean, variance=variance, bound=float(self.high))
 
@@ -262,8 +259,10 @@ class TwoPoint(Delay):
         self._check("early", check_integer, _WHOLE)
         self._check("late", check_integer, Range(ge=self.early, le=_LONGEST))
         self._check("probability", check_number, _UNIT)
-        chance, gap = self.probability, self.late - self.early
-        mean, variance = self.early + chance * gap, chance * (1.0 - chance) * gap * gap
+        chance = self.probability
+        gap = self.late - self.early
+        mean = self.early + chance * gap
+        variance = chance * (1.0 - chance) * gap * gap
         numbers = np.array([self.early, self.late, chance], np.float64)
         # The bound is the late delay even if its probability is 0.
         self._settle(numbers=numbers, mean=mean, variance=variance, bound=float(self.late))

@@ -1,8 +1,4 @@
-"""Environments (simulators) of rewards that arrive late: drawn in one round, seen in a later one.
-
-They stand for the real thing in experiments. An arm is one of the options; a round in which it is
-chosen is a pull of it.
-"""
+"""Environments (simulators) of rewards that are drawn in one round and seen in a later one."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, cast
@@ -148,17 +144,19 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
             s.newest[due] = (t << _ARM_BITS) + arm
         # The list begins with the newest pull, feedback with the oldest: count, then fill
         # backwards.
-        arrived, pull = 0, s.newest[t - 1]
+        arrived = 0
+        pull = s.newest[t - 1]
         while pull > 0:
             arrived += 1
             pull = s.earlier[(pull >> _ARM_BITS) - 1]
         pull = s.newest[t - 1]
         for i in range(arrived - 1, -1, -1):
-            place = (pull >> _ARM_BITS) - 1
+            index = (pull >> _ARM_BITS) - 1
             sources[i] = pull & (2**_ARM_BITS - 1)
-            rewards[i] = s.reward[place]
-            pull = s.earlier[place]
-        count[0], total[0] = arrived, 0.0
+            rewards[i] = s.reward[index]
+            pull = s.earlier[index]
+        count[0] = arrived
+        total[0] = 0.0
         for i in range(arrived):
             total[0] += rewards[i]
         s.seen[0] += arrived
@@ -191,12 +189,12 @@ def make_environment(
     draw_delay : kernel, optional
         ``draw_delay(rng, numbers)`` draws a delay, independent of the reward.
     """
-    made: type[AnonymousEnvironment] = (
+    environment_class: type[AnonymousEnvironment] = (
         environment_of(base, drawn.name, drawn.draw)
         if draw_delay is None
         else _environment_with_delay(cast(Any, base), drawn.name, drawn.draw, draw_delay)
     )
-    return made
+    return environment_class
 
 
 @lru_cache(maxsize=256)

@@ -45,11 +45,11 @@ class Round(StudyRound):
 
     def check_sum(self, values: Values, rounds: int) -> None:
         """Check that the sum is no more than the decisions so far can have earned."""
-        most = max(0.0, rounds - self._all)
+        largest = max(0.0, rounds - self._all)
         span = self.vocabulary.scale.span
         # Where everything is earned there is no slack: only 0 is accepted then.
-        slack = ROUNDING * rounds if most > 0.0 else 0.0
-        check_number("total", values["total"] * span, Range(ge=0, le=(most + slack) * span))
+        slack = ROUNDING * rounds if largest > 0.0 else 0.0
+        check_number("total", values["total"] * span, Range(ge=0, le=(largest + slack) * span))
 
     def add_sum(self, values: Values) -> None:
         """Add a sum of rewards."""
@@ -65,22 +65,23 @@ class Round(StudyRound):
         """End the round, and double the memory for rewards until those of the round fit."""
         if self._arm < 0:
             return None
-        arm, pairs, total = self._arm, self._pairs, self._total
-        self._arm, self._pairs, self._total = -1, [], 0.0
-        named = pairs if facts["named"] else []
-        needed = cast(Any, self.policy).buffered_rewards(state, feedback_count - len(pairs)) + len(
-            named
-        )
+        named = self._pairs if facts["named"] else []
+        earlier_count = feedback_count - len(self._pairs)
+        buffered = cast(Any, self.policy).buffered_rewards(state, earlier_count)
         memory: int = facts["memory"]
-        while memory < needed:
+        while memory < buffered + len(named):
             memory *= 2
+        decision = {"arm": self._arm}
         feedback = {
-            "total": total,
+            "total": self._total,
             "count": len(named),
             "sources": [source for source, _ in named],
             "rewards": [reward for _, reward in named],
         }
-        return RoundFeedback({}, {"arm": arm}, feedback, {"memory": memory})
+        self._arm = -1
+        self._pairs = []
+        self._total = 0.0
+        return RoundFeedback({}, decision, feedback, {"memory": memory})
 
     def longest_arrays(self, feedback_count: int) -> dict[str, int]:
         """Return the longest that the arrays of rewards can be, since memory is doubled."""
@@ -135,8 +136,8 @@ class StudyVocabulary(CoreVocabulary):
 
     def parse_sum(self, total: float, *, rounds: int = 1) -> Values:
         """Return the sum of the rewards that have arrived, and its number of rounds."""
-        found = check_number("total", total, Range(ge=0)) / self.scale.span
-        return {"total": found, "rounds": float(check_integer("rounds", rounds, Range(ge=1)))}
+        rewards = check_number("total", total, Range(ge=0)) / self.scale.span
+        return {"total": rewards, "rounds": float(check_integer("rounds", rounds, Range(ge=1)))}
 
     def format_sum(self, values: Values) -> Words:
         """Return the sum and its rounds."""
@@ -278,20 +279,21 @@ class Learner(CoreLearner):
         """
         self._expect_no_decision()
         pulled = self._arm_column("arms", arms)
-        if (left := self.facts.get("horizon", math.inf) - self.rounds) < len(pulled):
-            raise ValueError(f"arms must have at most {left} entries, the rounds left")
+        if (remaining := self.facts.get("horizon", math.inf) - self.rounds) < len(pulled):
+            raise ValueError(f"arms must have at most {remaining} entries, the rounds left")
         if self.facts["named"]:
             return self._replay_pairs(pulled.tolist(), cast(Any, arrived))
         sums = float_column("arrived", arrived, Range(ge=0), pulled) / self.scale.span
         before = self._ledger["sum"].item()
         # The same order of additions as round by round, so that the sum has the same bits.
         total = np.add.accumulate(np.concatenate([[before], sums]))
-        most = (self.rounds + np.arange(1, len(sums) + 1)) * (1.0 + ROUNDING)
-        if (above := total[1:] > most).any():
-            at, span = int(above.argmax()), self.scale.span
+        largest = (self.rounds + np.arange(1, len(sums) + 1)) * (1.0 + ROUNDING)
+        if (above := total[1:] > largest).any():
+            row = int(above.argmax())
+            span = self.scale.span
             raise ValueError(
-                f"arrived[{at}] must be at most {span * (most[at] - total[at]):g}, which is what "
-                f"the pulls so far can have earned, got {span * sums[at]:g}"
+                f"arrived[{row}] must be at most {span * (largest[row] - total[row]):g}, which is "
+                f"what the pulls so far can have earned, got {span * sums[row]:g}"
             )
         with self._alone():
             rounds = self._replay(arm=pulled, total=sums, count=np.zeros(len(sums), np.int64))
@@ -308,10 +310,10 @@ class Learner(CoreLearner):
         before = copy(self)
         try:
             for row, (arm, pairs) in enumerate(zip(arms, arrived, strict=True)):
-                if (taken := self._ask_number()) != arm:
+                if (decided := self._ask_number()) != arm:
                     text = (
                         f"row {row} of the log must be what {self.policy} decides there (arm "
-                        f"{taken}), got arm {arm}: it cannot learn from decisions of others"
+                        f"{decided}), got arm {arm}: it cannot learn from decisions of others"
                     )
                     raise ValueError(self._name_arms(text))
                 self.tell(pairs)
@@ -321,14 +323,14 @@ class Learner(CoreLearner):
         return len(arms)
 
     def _write_sum(self, arrived: Any) -> None:
-        most = self.rounds * (1.0 + ROUNDING) - self._ledger["sum"].item()
+        largest = self.rounds * (1.0 + ROUNDING) - self._ledger["sum"].item()
         total = arrived
         # A float within the range, the most frequent case, needs no further check.
-        if type(arrived) is not float or not 0.0 <= arrived <= most or self._scaled:
+        if type(arrived) is not float or not 0.0 <= arrived <= largest or self._scaled:
             span = self.scale.span
             if isinstance(arrived, bool | np.bool_) and not self._scaled:
                 arrived = float(arrived)
-            total = check_number("arrived", arrived, Range(ge=0, le=most * span)) / span
+            total = check_number("arrived", arrived, Range(ge=0, le=largest * span)) / span
         self._feedback["total"][()] = total
         self._feedback["count"][()] = 0
         self._warn_above_bound(total)
@@ -394,7 +396,8 @@ class Learner(CoreLearner):
         # The arrays of compiled code have fixed lengths: make a learner with longer ones, copy all
         # words and arrays, and take over its attributes.
         larger = type(self).__new__(type(self))
-        larger._loaded, larger.scale = self._loaded, self.scale
+        larger._loaded = self._loaded
+        larger.scale = self.scale
         larger._interpreted = self._interpreted
         larger._prepare(policy, self.facts | {"memory": memory})
         larger._words[:PLAN] = self._words[:PLAN]
@@ -418,9 +421,10 @@ class Learner(CoreLearner):
         horizon = self.facts.get("horizon")
         if horizon is not None and self.rounds > horizon:
             raise ValueError(f"rounds must be at most the horizon, got {self.rounds}")
-        pulls, told = self._ledger["pulls"], self._ledger["told"]
+        pulls = self._ledger["pulls"]
+        told = self._ledger["told"]
         if pulls.sum() != self.rounds_told or (told < 0).any() or (told > pulls).any():
             raise ValueError("its ledger must have a pull a round, and no more rewards than pulls")
-        rewards, policy = int(told.sum()), cast(Any, self.policy)
-        if not 0 <= policy.buffered_rewards(self.state, rewards) <= rewards:
+        rewards = int(told.sum())
+        if not 0 <= cast(Any, self.policy).buffered_rewards(self.state, rewards) <= rewards:
             raise ValueError(f"it must hold no more than the {rewards} rewards that it was told")

@@ -58,8 +58,8 @@ class Policy(Facts, CorePolicy, abstract=True):
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload
-        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
-        def learner(self, *, arms: Any, **facts: Any) -> Any:
+        def learner(self, *, arms: Names, **facts: object) -> Any: ...
+        def learner(self, *, arms: object, **facts: object) -> object:
             """Return a learner: this policy, asked for one decision at a time."""
 
     def recommend(
@@ -84,7 +84,7 @@ class Policy(Facts, CorePolicy, abstract=True):
         """Return the bound on the delays that the policy relies on; infinite by default."""
         return math.inf
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return the arrays of the state.
 
         A policy that counts rewards overrides it with `format_used_rewards`: pulls may have no
@@ -98,11 +98,11 @@ def format_used_rewards(rewards: FloatArray, totals: FloatArray, scale: Scale) -
 
     The interval holds if the delay of a reward does not depend on the reward.
     """
-    both = zip(rewards, totals, strict=True)
-    words = (
-        f"{count_text(n, 'reward')} used{mean_text(n, total, scale, True)}" for n, total in both
+    tallies = zip(rewards, totals, strict=True)
+    texts = (
+        f"{count_text(n, 'reward')} used{mean_text(n, total, scale, True)}" for n, total in tallies
     )
-    return [f"arm {arm}: {word}" for arm, word in enumerate(words)]
+    return [f"arm {arm}: {text}" for arm, text in enumerate(texts)]
 
 
 class PhasePolicy(Policy, abstract=True):
@@ -189,12 +189,7 @@ class PhasePolicy(Policy, abstract=True):
             end_phase(p, s, t, has_bridge(p), length)
 
     def recommend(  # type: ignore[override]
-        p,
-        s: State,
-        phase: IntArray,
-        eliminated: IntArray,
-        estimates: FloatArray,
-        judged: IntArray,
+        p, s: State, phase: IntArray, eliminated: IntArray, estimates: FloatArray, judged: IntArray
     ) -> None:
         """Report the phase, the rounds in which arms were given up, and the last estimates."""
         phase[0] = s.phase[0]
@@ -203,13 +198,14 @@ class PhasePolicy(Policy, abstract=True):
             estimates[arm] = s.estimates[arm]
             judged[arm] = s.judged[arm]
 
-    def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
+    def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
         """Return 0, since only sums are kept."""
         return 0
 
-    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: object) -> str:
         """Return a warning if the first phase is longer than the horizon, else nothing."""
-        arms, horizon = facts["arms"], facts["horizon"]
+        arms = facts["arms"]
+        horizon = facts["horizon"]
         rounds = arms * self.phase_lengths(horizon, 1)[0]
         if arms == 1 or rounds <= horizon:
             return ""
@@ -218,19 +214,20 @@ class PhasePolicy(Policy, abstract=True):
             f"the first phase takes {rounds}"
         )
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return the phase, and for each arm whether it remains and its credited rewards."""
         state = learner.state
-        phase, length = int(state["phase"][0]), int(state["length"][0])
+        phase = int(state["phase"][0])
+        length = int(state["length"][0])
         bridge = ", in the bridge after it" if state["bridging"][0] else ""
         scale = learner.scale
         tolerance = scale.from_unit(0.5**phase, DIFFERENCE)
         head = f"phase {phase}{bridge}: tolerance {tolerance:g}, {length} pulls an arm by its end"
-        left = [f"given up in round {end}" if end else "left" for end in state["eliminated"]]
-        both = enumerate(zip(left, state["totals"], strict=True))
+        statuses = [f"given up in round {end}" if end else "left" for end in state["eliminated"]]
+        rows = enumerate(zip(statuses, state["totals"], strict=True))
         arms = [
-            f"arm {arm}: {word}, credited with {scale.from_unit(total, DIFFERENCE):g}"
-            for arm, (word, total) in both
+            f"arm {arm}: {status}, credited with {scale.from_unit(total, DIFFERENCE):g}"
+            for arm, (status, total) in rows
         ]
         return [self.caution(learner.facts, None) or head, *arms]
 
@@ -241,8 +238,8 @@ class PhasePolicy(Policy, abstract=True):
         length = cast(Any, self).length.__func__
         lengths: list[int] = []
         for phase in range(1, phases + 1):
-            least = lengths[-1] + 1 if lengths else 1
-            lengths.append(max(least, math.ceil(length(p, phase, 0.5**phase))))
+            shortest = lengths[-1] + 1 if lengths else 1
+            lengths.append(max(shortest, math.ceil(length(p, phase, 0.5**phase))))
         return lengths
 
 

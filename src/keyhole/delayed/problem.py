@@ -1,7 +1,4 @@
-"""Problem with late rewards: the options (arms), their random rewards and the delays.
-
-A problem is what an experiment is made on: policies must learn what they do not know of it.
-"""
+"""Problem with late rewards: the options (arms), their random rewards and the delays."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Self, get_args
@@ -81,7 +78,7 @@ class Problem(RewardProblem):
 
     def __init__(
         self,
-        means: SequenceLike | Mapping[Any, Any],
+        means: SequenceLike | Mapping[Any, object],
         delay: NumberDistribution | Mapping[str, Any] | None,
         *,
         feedback: Feedback = "anonymous",
@@ -97,13 +94,7 @@ class Problem(RewardProblem):
         super().__init__(means, distribution=distribution, concentration=concentration, scale=scale)
 
     @classmethod
-    def replay(
-        cls,
-        rewards: Any,
-        delays: Any,
-        *,
-        feedback: Feedback = "anonymous",
-    ) -> Self:
+    def replay(cls, rewards: Any, delays: Any, *, feedback: Feedback = "anonymous") -> Self:
         """Make a problem whose arms draw from recorded pairs of a reward and its delay.
 
         Parameters
@@ -191,7 +182,7 @@ class Problem(RewardProblem):
         delay = Constant(3) if self.delay is None else self.delay
         return Problem(np.resize(self.means, arms), delay, feedback=self.feedback)
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""
         delay = self._delay_sampler.rows[0] if self._delay_sampler else np.zeros(1)
         return super().truth() | {
@@ -202,7 +193,7 @@ class Problem(RewardProblem):
         }
 
 
-def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[Any, ...] | None]:
+def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[object, ...] | None]:
     """Return the means, distributions and names of arms with pairs of reward and delay."""
     arms, names = split_names("means", arms)
     if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):
@@ -213,7 +204,6 @@ def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[Any, ...]
 PROBLEM_FACTORIES: Final = {
     "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem),
     "rewards": ProblemFactory(
-        "recorded rewards, a list for each arm; delays are those recorded with them",
-        Problem.replay,
+        "recorded rewards, a list for each arm; delays are those recorded with them", Problem.replay
     ),
 }

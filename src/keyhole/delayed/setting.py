@@ -1,8 +1,4 @@
-"""The setting `delayed`: what is decided in a round, and what is then seen.
-
-A setting is a kind of decision problem. Here an option (arm) is chosen in each round, and its
-reward arrives rounds later: by itself, or in the sum of all that arrive in a round.
-"""
+"""The setting `delayed`: the decision and the feedback of a round, and the known quantities."""
 
 from typing import Final, Literal, get_args
 

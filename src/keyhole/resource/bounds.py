@@ -1,8 +1,5 @@
 r"""Formulas that bound the regret of limited runs: the loss against the best pair of arm and limit.
 
-An arm is a thing that can be run, such as a solver; a policy chooses it and the limit of time, say,
-at which it is stopped. The *regret* is the gain lost against the best pair in all rounds.
-
 The copy at hand of Bengs and Huellermeier (2022) has proofs in words but no formulas: the constants
 here were derived again, and hold for the confidence lengths of `keyhole.resource.RCUCB` and
 `keyhole.resource.ReductionUCB`. Throughout, `gaps` are :math:`\Delta`, at least 0, of shape (arms,
@@ -52,7 +49,8 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     """
     t = check_vector("rounds", rounds, Range(ge=1))
     alpha = check_number("alpha", alpha, Range(gt=0))
-    best, log = np.ones(len(t)), np.log(t)
+    best = np.ones(len(t))
+    log = np.log(t)
     for ratio in _RATIOS:
         # So many powers of the ratio lie between 1 / t and 1: one bound for each slice.
         slices = 1.0 + log / np.log(1.0 / ratio)
@@ -143,12 +141,7 @@ def rcucb_play_bound(gaps: FloatArray, width: FloatArray, horizon: int, alpha: f
 
 
 def rcucb_regret_bound(
-    gaps: ArrayLike,
-    penalties: ArrayLike,
-    horizon: int,
-    *,
-    alpha: float,
-    gain_range: float = 2.0,
+    gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alpha: float, gain_range: float = 2.0
 ) -> float:
     r"""Return a bound on the regret of RCUCB after T rounds, in the form of Theorem 1.
 
@@ -305,38 +298,38 @@ def least_informative_rounds(
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
     slack = check_number("slack", slack, Range(gt=0, lt=1))
     lengths = np.tile(width * np.sqrt(alpha / 2.0), (len(delta), 1))
-    return np.asarray(_informative(delta, lengths, np.array([float(horizon)]), slack)[0])
+    return np.asarray(_informative_rounds(delta, lengths, np.array([float(horizon)]), slack)[0])
 
 
-def _informative(
+def _informative_rounds(
     delta: FloatArray, lengths: FloatArray, rounds: FloatArray, slack: float
 ) -> FloatArray:
     """Return the bound after each number of rounds, for every pair (rounds, arms, limits)."""
     arms = len(delta)
     first = np.maximum(np.ceil(rounds / 2.0), arms + 1.0)
     window = rounds - first + 1.0
-    found = np.empty((len(rounds), *delta.shape))
-    for arm, place in np.ndindex(*delta.shape):
+    fewest_rounds = np.empty((len(rounds), *delta.shape))
+    for arm, position in np.ndindex(*delta.shape):
         others = np.ones(delta.shape, bool)
-        others[arm, place:] = False  # plays of these are informative about the pair
-        behind = delta[arm, place] - delta[others]
+        others[arm, position:] = False  # plays of these are informative about the pair
+        behind = delta[arm, position] - delta[others]
         # The minimum over t is at an end of [t_0, T]: which one depends on the sign of `behind`.
         worst = np.where(behind > 0.0, first[:, None], np.maximum(rounds, 2.0)[:, None])
         drop = behind / np.sqrt(np.log(worst))
         reach = ((1.0 + slack) * lengths[others]) ** 2
-        share = (1.0 - slack) * lengths[arm, place]
+        share = (1.0 - slack) * lengths[arm, position]
         # Bisection for the largest feasible m: feasibility is monotone in m.
         low, high = np.ones(len(rounds)), np.maximum(window, 1.0)
         while (low < high).any():
             middle = np.floor((low + high + 1.0) / 2.0)
-            left = share / np.sqrt(np.maximum(middle - 1.0, 1.0))[:, None] - drop
+            margins = share / np.sqrt(np.maximum(middle - 1.0, 1.0))[:, None] - drop
             with np.errstate(divide="ignore"):
-                taken = middle - 1.0 + (reach / left**2).sum(axis=1)
-            possible = (left > 0.0).all(axis=1) & (taken < window)
+                rounds_needed = middle - 1.0 + (reach / margins**2).sum(axis=1)
+            possible = (margins > 0.0).all(axis=1) & (rounds_needed < window)
             low = np.where((low < high) & possible, middle, low)
             high = np.where((low < high) & ~possible, middle - 1.0, high)
-        found[:, arm, place] = np.where(rounds < arms, 0.0, low)
-    return found
+        fewest_rounds[:, arm, position] = np.where(rounds < arms, 0.0, low)
+    return fewest_rounds
 
 
 def informed_regret_bound(
@@ -390,12 +383,12 @@ def informed_regret_bound(
     steps = int(np.ceil(np.log(horizon / arms) / np.log(_STEP)))
     times = np.unique(np.floor(np.geomspace(arms, horizon, steps + 1)))
     times[-1] = horizon
-    told = _informative(delta, lengths, times[:-1], slack)
-    larger = np.concatenate([told[:, :, 1:], np.zeros((len(told), arms, 1))], axis=2)
+    informative = _informative_rounds(delta, lengths, times[:-1], slack)
+    larger = np.concatenate([informative[:, :, 1:], np.zeros((len(informative), arms, 1))], axis=2)
     # Between two times, u is at most its later value, and m at least its earlier one.
     later = times[1:, None, None]
-    most = (sufficient_rounds(delta, width, later, alpha) - larger).max(axis=0)
+    excess = (sufficient_rounds(delta, width, later, alpha) - larger).max(axis=0)
     inside = delta > 0.0
     needed = sufficient_rounds(delta, width, horizon, alpha)[inside]
-    plays[inside] -= share * np.maximum(0.0, needed - most[inside])
+    plays[inside] -= share * np.maximum(0.0, needed - excess[inside])
     return capped_regret(delta, plays, horizon)

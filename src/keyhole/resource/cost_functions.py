@@ -1,7 +1,5 @@
 """Functions for the cost of what a run consumes, and for the penalty of a run that is stopped.
 
-Each run, of a solver say, is stopped if it consumes more time, say, than its limit.
-
 A function is stored as pieces, an array of numbers that policies get as a fact (a known quantity),
 so that compiled policies, learners and saved files share it. A piece is (start, constant, slope,
 factor, power); between its start (excluded) and the next piece's (included) the function is
@@ -39,11 +37,11 @@ def value_at(pieces: FloatArray, x: float) -> float:
             low = middle
         else:
             high = middle - 1
-    at = low * PIECE
-    value = float(pieces[at + 1] + pieces[at + 2] * (x - pieces[at]))
+    offset = low * PIECE
+    value = float(pieces[offset + 1] + pieces[offset + 2] * (x - pieces[offset]))
     # Most functions have no power, which costs more than the rest.
-    if pieces[at + 3] != 0.0:
-        value += pieces[at + 3] * x ** pieces[at + 4]
+    if pieces[offset + 3] != 0.0:
+        value += pieces[offset + 3] * x ** pieces[offset + 4]
     return value
 
 
@@ -104,12 +102,12 @@ class Power(Function):
 
     def __repr__(self) -> str:
         """Return the call that makes this function."""
-        words = [f"slope={self.slope:g}"]
+        arguments = [f"slope={self.slope:g}"]
         if self.factor:
-            words += [f"factor={self.factor:g}", f"power={self.power:g}"]
+            arguments += [f"factor={self.factor:g}", f"power={self.power:g}"]
         if self.constant:
-            words.append(f"constant={self.constant:g}")
-        return f"Power({', '.join(words)})"
+            arguments.append(f"constant={self.constant:g}")
+        return f"Power({', '.join(arguments)})"
 
 
 class Steps(Function):
@@ -129,13 +127,13 @@ class Steps(Function):
     """
 
     def __init__(self, points: ArrayLike, values: ArrayLike) -> None:
-        at = check_increasing("points", check_vector("points", points, Range(gt=0)))
+        jumps = check_increasing("points", check_vector("points", points, Range(gt=0)))
         y = check_increasing("values", check_vector("values", values, _AT_LEAST_0), strictly=False)
-        if len(y) != len(at) + 1:
-            raise ValueError(f"values must have {len(at) + 1} entries, got {len(y)}")
-        self._shown = f"Steps({len(at)} points)"
-        starts = np.concatenate([[0.0], at])
-        super().__init__(_flat(starts, y, np.zeros(len(y))))
+        if len(y) != len(jumps) + 1:
+            raise ValueError(f"values must have {len(jumps) + 1} entries, got {len(y)}")
+        self._shown = f"Steps({len(jumps)} points)"
+        starts = np.concatenate([[0.0], jumps])
+        super().__init__(_flat_pieces(starts, y, np.zeros(len(y))))
 
     def __repr__(self) -> str:
         """Return the kind and the number of points."""
@@ -159,14 +157,14 @@ class PiecewiseLinear(Function):
     """
 
     def __init__(self, points: ArrayLike, values: ArrayLike) -> None:
-        at = check_increasing("points", check_vector("points", points, _AT_LEAST_0))
+        positions = check_increasing("points", check_vector("points", points, _AT_LEAST_0))
         y = check_increasing("values", check_vector("values", values, _AT_LEAST_0), strictly=False)
-        if at[0] != 0.0:
-            raise ValueError(f"points[0] must be 0, got {at[0]:g}")
-        if len(y) != len(at):
-            raise ValueError(f"values must have {len(at)} entries, got {len(y)}")
-        slopes = np.append(np.diff(y) / np.diff(at), 0.0)
-        super().__init__(_flat(at, y, slopes))
+        if positions[0] != 0.0:
+            raise ValueError(f"points[0] must be 0, got {positions[0]:g}")
+        if len(y) != len(positions):
+            raise ValueError(f"values must have {len(positions)} entries, got {len(y)}")
+        slopes = np.append(np.diff(y) / np.diff(positions), 0.0)
+        super().__init__(_flat_pieces(positions, y, slopes))
 
     def __repr__(self) -> str:
         """Return the kind and the number of points."""
@@ -177,21 +175,21 @@ KnownFunction = Function | Callable[[float], float]
 """A `Function`, or a Python function of one number."""
 
 
-def as_function(name: str, given: KnownFunction, limits: FloatArray) -> Function:
+def as_function(name: str, function: KnownFunction, limits: FloatArray) -> Function:
     """Return a function made of pieces.
 
     A callable is replaced by its linear interpolation between the limits and 4,097 equally spaced
     points up to the largest, for the environment and for all policies. A jump becomes a steep line
     between two neighbouring points.
     """
-    if isinstance(given, Function):
-        return given
-    if not callable(given):
-        raise TypeError(f"{name} must be a function, such as Power(slope=0.1), got {given!r}")
+    if isinstance(function, Function):
+        return function
+    if not callable(function):
+        raise TypeError(f"{name} must be a function, such as Power(slope=0.1), got {function!r}")
     # The limits are among the points, so that the values there are exact.
     points = np.union1d(np.linspace(0.0, limits[-1], STEPS + 1), limits)
     values = np.array(
-        [check_number(f"{name}({x:g})", given(float(x)), _AT_LEAST_0) for x in points]
+        [check_number(f"{name}({x:g})", function(float(x)), _AT_LEAST_0) for x in points]
     )
     for k in np.flatnonzero(np.diff(values) < 0):
         raise ValueError(
@@ -251,12 +249,12 @@ def check_increasing(name: str, values: FloatArray, *, strictly: bool = True) ->
     """
     for before, after in pairwise(values.tolist()):
         if after < before or (strictly and after == before):
-            wanted = "rise" if strictly else "not fall"
-            raise ValueError(f"{name} must {wanted}, got {after:g} after {before:g}")
+            rule = "rise" if strictly else "not fall"
+            raise ValueError(f"{name} must {rule}, got {after:g} after {before:g}")
     return values
 
 
-def _flat(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> FloatArray:
+def _flat_pieces(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> FloatArray:
     nothing = np.zeros(len(starts))
     return np.column_stack([starts, constants, slopes, nothing, nothing + 1.0])
 
@@ -332,11 +330,11 @@ class RewardRange:
         It must be at least ``-low``, so that exceeding a limit is not better than the lowest
         reward.
         """
-        least = float(penalty(0.0))
-        if least + self.low < 0.0:
+        lowest = float(penalty(0.0))
+        if lowest + self.low < 0.0:
             raise ValueError(
                 f"penalty must be at least {-self.low:g}, where the lowest reward is "
-                f"{self.low:g}, got {least:g} at 0"
+                f"{self.low:g}, got {lowest:g} at 0"
             )
         return self._scaled(penalty, self.low)
 

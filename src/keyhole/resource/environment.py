@@ -1,8 +1,4 @@
-"""Simulators of runs that are stopped at a limit: they draw each run's reward and consumption.
-
-They stand for real runs in experiments. An arm is a thing that can be run, such as a solver, and
-consumes time, say; a policy chooses the arm and the limit.
-"""
+"""Simulators of runs that are stopped at a limit: they draw each run's reward and consumption."""
 
 from typing import Any, ClassVar, Final
 
@@ -44,11 +40,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         REWARD,
         Metric("time_spent", "resource consumed", drawn="from 0", detail=True),
         Metric(
-            "observations",
-            "runs within their limits",
-            better="higher",
-            drawn="from 0",
-            detail=True,
+            "observations", "runs within their limits", better="higher", drawn="from 0", detail=True
         ),
         Metric("mean_limit", detail=True),
         PULLS,
@@ -78,13 +70,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         """The limits."""
 
     def respond(
-        e,
-        s: State,
-        rng: Stream,
-        arm: int,
-        limit: float,
-        draw: Kernel,
-        gap: Kernel,
+        e, s: State, rng: Stream, arm: int, limit: float, draw: Kernel, gap: Kernel
     ) -> tuple[float, float, int]:
         """Run the arm up to the limit; return reward, consumption and whether it was exceeded."""
         pull = s.pulls[arm]
@@ -110,13 +96,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         return float(e.gaps[arm, limit_index(e.limits, limit)])
 
     def score(
-        e,
-        s: State,
-        t: int,
-        best_arm: int,
-        best_limit: float,
-        metrics: Any,
-        gap: Kernel,
+        e, s: State, t: int, best_arm: int, best_limit: float, metrics: Any, gap: Kernel
     ) -> None:
         """Write regret, shares of rounds, and the regret of the recommended pair."""
         write_sums(s, t, metrics)

@@ -1,8 +1,5 @@
 """Expected reward less cost and penalty of running an arm up to a limit, by integration.
 
-An arm is a thing that can be run, such as a solver; its run is stopped once it has consumed as much
-time, say, as its limit.
-
 With reward R, consumption C and its cost c(C), it is E[(R - c(C)) 1{C <= limit}] - penalty(limit)
 P(C > limit), by equation (2) of Bengs and Huellermeier (2022). An arm's `GainCurve` computes the
 expectation and P(C <= limit) for every limit.
@@ -52,7 +49,8 @@ class SmoothGainCurve(GainCurve):
     """Gain curve of a distribution whose consumption has a density: Gauss-Legendre quadrature."""
 
     def __init__(self, distribution: SmoothDistribution, cost: Function, edges: FloatArray) -> None:
-        self._distribution, self._cost = distribution, cost
+        self._distribution = distribution
+        self._cost = cost
         marks = distribution.landmarks()
         # Geometric refinement towards 0, where powers below 1 have an infinite slope.
         steep = edges[-1] * 0.5 ** np.arange(1, 40)

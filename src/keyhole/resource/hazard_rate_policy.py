@@ -1,7 +1,4 @@
-"""Base class of policies that estimate when runs end, and choose what to run and up to which limit.
-
-An arm is a thing that can be run, such as a solver, which consumes time, say; it is stopped at the
-limit. Arms of which little is known count as like the others (the prior).
+"""Base class of policies that estimate when runs end, and choose arm and limit by that.
 
 Limits divide the consumption into intervals. The *hazard* of an interval is the probability that a
 run that has reached it ends within it; it does not depend on the run's limit, so that a run, also a
@@ -9,7 +6,7 @@ censored one, is an observation of every interval that it reached (Kaplan and Me
 """
 
 import math
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter, scratch_array
 from keyhole.resource.cost_functions import value_at
@@ -55,13 +52,13 @@ class HazardRatePolicy(Policy, abstract=True):
     def init(p, s: State) -> None:
         """Tabulate the known functions."""
         before = 0.0
-        for place in range(p.limit_count):
-            s.penalties[place] = value_at(p.penalty, p.limits[place])
+        for position in range(p.limit_count):
+            s.penalties[position] = value_at(p.penalty, p.limits[position])
             # Before any run, runs are taken to end in the middle of their interval.
-            s.hoped[place] = value_at(p.cost, 0.5 * (before + p.limits[place]))
-            s.least_cost[place] = value_at(p.cost, before)
-            s.most_cost[place] = value_at(p.cost, p.limits[place])
-            before = p.limits[place]
+            s.hoped[position] = value_at(p.cost, 0.5 * (before + p.limits[position]))
+            s.least_cost[position] = value_at(p.cost, before)
+            s.most_cost[position] = value_at(p.cost, p.limits[position])
+            before = p.limits[position]
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
@@ -77,44 +74,51 @@ class HazardRatePolicy(Policy, abstract=True):
             s.earned[arm, last] += reward
             s.squares[arm, last] += reward * reward
             s.spent[arm, last] += value_at(p.cost, consumption)
-        for place in range(last + 1):
-            s.reached[arm, place] += 1.0
+        for position in range(last + 1):
+            s.reached[arm, position] += 1.0
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
         """Count a pending run as having survived its age, and its expectation from then on."""
         write_pooled_means(s)
         strength = prior_strength(p.strength, p.limit_count)
         alive = 1.0
-        for place in range(limit_index(p.limits, limit) + 1):
-            if p.limits[place] <= age:
-                s.reached[arm, place] += 1.0
+        for position in range(limit_index(p.limits, limit) + 1):
+            if p.limits[position] <= age:
+                s.reached[arm, position] += 1.0
             else:
-                ends = alive * hazard_mean(s, strength, arm, place, s.hazard[place])
-                earns = reward_mean(s, arm, place, s.reward[place])
-                square = earns * earns + reward_variance(s, arm, place, earns)
-                costs = cost_mean(s, arm, place, s.cost[place])
-                s.reached[arm, place] += alive
-                s.ended[arm, place] += ends
-                s.earned[arm, place] += ends * earns
-                s.squares[arm, place] += ends * square
-                s.spent[arm, place] += ends * costs
+                ends = alive * hazard_mean(s, strength, arm, position, s.hazard[position])
+                earns = reward_mean(s, arm, position, s.reward[position])
+                square = earns * earns + reward_variance(s, arm, position, earns)
+                costs = cost_mean(s, arm, position, s.cost[position])
+                s.reached[arm, position] += alive
+                s.ended[arm, position] += ends
+                s.earned[arm, position] += ends * earns
+                s.squares[arm, position] += ends * square
+                s.spent[arm, position] += ends * costs
                 alive -= ends
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair with the largest mean gain, among the arms that were run."""
         strength = prior_strength(p.strength, p.limit_count)
-        best, found, at = 0.0, -1, 0
+        best_value = 0.0
+        chosen = -1
+        best_position = 0
         for arm in range(p.arms):
-            value, place = find_best_limit(s, strength, p.limits, arm)
+            value, position = find_best_limit(s, strength, p.limits, arm)
             # An arm that was never run has the pooled means, and might seem the best by them.
-            if s.reached[arm, 0] > 0.0 and (found < 0 or value > best):
-                best, found, at = value, arm, place
-        if found < 0:
-            found, at = 0, find_best_limit(s, strength, p.limits, 0)[1]
-        best_arm[0], best_limit[0] = found, p.limits[at]
+            if s.reached[arm, 0] > 0.0 and (chosen < 0 or value > best_value):
+                best_value = value
+                chosen, best_position = arm, position
+        if chosen < 0:
+            chosen = 0
+            best_position = find_best_limit(s, strength, p.limits, 0)[1]
+        best_arm[0], best_limit[0] = chosen, p.limits[best_position]
 
 
-def first_untried(s: Any, t: int) -> int:
+HazardState: TypeAlias = HazardRatePolicy.State
+
+
+def first_untried(s: HazardState, t: int) -> int:
     """Return the first arm that was never run, in every second round; otherwise -1.
 
     A pending run counts: it has reached the first interval.
@@ -126,20 +130,23 @@ def first_untried(s: Any, t: int) -> int:
     return -1
 
 
-def find_best_limit(s: Any, strength: float, limits: FloatArray, arm: int) -> tuple[float, int]:
+def find_best_limit(
+    s: HazardState, strength: float, limits: FloatArray, arm: int
+) -> tuple[float, int]:
     """Return the mean gain of an arm at its best limit, and the limit's position."""
     gain, alive = 0.0, 1.0
-    best, at = -math.inf, 0
-    for place in range(len(limits)):
-        prior, earns, _, costs = pooled_means(s, place)
-        hazard = hazard_mean(s, strength, arm, place, prior)
-        net = reward_mean(s, arm, place, earns) - cost_mean(s, arm, place, costs)
+    best_value = -math.inf
+    best_position = 0
+    for position in range(len(limits)):
+        prior, earns, _, costs = pooled_means(s, position)
+        hazard = hazard_mean(s, strength, arm, position, prior)
+        net = reward_mean(s, arm, position, earns) - cost_mean(s, arm, position, costs)
         gain += alive * hazard * net
         alive *= 1.0 - hazard
-        value = gain - s.penalties[place] * alive
-        if value > best:
-            best, at = value, place
-    return best, at
+        value = gain - s.penalties[position] * alive
+        if value > best_value:
+            best_value, best_position = value, position
+    return best_value, best_position
 
 
 def grid_coarseness(limits: int) -> float:
@@ -158,13 +165,15 @@ def variance_divisor(focus: float, arms: int, t: int) -> float:
     return (focus + runs) / (1.0 + runs)
 
 
-def write_pooled_means(s: Any) -> None:
+def write_pooled_means(s: HazardState) -> None:
     """Write the pooled means of every interval into the state."""
-    for place in range(s.reached.shape[1]):
-        s.hazard[place], s.reward[place], s.square[place], s.cost[place] = pooled_means(s, place)
+    for position in range(s.reached.shape[1]):
+        s.hazard[position], s.reward[position], s.square[position], s.cost[position] = pooled_means(
+            s, position
+        )
 
 
-def pooled_means(s: Any, place: int) -> tuple[float, float, float, float]:
+def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, float]:
     """Return hazard, reward, squared reward and cost of an interval, pooled over the arms.
 
     An arm's weight is at most 1, however often it was run. Costs are pooled as well: with the cost
@@ -172,41 +181,42 @@ def pooled_means(s: Any, place: int) -> tuple[float, float, float, float]:
     """
     # One run before any data, which ends with probability 1/2.
     ended, reached = 0.5, 1.0
-    earned, squares, spent, done = 1.0, 1.0, s.hoped[place], 1.0
+    earned = squares = done = 1.0
+    spent = s.hoped[position]
     for arm in range(s.reached.shape[0]):
-        weight = 1.0 / (s.reached[arm, place] + PRIOR_RUNS)
-        ended += s.ended[arm, place] * weight
-        reached += s.reached[arm, place] * weight
+        weight = 1.0 / (s.reached[arm, position] + PRIOR_RUNS)
+        ended += s.ended[arm, position] * weight
+        reached += s.reached[arm, position] * weight
         # Rewards and costs are known of runs that ended: their weights count those.
-        weight = 1.0 / (s.ended[arm, place] + PRIOR_RUNS)
-        earned += s.earned[arm, place] * weight
-        squares += s.squares[arm, place] * weight
-        spent += s.spent[arm, place] * weight
-        done += s.ended[arm, place] * weight
+        weight = 1.0 / (s.ended[arm, position] + PRIOR_RUNS)
+        earned += s.earned[arm, position] * weight
+        squares += s.squares[arm, position] * weight
+        spent += s.spent[arm, position] * weight
+        done += s.ended[arm, position] * weight
     return ended / reached, earned / done, squares / done, spent / done
 
 
-def hazard_mean(s: Any, strength: float, arm: int, place: int, prior: float) -> float:
+def hazard_mean(s: HazardState, strength: float, arm: int, position: int, prior: float) -> float:
     """Return the posterior mean of a hazard."""
-    weight = strength + s.reached[arm, place]
-    return float((strength * prior + s.ended[arm, place]) / weight)
+    weight = strength + s.reached[arm, position]
+    return float((strength * prior + s.ended[arm, position]) / weight)
 
 
-def reward_mean(s: Any, arm: int, place: int, prior: float) -> float:
+def reward_mean(s: HazardState, arm: int, position: int, prior: float) -> float:
     """Return the posterior mean of the reward of runs that end in an interval."""
-    weight = PRIOR_RUNS + s.ended[arm, place]
-    return float((PRIOR_RUNS * prior + s.earned[arm, place]) / weight)
+    weight = PRIOR_RUNS + s.ended[arm, position]
+    return float((PRIOR_RUNS * prior + s.earned[arm, position]) / weight)
 
 
-def reward_variance(s: Any, arm: int, place: int, mean: float) -> float:
+def reward_variance(s: HazardState, arm: int, position: int, mean: float) -> float:
     """Return the variance of the rewards of runs that end in an interval, given their mean."""
-    weight = PRIOR_RUNS + s.ended[arm, place]
-    variance = (PRIOR_RUNS * s.square[place] + s.squares[arm, place]) / weight - mean * mean
+    weight = PRIOR_RUNS + s.ended[arm, position]
+    variance = (PRIOR_RUNS * s.square[position] + s.squares[arm, position]) / weight - mean * mean
     # After equal rewards the variance would be 0, and the posterior a single point.
     return float(max(variance, LEAST_VARIANCE_SHARE * mean * (1.0 - mean)))
 
 
-def cost_mean(s: Any, arm: int, place: int, prior: float) -> float:
+def cost_mean(s: HazardState, arm: int, position: int, prior: float) -> float:
     """Return the posterior mean of the cost of runs that end in an interval."""
-    weight = PRIOR_RUNS + s.ended[arm, place]
-    return float((PRIOR_RUNS * prior + s.spent[arm, place]) / weight)
+    weight = PRIOR_RUNS + s.ended[arm, position]
+    return float((PRIOR_RUNS * prior + s.spent[arm, position]) / weight)

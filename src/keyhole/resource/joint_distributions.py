@@ -1,10 +1,4 @@
-"""Joint distributions of the reward of a run and of the time, say, that it consumes.
-
-Each arm (a thing that can be run, such as a solver) has one: from a formula, from data, or the
-user's own.
-
-`keyhole.resource.expected_gain` computes the gains of pairs from the density of the consumption.
-"""
+"""Joint distributions of the reward of a run and of the time, say, that it consumes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -159,15 +153,15 @@ class TruncatedNormal(SmoothDistribution):
         """Return the density of the consumption at `x`."""
         _, low, high = self._ends(x)
         z = (x - self._c) / self._sd
-        inside = _between(low, high) * _phi(z) / (self._sd * self._mass)
+        inside = _normal_mass(low, high) * _normal_density(z) / (self._sd * self._mass)
         return np.asarray(np.where(x >= 0.0, inside, 0.0))
 
     def mean_reward(self, x: FloatArray) -> FloatArray:
         """Return the mean reward given the consumption `x`."""
         middle, low, high = self._ends(x)
-        share = _between(low, high)
+        share = _normal_mass(low, high)
         with np.errstate(divide="ignore", invalid="ignore"):
-            mean = middle - self._rest * (_phi(high) - _phi(low)) / share
+            mean = middle - self._rest * (_normal_density(high) - _normal_density(low)) / share
         # Where hardly any mass is left, rounding errors dominate; the density is 0 there anyway.
         return np.asarray(np.clip(np.where(share > 1e-200, mean, middle), 0.0, 1.0))
 
@@ -285,7 +279,8 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         landmarks: ArrayLike = (),
     ) -> None:
         super().__init__(draw, numbers)
-        self._density, self._mean_reward = density, mean_reward
+        self._density = density
+        self._mean_reward = mean_reward
         self._landmarks = np.asarray(landmarks, np.float64).ravel()
         self._check_trial_draws()
 
@@ -441,14 +436,14 @@ def check_distributions(arms: Any) -> list[Distribution]:
         raise TypeError(f"arms must be a list of distributions, got {arms!r}")
     if not arms:
         raise ValueError("arms must have at least one entry, got none")
-    found, _ = split_names("arms", arms)
-    for field, distribution in zip(entry_names("arms", arms), found, strict=True):
+    distributions, _ = split_names("arms", arms)
+    for field, distribution in zip(entry_names("arms", arms), distributions, strict=True):
         if not isinstance(distribution, Distribution):
             raise TypeError(
                 f"{field} must be a distribution, such as BetaExponential(a=5, b=5, rate=1), "
                 f"got {distribution!r}"
             )
-    return list(found)
+    return list(distributions)
 
 
 def _positive_definite(covariance: ArrayLike) -> FloatArray:
@@ -471,11 +466,11 @@ def _refuse_mass(mass: float) -> float:
     )
 
 
-def _phi(z: FloatArray) -> FloatArray:
+def _normal_density(z: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi))
 
 
-def _between(low: FloatArray, high: FloatArray) -> FloatArray:
+def _normal_mass(low: FloatArray, high: FloatArray) -> FloatArray:
     """Return the standard normal probability of (low, high), without cancellation in the tails."""
     require_extra("scipy", "a normal distribution")
     from scipy.special import ndtr

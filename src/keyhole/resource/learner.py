@@ -71,7 +71,8 @@ class StudyVocabulary(CoreVocabulary):
                 "tell needs reward and consumption, or exceeded=True for a run above its limit"
             )
         earned = self.scale.check_reward("reward", reward)
-        used, limit = check_number("consumption", consumption, _FROM_0), decision["limit"]
+        used = check_number("consumption", consumption, _FROM_0)
+        limit = decision["limit"]
         if used > limit:
             raise ValueError(
                 f"consumption must be at most the limit, {limit:g}, got {used:g}; "
@@ -184,12 +185,16 @@ class Learner(CoreLearner):
         run = self._arm_column("arms", arms)
         limit = float_column("limits", limits, _FROM_0, run)
         over = bool_column("exceeded", exceeded, run)
-        earned = reward_column("rewards", _mask(over, rewards, self.scale.low), self.scale, run)
-        used = float_column("consumptions", _mask(over, consumptions, 0.0), _FROM_0, run)
+        earned = reward_column(
+            "rewards", _with_placeholder(over, rewards, self.scale.low), self.scale, run
+        )
+        used = float_column(
+            "consumptions", _with_placeholder(over, consumptions, 0.0), _FROM_0, run
+        )
         if (above := used > limit).any():
-            at = int(above.argmax())
+            row = int(above.argmax())
             raise ValueError(
-                f"consumptions[{at}] must be at most the limit, {limit[at]:g}, got {used[at]:g}"
+                f"consumptions[{row}] must be at most the limit, {limit[row]:g}, got {used[row]:g}"
             )
         return self._replay(
             arm=run, limit=limit, reward=earned, consumption=used, exceeded=over.astype(np.int64)
@@ -200,7 +205,8 @@ class Learner(CoreLearner):
         return cast(tuple[int, float], self._recommend_in_words())
 
     def _known(self) -> list[str]:
-        arms, limits = self.facts["arms"], self.facts["limits"]
+        arms = self.facts["arms"]
+        limits = self.facts["limits"]
         some = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
         return [
             f"{arms} arm{'' if arms == 1 else 's'}",
@@ -209,7 +215,7 @@ class Learner(CoreLearner):
         ]
 
 
-def _mask(exceeded: NDArray[np.bool_], values: ArrayLike, other: float) -> Any:
+def _with_placeholder(exceeded: NDArray[np.bool_], values: ArrayLike, placeholder: float) -> Any:
     """Return a column with a placeholder where the limit was exceeded."""
-    found = np.asarray(values)
-    return np.where(exceeded, other, found) if found.shape == exceeded.shape else values
+    column = np.asarray(values)
+    return np.where(exceeded, placeholder, column) if column.shape == exceeded.shape else values

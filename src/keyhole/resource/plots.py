@@ -1,8 +1,4 @@
-"""Plots of runs that are stopped at limits: runs of each arm, and gains by limit.
-
-An arm is a thing that can be run, such as a solver; a gain is a run's reward less its costs. Also
-the limits that a learner (a policy at work) has chosen.
-"""
+"""Plots of runs, of gains by limit, and of the limits that a learner has chosen."""
 
 from __future__ import annotations
 
@@ -155,7 +151,8 @@ def draw_grids(learner: Learner, axes: Axes | None = None, *, names: Sequence[st
     """
     if "sizes" not in learner.state:
         raise TypeError(f"learner must be of a policy that refines grids, got {learner.policy!r}")
-    sizes, points = learner.state["sizes"].tolist(), learner.state["points"]
+    sizes = learner.state["sizes"].tolist()
+    points = learner.state["points"]
     grids = [points[arm, :size] for arm, size in enumerate(sizes)]
     return draw_points(_axes(axes, ()), grids, float(learner.facts["limits"][-1]), names)
 
@@ -201,7 +198,8 @@ def _sample_runs(
         Problem(problem.distributions, [_OPEN], Power(), Power()), seed=seed
     )
     for arm in range(problem.arms):
-        used, earned = [], []
+        used = []
+        earned = []
         for _ in range(runs):
             # The environment reuses the arrays of its answer: copy the numbers out.
             answer = environment.respond({"arm": arm, "limit": _OPEN})

@@ -64,19 +64,18 @@ class Policy(Facts, CorePolicy, abstract=True):
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload
-        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
-        def learner(self, *, arms: Any, **facts: Any) -> Any:
+        def learner(self, *, arms: Names, **facts: object) -> Any: ...
+        def learner(self, *, arms: object, **facts: object) -> object:
             """Return a learner, which takes one decision at a time with this policy."""
 
     def recommend(p, s: Any, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair played most often."""
-        most = -1
+        most_plays = -1
         for arm in range(p.arms):
-            for place in range(p.limit_count):
-                if s.plays[arm, place] > most:
-                    most = s.plays[arm, place]
-                    best_arm[0] = arm
-                    best_limit[0] = p.limits[place]
+            for position in range(p.limit_count):
+                if s.plays[arm, position] > most_plays:
+                    most_plays = s.plays[arm, position]
+                    best_arm[0], best_limit[0] = arm, p.limits[position]
 
     @classmethod
     def facts_of(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +90,8 @@ class Policy(Facts, CorePolicy, abstract=True):
         """
         facts = super().check_facts(values)
         largest = float(check_increasing("limits", facts["limits"])[-1])
-        cost, penalty = value_at(facts["cost"], largest), value_at(facts["penalty"], largest)
+        cost = value_at(facts["cost"], largest)
+        penalty = value_at(facts["penalty"], largest)
         if self.cost_is_covered and cost > penalty:
             raise ValueError(
                 f"penalty must be at least the cost at the largest limit, {cost:g}, for "
@@ -99,7 +99,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             )
         return facts
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return lines with the recommended pair and the number of runs of each arm."""
         lines = []
         if learner.rounds_told:
@@ -122,8 +122,8 @@ class PairPolicy(Policy, abstract=True):
 
     def init(p, s: State) -> None:
         """Tabulate the penalty of each limit."""
-        for place in range(p.limit_count):
-            s.penalties[place] = value_at(p.penalty, p.limits[place])
+        for position in range(p.limit_count):
+            s.penalties[position] = value_at(p.penalty, p.limits[position])
 
 
 def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[int, int]:
@@ -133,35 +133,38 @@ def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[i
     # before its limit, since a maximum is computed faster than its position. Measured with RCUCB,
     # 10 arms and 11 limits, one thread: 178 ns a round; 228 in one pass, 419 with a square root
     # for each pair in each round.
-    highest, best_arm = -math.inf, 0
+    highest = -math.inf
+    best_arm = 0
     for arm in range(estimate.shape[0]):
         top = -math.inf
-        for place in range(estimate.shape[1]):
-            top = max(top, estimate[arm, place] + spread[arm, place] * root)
+        for position in range(estimate.shape[1]):
+            top = max(top, estimate[arm, position] + spread[arm, position] * root)
         if top > highest:
             highest, best_arm = top, arm
-    top, best_place = -math.inf, 0
-    for place in range(estimate.shape[1]):
-        bound = estimate[best_arm, place] + spread[best_arm, place] * root
+    top = -math.inf
+    best_position = 0
+    for position in range(estimate.shape[1]):
+        bound = estimate[best_arm, position] + spread[best_arm, position] * root
         if bound > top:
-            top, best_place = bound, place
-    return best_arm, best_place
+            top, best_position = bound, position
+    return best_arm, best_position
 
 
-def first_unobserved(told: Any, begin: FloatArray, least: int) -> tuple[int, int]:
-    """Return the first pair without observations whose limit is at least the `least`-th, or arm -1.
+def first_unobserved(told: Any, begin: FloatArray, lowest: int) -> tuple[int, int]:
+    """Return the first pair without observations, at a limit from `lowest` on, or arm -1.
 
     All pairs before the position in `begin`, a scratch array that is advanced here, have some.
     """
     # The number of the round does not tell which pairs were observed: the feedback of a first run
     # may arrive late or never, and arms may be added.
-    arms, places = told.shape
+    arms, limits = told.shape
     pair = int(begin[0])
-    while pair < arms * places:
-        arm, place = pair // places, pair % places
-        if place >= least and told[arm, place] == 0:
+    while pair < arms * limits:
+        arm = pair // limits
+        position = pair % limits
+        if position >= lowest and told[arm, position] == 0:
             begin[0] = pair
-            return arm, place
+            return arm, position
         pair += 1
     begin[0] = pair
     return -1, 0

@@ -1,9 +1,4 @@
-"""Problem of limited runs: what can be run, the limits, and what runs cost.
-
-An arm is a thing that can be run, such as a solver. Its run is stopped at a limit, of time say, and
-then there is a penalty. A problem is what an experiment is made on, so it also computes the
-expected gain of every pair of an arm and a limit, which policies must learn.
-"""
+"""Problem of limited runs: what can be run, the limits, and what runs cost."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -138,12 +133,12 @@ class Problem(AnyProblem):
                 distribution: self._best_limit(self.distributions.index(distribution))
                 for distribution in set(self.distributions)
             }
-            found = [peaks[distribution] for distribution in self.distributions]
-            arm = int(np.argmax([gain for gain, _ in found]))
-            gain, limit = found[arm]
+            arm_peaks = [peaks[distribution] for distribution in self.distributions]
+            arm = int(np.argmax([gain for gain, _ in arm_peaks]))
+            gain, limit = arm_peaks[arm]
             return gain, (arm, limit)
-        arm, place = divmod(int(np.argmax(self.gains)), len(self.limits))
-        return float(self.gains[arm, place]), (arm, float(self.limits[place]))
+        arm, position = divmod(int(np.argmax(self.gains)), len(self.limits))
+        return float(self.gains[arm, position]), (arm, float(self.limits[position]))
 
     def _best_limit(self, arm: int) -> tuple[float, float]:
         """Return the largest gain of an arm over all limits, and its limit."""
@@ -215,7 +210,7 @@ class Problem(AnyProblem):
             distributions, self.limits, self.cost, self.penalty, continuous=self.continuous
         )
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy reads."""
         values = {
             "arms": self.arms,
@@ -229,16 +224,16 @@ class Problem(AnyProblem):
 
     def _table_values(self) -> dict[str, Any]:
         sizes = np.array([len(table.knots) for table in self._tables])
-        parts = ("knots", "at", "after", "slope")
+        columns = ("knots", "at", "after", "slope")
         return {
             "best_gain": self.best_gain,
             "table_length": int(sizes.sum()),
             "table_starts": np.cumsum(sizes) - sizes,
             "table_ends": np.cumsum(sizes),
-            **{name: np.concatenate([getattr(t, name) for t in self._tables]) for name in parts},
+            **{name: np.concatenate([getattr(t, name) for t in self._tables]) for name in columns},
         }
 
-    def fact(self, name: str) -> Any:
+    def fact(self, name: str) -> object:
         """Return the fact of this name."""
         return self._facts[name]
 

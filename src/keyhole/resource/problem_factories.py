@@ -1,7 +1,4 @@
-"""Functions that make problems of limited runs, and the entries by which a spec describes them.
-
-Instances reconstructed from Bengs and Hüllermeier (2022), and synthetic solvers with heavy tails.
-"""
+"""Problem factories: instances of Bengs and Hüllermeier (2022), and solvers with heavy tails."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -110,7 +107,7 @@ def _independent(k: int) -> Distribution:
     return BetaExponential(5, 5 + k, 1.0 - 0.03 * k)
 
 
-def _low(k: int) -> Distribution:
+def _low_censoring(k: int) -> Distribution:
     return _normal(0.70 - 0.05 * k, 0.30 + 0.025 * k, 0.20, 0.15, 0.5)
 
 
@@ -118,7 +115,7 @@ _ARMS: Final[dict[str, tuple[Callable[[int], Distribution], int]]] = {
     "PosCorr": (_positive, 10),
     "NegCorr": (_negative, 10),
     "Indep": (_independent, 10),
-    "LowCensoring": (_low, 5),
+    "LowCensoring": (_low_censoring, 5),
 }
 _GRIDS: Final = {
     "main": np.linspace(0.1, 1.0, 11),

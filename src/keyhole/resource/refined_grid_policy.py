@@ -8,7 +8,7 @@ kernel of that name, and `spread` the factor shared by all confidence lengths of
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
@@ -130,6 +130,9 @@ class RefinedGridPolicy(Policy, abstract=True):
         best_arm[0], best_limit[0] = finest_pair(p, s)
 
 
+GridState: TypeAlias = RefinedGridPolicy.State
+
+
 def log_ratio(horizon: int, delta: float) -> float:
     """Return ln(T^2 / delta).
 
@@ -146,12 +149,14 @@ def common_spread(p: Any, rounds: int) -> float:
     return float(0.5 * p.alpha * log_ratio(rounds, p.delta))
 
 
-def confidence_length(p: Any, s: Any, arm: int, k: int, width: Kernel, spread: float) -> float:
+def confidence_length(
+    p: Any, s: GridState, arm: int, k: int, width: Kernel, spread: float
+) -> float:
     """Return the confidence length of a point that has informative rounds."""
     return float(width(p, s, arm, k) * math.sqrt(spread / s.told[arm, k]))
 
 
-def start_grids(p: Any, s: Any) -> None:
+def start_grids(p: Any, s: GridState) -> None:
     """Start every grid with the largest limit alone, without statistics."""
     largest = p.limits[p.limit_count - 1]
     for arm in range(p.arms):
@@ -174,7 +179,7 @@ def record_round(s: Any, t: int, arm: int, limit: float, used: float, gain: floa
     s.last[arm] = t
 
 
-def update_statistics(s: Any, arm: int, k: int, used: float, gain: float) -> None:
+def update_statistics(s: GridState, arm: int, k: int, used: float, gain: float) -> None:
     """Count a round whose limit was at least point k."""
     s.told[arm, k] += 1.0
     # A run that was stopped has an infinite consumption, and is over every point.
@@ -184,22 +189,22 @@ def update_statistics(s: Any, arm: int, k: int, used: float, gain: float) -> Non
         s.net[arm, k] += gain
 
 
-def gain_estimate(s: Any, arm: int, k: int) -> float:
+def gain_estimate(s: GridState, arm: int, k: int) -> float:
     """Return the estimated gain of point k: equation (10)."""
     return float((s.net[arm, k] - s.penalties[arm, k] * s.over[arm, k]) / s.told[arm, k])
 
 
-def bias(p: Any, s: Any, arm: int, k: int) -> float:
+def bias(p: Any, s: GridState, arm: int, k: int) -> float:
     """Return L times the width of point k's interval, which bounds its gains above the point's.
 
     The width is computed from the level, so that intervals of equal width tie exactly.
     """
-    parts = float(p.refine) ** s.levels[arm, k]
-    return float(p.lipschitz * (p.limits[p.limit_count - 1] / parts))
+    intervals = float(p.refine) ** s.levels[arm, k]
+    return float(p.lipschitz * (p.limits[p.limit_count - 1] / intervals))
 
 
 def update_grid(
-    p: Any, s: Any, arm: int, first: int, stop: int, width: Kernel, spread: float
+    p: Any, s: GridState, arm: int, first: int, stop: int, width: Kernel, spread: float
 ) -> int:
     """Update an arm's indices after a round and refine its grid; return the number of new points.
 
@@ -208,7 +213,8 @@ def update_grid(
     """
     # After a split positions have moved, and nothing cached is valid.
     if s.settled[arm] == 0.0:
-        first, stop = 0, s.sizes[arm]
+        first = 0
+        stop = s.sizes[arm]
         write_biases(p, s, arm)
     s.settled[arm] = 1.0
     if not recompute_bounds(p, s, arm, first, stop, width, spread):
@@ -219,13 +225,13 @@ def update_grid(
     return fresh
 
 
-def write_biases(p: Any, s: Any, arm: int) -> None:
+def write_biases(p: Any, s: GridState, arm: int) -> None:
     """Write the bias of every point of an arm."""
     for k in range(s.sizes[arm]):
         s.reach[arm, k] = bias(p, s, arm, k)
 
 
-def choose_best(s: Any, arm: int) -> None:
+def choose_best(s: GridState, arm: int) -> None:
     """Write the arm's point with the largest index, (13); among equals the smallest."""
     best = int(np.argmax(s.index[arm, : s.sizes[arm]]))
     s.best_index[arm] = s.index[arm, best]
@@ -233,7 +239,7 @@ def choose_best(s: Any, arm: int) -> None:
 
 
 def recompute_bounds(
-    p: Any, s: Any, arm: int, first: int, stop: int, width: Kernel, spread: float
+    p: Any, s: GridState, arm: int, first: int, stop: int, width: Kernel, spread: float
 ) -> bool:
     """Compute the indices of some points, (13); return whether an interval is wide, (14).
 
@@ -243,22 +249,22 @@ def recompute_bounds(
     for k in range(first, stop):
         # A point without rounds divides by 0; its result is discarded here, so that the loop needs
         # no branch.
-        known = s.told[arm, k] > 0.0
+        is_known = s.told[arm, k] > 0.0
         radius = confidence_length(p, s, arm, k, width, spread)
         index = gain_estimate(s, arm, k) + radius + s.reach[arm, k]
-        s.index[arm, k] = index if known else math.inf
-        wide |= known & (s.reach[arm, k] >= radius)
+        s.index[arm, k] = index if is_known else math.inf
+        wide |= is_known & (s.reach[arm, k] >= radius)
     return wide
 
 
-def is_wide(p: Any, s: Any, arm: int, k: int, width: Kernel, spread: float) -> bool:
+def is_wide(p: Any, s: GridState, arm: int, k: int, width: Kernel, spread: float) -> bool:
     """Return whether an interval's bias reaches its point's confidence length: equation (14)."""
     if s.told[arm, k] == 0.0:
         return False
     return bool(bias(p, s, arm, k) >= confidence_length(p, s, arm, k, width, spread))
 
 
-def refine_grid(p: Any, s: Any, arm: int, width: Kernel, spread: float) -> int:
+def refine_grid(p: Any, s: GridState, arm: int, width: Kernel, spread: float) -> int:
     """Split the wide intervals; return the number of new points.
 
     Their positions are written to `s.fresh`, in decreasing order.
@@ -271,46 +277,47 @@ def refine_grid(p: Any, s: Any, arm: int, width: Kernel, spread: float) -> int:
         grown += s.cut[k] * (p.refine - 1)
     if grown == size:
         return 0
-    fresh, place = 0, grown
+    fresh = 0
+    position = grown
     # Points move to the right, in place: from the back, so that none is overwritten first.
     for k in range(size - 1, -1, -1):
         high = s.points[arm, k]
         low = s.points[arm, k - 1] if k > 0 else 0.0
-        place -= 1
-        copy_point(s, arm, k, place)
+        position -= 1
+        copy_point(s, arm, k, position)
         if s.cut[k] == 0:
             continue
-        s.levels[arm, place] += 1
-        level = s.levels[arm, place]
-        for part in range(p.refine - 1, 0, -1):
-            place -= 1
-            add_point(p, s, arm, place, low + (high - low) * part / p.refine, level)
-            s.fresh[fresh] = place
+        s.levels[arm, position] += 1
+        level = s.levels[arm, position]
+        for division in range(p.refine - 1, 0, -1):
+            position -= 1
+            add_point(p, s, arm, position, low + (high - low) * division / p.refine, level)
+            s.fresh[fresh] = position
             fresh += 1
     s.sizes[arm] = grown
     return fresh
 
 
-def copy_point(s: Any, arm: int, k: int, place: int) -> None:
+def copy_point(s: GridState, arm: int, k: int, position: int) -> None:
     """Copy point k to another position."""
-    s.points[arm, place] = s.points[arm, k]
-    s.penalties[arm, place] = s.penalties[arm, k]
-    s.levels[arm, place] = s.levels[arm, k]
-    s.played[arm, place] = s.played[arm, k]
-    s.told[arm, place] = s.told[arm, k]
-    s.net[arm, place] = s.net[arm, k]
-    s.over[arm, place] = s.over[arm, k]
+    s.points[arm, position] = s.points[arm, k]
+    s.penalties[arm, position] = s.penalties[arm, k]
+    s.levels[arm, position] = s.levels[arm, k]
+    s.played[arm, position] = s.played[arm, k]
+    s.told[arm, position] = s.told[arm, k]
+    s.net[arm, position] = s.net[arm, k]
+    s.over[arm, position] = s.over[arm, k]
 
 
-def add_point(p: Any, s: Any, arm: int, place: int, point: float, level: int) -> None:
+def add_point(p: Any, s: GridState, arm: int, position: int, point: float, level: int) -> None:
     """Write a new point, without statistics."""
-    s.points[arm, place] = point
-    s.penalties[arm, place] = value_at(p.penalty, point)
-    s.levels[arm, place] = level
-    s.played[arm, place] = 0
-    s.told[arm, place] = 0.0
-    s.net[arm, place] = 0.0
-    s.over[arm, place] = 0.0
+    s.points[arm, position] = point
+    s.penalties[arm, position] = value_at(p.penalty, point)
+    s.levels[arm, position] = level
+    s.played[arm, position] = 0
+    s.told[arm, position] = 0.0
+    s.net[arm, position] = 0.0
+    s.over[arm, position] = 0.0
 
 
 def count_earlier_rounds(s: Any, arm: int, fresh: int) -> None:
@@ -326,9 +333,10 @@ def count_earlier_rounds(s: Any, arm: int, fresh: int) -> None:
         t = s.following[t - 1]
 
 
-def finest_pair(p: Any, s: Any) -> tuple[int, float]:
+def finest_pair(p: Any, s: GridState) -> tuple[int, float]:
     """Return the pair played on the finest level; among several, the one with the best estimate."""
-    level, largest = 0, -math.inf
+    level = 0
+    largest = -math.inf
     best_arm, best_limit = 0, p.limits[p.limit_count - 1]
     for arm in range(p.arms):
         for k in range(s.sizes[arm]):
@@ -338,6 +346,7 @@ def finest_pair(p: Any, s: Any) -> tuple[int, float]:
                 continue
             value = gain_estimate(s, arm, k)
             if played > level or value > largest:
-                level, largest = played, value
+                level = played
+                largest = value
                 best_arm, best_limit = arm, s.points[arm, k]
     return best_arm, best_limit

@@ -1,8 +1,4 @@
-"""The setting `resource`: what is decided in a round, and what is then seen.
-
-A setting is a kind of decision problem. Here a thing to run (an arm, such as a solver) and the
-limit at which it is stopped are chosen; seen are reward and consumption, or that it was stopped.
-"""
+"""The setting `resource`: the decision and the feedback of a round, and the known quantities."""
 
 from typing import Any, Final
 

@@ -1,8 +1,4 @@
-"""Kernels (compiled functions) that choose the arms to fund and count the losses of the others.
-
-Each arm (a place where losses may occur) needs some amount of a shared resource to be free of
-losses, its threshold. An arm that gets it is funded; the resource does not suffice for all.
-"""
+"""Kernels that choose the arms to fund, and count the losses of the others."""
 
 import math
 from collections.abc import Mapping
@@ -59,10 +55,10 @@ def draw_posteriors(p: Any, s: AllocationState, rng: Stream) -> None:
     betas(rng, s.up, s.down, p.arms, s.values)
 
 
-def mean_loss_lower_bound(losses: float, seen: float, log: float) -> float:
+def mean_loss_lower_bound(losses: float, rounds: float, log: float) -> float:
     """Return the lower confidence bound of a mean loss, at least 0; `log` is ln t."""
     # At least 0, since the knapsack takes no negative values.
-    return float(max(losses / seen - math.sqrt(1.5 * log / seen), 0.0))
+    return float(max(losses / rounds - math.sqrt(1.5 * log / rounds), 0.0))
 
 
 def allocate_top(p: Facts, s: AllocationState, rng: Stream, number: int) -> None:
@@ -110,12 +106,12 @@ def write_allocation(p: Facts, s: AllocationState, allocation: FloatArray) -> No
 
 
 def count_losses(
-    p: Facts, s: AllocationState, given: FloatArray | IntArray, losses: FloatArray
+    p: Facts, s: AllocationState, allocation: FloatArray | IntArray, losses: FloatArray
 ) -> None:
-    """Count the losses of the arms that were given nothing, those with a 0 in `given`."""
+    """Count the losses of the arms that were given nothing, those with a 0 in `allocation`."""
     for arm in range(p.arms):
         # Only these rounds are a fair sample of an arm's losses: an allocation may censor them.
-        if given[arm] == 0:
+        if allocation[arm] == 0:
             s.losses[arm] += losses[arm]
             s.clears[arm] += 1.0 - losses[arm]
 
@@ -138,16 +134,16 @@ def format_counts(state: Mapping[str, Any]) -> list[str]:
 
 def format_violations(state: Mapping[str, Any], arm: int) -> str:
     """Return the number of losses that contradict an arm's estimate, as text; empty if none."""
-    seen = state["refuted"][arm]
-    return f"; {seen} loss{'es' if seen > 1 else ''} in spite of an estimate" if seen else ""
+    losses = state["refuted"][arm]
+    return f"; {losses} loss{'es' if losses > 1 else ''} in spite of an estimate" if losses else ""
 
 
 def count_violations(
-    p: Facts, s: AllocationState, given: FloatArray | IntArray, losses: FloatArray
+    p: Facts, s: AllocationState, allocation: FloatArray | IntArray, losses: FloatArray
 ) -> None:
     """Count losses of arms that were given their estimated thresholds."""
     for arm in range(p.arms):
-        if given[arm] > 0 and losses[arm] > 0.0:
+        if allocation[arm] > 0 and losses[arm] > 0.0:
             s.refuted[arm] += 1
 
 

@@ -1,9 +1,4 @@
-"""Base class of policies that first find the amount each arm needs, then divide a resource so.
-
-An arm is a place where losses occur unless it gets enough of the resource. The first phase halves
-an interval for that amount again and again: a loss shows that too little was given, many rounds
-without one that it was enough. The second gives the arms with most losses what they need.
-"""
+"""Base class of policies that find each arm's threshold by bisection, then divide the resource."""
 
 import math
 from collections.abc import Mapping
@@ -99,7 +94,7 @@ class BisectionPolicy(Policy, abstract=True):
             arms * needed * bisection_steps(self.gamma) / max(1, integer_part(resource))
         )
 
-    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: object) -> str:
         """Return a warning if the search may outlast the horizon."""
         return unfinished_search_warning(
             self, self.search_rounds(facts["arms"], facts["resource"]), facts
@@ -108,12 +103,12 @@ class BisectionPolicy(Policy, abstract=True):
     def init(p, s: State) -> None:
         """Divide the resource over the first trials."""
         # An arm is never given more than this, so that no trial can find a higher threshold.
-        most = min(1.0, p.resource)
+        largest = min(1.0, p.resource)
         learning = is_search_needed(p.arms, p.resource)
         for arm in range(p.arms):
-            s.high[arm] = most
+            s.high[arm] = largest
             s.settled[arm] = 0 if learning else 1
-            s.amounts[arm] = first_trial(p, arm) if learning else most
+            s.amounts[arm] = first_trial(p, arm) if learning else largest
         s.unsettled[0] = p.arms if learning else 0
         s.needed[0] = p.loss_free_rounds
         if p.loss_free_rounds == 0:
@@ -149,11 +144,14 @@ class BisectionPolicy(Policy, abstract=True):
         """Report the estimates, or upper bounds where there is no estimate yet."""
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm] if s.settled[arm] == 1 else s.high[arm]
-        searched[0], refuted[0] = s.searched[0], count_all_violations(s, p.arms)
+        searched[0] = s.searched[0]
+        refuted[0] = count_all_violations(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
         """Return the phase, and for each arm its threshold, or its losses in the second phase."""
-        state, arms, resource = learner.state, learner.facts["arms"], learner.facts["resource"]
+        state = learner.state
+        arms = learner.facts["arms"]
+        resource = learner.facts["resource"]
         if state["unsettled"][0] == 0:
             return [format_second_phase(state), *format_counts(state)]
         settled = f"{arms - state['unsettled'][0]} of {arms} thresholds settled"
@@ -172,8 +170,8 @@ def first_trial(p: BisectionPolicy, arm: int) -> float:
     halves = integer_part(p.resource)
     if arm < halves:
         return 0.5
-    part = float((p.resource - 0.5 * halves) / (p.arms - halves))
-    return part if part < 1.0 else 0.5
+    share = float((p.resource - 0.5 * halves) / (p.arms - halves))
+    return share if share < 1.0 else 0.5
 
 
 def rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -> int:
@@ -191,21 +189,22 @@ def bisection_steps(gamma: float) -> float:
 def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
     """Fund the trials that fit, in the order of the arms, then the settled arms in random order."""
     # Arms on trial come first: those with an estimate use what remains.
-    left, others = p.resource + SLACK, 0
+    remaining = p.resource + SLACK
+    settled_count = 0
     for arm in range(p.arms):
         s.funded[arm] = 0
         if s.settled[arm] == 1:
-            s.order[others] = arm
-            others += 1
-        elif s.amounts[arm] <= left:
+            s.order[settled_count] = arm
+            settled_count += 1
+        elif s.amounts[arm] <= remaining:
             s.funded[arm] = 1
-            left -= s.amounts[arm]
-    shuffle(s.order, others, rng)
-    for k in range(others):
+            remaining -= s.amounts[arm]
+    shuffle(s.order, settled_count, rng)
+    for k in range(settled_count):
         arm = s.order[k]
-        if s.amounts[arm] <= left:
+        if s.amounts[arm] <= remaining:
             s.funded[arm] = 1
-            left -= s.amounts[arm]
+            remaining -= s.amounts[arm]
 
 
 def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
@@ -238,13 +237,14 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
 
 def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
     """Restart the bisection above a refuted estimate, unless no larger allocation is possible."""
-    most = min(1.0, p.resource)
+    largest = min(1.0, p.resource)
     # The set in use has the refuted amount: the next round must solve the knapsack anew.
     s.since_solved[0] = 0
-    if most - s.amounts[arm] <= p.gamma:
+    if largest - s.amounts[arm] <= p.gamma:
         s.amounts[arm] = _NEVER
         return
-    s.low[arm], s.high[arm] = s.amounts[arm], most
+    s.low[arm] = s.amounts[arm]
+    s.high[arm] = largest
     s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
     s.settled[arm] = s.clear_rounds[arm] = 0
     s.unsettled[0] += 1

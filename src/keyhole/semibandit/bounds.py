@@ -1,8 +1,5 @@
 """Formulas of Verma et al. (2019) that bound the regret of dividing a resource among arms.
 
-An arm is a place where losses occur unless it gets the amount of the resource that it needs (its
-threshold, which is unknown). The *regret* is the loss beyond that of the best division.
-
 Theorems 1 and 2 have constants that the paper does not give; each function says which term is left
 out. The lower bound is asymptotic. Logarithms are natural unless written otherwise. Throughout,
 `arms` is K, at least 1; `resource` is Q, above 0; `horizon` is T, the number of rounds; `delta`,
@@ -47,7 +44,8 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     log = math.log(check_integer("horizon", horizon, Range(ge=1)))
     if left_alone == 0:
         return 0.0
-    last, others = means[left_alone - 1], means[left_alone:]
+    last = means[left_alone - 1]
+    others = means[left_alone:]
     require_extra("scipy", "the lower bound of a semi-bandit")
     from scipy.special import rel_entr
 
@@ -75,7 +73,7 @@ def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float)
     steps = math.log2(len(candidate_thresholds(arms, resource)))
     if steps == 0.0:
         return 0.0
-    return math.log(steps / chance) / (_plays(resource) * _rate(epsilon)) * steps
+    return math.log(steps / chance) / (_funded_at_once(resource) * _loss_rate(epsilon)) * steps
 
 
 def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
@@ -127,8 +125,8 @@ def csbdt_search_bound(
     chance = check_number("delta", delta, _OPEN_UNIT)
     count = check_integer("arms", arms, Range(ge=1))
     steps = math.log2(math.ceil(1.0 + 1.0 / check_number("gamma", gamma, _OPEN_UNIT)))
-    trial = math.log(count * steps / chance) / _rate(epsilon)
-    return count * trial * steps / _plays(resource)
+    trial = math.log(count * steps / chance) / _loss_rate(epsilon)
+    return count * trial * steps / _funded_at_once(resource)
 
 
 def csbdt_bound(
@@ -183,8 +181,8 @@ def csbdt_bound(
     worse = regrets > SLACK
     margins = regrets[worse] - 2.0 * (fewest**2 + 2.0) * width
     if len(margins) and margins.min() <= 0.0:
-        most = regrets[worse].min() / (2.0 * (fewest**2 + 2.0))
-        raise ValueError(f"eta must be below {most:.3g} for this problem, got {width:g}")
+        limit = regrets[worse].min() / (2.0 * (fewest**2 + 2.0))
+        raise ValueError(f"eta must be below {limit:.3g} for this problem, got {width:g}")
     search = csbdt_search_bound(
         problem.arms, problem.resource, 1.0 / rounds, epsilon, problem.gamma
     )
@@ -196,18 +194,18 @@ def csbdt_bound(
     if fewest:
         spread = 8.0 * constant / width**2 * (4.0 / width**2 + 1.0) ** fewest
         spread *= math.log(fewest / width**2)
-    rest = problem.arms * (problem.arms - problem.resource) ** 2 / width**2 + spread
-    return float((search + rest + 3.0 * problem.arms) * problem.worst_regret + sums)
+    common_terms = problem.arms * (problem.arms - problem.resource) ** 2 / width**2 + spread
+    return float((search + common_terms + 3.0 * problem.arms) * problem.worst_regret + sums)
 
 
 def _check_conditions(
     theorem: str, problem: Problem, rounds: int, needed: float, epsilon: float
 ) -> None:
     """Refuse a violation of a theorem's conditions: epsilon too large, or horizon too short."""
-    least = float(problem.mean_losses.min())
-    if least < epsilon:
+    smallest_loss = float(problem.mean_losses.min())
+    if smallest_loss < epsilon:
         raise ValueError(
-            f"epsilon must be at most the smallest mean loss, {least:g}, for {theorem}, "
+            f"epsilon must be at most the smallest mean loss, {smallest_loss:g}, for {theorem}, "
             f"got {epsilon:g}"
         )
     if rounds <= needed:
@@ -234,9 +232,9 @@ def _allocations(problem: Problem) -> tuple[NDArray[np.bool_], FloatArray]:
     return left_alone, left_alone @ problem.mean_losses - problem.least_loss
 
 
-def _plays(resource: float) -> float:
+def _funded_at_once(resource: float) -> float:
     return max(1.0, integer_part(check_number("resource", resource, Range(gt=0))))
 
 
-def _rate(epsilon: float) -> float:
+def _loss_rate(epsilon: float) -> float:
     return -math.log1p(-check_number("epsilon", epsilon, _OPEN_UNIT))

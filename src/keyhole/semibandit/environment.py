@@ -1,8 +1,4 @@
-"""Simulators of dividing a resource among arms, and joint distributions of their losses.
-
-An arm is a place where a loss may occur. One that gets the amount it needs (its threshold) has
-none; of the others it is seen whether they had one.
-"""
+"""Simulators of dividing a resource among arms, and joint distributions of their losses."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final
@@ -106,7 +102,8 @@ class CustomDistribution(CustomSampler, DayDistribution):
 
     def trial_draws(self) -> FloatArray:
         """Return the losses of 1,000 trial days, shape (days, arms)."""
-        rng, days = stream(0, 0, ENVIRONMENT), np.zeros((TRIAL_DRAWS, len(self.mean_losses)))
+        rng = stream(0, 0, ENVIRONMENT)
+        days = np.zeros((TRIAL_DRAWS, len(self.mean_losses)))
         for day in days:
             self.draw(rng, self.numbers, day)
         return days
@@ -170,7 +167,7 @@ class Losses(Environment):
         e, s: State, estimates: FloatArray, searched: int, refuted: int, metrics: Any
     ) -> None:
         """Write the regret, the length of the search, the errors of the estimates, and details."""
-        error, too_low = 0.0, 0.0
+        error = too_low = 0.0
         for arm in range(e.arms):
             error = max(error, abs(estimates[arm] - e.thresholds[arm]))
             if not is_sufficient(estimates[arm], e.thresholds[arm]):
@@ -246,7 +243,8 @@ class ReplayEnvironment(Losses):
     def respond(e, s: Losses.State, t: int, allocation: FloatArray, losses: FloatArray) -> None:  # type: ignore[override]
         """Return the day's observed losses; add their excess over the best allocation's."""
         for arm in range(e.arms):
-            loss, losses[arm] = e.numbers[(t - 1) * e.arms + arm], 0.0
+            loss = e.numbers[(t - 1) * e.arms + arm]
+            losses[arm] = 0.0
             if record_allocation(s, arm, allocation[arm], e.thresholds[arm]):
                 losses[arm] = loss
                 s.loss[0] += loss

@@ -29,7 +29,8 @@ SLACK: Final = 1e-10
 TIE: Final = 1e-12
 SETS: Final = 64  # capacity of a list, per item; a power of two, so that positions are shifts
 LOG: Final = 256  # capacity of the log, per item
-EMPTY, FULL = -1, -2
+EMPTY: Final = -1
+FULL: Final = -2
 KEPT: Final = 2**40  # subtracted from an item to mark its entry of the log as reachable
 
 
@@ -55,36 +56,36 @@ class Scratch:
     new_names = int_array("arms", LOG)
 
 
-def count_fitting(space: float, lightest: float, most: int) -> int:
+def count_fitting(space: float, lightest: float, items: int) -> int:
     """Return an upper bound on the number of items that fit."""
-    if lightest * most <= space:
-        return most
+    if lightest * items <= space:
+        return items
     return int(space / lightest)
 
 
 def value_bound(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
-    first: int, stop: int, left: float,
+    first: int, stop: int, space: float,
 ) -> float:  # fmt: skip
     """Return a bound on the value that items from `first` on can add; those before `stop` fit."""
     before = 0.0 if first == 0 else s.gain_sums[first - 1]
-    most = 0.0
+    bound = 0.0
     # Items from `paying` on have no gain, and add nothing to the bound.
     if stop >= paying:
         if paying > first:
-            most = s.gain_sums[paying - 1] - before
+            bound = s.gain_sums[paying - 1] - before
     else:
         item = s.order[stop]
         # All items before `stop`, and the fraction of the next one that still fits.
         used = 0.0
         if stop > first:
             used = s.weight_sums[stop - 1] - (0.0 if first == 0 else s.weight_sums[first - 1])
-            most = s.gain_sums[stop - 1] - before
-        most += (values[item] - price) * (left - used) / weights[item]
+            bound = s.gain_sums[stop - 1] - before
+        bound += (values[item] - price) * (space - used) / weights[item]
     # Gains are values less the price: it is added back once for each item that can fit.
     if price > 0.0 and first < count:
-        most += price * count_fitting(left, s.lightest[first], count - first)
-    return most
+        bound += price * count_fitting(space, s.lightest[first], count - first)
+    return bound
 
 
 def search_by_sets(
@@ -92,7 +93,10 @@ def search_by_sets(
     paying: int,
 ) -> int:  # fmt: skip
     """Return the name of the best set, or `FULL` if the lists exceed their memory."""
-    old, sets, logged, best = 0, 1, 0, 0.0
+    old = 0
+    sets = 1
+    logged = 0
+    best = 0.0
     write_set(s, 0, 0, 0.0, 0.0)
     s.set_names[0, 0, 0] = EMPTY
     for k in range(count):
@@ -122,14 +126,18 @@ def add_item(
     """
     # A set survives if no lighter one has its value (dominance), and if its upper bound is not
     # below the value of the best greedy completion so far.
-    item, top, stop, kept = s.order[k], -1.0, count, 0
-    without, with_it = 0, 0
+    item = s.order[k]
+    top = -1.0
+    stop = count
+    kept = 0
+    without = with_it = 0
     while without < sets or with_it < sets:
         add = is_next_set_with_item(s, old, sets, without, with_it, weights[item])
-        at = with_it if add else without
-        without, with_it = without + (not add), with_it + add
-        weight = s.set_weights[old, at // SETS, at % SETS]
-        value = s.set_values[old, at // SETS, at % SETS]
+        index = with_it if add else without
+        without += not add
+        with_it += add
+        weight = s.set_weights[old, index // SETS, index % SETS]
+        value = s.set_values[old, index // SETS, index % SETS]
         if add:
             weight, value = weight + weights[item], value + values[item]
         if weight > space or value <= top + TIE:
@@ -143,14 +151,16 @@ def add_item(
         more = value_bound(s, values, weights, count, price, paying, k + 1, stop, space - weight)
         if value + more < best - SLACK:
             continue
-        name = s.set_names[old, at // SETS, at % SETS]
+        name = s.set_names[old, index // SETS, index % SETS]
         if add:
             s.last_items[logged // LOG, logged % LOG] = item
             s.other_items[logged // LOG, logged % LOG] = name
-            name, logged = logged, logged + 1
+            name = logged
+            logged += 1
         write_set(s, 1 - old, kept, weight, value)
         s.set_names[1 - old, kept // SETS, kept % SETS] = name
-        top, kept = value, kept + 1
+        top = value
+        kept += 1
     return kept, logged, best
 
 
@@ -160,15 +170,15 @@ def is_next_set_with_item(
     """Return whether the next lightest set is one with the item; ties go to the one without."""
     if without == sets or with_it == sets:
         return without == sets
-    other = s.set_weights[old, with_it // SETS, with_it % SETS] + weight
-    return bool(other < s.set_weights[old, without // SETS, without % SETS])
+    weight_with_item = s.set_weights[old, with_it // SETS, with_it % SETS] + weight
+    return bool(weight_with_item < s.set_weights[old, without // SETS, without % SETS])
 
 
-def compact_log(s: Scratch, side: int, sets: int, logged: int) -> int:
+def compact_log(s: Scratch, list_number: int, sets: int, logged: int) -> int:
     """Remove unreachable entries from the log; return the number of remaining ones."""
     # Mark and compact, in place: entries point to earlier ones only, so one pass renames them.
     for j in range(sets):
-        name = s.set_names[side, j // SETS, j % SETS]
+        name = s.set_names[list_number, j // SETS, j % SETS]
         while name != EMPTY and s.last_items[name // LOG, name % LOG] >= 0:
             s.last_items[name // LOG, name % LOG] -= KEPT
             name = s.other_items[name // LOG, name % LOG]
@@ -177,16 +187,16 @@ def compact_log(s: Scratch, side: int, sets: int, logged: int) -> int:
         row, column = name // LOG, name % LOG
         if s.last_items[row, column] < 0:
             s.new_names[row, column] = kept
-            other = s.other_items[row, column]
+            rest_name = s.other_items[row, column]
             s.last_items[kept // LOG, kept % LOG] = s.last_items[row, column] + KEPT
             s.other_items[kept // LOG, kept % LOG] = (
-                EMPTY if other == EMPTY else s.new_names[other // LOG, other % LOG]
+                EMPTY if rest_name == EMPTY else s.new_names[rest_name // LOG, rest_name % LOG]
             )
             kept += 1
     for j in range(sets):
-        name = s.set_names[side, j // SETS, j % SETS]
+        name = s.set_names[list_number, j // SETS, j % SETS]
         if name != EMPTY:
-            s.set_names[side, j // SETS, j % SETS] = s.new_names[name // LOG, name % LOG]
+            s.set_names[list_number, j // SETS, j % SETS] = s.new_names[name // LOG, name % LOG]
     return kept
 
 
@@ -200,7 +210,8 @@ def search_depth_first(
     """
     # The lists' memory serves as a stack: entry k has the sums of the items taken before the k-th,
     # and as its name whether the k-th is taken.
-    best, k = 0.0, 0
+    best = 0.0
+    k = 0
     write_set(s, 0, 0, 0.0, 0.0)
     while k >= 0:
         row, column = k // SETS, k % SETS
@@ -232,23 +243,23 @@ def search_depth_first(
             write_set(s, 0, k, s.set_weights[0, row, column], s.set_values[0, row, column])
 
 
-def write_set(s: Scratch, side: int, position: int, weight: float, value: float) -> None:
+def write_set(s: Scratch, list_number: int, position: int, weight: float, value: float) -> None:
     """Write the weight and value of a set into a list."""
-    s.set_weights[side, position // SETS, position % SETS] = weight
-    s.set_values[side, position // SETS, position % SETS] = value
+    s.set_weights[list_number, position // SETS, position % SETS] = weight
+    s.set_values[list_number, position // SETS, position % SETS] = value
 
 
 def can_improve(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
-    first: int, left: float, needed: float,
+    first: int, space: float, needed: float,
 ) -> bool:  # fmt: skip
     """Return whether the bound on the items from `first` on exceeds `needed`."""
     before = 0.0 if first == 0 else s.weight_sums[first - 1]
     stop = first
-    while stop < count and s.weight_sums[stop] - before <= left:
+    while stop < count and s.weight_sums[stop] - before <= space:
         stop += 1
-    most = value_bound(s, values, weights, count, price, paying, first, stop, left)
-    return most > needed + TIE
+    bound = value_bound(s, values, weights, count, price, paying, first, stop, space)
+    return bound > needed + TIE
 
 
 def knapsack(
@@ -289,7 +300,8 @@ def list_fitting_items(
     order: IntArray, values: FloatArray, weights: FloatArray, items: int, space: float
 ) -> tuple[int, float]:
     """List the items that have a value and fit; return their number and weight."""
-    count, total = 0, 0.0
+    count = 0
+    total = 0.0
     for item in range(items):
         if values[item] > 0.0 and weights[item] <= space:
             order[count] = item
@@ -307,9 +319,10 @@ def rank_items(
     """
     sort_by_gain(s, values, weights, count, 0.0)
     # The break item is the first that no longer fits; its value is the price to try.
-    k, left = 0, space
-    while weights[s.order[k]] <= left:
-        left -= weights[s.order[k]]
+    k = 0
+    remaining = space
+    while weights[s.order[k]] <= remaining:
+        remaining -= weights[s.order[k]]
         k += 1
     price = values[s.order[k]]
     lightest = weights[s.order[0]]
@@ -324,7 +337,7 @@ def rank_items(
         sort_by_gain(s, values, weights, count, price)
     paying = 0
     # Sums over the first items and minima over the last, with which `value_bound` needs no loop.
-    weight, gain = 0.0, 0.0
+    weight = gain = 0.0
     for k in range(count):
         item = s.order[k]
         weight += weights[item]
@@ -356,7 +369,8 @@ def sort_descending(order: IntArray, keys: FloatArray, count: int) -> None:
     step = count // 2
     while step > 0:
         for k in range(step, count):
-            item, j = order[k], k
+            item = order[k]
+            j = k
             while j >= step and (
                 keys[order[j - step]] < keys[item]
                 or (keys[order[j - step]] == keys[item] and order[j - step] > item)
@@ -415,7 +429,8 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
     sizes = check_vector("weights", weights, Range(ge=0))
     if len(gains) != len(sizes):
         raise ValueError(f"weights must have {len(gains)} entries, got {len(sizes)}")
-    items, chosen = len(gains), np.zeros(len(gains), np.int64)
+    items = len(gains)
+    chosen = np.zeros(len(gains), np.int64)
     space = check_number("capacity", capacity, Range(ge=0))
     knapsack(make_scratch(items), gains, sizes, items, space, chosen)
     return chosen.astype(bool)
@@ -423,5 +438,6 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
 
 def make_scratch(items: int) -> Any:
     """Return the `Scratch` for a number of items."""
-    layout, sizes = Layout(declared_fields(Scratch), ["arms"]), {"arms": items}
+    layout = Layout(declared_fields(Scratch), ["arms"])
+    sizes = {"arms": items}
     return SimpleNamespace(**layout.views(np.zeros(layout.size(sizes)), sizes))

@@ -63,8 +63,8 @@ class StudyVocabulary(CoreVocabulary):
         """Return the names of the arms with a loss; a vector where arms are numbers."""
         if isinstance(self.arms, range):
             return {"losses": feedback["losses"]}
-        both = zip(self.arms, feedback["losses"], strict=True)
-        return {"losses": [arm for arm, loss in both if loss]}
+        losses_by_arm = zip(self.arms, feedback["losses"], strict=True)
+        return {"losses": [arm for arm, loss in losses_by_arm if loss]}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:
         """Return feedback without a loss."""
@@ -83,17 +83,17 @@ def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
         values = values.astype(np.float64)
     elif isinstance(values, list | tuple):
         values = [float(v) if isinstance(v, bool | np.bool_) else v for v in values]
-    found = check_vector(name, values, _UNIT)
-    if len(found) != entries:
-        raise ValueError(f"{name} must have {entries} entries, one for each arm; got {len(found)}")
-    between = np.flatnonzero((found > 0) & (found < 1))
+    vector = check_vector(name, values, _UNIT)
+    if len(vector) != entries:
+        raise ValueError(f"{name} must have {entries} entries, one for each arm; got {len(vector)}")
+    between = np.flatnonzero((vector > 0) & (vector < 1))
     if len(between):
-        at = int(between[0])
-        raise ValueError(f"{name}[{at}] must be 0 or 1, got {found[at]:g}")
-    return found
+        index = int(between[0])
+        raise ValueError(f"{name}[{index}] must be 0 or 1, got {vector[index]:g}")
+    return vector
 
 
-def _is_bit(value: Any) -> bool:
+def _is_bit(value: object) -> bool:
     return type(value) in (int, float, bool) and value in (0, 1)
 
 
@@ -144,11 +144,11 @@ class Learner(CoreLearner):
         round : int, optional
             Round of the losses, from 1, as a check: it must be that of the last `ask`.
         """
-        seen = self.vocabulary.parse_losses("losses", losses)
+        zeros_or_ones = self.vocabulary.parse_losses("losses", losses)
         self._expect_feedback()
         if round is not None and check_integer("round", round) != self.rounds:
             raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
-        self._feedback["losses"][:] = seen
+        self._feedback["losses"][:] = zeros_or_ones
         before = self._count_violations()
         self._tell()
         self._warn_of_violation(before, f", in round {self.rounds},")
@@ -175,13 +175,13 @@ class Learner(CoreLearner):
         arms = self.facts["arms"]
         if self._names is not None:
             allocations, losses = self._log_by_number(self._names, allocations, losses)
-        given = float_column("allocations", allocations, _UNIT, wide=arms)
-        seen = float_column("losses", losses, _UNIT, given, arms)
-        if (between := (seen > 0) & (seen < 1)).any():
+        amounts = float_column("allocations", allocations, _UNIT, wide=arms)
+        loss_rows = float_column("losses", losses, _UNIT, amounts, arms)
+        if (between := (loss_rows > 0) & (loss_rows < 1)).any():
             row, arm = np.argwhere(between)[0].tolist()
-            raise ValueError(f"losses[{row}, {arm}] must be 0 or 1, got {seen[row, arm]:g}")
+            raise ValueError(f"losses[{row}, {arm}] must be 0 or 1, got {loss_rows[row, arm]:g}")
         before = self._count_violations()
-        rounds = self._replay(allocation=given, losses=seen)
+        rounds = self._replay(allocation=amounts, losses=loss_rows)
         self._warn_of_violation(before)
         return rounds
 
@@ -223,7 +223,7 @@ class Learner(CoreLearner):
         return cast(int, self._report["refuted"].item())
 
     def _known(self) -> list[str]:
-        known = dict(zip(self.facts, super()._known(), strict=True))
-        if "thresholds" in known:
-            known["thresholds"] = "thresholds known"
-        return list(known.values())
+        descriptions = dict(zip(self.facts, super()._known(), strict=True))
+        if "thresholds" in descriptions:
+            descriptions["thresholds"] = "thresholds known"
+        return list(descriptions.values())

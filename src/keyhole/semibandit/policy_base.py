@@ -63,8 +63,8 @@ class Policy(Facts, CorePolicy, abstract=True):
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload
-        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
-        def learner(self, *, arms: Any, **facts: Any) -> Any:
+        def learner(self, *, arms: Names, **facts: object) -> Any: ...
+        def learner(self, *, arms: object, **facts: object) -> object:
             """Return a learner, which takes one decision at a time with this policy."""
 
     def recommend(
@@ -122,7 +122,7 @@ class KnownThresholdPolicy(Policy, abstract=True):
         """Count the losses."""
         count_losses(p, s, allocation, losses)
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return a line for each arm with its amount and its losses."""
         return format_counts(learner.state)
 
@@ -171,9 +171,10 @@ class EqualSharePolicy(Policy, abstract=True):
         """Report the arms' amounts, a search of 0 rounds, and the losses that contradict them."""
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm]
-        searched[0], refuted[0] = 0, count_all_violations(s, p.arms)
+        searched[0] = 0
+        refuted[0] = count_all_violations(s, p.arms)
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return a line for each arm with its amount and its losses."""
         return format_counts(learner.state)
 

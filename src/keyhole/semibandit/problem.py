@@ -1,8 +1,4 @@
-"""Problem of dividing a resource: arms' mean losses, the amount each needs, and the total.
-
-An arm is a place where a loss may occur; one that gets the amount that it needs (its threshold) has
-none. A problem is what an experiment is made on: policies must learn what they do not know of it.
-"""
+"""Problem of dividing a resource: arms' mean losses, the amount each needs, and the total."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self
@@ -115,9 +111,9 @@ class Problem(AnyProblem):
         self.resource = check_number("resource", resource, _RESOURCE)
         self.rounds = None if self.distribution is None else self.distribution.rounds
         self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
-        left = np.where(self.optimal, 0.0, self.mean_losses)
+        unprevented = np.where(self.optimal, 0.0, self.mean_losses)
         # Added as kernels add, arm by arm: the regret of the best allocation is then exactly 0.
-        self.least_loss = float(sum_up(left, self.arms))
+        self.least_loss = float(sum_up(unprevented, self.arms))
 
     @classmethod
     def replay(
@@ -164,7 +160,8 @@ class Problem(AnyProblem):
         """
         names = None
         if (columns := data_frame_column_names(losses)) is not None:
-            names, losses = check_distinct_arm_texts("losses", columns), np.asarray(losses)
+            names = check_distinct_arm_texts("losses", columns)
+            losses = np.asarray(losses)
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) == 0:
             raise ValueError(f"losses must have at least one day, got {short_repr(losses)}")
         first = check_vector("losses[0]", losses[0], _UNIT)
@@ -215,8 +212,8 @@ class Problem(AnyProblem):
     @property
     def residual(self) -> float:
         """Resource that the best allocation does not use, r; 0 if it is within rounding errors."""
-        left = self.resource - float(self.thresholds[self.optimal].sum())
-        return left if left > ENOUGH else 0.0
+        unused = self.resource - float(self.thresholds[self.optimal].sum())
+        return unused if unused > ENOUGH else 0.0
 
     @property
     def gamma(self) -> float:
@@ -246,15 +243,15 @@ class Problem(AnyProblem):
         TypeError, ValueError
             If it is not a valid allocation.
         """
-        given = check_vector("allocation", allocation, _UNIT)
-        if len(given) != self.arms:
-            raise ValueError(f"allocation must have {self.arms} entries, got {len(given)}")
-        if sum_up(given, self.arms) > self.resource + ENOUGH:
+        amounts = check_vector("allocation", allocation, _UNIT)
+        if len(amounts) != self.arms:
+            raise ValueError(f"allocation must have {self.arms} entries, got {len(amounts)}")
+        if sum_up(amounts, self.arms) > self.resource + ENOUGH:
             raise ValueError(
-                f"allocation must add up to at most {self.resource:g}, got {given.sum():g}"
+                f"allocation must add up to at most {self.resource:g}, got {amounts.sum():g}"
             )
-        left = np.where(given >= self.thresholds - ENOUGH, 0.0, self.mean_losses)
-        return float(max(0.0, sum_up(left, self.arms) - self.least_loss))
+        unprevented = np.where(amounts >= self.thresholds - ENOUGH, 0.0, self.mean_losses)
+        return float(max(0.0, sum_up(unprevented, self.arms) - self.least_loss))
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms: means and thresholds repeat, the resource stays."""
@@ -262,7 +259,7 @@ class Problem(AnyProblem):
             np.resize(self.mean_losses, arms), np.resize(self.thresholds, arms), self.resource
         )
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy reads."""
         truth: dict[str, Any] = {
             "arms": self.arms,
@@ -282,10 +279,10 @@ def _check_thresholds(thresholds: Any, arms: int) -> FloatArray:
     """Return the checked threshold of each arm."""
     if isinstance(thresholds, int | float | np.number):
         return np.full(arms, check_number("thresholds", thresholds, _THRESHOLD))
-    found = check_vector("thresholds", thresholds, _THRESHOLD)
-    if len(found) != arms:
-        raise ValueError(f"thresholds must have {arms} entries, one for each arm; got {len(found)}")
-    return found
+    checked = check_vector("thresholds", thresholds, _THRESHOLD)
+    if (count := len(checked)) != arms:
+        raise ValueError(f"thresholds must have {arms} entries, one for each arm; got {count}")
+    return checked
 
 
 PROBLEM_FACTORIES: Final = {

@@ -1,8 +1,4 @@
-"""The setting `semibandit`: what is decided in a round, and what is then seen.
-
-A setting is a kind of decision problem. Here a resource is divided among arms (places where a loss
-may occur). An arm that gets the amount that it needs has no loss; of the others it is seen.
-"""
+"""The setting `semibandit`: the decision and the feedback of a round, and the known quantities."""
 
 import math
 from typing import Final
@@ -112,10 +108,10 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
     >>> candidate_thresholds(arms=5, resource=2)
     array([0.4       , 0.5       , 0.66666667, 1.        ])
     """
-    most = check_integer("arms", arms, Range(ge=1))
+    arms = check_integer("arms", arms, Range(ge=1))
     available = check_number("resource", resource, _RESOURCE)
-    fewest = min(most, max(1, integer_part(available)))
-    return np.minimum(1.0, available / np.arange(most, fewest - 1, -1))
+    fewest = min(arms, max(1, integer_part(available)))
+    return np.minimum(1.0, available / np.arange(arms, fewest - 1, -1))
 
 
 def count_funded_arms(threshold: float, arms: int, resource: float) -> int:
@@ -129,9 +125,11 @@ def count_funded_arms(threshold: float, arms: int, resource: float) -> int:
     >>> count_funded_arms(0.7, arms=20, resource=7)
     10
     """
-    least = check_number("threshold", threshold, _THRESHOLD)
+    threshold = check_number("threshold", threshold, _THRESHOLD)
     available = check_number("resource", resource, _RESOURCE)
-    count = integer_part(available / least)
+    count = integer_part(available / threshold)
     if count == 0:
-        raise ValueError(f"threshold must be at most the resource, {available:g}; got {least:g}")
+        raise ValueError(
+            f"threshold must be at most the resource, {available:g}; got {threshold:g}"
+        )
     return min(count, check_integer("arms", arms, Range(ge=1)))

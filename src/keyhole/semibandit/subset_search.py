@@ -1,8 +1,5 @@
 """Exact search, for `ESCB`, of the k arms that minimise one sum minus the square root of another.
 
-The items are arms (places that share a resource); the policy gives nothing to the chosen ones, for
-which the least total loss is plausible.
-
 A square root lies below its tangents, so the sum less a tangent is a lower bound that is additive:
 the k items with the smallest keys minimise it. The tangent with the largest minimum starts close to
 the optimum; branch and bound, depth first, enumerates the sets that could be better.
@@ -59,16 +56,17 @@ def best_slope(
     s: Subsets, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float
 ) -> float:
     """Return the slope of the tangent with approximately the largest lower bound."""
-    least = most = spreads[0]
+    smallest = largest = spreads[0]
     for item in range(items):
-        least, most = min(least, spreads[item]), max(most, spreads[item])
+        smallest = min(smallest, spreads[item])
+        largest = max(largest, spreads[item])
     # Without a root, or with an infinite slope at 0, the sets are bounded by their sums alone.
-    if width == 0.0 or size == 0 or least == 0.0:
+    if width == 0.0 or size == 0 or smallest == 0.0:
         return 0.0
     # The root of w x has the slope sqrt(w / x) / 2: between those at the largest and the smallest
     # sum of spreads.
-    low = 0.5 * math.sqrt(width / (size * most))
-    high = 0.5 * math.sqrt(width / (size * least))
+    low = 0.5 * math.sqrt(width / (size * largest))
+    high = 0.5 * math.sqrt(width / (size * smallest))
     for _ in range(_HALVINGS):
         slope = 0.5 * (low + high)
         take_smallest(s, values, spreads, items, size, slope)
@@ -112,20 +110,21 @@ def search_subsets(
         s.sums[k] = total
     # The height of the tangent at 0, the part of the bound that no item contributes.
     line = width / (4.0 * slope) if slope > 0.0 else 0.0
-    least = objective(s.best, values, spreads, items, width)
-    depth, rank = 0, 0  # the number of chosen items, and the rank of the next candidate
+    best_value = objective(s.best, values, spreads, items, width)
+    depth = 0  # the number of chosen items
+    rank = 0  # that of the next candidate
     while True:
         bound = s.bounds[depth - 1] if depth > 0 else -line
         last = rank + size - depth - 1
         # The cheapest completion takes the next ranks in order. Sets as good as the best are
         # visited as well, since ties are decided by their items.
-        if last < items and bound + s.sums[last] - prefix_sum(s, rank) <= least + TIE:
+        if last < items and bound + s.sums[last] - prefix_sum(s, rank) <= best_value + TIE:
             if not is_duplicate(s, values, spreads, depth, rank):
                 s.chosen[depth] = rank
                 s.bounds[depth] = bound - s.keys[s.ranked[rank]]
                 depth += 1
             if depth == size:
-                least = keep_better(s, values, spreads, items, size, width, least)
+                best_value = keep_better(s, values, spreads, items, size, width, best_value)
                 depth -= 1
             rank += 1
             continue
@@ -146,8 +145,9 @@ def is_duplicate(
     """Return whether the item equals the one before it, which was left out (symmetry breaking)."""
     if rank == 0 or (depth > 0 and s.chosen[depth - 1] == rank - 1):
         return False
-    item, other = s.ranked[rank], s.ranked[rank - 1]
-    return bool(values[item] == values[other] and spreads[item] == spreads[other])
+    item = s.ranked[rank]
+    earlier_item = s.ranked[rank - 1]
+    return bool(values[item] == values[earlier_item] and spreads[item] == spreads[earlier_item])
 
 
 def keep_better(
@@ -157,7 +157,7 @@ def keep_better(
     items: int,
     size: int,
     width: float,
-    least: float,
+    best_value: float,
 ) -> float:
     """Keep the present set if it is better, or equal and first; return the smallest value."""
     s.trial[:] = 0
@@ -165,8 +165,10 @@ def keep_better(
         s.trial[s.ranked[s.chosen[k]]] = 1
     # Summed by item and not by rank, so that equal sets have equal bits.
     value = objective(s.trial, values, spreads, items, width)
-    if value > least + TIE or (value >= least - TIE and not is_lexicographically_first(s, items)):
-        return least
+    if value > best_value + TIE or (
+        value >= best_value - TIE and not is_lexicographically_first(s, items)
+    ):
+        return best_value
     for item in range(items):
         s.best[item] = s.trial[item]
     return value
@@ -181,11 +183,11 @@ def is_lexicographically_first(s: Subsets, items: int) -> bool:
 
 
 def objective(
-    taken: IntArray, values: FloatArray, spreads: FloatArray, items: int, width: float
+    is_member: IntArray, values: FloatArray, spreads: FloatArray, items: int, width: float
 ) -> float:
     """Return the sum of the values less the square root."""
-    value, spread = 0.0, 0.0
+    value = spread = 0.0
     for item in range(items):
-        value += values[item] * taken[item]
-        spread += spreads[item] * taken[item]
+        value += values[item] * is_member[item]
+        spread += spreads[item] * is_member[item]
     return value - math.sqrt(width * spread)

@@ -44,7 +44,8 @@ def begin_posterior(s: ThresholdPosterior, arm: int, resource: float) -> None:
     s.ends[arm, 0] = s.weights[arm, 0] = 1.0
     if resource < 1.0:
         s.pieces[arm] = 2
-        s.ends[arm, 0], s.ends[arm, 1] = resource, 1.0
+        s.ends[arm, 0] = resource
+        s.ends[arm, 1] = 1.0
         s.weights[arm, 1] = min(1.0, resource / (1.0 - resource))
 
 
@@ -63,17 +64,17 @@ def draw_piece(s: ThresholdPosterior, arm: int, rng: Stream) -> int:
     total = 0.0
     for piece in range(s.pieces[arm]):
         total += piece_mass(s, arm, piece)
-    left = uniform(rng) * total
+    remaining_mass = uniform(rng) * total
     for piece in range(s.pieces[arm]):
-        left -= piece_mass(s, arm, piece)
-        if left < 0.0:
+        remaining_mass -= piece_mass(s, arm, piece)
+        if remaining_mass < 0.0:
             return piece
     return int(s.pieces[arm]) - 1
 
 
 def threshold_quantile(s: ThresholdPosterior, arm: int, delta: float) -> float:
     """Return the least end of a piece that the threshold exceeds with probability at most delta."""
-    total, above = 0.0, 0.0
+    total = above = 0.0
     for piece in range(s.pieces[arm]):
         total += piece_mass(s, arm, piece)
     piece = s.pieces[arm] - 1
@@ -83,32 +84,34 @@ def threshold_quantile(s: ThresholdPosterior, arm: int, delta: float) -> float:
     return float(s.ends[arm, piece])
 
 
-def learn_loss(s: ThresholdPosterior, arm: int, given: float) -> None:
+def learn_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
     """Learn that an arm had a loss in spite of what it was given."""
-    if given > s.lows[arm]:
+    if amount > s.lows[arm]:
         past = 0
-        while past < s.pieces[arm] - 1 and s.ends[arm, past] <= given + ENOUGH:
+        while past < s.pieces[arm] - 1 and s.ends[arm, past] <= amount + ENOUGH:
             past += 1
         if past > 0:
             remove_lowest_pieces(s, arm, past)
         # An arm with a loss although it was given 1 breaks the rules: a threshold is at most 1.
-        s.lows[arm] = min(given, 1.0 - ENOUGH)
-    seen = 2.0 + s.losses[arm] + s.clears[arm]
+        s.lows[arm] = min(amount, 1.0 - ENOUGH)
+    rounds = 2.0 + s.losses[arm] + s.clears[arm]
     for piece in range(1, s.pieces[arm]):
-        clamp_weight(s, arm, piece, s.weights[arm, piece] * seen / (seen + s.further[arm, piece]))
+        clamp_weight(
+            s, arm, piece, s.weights[arm, piece] * rounds / (rounds + s.further[arm, piece])
+        )
     s.losses[arm] += 1.0
 
 
-def learn_no_loss(s: ThresholdPosterior, arm: int, given: float) -> None:
+def learn_no_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
     """Learn that an arm had no loss with what it was given."""
-    if given <= s.lows[arm] + ENOUGH:
+    if amount <= s.lows[arm] + ENOUGH:
         learn_no_loss_below(s, arm)
         return
     piece = 0
-    while s.ends[arm, piece] < given - ENOUGH:
+    while s.ends[arm, piece] < amount - ENOUGH:
         piece += 1
-    if s.ends[arm, piece] > given + ENOUGH:
-        split_piece(s, arm, piece, given)
+    if s.ends[arm, piece] > amount + ENOUGH:
+        split_piece(s, arm, piece, amount)
     for above in range(piece + 1, s.pieces[arm]):
         clear = 1.0 + s.clears[arm] + s.further[arm, above]
         clamp_weight(s, arm, above, s.weights[arm, above] * clear / (1.0 + s.losses[arm] + clear))
@@ -119,10 +122,11 @@ def learn_no_loss(s: ThresholdPosterior, arm: int, given: float) -> None:
 
 def learn_no_loss_below(s: ThresholdPosterior, arm: int) -> None:
     """Learn that an arm had no loss although it was given less than it needs."""
-    seen, clear = 2.0 + s.losses[arm] + s.clears[arm], 1.0 + s.clears[arm]
+    rounds = 2.0 + s.losses[arm] + s.clears[arm]
+    clear = 1.0 + s.clears[arm]
     for piece in range(1, s.pieces[arm]):
         more = s.further[arm, piece]
-        ratio = (clear + more) * seen / (clear * (seen + more))
+        ratio = (clear + more) * rounds / (clear * (rounds + more))
         clamp_weight(s, arm, piece, s.weights[arm, piece] * ratio)
     s.clears[arm] += 1.0
 
@@ -132,11 +136,11 @@ def clamp_weight(s: ThresholdPosterior, arm: int, piece: int, weight: float) -> 
     s.weights[arm, piece] = min(1.0, max(_LEAST, weight))
 
 
-def split_piece(s: ThresholdPosterior, arm: int, piece: int, at: float) -> None:
-    """Split a piece in two, of which the first ends at `at`."""
+def split_piece(s: ThresholdPosterior, arm: int, piece: int, end: float) -> None:
+    """Split a piece in two, of which the first ends at `end`."""
     for k in range(s.pieces[arm], piece, -1):
         copy_piece(s, arm, k - 1, k)
-    s.ends[arm, piece] = at
+    s.ends[arm, piece] = end
     s.pieces[arm] += 1
 
 
@@ -157,7 +161,8 @@ def remove_lowest_pieces(s: ThresholdPosterior, arm: int, number: int) -> None:
 
 def rescale_to_first_piece(s: ThresholdPosterior, arm: int) -> None:
     """Make weights and counts relative to the first piece again, after it has changed."""
-    weight, further = s.weights[arm, 0], s.further[arm, 0]
+    weight = s.weights[arm, 0]
+    further = s.further[arm, 0]
     s.clears[arm] += further
     for piece in range(s.pieces[arm]):
         clamp_weight(s, arm, piece, s.weights[arm, piece] / weight)
@@ -166,14 +171,15 @@ def rescale_to_first_piece(s: ThresholdPosterior, arm: int) -> None:
 
 def cheapest_merger(s: ThresholdPosterior, arm: int) -> int:
     """Return the piece whose merger with the next one moves the least mass; the first of equals."""
-    best, least = 0, 2.0
+    best = 0
+    least_mass = 2.0
     for piece in range(s.pieces[arm] - 1):
         first = s.ends[arm, piece] - piece_start(s, arm, piece)
         second = s.ends[arm, piece + 1] - s.ends[arm, piece]
         step = abs(s.weights[arm, piece] - s.weights[arm, piece + 1])
         moved = step * first * second / (first + second)
-        if moved < least:
-            best, least = piece, moved
+        if moved < least_mass:
+            best, least_mass = piece, moved
     return best
 
 
@@ -208,10 +214,10 @@ def allocation_in_piece(
             number = first + int(share * (last - first + 1))
             return min(high, resource / min(number, last))
     if plan == 2:
-        parts = 1.0
+        units = 1.0
         for k in range(28):
-            round_number = math.floor((high + ENOUGH) * parts) / parts
+            round_number = math.floor((high + ENOUGH) * units) / units
             if round_number > low + ENOUGH:
                 return min(high, round_number)
-            parts *= 2.5 if k % 3 == 1 else 2.0
+            units *= 2.5 if k % 3 == 1 else 2.0
     return high - share * (high - low)

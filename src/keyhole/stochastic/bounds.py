@@ -1,7 +1,5 @@
 """Formulas that bound the regret in the stochastic bandit, the classical one.
 
-The *regret* is the reward lost against choosing the best of the options (the arms) in all rounds.
-
 Arms whose means differ by at most 1e-12 count as equal. Upper bounds hold for the policy and the
 horizon that they name; the docstring says where only the leading term is known, or where a bound is
 asymptotic. Throughout, `means` are the arms' mean rewards, in [0, 1], and `horizon` is
@@ -121,8 +119,8 @@ def moss_bound(arms: int, horizon: int) -> float:
     >>> moss_bound(arms=4, horizon=100)
     980.0
     """
-    k, t = check_integer("arms", arms, Range(ge=1)), check_integer("horizon", horizon, Range(ge=1))
-    return 49.0 * math.sqrt(k * t)
+    arms = check_integer("arms", arms, Range(ge=1))
+    return 49.0 * math.sqrt(arms * check_integer("horizon", horizon, Range(ge=1)))
 
 
 def _gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -130,6 +128,6 @@ def _gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return mu, suboptimality_gaps(mu)
 
 
-def log_horizon(horizon: int, least: int = 1) -> float:
+def log_horizon(horizon: int, lowest: int = 1) -> float:
     """Return the logarithm of a number of rounds, checked."""
-    return math.log(check_integer("horizon", horizon, Range(ge=least)))
+    return math.log(check_integer("horizon", horizon, Range(ge=lowest)))

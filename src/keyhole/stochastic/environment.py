@@ -1,23 +1,11 @@
-"""Environment (simulator) of the stochastic bandit: draws the chosen option's reward at random.
-
-It stands for the real thing in experiments. An arm is one of the options, with a distribution of
-rewards that policies do not know.
-"""
+"""Environment (simulator) of the stochastic bandit: draws the chosen option's reward at random."""
 
 from typing import Any, ClassVar, Final
 
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.distributions.sampler_dispatch import SampledEnvironment, environment_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
-from keyhole.policy import (
-    Environment,
-    Kernel,
-    Stream,
-    float_array,
-    int_array,
-    integer,
-    seek_pull,
-)
+from keyhole.policy import Environment, Kernel, Stream, float_array, int_array, integer, seek_pull
 from keyhole.stochastic.setting import SETTING
 
 

@@ -68,8 +68,8 @@ class Policy(Facts, CorePolicy, abstract=True):
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload
-        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
-        def learner(self, *, arms: Any, **facts: Any) -> Any:
+        def learner(self, *, arms: Names, **facts: object) -> Any: ...
+        def learner(self, *, arms: object, **facts: object) -> object:
             """Return a learner: this policy, asked for one decision at a time."""
 
     def impute(p, s: RewardCounts, t: int, rng: Stream, arm: int, update: Kernel) -> None:

@@ -1,7 +1,4 @@
-"""Problem of the stochastic bandit: the options (arms) and the distributions of their rewards.
-
-A problem is what an experiment is made on: policies do not know these, and must learn.
-"""
+"""Problem of the stochastic bandit: the options (arms) and the distributions of their rewards."""
 
 from typing import Any, Final, Self
 
@@ -118,7 +115,7 @@ class Problem(RewardProblem):
         """Return a Bernoulli problem of `arms` arms that repeats the means."""
         return Problem(np.resize(self.means, arms))
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""
         return super().truth() | {"gaps": self.gaps}
 

@@ -1,8 +1,4 @@
-"""The setting `stochastic`: what is decided in a round, and what is then seen.
-
-A setting is a kind of decision problem. Here an option (arm) is chosen in each round, and its
-reward is seen.
-"""
+"""The setting `stochastic`: the decision and the feedback of a round, and the known quantities."""
 
 from typing import Final
 

@@ -1,9 +1,5 @@
 """Formulas of Abernethy et al. (2016) that bound the regret of policies for the threshold bandit.
 
-Each round shows a bar (the threshold), and one of several options (the arms) is pulled, whose
-random sample should reach it. The *regret* is how many fewer rounds reach it than with the best
-arms.
-
 Theorems 2, 4 and 5 are upper bounds up to a constant O(1) that the paper does not give; the
 functions return the term that grows with the horizon. Theorem 3 is an asymptotic lower bound. All
 logarithms are natural; arms whose chances differ by at most 1e-12 count as equal. Theorem 1 is
@@ -48,8 +44,8 @@ def _sum_of_inverses(gaps: FloatArray) -> float:
 
 def _least_gaps(gaps: FloatArray) -> FloatArray:
     """Return each arm's least gap among the levels at which it is not the best, 0 if none."""
-    least = np.where(gaps > 0, gaps, np.inf).min(axis=1)
-    return np.where(np.isfinite(least), least, 0.0)
+    smallest = np.where(gaps > 0, gaps, np.inf).min(axis=1)
+    return np.where(np.isfinite(smallest), smallest, 0.0)
 
 
 def dkwucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
@@ -101,7 +97,8 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
     """
     survival = _survival(problem)
     log = log_horizon(horizon, survival.shape[1]) - math.log(survival.shape[1])
-    best, gaps = survival.max(axis=0), suboptimality_gaps(survival)
+    best = survival.max(axis=0)
+    gaps = suboptimality_gaps(survival)
     terms = [gaps[i, j] / bernoulli_kl(survival[i, j], best[j]) for i, j in np.argwhere(gaps > 0)]
     return float(sum(terms)) * log
 

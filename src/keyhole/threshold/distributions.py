@@ -1,8 +1,4 @@
-"""Distributions of an arm's sample, from 0 to m, which is compared with a threshold.
-
-Each round of the threshold bandit shows a bar from 0 to m (the threshold). The chosen option (the
-arm) gives a random whole number (its sample); the reward is 1 if that is at least the bar.
-"""
+"""Distributions of an arm's sample, from 0 to m, which is compared with a threshold."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -83,7 +79,9 @@ Samples = SurvivalTable | Replay | CustomDistribution
 """The distributions of the threshold bandit."""
 
 
-def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int, tuple[Any, ...] | None]:
+def parse_arms(
+    arms: Any, levels: int | None
+) -> tuple[list[Samples], int, tuple[object, ...] | None]:
     """Return the distribution of each arm's samples, the number of levels, and the arms' names.
 
     Parameters
@@ -101,15 +99,19 @@ def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int, tuple
     """
     values, names = split_names("survival", arms)
     is_matrix = isinstance(values, np.ndarray) and values.ndim > 1
-    wanted = "a list with an entry for each arm"
-    listed = values if is_matrix else check_sequence("survival", values, wanted)
+    expectation = "a list with an entry for each arm"
+    listed = values if is_matrix else check_sequence("survival", values, expectation)
     if len(listed) == 0:
         raise ValueError(f"survival must have at least one arm, got {short_repr(arms)}")
     fields = entry_names("survival", listed if names is None else arms)
-    found = [_parse_arm(field, arm) for field, arm in zip(fields, listed, strict=True)]
-    m = _count_levels(found) if levels is None else check_integer("levels", levels, Range(ge=1))
+    parsed_arms = [_parse_arm(field, arm) for field, arm in zip(fields, listed, strict=True)]
+    m = (
+        _count_levels(parsed_arms)
+        if levels is None
+        else check_integer("levels", levels, Range(ge=1))
+    )
     distributions: list[Samples] = []
-    for field, distribution in zip(fields, found, strict=True):
+    for field, distribution in zip(fields, parsed_arms, strict=True):
         if isinstance(distribution, TabulatedDistribution):
             # sf(m - 1) is the chance of level m: values above m count as m.
             distribution = SurvivalTable(
@@ -118,9 +120,9 @@ def parse_arms(arms: Any, levels: int | None) -> tuple[list[Samples], int, tuple
         elif isinstance(distribution, Replay):
             distribution.check(field, Range(ge=0, le=m), whole=True)
         elif len(distribution.survival) != m:
-            where = f"{fields[0]}, " if levels is None else "levels, "
+            source = f"{fields[0]}, " if levels is None else "levels, "
             raise ValueError(
-                f"{field} must have as many levels as {where}{m}; got {len(distribution.survival)}"
+                f"{field} must have as many levels as {source}{m}; got {len(distribution.survival)}"
             )
         distributions.append(distribution)
     return distributions, m, names

@@ -1,8 +1,4 @@
-"""Environment (simulator) of the threshold bandit: reward 1 if a sample reaches the threshold.
-
-It stands for the real thing in experiments. Each round it shows a bar (the threshold) and draws a
-random number (the sample) of the chosen option (the arm).
-"""
+"""Environment (simulator) of the threshold bandit: reward 1 if a sample reaches the threshold."""
 
 import math
 from typing import Any, ClassVar, Final
@@ -131,7 +127,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         support: FloatArray, metrics: Any,
     ) -> None:  # fmt: skip
         """Write the regret, the samples, and the errors of the policy's recommendation."""
-        wrong, closed, wrong_settled = 0.0, 0.0, 0.0
+        wrong = closed = wrong_settled = 0.0
         for j in range(e.levels):
             wrong += e.loss[best[j], j] > 0.0
             closed += settled[j]
@@ -144,7 +140,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         # Of a censored sample nothing but the censoring is seen.
         metrics.observations[0] = t - s.reached[0] if e.censored == 1 else t
         metrics.wrong_settled[0] = wrong_settled
-        estimates, misses, halves, known, anywhere = 0.0, 0.0, 0.0, 0.0, 0.0
+        estimates = misses = halves = sampled_arms = anywhere = 0.0
         for arm in range(e.arms):
             worst = 0.0
             for j in range(e.levels):
@@ -156,12 +152,12 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
                     estimates += 1.0
                     misses += off >= 2.0
                     halves += off >= 1.0
-            known += support[arm, 0] > 0.0
+            sampled_arms += support[arm, 0] > 0.0
             anywhere += worst >= 1.0
             metrics.pulls[arm] = s.pulls[arm]
             metrics.wrong_pulls[arm] = s.wrong[arm]
         metrics.lemma_4_misses[0] = misses / max(estimates, 1.0)
-        metrics.lemma_3_misses[0] = anywhere / max(known, 1.0)
+        metrics.lemma_3_misses[0] = anywhere / max(sampled_arms, 1.0)
         metrics.hoeffding_misses[0] = halves / max(estimates, 1.0)
 
 

@@ -51,7 +51,8 @@ class StudyVocabulary(CoreVocabulary):
                 f"exactly one of value and censored=True must be told, got value {value!r} and "
                 f"censored {censored}"
             )
-        threshold, hides = context["threshold"], self.facts["censored"]
+        threshold = context["threshold"]
+        hides = self.facts["censored"]
         if censored:
             if hides:
                 return {"value": threshold}
@@ -117,9 +118,9 @@ class Learner(CoreLearner):
         level = check_integer("threshold", threshold, self.vocabulary.thresholds)
         arm = self._ask(level)
         # `_ask` keeps a pending decision, whose threshold may be another one.
-        if level != (shown := self._context["threshold"].item()):  # a decision is pending
+        if level != (pending := self._context["threshold"].item()):  # a decision is pending
             raise RuntimeError(
-                f"tell must come first: the decision at threshold {shown} has no feedback yet"
+                f"tell must come first: the decision at threshold {pending} has no feedback yet"
             )
         return cast(int, self._arm(arm))
 
@@ -159,23 +160,23 @@ class Learner(CoreLearner):
         int
             The number of rounds in which the policy asked for the arm in the log.
         """
-        shown = int_column("thresholds", thresholds, self.vocabulary.thresholds)
-        pulled = self._arm_column("arms", arms, shown)
-        seen = int_column("values", values, self.vocabulary.samples, shown)
-        if self.facts["censored"] and (above := seen > shown).any():
-            at = int(above.argmax())
+        levels = int_column("thresholds", thresholds, self.vocabulary.thresholds)
+        pulled = self._arm_column("arms", arms, levels)
+        samples = int_column("values", values, self.vocabulary.samples, levels)
+        if self.facts["censored"] and (above := samples > levels).any():
+            row = int(above.argmax())
             raise ValueError(
-                f"values[{at}] must be at most the threshold {shown[at]}, which stands for all "
-                f"samples that reach it, got {seen[at]}"
+                f"values[{row}] must be at most the threshold {levels[row]}, which stands for all "
+                f"samples that reach it, got {samples[row]}"
             )
-        return self._replay(threshold=shown, arm=pulled, value=seen)
+        return self._replay(threshold=levels, arm=pulled, value=samples)
 
     def _check_restored(self) -> None:
-        least = 1 if self.rounds else 0  # 0 before the first round
+        lowest = 1 if self.rounds else 0  # 0 before the first round
         check_integer(
             "threshold",
             self._context["threshold"].item(),
-            Range(ge=least, le=self.facts["levels"]),
+            Range(ge=lowest, le=self.facts["levels"]),
         )
 
     def recommend(self) -> IntArray:

@@ -31,10 +31,10 @@ def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> Non
     """
     # Over all levels, since a loop of fixed length has no branch to predict (measured for m = 10
     # and thresholds in any order: 12 ns a round less).
-    most = min(value, threshold)
+    reached_levels = min(value, threshold)
     for j in range(s.tried.shape[1]):
         s.tried[arm, j] += 1.0 if j < threshold else 0.0
-        s.reached[arm, j] += 1.0 if j < most else 0.0
+        s.reached[arm, j] += 1.0 if j < reached_levels else 0.0
 
 
 def add_expected(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> None:
@@ -117,11 +117,11 @@ class Policy(Facts, CorePolicy, abstract=True):
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload
-        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
-        def learner(self, *, arms: Any, **facts: Any) -> Any:
+        def learner(self, *, arms: Names, **facts: object) -> Any: ...
+        def learner(self, *, arms: object, **facts: object) -> object:
             """Return a learner: this policy, asked for one decision at a time."""
 
-    def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
+    def caution(self, facts: Mapping[str, Any], problem: object) -> str:
         """Return a warning if the policy ignores uncensored samples."""
         if not self.warns_if_uncensored or facts["censored"] == 1:
             return ""
@@ -150,16 +150,16 @@ class Policy(Facts, CorePolicy, abstract=True):
                 support[arm, level - 1] = s.tried[arm, level - 1]
                 survival[arm, level - 1] = reach_estimate(s, level, arm)
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return for each arm and level how many samples of how many reached it."""
         lines = []
         for arm, (chances, pulls) in enumerate(zip(*learner.estimates(), strict=True)):
-            shown = [
+            texts = [
                 f"level {j} {float(chance) * float(n):.0f} of {n:.0f}"
                 for j, (chance, n) in enumerate(zip(chances, pulls, strict=True), start=1)
             ]
-            more = f", ... and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-            lines.append(f"arm {arm}: {', '.join(shown[:_SHOWN])}{more}")
+            more = f", ... and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+            lines.append(f"arm {arm}: {', '.join(texts[:_SHOWN])}{more}")
         return lines
 
 

@@ -1,8 +1,4 @@
-"""Problem of the threshold bandit: the options (arms), their random samples, and the rounds' bars.
-
-Each round shows a bar (the threshold); the reward is 1 if the sample of the chosen arm reaches it.
-A problem is what an experiment is made on: policies do not know it, and must learn.
-"""
+"""Problem of the threshold bandit: the arms, their random samples, and the rounds' thresholds."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Self, get_args
@@ -86,10 +82,10 @@ class Problem(AnyProblem):
 
     def __init__(
         self,
-        survival: SequenceLike | Mapping[Any, Any],
+        survival: SequenceLike | Mapping[Any, object],
         *,
         feedback: Feedback,
-        order: ThresholdSequence | str | dict[str, Any] = "iid",
+        order: ThresholdSequence | str | dict[str, object] = "iid",
         levels: int | None = None,
     ) -> None:
         self.distributions, m, self.arm_names = parse_arms(survival, levels)
@@ -105,10 +101,10 @@ class Problem(AnyProblem):
     @classmethod
     def from_mass(
         cls,
-        mass: SequenceLike | Mapping[Any, Any],
+        mass: SequenceLike | Mapping[Any, object],
         *,
         feedback: Feedback,
-        order: ThresholdSequence | str | dict[str, Any] = "iid",
+        order: ThresholdSequence | str | dict[str, object] = "iid",
     ) -> Self:
         """Make a problem from the chances of each level.
 
@@ -164,11 +160,11 @@ class Problem(AnyProblem):
     @classmethod
     def replay(
         cls,
-        samples: SequenceLike | Mapping[Any, Any],
+        samples: SequenceLike | Mapping[Any, object],
         levels: int,
         *,
         feedback: Feedback,
-        order: ThresholdSequence | str | dict[str, Any] = "iid",
+        order: ThresholdSequence | str | dict[str, object] = "iid",
     ) -> Self:
         """Make a problem whose arms draw from recorded samples, with replacement.
 
@@ -261,7 +257,7 @@ class Problem(AnyProblem):
         survival = self.survival[np.arange(arms) % self.arms]
         return Problem(survival, feedback=self.feedback, order=self.order)
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""
         return {
             "arms": self.arms,

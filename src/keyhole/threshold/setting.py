@@ -1,9 +1,4 @@
-"""The setting `threshold`: what is decided in a round, and what is then seen.
-
-A setting is a kind of decision problem. Here a round shows a bar (the threshold), an option (arm)
-is chosen, and its random sample is seen, in full or up to the bar; the reward is 1 if it reaches
-it.
-"""
+"""The setting `threshold`: the decision and the feedback of a round, and the known quantities."""
 
 from typing import Final, Literal, get_args
 

@@ -1,9 +1,4 @@
-"""Estimators of the chance that an arm's sample reaches a level: its survival function.
-
-Each round of the threshold bandit shows a bar (the threshold), which the random number (sample) of
-the chosen option (arm) should reach. A sample that did may be seen only as "reached it" (censored):
-the estimators use it for the lower levels, which it reached too.
-"""
+"""Estimators of the chance that an arm's sample reaches a level: its survival function."""
 
 import math
 from dataclasses import dataclass, field
@@ -65,14 +60,14 @@ class ModifiedKaplanMeierEstimator:
     def __init__(self, thresholds: ArrayLike, values: ArrayLike, levels: int) -> None:
         m = check_integer("levels", levels, Range(ge=1))
         cuts = whole_numbers("thresholds", thresholds, Range(ge=1, le=m))
-        seen = whole_numbers("values", values, Range(ge=0, le=m))
-        if len(cuts) != len(seen):
+        samples = whole_numbers("values", values, Range(ge=0, le=m))
+        if len(cuts) != len(samples):
             raise ValueError(
-                f"values must have one entry for each threshold, {len(cuts)}; got {len(seen)}"
+                f"values must have one entry for each threshold, {len(cuts)}; got {len(samples)}"
             )
         # The policies' own kernel counts, in Python here: estimator and policies cannot differ.
         tally: Any = SimpleNamespace(reached=np.zeros((1, m)), tried=np.zeros((1, m)))
-        for threshold, value in zip(cuts, seen, strict=True):
+        for threshold, value in zip(cuts, samples, strict=True):
             add_observation(tally, 0, int(threshold), int(value))
         self.reached: FloatArray = tally.reached[0]
         self.support: FloatArray = tally.tried[0]
@@ -165,17 +160,19 @@ class KaplanMeierEstimator:
     def at(self, time: float) -> float:
         """Return the estimated chance to last longer than a time, in the unit of the durations."""
         # The last event up to the time; before the first one all survive.
-        place = int(
+        events = int(
             np.searchsorted(self.times, check_number("time", time, Range(ge=0)), side="right")
         )
-        return float(self.survival[place - 1]) if place else 1.0
+        return float(self.survival[events - 1]) if events else 1.0
 
     @property
     def variance(self) -> FloatArray:
         """Greenwood's estimate of the variance of `survival`, shape (k,); 0 where that is 0."""
-        left = self.at_risk * (self.at_risk - self.deaths)
+        denominators = self.at_risk * (self.at_risk - self.deaths)
         # Where all at risk die the term is infinite, but the survival, and so the variance, is 0.
-        terms = np.divide(self.deaths, left, out=np.zeros_like(left), where=left > 0)
+        terms = np.divide(
+            self.deaths, denominators, out=np.zeros_like(denominators), where=denominators > 0
+        )
         return np.asarray(self.survival**2 * np.cumsum(terms))
 
     @property

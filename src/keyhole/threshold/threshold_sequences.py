@@ -1,7 +1,4 @@
-"""Rules for the bar (threshold) of each round: random, in stages, or listed.
-
-In the threshold bandit a round pays 1 if the random sample of the chosen option reaches its bar.
-"""
+"""Rules for the bar (threshold) of each round: random, in stages, or listed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,16 +36,16 @@ class ThresholdSequence:
 
     def __repr__(self) -> str:
         """Return the call that makes it, shortened."""
-        shown = ", ".join(f"{v:g}" for v in self.values[:6])
+        listed = ", ".join(f"{v:g}" for v in self.values[:6])
         more = ", ..." if len(self.values) > 6 else ""
-        return f"{self.name}([{shown}{more}])" if self.values else f"{self.name}()"
+        return f"{self.name}([{listed}{more}])" if self.values else f"{self.name}()"
 
     @property
     def rounds(self) -> int | None:
         """The largest number of rounds; None if there is none."""
         return len(self.values) if self.kind == LISTED else None
 
-    def truth(self, levels: int) -> dict[str, Any]:
+    def truth(self, levels: int) -> dict[str, object]:
         """Return the fields of the environment, for a problem with `levels` levels.
 
         Raises

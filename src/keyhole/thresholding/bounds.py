@@ -1,8 +1,5 @@
 r"""Formulas of Tao et al. (2019) that bound the expected number of wrong labels of the policy LSA.
 
-After a number of pulls (trials) of several options (arms), each gets a label: its mean reward is at
-least a given number (the threshold), or below.
-
 Throughout, `gaps` are the arms' distances from the threshold, in [0, 1]; `budget` is the total
 number of pulls, at least :math:`\max\{40/\alpha + 1, 40\} K`; and `alpha`, by default 1.35, is
 LSA's parameter, in (0, 8].
@@ -43,8 +40,8 @@ def _check_arguments(
 ) -> tuple[FloatArray, float, float]:
     delta = check_vector("gaps", gaps, _GAP)
     alpha = check_number("alpha", alpha, _ALPHA)
-    least = _pulls_per_arm(alpha) * len(delta)
-    return delta, check_number("budget", budget, Range(ge=least)), alpha
+    least_budget = _pulls_per_arm(alpha) * len(delta)
+    return delta, check_number("budget", budget, Range(ge=least_budget)), alpha
 
 
 def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> float:
@@ -130,7 +127,8 @@ def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
     >>> round(exploration_failure(0.1), 3)
     0.052
     """
-    k, alpha = check_number("k", k, Range(ge=0)), check_number("alpha", alpha, _ALPHA)
+    k = check_number("k", k, Range(ge=0))
+    alpha = check_number("alpha", alpha, _ALPHA)
     return math.exp(-40.0 * k / alpha)
 
 
@@ -177,7 +175,8 @@ def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) 
     """
     horizon = check_integer("horizon", horizon, Range(ge=1))
     t = check_vector("rounds", rounds, Range(ge=1, le=horizon))
-    a, b = check_number("a", a, _POSITIVE), check_number("b", b, _POSITIVE)
+    a = check_number("a", a, _POSITIVE)
+    b = check_number("b", b, _POSITIVE)
     return np.asarray(np.sqrt((a + b * np.log(horizon / t)) / t))
 
 
@@ -191,7 +190,8 @@ def confidence_failure(a: float, b: float) -> float:
     >>> round(confidence_failure(12.0, 1.0), 3)
     0.034
     """
-    a, b = check_number("a", a, _POSITIVE), check_number("b", b, _POSITIVE)
+    a = check_number("a", a, _POSITIVE)
+    b = check_number("b", b, _POSITIVE)
     power = math.exp2(b / 2.0)
     return 4.0 * power / (power - 1.0) * math.exp(-a / 2.0)
 

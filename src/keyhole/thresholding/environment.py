@@ -1,8 +1,4 @@
-"""Environments (simulators) of thresholding: they draw rewards, and count wrong labels.
-
-An arm is one of several options; each pull (trial) gives a random reward. In the end each arm is
-labelled as above or below the threshold, a given number for its mean reward.
-"""
+"""Environments (simulators) of thresholding: they draw rewards, and count wrong labels."""
 
 import math
 from typing import Any, ClassVar, Final
@@ -26,13 +22,13 @@ from keyhole.thresholding.setting import SETTING
 
 
 def write_label_errors(
-    side: FloatArray, s: "RewardEnvironment.State", labels: FloatArray, metrics: Any
+    right_labels: FloatArray, s: "RewardEnvironment.State", labels: FloatArray, metrics: Any
 ) -> None:
     """Write the wrong labels, their number, and whether there is any (a kernel)."""
     wrong = 0.0
-    for arm in range(len(side)):
+    for arm in range(len(right_labels)):
         # A side of -1 takes either label for right.
-        error = 1.0 if side[arm] >= 0.0 and labels[arm] != side[arm] else 0.0
+        error = 1.0 if right_labels[arm] >= 0.0 and labels[arm] != right_labels[arm] else 0.0
         wrong += error
         metrics.pulls[arm] = s.pulls[arm]
         metrics.errors[arm] = error
@@ -108,12 +104,12 @@ class FiniteSampleEnvironment(RewardEnvironment):
         """Return one of the arm's remaining rewards, each equally likely."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
-        left = e.ends[arm] - e.starts[arm] - pull
-        if left > 0:
+        remaining = e.ends[arm] - e.starts[arm] - pull
+        if remaining > 0:
             # One step of Fisher and Yates: swap a random one of the remaining samples to the front.
             seek_pull(rng, arm, pull)
             top = e.starts[arm] + pull
-            chosen = top + int(uniform(rng) * left)
+            chosen = top + int(uniform(rng) * remaining)
             s.stack[top], s.stack[chosen] = s.stack[chosen], s.stack[top]
             reward = e.numbers[s.stack[top]]
         else:
@@ -136,7 +132,7 @@ class GoldLabelEnvironment(RewardEnvironment, abstract=True):
     def score(e, s: RewardEnvironment.State, labels: FloatArray, metrics: Any) -> None:
         """Write wrong labels, whether there is any, agreement with gold labels, and details."""
         write_label_errors(e.side, s, labels, metrics)
-        gold, met = 0.0, 0.0
+        gold = met = 0.0
         for arm in range(e.arms):
             if e.gold[arm] >= 0.0:
                 gold += 1.0
@@ -155,9 +151,7 @@ class ConfidenceSequences(RewardEnvironment):
         Metric("lemma_19_misses", "chance of ever leaving Lemma 19's bound", drawn="share"),
         Metric("third_width_misses", "chance of ever leaving a third of it", drawn="share"),
         Metric(
-            "maximal_misses",
-            "chance of ever leaving Hoeffding's maximal inequality",
-            drawn="share",
+            "maximal_misses", "chance of ever leaving Hoeffding's maximal inequality", drawn="share"
         ),
         Metric("narrower_share", "share of rounds in which Lemma 19 is the narrower"),
         Metric("radius_ratio", "Lemma 19's radius over the other's"),

@@ -72,8 +72,8 @@ class Policy(Facts, CorePolicy, abstract=True):
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload
-        def learner(self, *, arms: Names, **facts: Any) -> Any: ...
-        def learner(self, *, arms: Any, **facts: Any) -> Any:
+        def learner(self, *, arms: Names, **facts: object) -> Any: ...
+        def learner(self, *, arms: object, **facts: object) -> object:
             """Return a learner: this policy, asked for one decision at a time."""
 
     impute = StochasticPolicy.impute
@@ -83,21 +83,23 @@ class Policy(Facts, CorePolicy, abstract=True):
         for arm in range(p.arms):
             labels[arm] = is_above(s.pulls[arm], s.totals[arm], p.threshold)
 
-    def describe(self, learner: Any) -> list[str]:
+    def describe(self, learner: Learner) -> list[str]:
         """Return the label, the pulls and the mean of each arm."""
-        sides = ["above" if above else "below" for above in learner.recommend()]
+        verdicts = ["above" if above else "below" for above in learner.recommend()]
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
-            return [f"arm {arm}: {side}" for arm, side in enumerate(sides)]
-        how = learner.scale, self.has_plain_counts(learner)
-        tallies = enumerate(zip(sides, state["pulls"], state["totals"], strict=True))
-        return [f"arm {arm}: {_describe_arm(*tally, *how)}" for arm, tally in tallies]
+            return [f"arm {arm}: {verdict}" for arm, verdict in enumerate(verdicts)]
+        context = learner.scale, self.has_plain_counts(learner)
+        tallies = enumerate(zip(verdicts, state["pulls"], state["totals"], strict=True))
+        return [f"arm {arm}: {_describe_arm(*tally, *context)}" for arm, tally in tallies]
 
 
-def _describe_arm(side: str, pulls: float, total: float, scale: Scale, has_interval: bool) -> str:
+def _describe_arm(
+    verdict: str, pulls: float, total: float, scale: Scale, has_interval: bool
+) -> str:
     if pulls == 0:
-        return f"never pulled, taken to be {side}"
-    return f"{side}, {count_text(pulls, 'pull')}{mean_text(pulls, total, scale, has_interval)}"
+        return f"never pulled, taken to be {verdict}"
+    return f"{verdict}, {count_text(pulls, 'pull')}{mean_text(pulls, total, scale, has_interval)}"
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):

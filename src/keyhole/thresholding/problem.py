@@ -1,8 +1,4 @@
-"""Problem of the thresholding bandit: the options (arms), their rewards, and the threshold.
-
-Arms are to be sorted, after a number of trials (pulls), into those whose mean reward is at least
-the threshold, and those below. A problem is what an experiment is made on: policies must learn it.
-"""
+"""Problem of the thresholding bandit: the options (arms), their rewards, and the threshold."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self, TypeAlias
@@ -105,7 +101,7 @@ class Problem(RewardProblem):
 
     def __init__(
         self,
-        means: SequenceLike | Mapping[Any, Any],
+        means: SequenceLike | Mapping[Any, object],
         threshold: float,
         *,
         distribution: str = "bernoulli",
@@ -124,12 +120,7 @@ class Problem(RewardProblem):
 
     @classmethod
     def replay(
-        cls,
-        samples: Any,
-        threshold: float,
-        *,
-        replacement: bool = True,
-        gold: Gold | None = None,
+        cls, samples: Any, threshold: float, *, replacement: bool = True, gold: Gold | None = None
     ) -> Self:
         """Make a problem whose arms draw from recorded rewards.
 
@@ -216,7 +207,7 @@ class Problem(RewardProblem):
         """Return a Bernoulli problem of `arms` arms that repeats the means."""
         return Problem(np.resize(self.means, arms), self.threshold)
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""
         truth = super().truth()
         truth["side"] = np.where(self.free, -1.0, self.labels.astype(float))
@@ -226,7 +217,7 @@ class Problem(RewardProblem):
             truth["gold"] = self._gold
         return truth
 
-    def fact(self, name: str) -> Any:
+    def fact(self, name: str) -> object:
         """Return the known quantity of this name.
 
         Raises
@@ -290,7 +281,8 @@ class ConfidenceCoverageProblem(Problem):
 
     def __init__(self, means: ArrayLike, threshold: float = 0.5, *, a: float, b: float) -> None:
         super().__init__(check_vector("means", means, Range(ge=0, le=1)), threshold)
-        self.a, self.b = check_number("a", a, Range(gt=0)), check_number("b", b, Range(gt=0))
+        self.a = check_number("a", a, Range(gt=0))
+        self.b = check_number("b", b, Range(gt=0))
         self.failure = confidence_failure(self.a, self.b)
         if self.failure >= 1.0:
             raise ValueError(
@@ -302,7 +294,7 @@ class ConfidenceCoverageProblem(Problem):
         """The environment class of the problem."""
         return ConfidenceSequences
 
-    def truth(self) -> dict[str, Any]:
+    def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""
         numbers = {"means": self.means, "a": self.a, "b": self.b, "failure": self.failure}
         return super().truth() | numbers

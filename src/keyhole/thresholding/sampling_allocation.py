@@ -1,8 +1,5 @@
 """Division of trials among options that makes a bound on the expected number of errors smallest.
 
-The options (arms) give random rewards; each is labelled in the end by whether its mean is at least
-a threshold, and the label is wrong less often after more trials (pulls).
-
 The bound is the sum of exp(-c x gap^2) over the arms, with x the pulls of an arm.
 `gaps` are the distances of the arms' means from the threshold, in [0, 1], at least one above 0;
 `budget` is T, the total number of pulls, at least 0; `c` is by default 2, as in Hoeffding's

@@ -1,8 +1,4 @@
-"""The setting `thresholding`: what is decided in a round, and what is then seen.
-
-A setting is a kind of decision problem. Here one option (arm) is tried in each round, and its
-reward seen; in the end each arm is labelled by whether its mean reward is at least a threshold.
-"""
+"""The setting `thresholding`: decision and feedback of a round, and the known quantities."""
 
 from typing import Final
 

@@ -1,8 +1,4 @@
-"""Base class of the policies of thresholding that say when they have enough.
-
-Another policy, the base, chooses which option (arm) is tried. Each arm is settled as above or below
-the threshold as soon as its rewards prove it; an arm that is settled is tried no more.
-"""
+"""Base class of the policies of thresholding that say when they have enough."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -52,7 +48,9 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         if s.settled[arm] != 0:  # a verdict is final, whatever is learnt later
             return
         add_reward(s, arm, reward, p.arms)
-        pulls, total, needed = s.evidence_pulls[arm], s.evidence_totals[arm], level(p)
+        pulls = s.evidence_pulls[arm]
+        total = s.evidence_totals[arm]
+        needed = level(p)
         if is_mean_above(total, pulls, p.threshold - p.tolerance, needed):
             settle_arm(s, arm, 1, p.arms)
         elif is_mean_below(total, pulls, p.threshold + p.tolerance, needed):

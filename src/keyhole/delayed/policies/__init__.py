@@ -1,1 +1,1 @@
-"""Policies for rewards that arrive late (rules that choose an option a round), one file each."""
+"""Policies for rewards that arrive late, one file each."""

@@ -1,8 +1,4 @@
-"""Policy DelayedUCB1 for late rewards: the policy UCB1, from the rewards that have arrived.
-
-In each round one of several options (arms) is chosen (pulled). UCB1 chooses the one with the
-largest mean reward plus a margin, which is wide after few rewards.
-"""
+"""Policy DelayedUCB1 for late rewards: the policy UCB1, from the rewards that have arrived."""
 
 import math
 from collections.abc import Mapping
@@ -71,7 +67,7 @@ class DelayedUCB1(Policy):
                 best, highest = arm, bound
         return best
 
-    def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
+    def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
         """Return 0, since only sums are kept."""
         return 0
 

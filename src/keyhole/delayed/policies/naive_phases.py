@@ -1,8 +1,4 @@
-"""Policy NaivePhases for late rewards: chooses one option for longer than any reward is late.
-
-In each phase every option (arm) that is left is chosen (pulled) many times in a row; then those
-with low means are dropped. It must know the longest delay of a reward.
-"""
+"""Policy NaivePhases for late rewards: plays in phases sized for the longest delay."""
 
 import math
 

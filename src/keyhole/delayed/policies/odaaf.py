@@ -1,9 +1,4 @@
-"""Policy ODAAF for late rewards: chooses one option for many rounds in a row.
-
-Only the sum of the rewards that arrive in a round is seen, not whose they are; in a long row most
-are of one option (arm). After each phase the options with low means are dropped. It must know the
-mean delay of a reward, from which the length of the row follows.
-"""
+"""Policy ODAAF for late rewards: plays in phases sized for the expected delay."""
 
 from keyhole.delayed.policy_base import PhasePolicy, phase_length, phase_log_term
 from keyhole.policy import parameter

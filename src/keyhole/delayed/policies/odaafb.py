@@ -1,9 +1,4 @@
-"""Policy ODAAFB for late rewards: chooses one option for many rounds in a row.
-
-Only the sum of the rewards that arrive in a round is seen, not whose they are; in a long row most
-are of one option (arm). After each phase the options with low means are dropped, and late rewards
-are waited for. It must know the mean and the longest delay.
-"""
+"""Policy ODAAFB for late rewards: plays in phases sized for bounded delays."""
 
 import numpy as np
 

@@ -1,9 +1,4 @@
-"""Policy ODAAFV for late rewards: chooses one option for many rounds in a row.
-
-Only the sum of the rewards that arrive in a round is seen, not whose they are; in a long row most
-are of one option (arm). After each phase the options with low means are dropped, and late rewards
-are waited for. It must know the mean and the variance of the delays.
-"""
+"""Policy ODAAFV for late rewards: plays in phases sized by the delays' variance."""
 
 from keyhole.delayed.policy_base import PhasePolicy, phase_length, phase_log_term
 from keyhole.policy import parameter
@@ -53,8 +48,8 @@ class ODAAFV(PhasePolicy):
     def __post_init__(self) -> None:
         """Check that the variance is possible for a whole number of rounds."""
         super().__post_init__()
-        part = self.expected_delay % 1.0
-        check_number("variance", self.variance, Range(ge=part * (1.0 - part)))
+        fraction = self.expected_delay % 1.0
+        check_number("variance", self.variance, Range(ge=fraction * (1.0 - fraction)))
 
     def has_bridge(p) -> bool:
         """Return True: a bridge follows each phase."""

@@ -1,8 +1,4 @@
-"""Policy QPMD for late rewards: queues them for another policy, which expects them at once.
-
-There is a queue for each option (arm). If the other policy asks for an option whose queue has a
-reward, it gets that one; else the option is chosen (pulled), and what arrives is queued.
-"""
+"""Policy QPMD for late rewards: queues them for another policy, which expects them at once."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -127,30 +123,30 @@ class QPMD(WrapperPolicy, Policy):
 
 def enqueue_reward(s: QPMD.State, arm: int, reward: float) -> None:
     """Add a reward to the end of an arm's queue."""
-    # Kernels cannot allocate: places are taken from the free list first, so that memory grows with
+    # Kernels cannot allocate: slots are taken from the free list first, so that memory grows with
     # the queued rewards and not with all that ever arrived.
-    place = s.free[0]
-    if place > 0:
-        s.free[0] = s.following[place - 1]
+    slot = s.free[0]
+    if slot > 0:
+        s.free[0] = s.following[slot - 1]
     else:
         s.used[0] += 1
-        place = s.used[0]
-    s.waiting[place - 1] = reward
-    s.following[place - 1] = 0
+        slot = s.used[0]
+    s.waiting[slot - 1] = reward
+    s.following[slot - 1] = 0
     if s.oldest[arm] == 0:
-        s.oldest[arm] = place
+        s.oldest[arm] = slot
     else:
-        s.following[s.newest[arm] - 1] = place
-    s.newest[arm] = place
+        s.following[s.newest[arm] - 1] = slot
+    s.newest[arm] = slot
     s.held[0] += 1
 
 
 def dequeue_reward(s: QPMD.State, arm: int) -> float:
     """Remove the first reward of an arm's queue, and return it."""
-    place = s.oldest[arm]
-    s.oldest[arm] = s.following[place - 1]
-    # The place becomes the first of the free list.
-    s.following[place - 1] = s.free[0]
-    s.free[0] = place
+    slot = s.oldest[arm]
+    s.oldest[arm] = s.following[slot - 1]
+    # The slot becomes the first of the free list.
+    s.following[slot - 1] = s.free[0]
+    s.free[0] = slot
     s.held[0] -= 1
-    return float(s.waiting[place - 1])
+    return float(s.waiting[slot - 1])

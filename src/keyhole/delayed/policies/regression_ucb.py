@@ -1,9 +1,4 @@
-"""Policy RegressionUCB for late rewards: estimates which option the sums that arrive are due to.
-
-Only the sum of the rewards that arrive in a round is seen, not whose they are. Each option (arm) is
-chosen for many rounds in a row; a regression on the rewards that each should have brought in by
-then separates the arms' means. Several delays are compared by how well they explain the sums.
-"""
+"""Policy RegressionUCB for late rewards: estimates which option the sums that arrive are due to."""
 
 import math
 from collections.abc import Mapping
@@ -28,37 +23,15 @@ _PENALTY: Final = 3.0  # of each doubling or halving, in the score of a delay
 class RegressionUCB(Policy):
     r"""Pull arms in batches, and the one with the largest upper bound by a regression of the sums.
 
-    The choice where only sums arrive and the expected delay is known roughly.
+    The choice where only sums arrive and the expected delay is known roughly. Each batch, of
+    :math:`\lceil \max(1, 2d, N / 10) \rceil` rounds for an arm with N pulls and the delay d,
+    updates a regression of the sums on the rewards expected by then, with estimates :math:`b_j /
+    A_j`. After one batch of each arm, the batch that begins in round t is of the arm
 
-    An arm with N pulls is pulled for :math:`n = \lceil \max(1, 2d, N / 10) \rceil` rounds in a row,
-    d the delay that counts. Let :math:`x_j` be the expected number of rewards of arm j that
-    would arrive meanwhile were delays geometric (0, 1, 2, ...) with mean d, and Y the sum that does
-    arrive. After the batch, with :math:`A_j = 1` and :math:`b_j = 1/2` at first, for each arm
+    .. math:: \arg\max_j \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
 
-    .. math:: A_j \leftarrow A_j + w_j x_j^2, \qquad
-        b_j \leftarrow b_j + w_j x_j \Big( Y - \sum_{i \ne j} x_i \hat\mu_i \Big), \qquad
-        w_j = 1 \Big/ \Big( n + \sum_{i \ne j} x_i^2 / A_i \Big)
-
-    where all on the right are the values before the batch, and :math:`\hat\mu_i = b_i / A_i`, but
-    0 or 1 if that is outside [0, 1]. With V the mean over all batches of
-    :math:`(Y - \sum_j x_j \hat\mu_j)^2 / (n + \sum_j x_j^2 / A_j)`, also with the values before
-    each, the batch that begins in round t is of the arm
-
-    .. math:: \arg\max_j \; \frac{b_j}{A_j} + \sqrt{2 v_j \ln t / A_j}, \qquad
-        v_j = \max\Big\{ V, \;
-        \min\Big( \frac14, \; \hat\mu_j (1 - \hat\mu_j) + \frac{2 \ln t}{A_j} \Big) \Big\}
-
-    after one batch of each arm in turn.
-
-    There are such regressions, all updated after each batch, for each of the eight delays
-    :math:`d_k = 2^k D`, from a quarter of the delay D that is told to 32 times (k = -2 to 5). For
-    the next batch the one counts with the least
-
-    .. math:: S_k = 3 |k| + \sum \Big( \ln w + \frac{4 r^2}{w} \Big), \qquad
-        w = n + \sum_j x_j^2 / A_j, \quad r = Y - \sum_j x_j \hat\mu_j,
-
-    the sum over all batches. In the length of a batch that begins in round t, 2d is
-    :math:`\min \{ 2 \max(d_k, D), \max(2 D, (t - 1) / 20) \}`.
+    with :math:`v_j` the variance. Eight delays, from a quarter of the one that is told to 32 times,
+    are compared by how well they explain the sums. See :doc:`/delayed` for the rule in full.
 
     Parameters
     ----------
@@ -69,33 +42,9 @@ class RegressionUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: Keyhole's own, not from a paper. Only the sums are used; with named
-    feedback, names are ignored. Ties go to the lowest arm, and to the delay told, then to the next
-    longer ones (k = 1, 2, ...), then to k = -1. Each arm has a regression of its own, in which the
-    others' share is what their estimates say, so that a batch costs O(K) for each delay; between
-    batches nothing is computed but the sum. An arm that is pulled to the end has O(ln T) batches.
-    Up to a constant, S is a penalty and -2 times the log likelihood of the sums, were they normal
-    with a variance of w / 4: rare rewards vary far less, so that a wrong delay is found late or
-    never.
-
-    Nothing is proved of it; with wider bounds and ``correct_delay=0`` its regret is logarithmic for
-    geometric delays with the mean that it is told, and for any delays with a known bound: see "A
-    bound for RegressionUCB" in the documentation. On the two problems of "Delayed feedback" there
-    its regret was a twelfth and a 24th of that of `ODAAFB`; told a tenth of the delay, 1.5 and 2.5
-    times its own when told rightly; told ten times as much, 20 and 11 times. Where the delay is
-    told rightly, ``correct_delay=0`` is about as good for geometric delays, and had between half
-    and ten times the regret for others.
-
-    Where it breaks: a linear run has more than half the regret of a wrong choice in every round. It
-    may break although told rightly: on ``Problem([.9, .85], Uniform(0, 1000))``, told 500, 23 of
-    1,000 runs of 100,000 rounds are linear (none with ``correct_delay=0``), and on ``Problem([.55,
-    .6], TwoPoint(1000, .2))``, told 200, 18 of 200 of 60,000 rounds (96 with it). Told far too
-    little: 126 of 200 on ``Problem([.3, .6], Constant(2000))``, told 60, after 60,000 rounds. Told
-    far too much with many arms: the first batch of each arm takes 2D rounds. Where delays depend on
-    the arm: 181 of 200 runs of 100,000 rounds with geometric delays (as 100 quantiles) of mean 50
-    for the worse arm (.3) and 800 for the better (.6), told 425 (73 with ``correct_delay=0``); and
-    on ``Problem.replay([[1] * 4 + [0] * 6, [1] * 6 + [0] * 4], [[0] * 10, [1500] * 10])`` all, told
-    75, but none told 750 or 1,500.
+    Source: Keyhole's own. Only the sums are used, also with named feedback. Nothing is proved of
+    it; a variant has a bound (:doc:`/regression_ucb_bound`). It breaks where it is told far too
+    little, and in some runs where delays depend on the arm (:doc:`/delayed`).
 
     References
     ----------
@@ -171,8 +120,8 @@ class RegressionUCB(Policy):
         # A longer delay than that told may look best by chance at first, hence the bound by t. A
         # shorter one does where one arm, pulled most, is quick: in short batches a late arm would
         # never be seen to pay.
-        most = max(delays, _ROUNDS_A_BATCH * (t - 1))
-        delays = min(delays * 2.0 ** max(_POWERS[s.delay[0]], 0.0), most)
+        longest = max(delays, _ROUNDS_A_BATCH * (t - 1))
+        delays = min(delays * 2.0 ** max(_POWERS[s.delay[0]], 0.0), longest)
         s.length[0] = max(1.0, np.ceil(max(delays, _GROWTH * s.pulls[arm])))
         s.left[0] = s.length[0]
         s.total[0] = 0.0
@@ -191,17 +140,17 @@ class RegressionUCB(Policy):
                 learn_from_batch(p, s, k, arm)
             s.delay[0] = np.argmin(s.scores[:compared])
 
-    def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
+    def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
         """Return 0, since only sums are kept."""
         return 0
 
     def describe(self, learner: Any) -> list[str]:
         """Return the pulls of each arm and its estimated mean."""
-        state, scale = learner.state, learner.scale
+        state = learner.state
         best = state["delay"][0]
         means = state["weighted"][best] / state["information"][best]
         return [
-            f"arm {arm}: {count_text(pulls, 'pull')}{mean_text(pulls, pulls * mean, scale)}"
+            f"arm {arm}: {count_text(pulls, 'pull')}{mean_text(pulls, pulls * mean, learner.scale)}"
             for arm, (pulls, mean) in enumerate(zip(state["pulls"], means, strict=True))
         ]
 
@@ -238,25 +187,28 @@ def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: 
 
 def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: int) -> None:
     """Update the regressions of a delay with the sum that arrived in the batch, and its score."""
-    mean, variance = 0.0, 0.0
+    mean = variance = 0.0
     for arm in range(p.arms):
         if arm != pulled:
             mean += s.expected[k, arm] * clipped_mean(s, k, arm)
             variance += s.expected[k, arm] ** 2 / s.information[k, arm]
     # Without the arm of the batch, whose share is large, so that no digits of the others' are lost.
-    rest, noise = s.total[0] - mean, s.length[0] + variance
+    residual = s.total[0] - mean
+    noise = s.length[0] + variance
     own_mean = s.expected[k, pulled] * clipped_mean(s, k, pulled)
     own_variance = s.expected[k, pulled] ** 2 / s.information[k, pulled]
-    square = (rest - own_mean) ** 2 / (noise + own_variance)
+    square = (residual - own_mean) ** 2 / (noise + own_variance)
     s.residuals[k] += square
     # A normal distribution; the variance of a reward is at most 1/4.
     s.scores[k] += math.log(noise + own_variance) + 4.0 * square
     for arm in range(p.arms):
-        x, information = s.expected[k, arm], s.information[k, arm]
+        x = s.expected[k, arm]
+        information = s.information[k, arm]
         if arm == pulled:
-            target, weight = rest, x / noise
+            target = residual
+            weight = x / noise
         else:
-            target = rest - own_mean + x * clipped_mean(s, k, arm)
+            target = residual - own_mean + x * clipped_mean(s, k, arm)
             weight = x / (noise + own_variance - x**2 / information)
         s.information[k, arm] += weight * x
         s.weighted[k, arm] += weight * target

@@ -1,7 +1,4 @@
-"""Policy FixedLimit: all runs have one limit, and another policy chooses what to run.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit of time, say.
-"""
+"""Policy FixedLimit: all runs have one limit, and another policy chooses what to run."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -49,9 +46,8 @@ class FixedLimit(WrapperPolicy, Policy):
 
     Notes
     -----
-    Departures from the paper: not in the paper. The scale is that of its reduction to a classical
-    bandit, with the limit as the largest. The recommendation is the arm that was run most often,
-    among equals the lowest.
+    Source: Keyhole's own. The scale has the limit as the largest. The recommendation is the arm
+    that was run most often, among equals the lowest.
 
     References
     ----------
@@ -88,12 +84,13 @@ class FixedLimit(WrapperPolicy, Policy):
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the checked facts; refuse a limit that is not allowed or costs too much."""
         facts = super().check_facts(values)
-        limits, place = facts["limits"], limit_index(facts["limits"], self.limit * _NEAR)
+        limits = facts["limits"]
+        position = limit_index(limits, self.limit * _NEAR)
         if facts["continuous"] == 1:
             if self.limit > limits[-1]:
                 raise ValueError(f"limit must be at most {limits[-1]:g}, got {self.limit:g}")
-        elif not _NEAR * self.limit <= limits[place] <= self.limit / _NEAR:
-            listed = ", ".join(f"{one:g}" for one in limits)
+        elif not _NEAR * self.limit <= limits[position] <= self.limit / _NEAR:
+            listed = ", ".join(f"{allowed:g}" for allowed in limits)
             raise ValueError(f"limit must be one of {listed}, got {self.limit:g}")
         cost, penalty = (value_at(facts[name], self.limit) for name in ("cost", "penalty"))
         if cost > penalty:

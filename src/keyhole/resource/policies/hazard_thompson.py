@@ -1,12 +1,6 @@
-"""Policy HazardThompson: draws when runs may end, then chooses the best arm and limit for that.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. Drawn is the
-*hazard*, the chance that a run ends soon after it has lasted until now, from the values that the
-runs so far leave plausible (the posterior).
-"""
+"""Policy HazardThompson: draws when runs may end, then chooses the best arm and limit for that."""
 
 import math
-from typing import Any
 
 from keyhole.policy import Stream, beta, betas, parameter, scratch_array
 from keyhole.resource.hazard_rate_policy import (
@@ -26,76 +20,44 @@ from keyhole.resource.hazard_rate_policy import (
 class HazardThompson(HazardRatePolicy):
     r"""Draw when runs end from the posterior; play the pair of arm and limit that is then best.
 
-    `HazardUCB` with samples in place of an index: slightly worse than it in hundreds of runs, equal
-    in thousands, and it spreads many pending decisions over the pairs. Limits divide the
-    consumption into intervals; :math:`n_{ij}` runs of arm i reached interval j, at whatever limit,
-    and :math:`d_{ij}` of them ended in it. Draw
+    `HazardUCB` with samples in place of an index: slightly worse in hundreds of runs, equal in
+    thousands. Of :math:`n_{ij}` runs of arm i that reached interval j, :math:`d_{ij}` ended there.
+    Draw
 
-    .. math::
-        \begin{aligned}
-        h_{ij} &\sim \mathrm{Beta}\bigl(\kappa_t (s \bar h_j + d_{ij}),
-        \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr), \qquad
-        \kappa_t = \frac{\kappa + u}{1 + u}, \quad u = \frac{t}{4000 K}, \\
-        S_{ij} &= \prod_{l \le j} (1 - h_{il}), \qquad
-        \bar h_j = \frac{1/2 + \sum_i d_{ij} / (n_{ij} + 2)}
-        {1 + \sum_i n_{ij} / (n_{ij} + 2)}
-        \end{aligned}
+    .. math:: h_{ij} \sim \mathrm{Beta}\bigl(\kappa_t (s \bar h_j + d_{ij}),
+        \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr)
 
-    and play the pair with the largest
-
-    .. math::
-        \sum_{l \le j} S_{i, l-1} h_{il} (r_{il} - c_{il}) - \lambda(\tau_j) S_{ij} .
-
-    In every second round the first arm that was never run is played instead, with the limit that is
-    best in the mean. The pooled hazard :math:`\bar h`, in which each arm has a weight of at most 1,
-    shows after a few runs up to which limit runs pay. With L limits, :math:`\kappa` is `focus` over
-    :math:`1 + b / 2`, and s is :math:`1 - b / 2` times `strength`, where
-    :math:`b = \max(0, 1 - \log_{10} L)`.
+    with :math:`\bar h` pooled over all arms, and play the pair with the largest gain for these
+    hazards, in every second round the first arm never run: see :doc:`/resource`.
 
     Parameters
     ----------
     focus : float, default 5
         Divisor of the posterior variances in the first rounds, at least 1, with ten limits or more;
-        two thirds of it, but at least 1, with one. It tends to 1.
+        two thirds of it, but at least 1, with one. It tends to 1, as does :math:`\kappa_t`.
     strength : float, default 8
-        Weight of the pooled hazard as each arm's prior, in runs, above 0, with ten limits or more;
-        half of it with one.
+        s: weight of the pooled hazard, in runs, above 0, with ten limits; half of it with one.
 
     Notes
     -----
-    Departures from the paper: ours, not from a paper; nothing is proved of it. The mean reward r of
-    runs that end in an interval is drawn from the beta distribution with shapes
-    :math:`\kappa_t \phi` times :math:`2 \bar r_j + \sum R` and
-    :math:`2 (1 - \bar r_j) + \sum (1 - R)`, with :math:`\phi` the variance of a Bernoulli variable
-    of the same mean over that of the rewards, at most 100; r is 1 while all rewards were. Their
-    mean cost c is a beta variate rescaled to the interval's range of costs; its mean is that of the
-    costs and of two more at the pooled mean, and its shapes add up to
-    :math:`\kappa_t (3 d_{ij} + 2)`: uniform without observations. The recommendation is the pair
-    with the largest gain at the means of all these distributions, among arms that were run. Means
-    :math:`\bar r_j` are pooled as :math:`\bar h_j` is, with d in place of n and one prior run of
-    reward 1. A pending run has survived the intervals below its age; for the rest its expectation
-    is imputed. Ties go to the lowest arm and then to the smallest limit.
+    Source: Keyhole's own. Nothing is proved of it. Ties go to the lowest arm, the smallest limit.
 
     References
     ----------
-    Kaplan and Meier (1958), "Nonparametric Estimation from Incomplete Observations", JASA 53, for
-    the estimation from censored runs. Hjort (1990), "Nonparametric Bayes Estimators Based on Beta
-    Processes in Models for Life History Data", Annals of Statistics 18, for the posterior.
+    Kaplan and Meier (1958), "Nonparametric Estimation from Incomplete Observations", JASA 53. Hjort
+    (1990), "Nonparametric Bayes Estimators Based on Beta Processes in Models for Life History
+    Data", Annals of Statistics 18.
 
     Examples
     --------
     >>> from keyhole.resource import Power
-    >>> learner = HazardThompson().learner(
-    ...     arms=2, limits=[0.1, 0.3, 1.0], cost=Power(slope=1), penalty=Power(slope=1), seed=1
-    ... )
+    >>> cost = Power(slope=1)
+    >>> learner = HazardThompson().learner(arms=2, limits=[0.1, 1], cost=cost, penalty=cost, seed=1)
     >>> for _ in range(50):
     ...     arm, limit = learner.ask()
-    ...     if arm == 1 and limit > 0.2:
-    ...         learner.tell(reward=1, consumption=0.2)
-    ...     else:
-    ...         learner.tell(exceeded=True)
+    ...     learner.tell(reward=arm, consumption=0.05)
     >>> learner.recommend()
-    (1, 0.3)
+    (1, 0.1)
     """
 
     randomness = (
@@ -127,51 +89,59 @@ class HazardThompson(HazardRatePolicy):
         first_focus = max(1.0, p.focus / (1.0 + 0.5 * grid_coarseness(p.limit_count)))
         focus = variance_divisor(first_focus, p.arms, t)
         for arm in range(p.arms):
-            for place in range(p.limit_count):
-                ended, hazard = s.ended[arm, place], s.hazard[place]
-                survived = s.reached[arm, place] - ended
+            for position in range(p.limit_count):
+                ended = s.ended[arm, position]
+                hazard = s.hazard[position]
+                survived = s.reached[arm, position] - ended
                 # Both shapes times `focus`: the same mean with about a `focus`-th of the variance.
-                s.up[arm, place] = focus * (strength * hazard + ended)
-                s.down[arm, place] = focus * (strength * (1.0 - hazard) + survived)
+                s.up[arm, position] = focus * (strength * hazard + ended)
+                s.down[arm, position] = focus * (strength * (1.0 - hazard) + survived)
         # One call for all pairs: many variates at once are faster than one at a time.
         pairs = p.arms * p.limit_count
         betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, s.drawn.reshape(pairs))
-        best, best_arm, best_place = -math.inf, 0, 0
+        best_value = -math.inf
+        best_arm = best_position = 0
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
-            for place in range(p.limit_count):
+            for position in range(p.limit_count):
                 # The order of the draws is part of every result: arm by arm, reward before cost.
-                reward = draw_reward(s, rng, focus, arm, place)
-                cost = draw_cost(s, rng, focus, arm, place)
-                hazard = s.drawn[arm, place]
+                reward = draw_reward(s, rng, focus, arm, position)
+                cost = draw_cost(s, rng, focus, arm, position)
+                hazard = s.drawn[arm, position]
                 gain += alive * hazard * (reward - cost)
                 alive *= 1.0 - hazard
-                value = gain - s.penalties[place] * alive
-                if value > best:
-                    best, best_arm, best_place = value, arm, place
-        return best_arm, p.limits[best_place]
+                value = gain - s.penalties[position] * alive
+                if value > best_value:
+                    best_value = value
+                    best_arm, best_position = arm, position
+        return best_arm, p.limits[best_position]
 
 
-def draw_reward(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
+def draw_reward(
+    s: HazardThompson.State, rng: Stream, focus: float, arm: int, position: int
+) -> float:
     """Draw the mean reward of an arm's runs that end in an interval."""
-    ended, earned = s.ended[arm, place], s.earned[arm, place]
-    good = PRIOR_RUNS * s.reward[place] + earned
-    bad = PRIOR_RUNS * (1.0 - s.reward[place]) + (ended - earned)
+    ended = s.ended[arm, position]
+    earned = s.earned[arm, position]
+    good = PRIOR_RUNS * s.reward[position] + earned
+    bad = PRIOR_RUNS * (1.0 - s.reward[position]) + (ended - earned)
     # No reward below 1 is known: no variate is drawn.
     if bad <= 0.0:
         return 1.0
     mean = good / (good + bad)
-    sure = focus * mean * (1.0 - mean) / reward_variance(s, arm, place, mean)
+    sure = focus * mean * (1.0 - mean) / reward_variance(s, arm, position, mean)
     return beta(rng, sure * good, sure * bad)
 
 
-def draw_cost(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
+def draw_cost(s: HazardThompson.State, rng: Stream, focus: float, arm: int, position: int) -> float:
     """Draw the mean cost of an arm's runs that end in an interval."""
-    least, mean = s.least_cost[place], cost_mean(s, arm, place, s.cost[place])
-    width = s.most_cost[place] - least
-    if not least < mean < least + width:
+    lowest_cost = s.least_cost[position]
+    mean = cost_mean(s, arm, position, s.cost[position])
+    width = s.most_cost[position] - lowest_cost
+    if not lowest_cost < mean < lowest_cost + width:
         return mean
     # The mean of n costs that are uniform over the interval has the variance w^2 / 12 n, about that
     # of a beta variate around the middle whose shapes add up to 3 n.
-    share, runs = (mean - least) / width, focus * (3.0 * s.ended[arm, place] + 2.0)
-    return float(least + width * beta(rng, runs * share, runs * (1.0 - share)))
+    share = (mean - lowest_cost) / width
+    runs = focus * (3.0 * s.ended[arm, position] + 2.0)
+    return float(lowest_cost + width * beta(rng, runs * share, runs * (1.0 - share)))

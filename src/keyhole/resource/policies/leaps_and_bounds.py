@@ -1,8 +1,4 @@
-"""Policy LeapsAndBounds: finds an arm whose runs take nearly the least time on average.
-
-An arm is a thing that can be run, such as a solver; runs are stopped at limits that grow until the
-best arm is clear. Instead of time it may be anything that is consumed. A baseline.
-"""
+"""Policy LeapsAndBounds: finds an arm whose runs take nearly the least time on average."""
 
 import math
 
@@ -14,37 +10,28 @@ from keyhole.resource.setting import limit_index
 class LeapsAndBounds(Policy):
     r"""Find an arm whose mean capped consumption is nearly the smallest, and keep it.
 
-    A baseline with another objective: it ignores gains, rewards and the penalty. With probability
-    :math:`1 - \zeta` the arm that it keeps has a mean consumption, capped so that at most
-    :math:`\delta` of the runs are stopped, of at most :math:`1 + \varepsilon` times the smallest
-    mean. In phase k = 1, 2, ... each arm in turn is run
+    A baseline with another objective, for more than thousands of runs: it ignores gains, rewards
+    and the penalty. With probability :math:`1 - \zeta` the mean consumption of the arm that it
+    keeps, capped so that at most :math:`\delta` of the runs are stopped, is at most :math:`1 +
+    \varepsilon` times the smallest mean. In phase k = 1, 2, ... each arm in turn is run
 
     .. math::
         b_k = \Bigl\lceil \frac{44}{\delta \varepsilon^2}
         \ln \frac{120 K k (k + 1)}{\zeta} \Bigr\rceil \text{ times, up to }
         \tau_k = \frac{4 \theta_k}{3 \delta}, \qquad \theta_k = \frac{16}{7} 2^{k - 1} \tau_1',
 
-    but only until it has consumed :math:`b_k \theta_k`; if so, its mean is set to
-    :math:`\theta_k`. The phase is the last if the smallest mean is below :math:`\theta_k`.
-    For a list of limits, and for more than thousands of runs, since :math:`b_1` is that large.
+    but only until it has consumed :math:`b_k \theta_k`; if so, its mean is set to :math:`\theta_k`.
+    The phase is the last if the smallest mean is below :math:`\theta_k`.
 
     Parameters
     ----------
-    epsilon : float, default 0.3
-        :math:`\varepsilon`, in (0, 1/3].
-    delta : float, default 0.5
-        :math:`\delta`, in (0, 1).
-    zeta : float, default 0.1
-        :math:`\zeta`, in (0, 1).
+    epsilon, delta, zeta : float, default 0.3, 0.5 and 0.1
+        :math:`\varepsilon` in (0, 1/3], :math:`\delta` and :math:`\zeta` in (0, 1).
 
     Notes
     -----
-    Departures from the paper: its text could not be read, and the constants are those of its
-    authors' program, without early stopping by a Bernstein bound. :math:`\tau_1'`, a lower bound
-    of the means, is the smallest limit. A run has the smallest sufficient limit, or else the
-    largest, and a stopped run counts with its limit. Each run is of another instance, while in the
-    paper the j-th is the same for all arms. The recommendation is the arm with the smallest mean in
-    the phase, with the limit of the phase. Ties go to the lowest arm.
+    Departures from the paper: the constants are those of its authors' program, without early
+    stopping; each run is of another instance. See :doc:`/resource`. Ties go to the lowest arm.
 
     References
     ----------
@@ -54,9 +41,8 @@ class LeapsAndBounds(Policy):
     Examples
     --------
     >>> from keyhole.resource import Power
-    >>> learner = LeapsAndBounds().learner(
-    ...     arms=2, limits=[0.1, 1.0], cost=Power(slope=1), penalty=Power(slope=1)
-    ... )
+    >>> cost = Power(slope=1)
+    >>> learner = LeapsAndBounds().learner(arms=2, limits=[0.1, 1], cost=cost, penalty=cost)
     >>> for _ in range(2000):
     ...     arm, limit = learner.ask()
     ...     learner.tell(reward=1, consumption=0.02)
@@ -94,8 +80,10 @@ class LeapsAndBounds(Policy):
         if s.kept[0] == 1:
             return s.best_arm[0], p.limits[limit_index(p.limits, cap)]
         # A run needs no more than what the arm may still consume in this phase.
-        left = runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta) * theta - s.used[0]
-        return s.arm[0], p.limits[limit_index(p.limits, min(left, cap))]
+        remaining = (
+            runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta) * theta - s.used[0]
+        )
+        return s.arm[0], p.limits[limit_index(p.limits, min(remaining, cap))]
 
     def update(p, s: State, arm: int, limit: float, consumption: float, exceeded: int) -> None:
         """Add the consumption to that of the present arm; advance to the next arm, or phase."""
@@ -111,8 +99,11 @@ class LeapsAndBounds(Policy):
             return
         mean = theta if s.used[0] >= needed * theta else s.used[0] / s.runs[0]
         if mean < s.best[0]:
-            s.best[0], s.best_arm[0] = mean, arm
-        s.arm[0], s.runs[0], s.used[0] = arm + 1, 0.0, 0.0
+            s.best[0] = mean
+            s.best_arm[0] = arm
+        s.arm[0] = arm + 1
+        s.runs[0] = 0.0
+        s.used[0] = 0.0
         if arm + 1 == p.arms:
             s.arm[0] = 0
             if s.best[0] < theta:

@@ -1,9 +1,4 @@
-"""Policy RCUCB: chooses the arm and limit of a run with the largest upper bound of the gain.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. The gain
-is the reward less the cost of a run that ends in time, and minus a penalty of one that is stopped.
-A run also shows how it would have ended with any smaller limit.
-"""
+"""Policy RCUCB: plays the largest bound of the gain; a run also informs on smaller limits."""
 
 import math
 
@@ -15,12 +10,9 @@ from keyhole.resource.setting import limit_index
 class RCUCB(PairPolicy):
     r"""Play the pair of arm and limit with the largest bound; a run also informs on smaller limits.
 
-    The paper's policy for a list of limits: a run up to one limit shows the result under every
-    smaller one, even if it exceeded its limit. `HazardUCB` has less regret on 17 of the 18 problems
-    of the benchmark with both, and more on ``promises``. For a continuum of limits, see
-    `ZoomingRCUCB`.
-
-    Each arm is played once with the largest limit :math:`\bar\tau`. Then play
+    The paper's policy for a list of limits: a run shows the result under every smaller limit, too.
+    `HazardUCB` has less regret on nearly all problems. Each arm is played once with the largest
+    limit. Then play
 
     .. math::
         \arg\max_{i, \tau} \; \hat g_{i,\tau} - \hat\ell_{i,\tau}
@@ -33,22 +25,14 @@ class RCUCB(PairPolicy):
     Parameters
     ----------
     alpha : float, default 0.5
-        Exploration, at least 0; the theory needs more than 1. With 0 the policy is greedy, a
-        baseline with linear regret. With the default the order of the policies is that of the
-        paper's experiments; with 1.01 Thompson sampling is better on instances like the paper's,
-        and 0.1 has a third less regret in hundreds of rounds, two thirds less in 100,000.
+        At least 0; the theory needs more than 1, 0 is greedy, 0.1 is better (:doc:`/resource`).
     gain_range : float, default 1
-        w: the width of the range assumed for the first mean, in (0, 2]. 1 is the *unit* radius,
-        valid where the cost of a run never exceeds its reward, and better in experiments; 2 is the
-        *rigorous* radius, always valid.
+        w, in (0, 2]: 1 is valid where the cost of a run never exceeds its reward; 2 always.
 
     Notes
     -----
-    Departures from the paper: the constants of the confidence length were rebuilt from the text
-    (Hoeffding's inequality for the range w, and for the range :math:`\lambda(\tau)`): its formulas
-    could not be read, nor which alpha the experiments used. Ties, open in the paper, go to the
-    lowest arm and then to the smallest limit. Means are kept as sums, and the index is computed as
-    a mean plus a factor times :math:`\sqrt{\ln t}`.
+    Departures from the paper: the constants of the confidence length were rebuilt from its text.
+    Ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
@@ -58,15 +42,10 @@ class RCUCB(PairPolicy):
     Examples
     --------
     >>> from keyhole.resource import Power
-    >>> learner = RCUCB().learner(
-    ...     arms=1, limits=[0.2, 1.0], cost=Power(slope=0.1), penalty=Power(constant=0.5)
-    ... )
-    >>> for _ in range(4):
-    ...     arm, limit = learner.ask()
-    ...     if limit < 0.7:
-    ...         learner.tell(exceeded=True)
-    ...     else:
-    ...         learner.tell(reward=0.9, consumption=0.7)
+    >>> learner = RCUCB().learner(arms=1, limits=[0.2, 1], cost=Power(), penalty=Power(slope=1))
+    >>> learner.ask()
+    (0, 1.0)
+    >>> learner.tell(reward=0.9, consumption=0.7)
     >>> learner.recommend()
     (0, 1.0)
     """
@@ -91,10 +70,10 @@ class RCUCB(PairPolicy):
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
         # Every arm first, with the largest limit, which informs on all others.
-        arm, place = first_unobserved(s.told, s.untold, p.limit_count - 1)
+        arm, position = first_unobserved(s.told, s.untold, p.limit_count - 1)
         if arm < 0:
-            arm, place = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
-        return arm, p.limits[place]
+            arm, position = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
+        return arm, p.limits[position]
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
@@ -103,12 +82,12 @@ class RCUCB(PairPolicy):
         played = limit_index(p.limits, limit)
         gain = net_reward(p.cost, reward, consumption, exceeded)
         s.plays[arm, played] += 1
-        for place in range(played + 1):
-            if exceeded == 1 or consumption > p.limits[place]:
-                s.over[arm, place] += 1.0
+        for position in range(played + 1):
+            if exceeded == 1 or consumption > p.limits[position]:
+                s.over[arm, position] += 1.0
             else:
-                s.net[arm, place] += gain
-            write_bound(p, s, arm, place)
+                s.net[arm, position] += gain
+            write_bound(p, s, arm, position)
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
         """Impute the mean of the arm's runs that survived the pending run's age."""
@@ -116,28 +95,32 @@ class RCUCB(PairPolicy):
         # one at a time: within 1 % of its regret on the shipped forests and two synthetic
         # instances, 13 and 38 % more on two scenarios of ASlib. With the mean regardless of the
         # age it is 1 to 157 % more, and 3 to 93 % if pending runs count as runs without gain.
-        outlived, before = 1.0, 0.0  # the share of runs that survived, and the others' net reward
-        for place in range(limit_index(p.limits, limit) + 1):
-            told, gain, exceeds = s.told[arm, place], 0.0, 0.0
-            if p.limits[place] <= age:
+        outlived = 1.0  # the share of runs that survived
+        before = 0.0  # the others' net reward
+        for position in range(limit_index(p.limits, limit) + 1):
+            told = s.told[arm, position]
+            gain = 0.0
+            exceeds = 0.0
+            if p.limits[position] <= age:
                 exceeds = 1.0
                 if told > 0.0:
-                    outlived, before = s.over[arm, place] / told, s.net[arm, place] / told
+                    outlived = s.over[arm, position] / told
+                    before = s.net[arm, position] / told
             elif outlived == 0.0:
                 exceeds = 1.0
             elif told > 0.0:
-                exceeds = min(s.over[arm, place] / told / outlived, 1.0)
-                gain = min(max((s.net[arm, place] / told - before) / outlived, -1.0), 1.0)
-            s.over[arm, place] += exceeds
-            s.net[arm, place] += gain
-            write_bound(p, s, arm, place)
+                exceeds = min(s.over[arm, position] / told / outlived, 1.0)
+                gain = min(max((s.net[arm, position] / told - before) / outlived, -1.0), 1.0)
+            s.over[arm, position] += exceeds
+            s.net[arm, position] += gain
+            write_bound(p, s, arm, position)
 
 
-def write_bound(p: RCUCB, s: RCUCB.State, arm: int, place: int) -> None:
+def write_bound(p: RCUCB, s: RCUCB.State, arm: int, position: int) -> None:
     """Count an informative run of a pair, whose sums have it, and write the parts of its bound."""
-    told = s.told[arm, place] + 1.0
-    penalty = s.penalties[place]
-    s.told[arm, place] = told
-    s.estimate[arm, place] = (s.net[arm, place] - penalty * s.over[arm, place]) / told
+    told = s.told[arm, position] + 1.0
+    penalty = s.penalties[position]
+    s.told[arm, position] = told
+    s.estimate[arm, position] = (s.net[arm, position] - penalty * s.over[arm, position]) / told
     # A root when the count changes, not in every round for every pair: see `argmax_ucb`.
-    s.spread[arm, place] = (p.gain_range + penalty) * math.sqrt(0.5 * p.alpha / told)
+    s.spread[arm, position] = (p.gain_range + penalty) * math.sqrt(0.5 * p.alpha / told)

@@ -1,8 +1,4 @@
-"""Policy ReductionThompson: draws a plausible gain of each arm and limit, chooses the largest.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. Each pair of
-an arm and a limit is an option of its own, as in the classical bandit: a baseline.
-"""
+"""Policy ReductionThompson: draws a plausible gain of each arm and limit, chooses the largest."""
 
 import numpy as np
 
@@ -76,9 +72,9 @@ class ReductionThompson(PairPolicy):
         if t <= p.arms * p.limit_count:
             return (t - 1) // p.limit_count, p.limits[(t - 1) % p.limit_count]
         for arm in range(p.arms):
-            for place in range(p.limit_count):
-                s.up[arm, place] = 1.0 + s.successes[arm, place]
-                s.down[arm, place] = 1.0 + s.failures[arm, place]
+            for position in range(p.limit_count):
+                s.up[arm, position] = 1.0 + s.successes[arm, position]
+                s.down[arm, position] = 1.0 + s.failures[arm, position]
         pairs = p.arms * p.limit_count
         drawn = s.drawn.reshape(pairs)
         betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, drawn)
@@ -100,13 +96,13 @@ class ReductionThompson(PairPolicy):
         gain = net_reward(p.cost, reward, consumption, exceeded)
         largest_penalty = s.penalties[p.limit_count - 1]
         s.plays[arm, played] += 1
-        for place in range(played + 1):
+        for position in range(played + 1):
             value = gain
-            if exceeded == 1 or consumption > p.limits[place]:
-                value = -s.penalties[place]
+            if exceeded == 1 or consumption > p.limits[position]:
+                value = -s.penalties[position]
             # A coin with the gain as its probability: a beta posterior counts successes and
             # failures.
             if uniform(rng) < scale_gain(value, largest_penalty):
-                s.successes[arm, place] += 1.0
+                s.successes[arm, position] += 1.0
             else:
-                s.failures[arm, place] += 1.0
+                s.failures[arm, position] += 1.0

@@ -1,8 +1,4 @@
-"""Policy ReductionUCB: chooses the arm and limit of a run with the largest upper bound of the gain.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. Each pair of
-an arm and a limit is an option of its own, as in the classical bandit: a baseline.
-"""
+"""Policy ReductionUCB: plays UCB on the pairs of arm and limit, each an arm of its own."""
 
 import math
 
@@ -40,9 +36,8 @@ class ReductionUCB(PairPolicy):
 
     Notes
     -----
-    Departures from the paper: the constant of the confidence length was rebuilt from the text, as
-    its formulas could not be read. Open in the paper: pairs are first played arm by arm from
-    the smallest limit up, and ties go to the lowest arm and then to the smallest limit.
+    Departures from the paper: the constant of the confidence length was rebuilt from its text.
+    Pairs are first played arm by arm; ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
@@ -52,15 +47,13 @@ class ReductionUCB(PairPolicy):
     Examples
     --------
     >>> from keyhole.resource import Power
-    >>> learner = ReductionUCB().learner(
-    ...     arms=1, limits=[0.5, 1.0], cost=Power(slope=0.1), penalty=Power(slope=0.2)
-    ... )
-    >>> asked = []
-    >>> for _ in range(2):
-    ...     asked.append(learner.ask())
-    ...     learner.tell(exceeded=True)
-    >>> asked
-    [(0, 0.5), (0, 1.0)]
+    >>> cost = Power(slope=0.1)
+    >>> learner = ReductionUCB().learner(arms=1, limits=[0.5, 1], cost=cost, penalty=cost)
+    >>> learner.ask()
+    (0, 0.5)
+    >>> learner.tell(exceeded=True)
+    >>> learner.ask()
+    (0, 1.0)
     """
 
     pending = ("impute", "ignore")
@@ -79,29 +72,29 @@ class ReductionUCB(PairPolicy):
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        arm, place = first_unobserved(s.plays, s.untold, 0)
+        arm, position = first_unobserved(s.plays, s.untold, 0)
         if arm < 0:
-            arm, place = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
-        return arm, p.limits[place]
+            arm, position = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
+        return arm, p.limits[position]
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
         """Learn about the pair played."""
-        place = limit_index(p.limits, limit)
+        position = limit_index(p.limits, limit)
         gain = net_reward(p.cost, reward, consumption, exceeded)
         if exceeded == 1:
-            gain = -s.penalties[place]
-        s.plays[arm, place] += 1
+            gain = -s.penalties[position]
+        s.plays[arm, position] += 1
         # By the largest penalty for every pair, so that all have the same scale.
-        s.totals[arm, place] += scale_gain(gain, s.penalties[p.limit_count - 1])
-        s.estimate[arm, place] = s.totals[arm, place] / s.plays[arm, place]
-        s.spread[arm, place] = math.sqrt(0.5 * p.alpha / s.plays[arm, place])
+        s.totals[arm, position] += scale_gain(gain, s.penalties[p.limit_count - 1])
+        s.estimate[arm, position] = s.totals[arm, position] / s.plays[arm, position]
+        s.spread[arm, position] = math.sqrt(0.5 * p.alpha / s.plays[arm, position])
 
     def impute(p, s: State, arm: int, limit: float) -> None:
         """Impute the pair's mean."""
-        place = limit_index(p.limits, limit)
-        plays = s.plays[arm, place] + 1
-        s.totals[arm, place] += s.estimate[arm, place]
-        s.plays[arm, place] = plays
-        s.spread[arm, place] = math.sqrt(0.5 * p.alpha / plays)
+        position = limit_index(p.limits, limit)
+        plays = s.plays[arm, position] + 1
+        s.totals[arm, position] += s.estimate[arm, position]
+        s.plays[arm, position] = plays
+        s.spread[arm, position] = math.sqrt(0.5 * p.alpha / plays)

@@ -1,8 +1,4 @@
-"""Policy StoOO: searches each arm's best limit as one searches the maximum of a noisy function.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit, any number up
-to the largest one. A baseline.
-"""
+"""Policy StoOO: searches each arm's best limit as one searches the maximum of a noisy function."""
 
 import math
 from collections.abc import Mapping
@@ -45,31 +41,22 @@ class StoOO(RefinedGridPolicy):
 
     Notes
     -----
-    Departures from the paper: Munos (2014) has one function and samples at the middle of a cell;
-    here each arm has one, and cells are represented by their right ends, as in `ZoomingRCUCB`, so
-    that the two policies differ only in the information that they use. Gains are not rescaled to
-    [0, 1], which multiplies index, length and L by :math:`1 + \lambda(\bar\tau)`. The right end of
-    a split cell keeps its statistics.
+    Departures from the paper: each arm has a function, and a cell is sampled at its right end, as
+    in `ZoomingRCUCB`. Gains are not rescaled to [0, 1]. See :doc:`/resource`.
 
     References
     ----------
-    Munos (2014), "From Bandits to Monte-Carlo Tree Search: The Optimistic Principle Applied to
-    Optimization and Planning", Foundations and Trends in Machine Learning; section 3.4, as
-    suggested by Bengs and Huellermeier (2022), section 4.2.
+    Munos (2014), "From Bandits to Monte-Carlo Tree Search", Foundations and Trends in Machine
+    Learning; section 3.4, as suggested by Bengs and Huellermeier (2022), section 4.2.
 
     Examples
     --------
     >>> from keyhole.resource import Power
     >>> learner = StoOO(alpha=0.1, lipschitz=4).learner(
-    ...     arms=1, limits=[1.0], cost=Power(slope=0.1), penalty=Power(constant=0.2),
-    ...     continuous=True, horizon=100,
+    ...     arms=1, limits=[1], cost=Power(), penalty=Power(slope=1), continuous=True, horizon=100
     ... )
-    >>> asked = []
-    >>> for _ in range(5):
-    ...     asked.append(learner.ask())
-    ...     learner.tell(exceeded=True)
-    >>> asked
-    [(0, 1.0), (0, 0.5), (0, 0.25), (0, 0.125), (0, 0.375)]
+    >>> learner.ask()
+    (0, 1.0)
     """
 
     pending = ("wait",)

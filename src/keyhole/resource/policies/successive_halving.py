@@ -1,8 +1,4 @@
-"""Policy SuccessiveHalving: drops the worse half of the arms again and again, with rising limits.
-
-An arm is a thing that can be run, such as a solver; its run is stopped at the limit. The last arm
-left is run in all later rounds. A baseline.
-"""
+"""Policy SuccessiveHalving: drops the worse half of the arms again and again, as limits rise."""
 
 import math
 
@@ -48,16 +44,11 @@ class SuccessiveHalving(Policy):
     >>> learner = SuccessiveHalving().learner(
     ...     arms=4, limits=[0.5, 1.0], cost=Power(), penalty=Power(slope=0.1), horizon=100
     ... )
-    >>> asked = []
-    >>> for _ in range(7):
+    >>> for _ in range(4):
     ...     arm, limit = learner.ask()
-    ...     asked.append((arm, limit))
-    ...     if arm < 2:
-    ...         learner.tell(exceeded=True)
-    ...     else:
-    ...         learner.tell(reward=0.5, consumption=0.4)
-    >>> asked
-    [(0, 0.5), (1, 0.5), (2, 0.5), (3, 0.5), (2, 1.0), (3, 1.0), (2, 1.0)]
+    ...     learner.tell(reward=arm / 4, consumption=0.4)
+    >>> learner.ask()  # the better half, for longer
+    (2, 1.0)
     """
 
     needs = ("horizon",)
@@ -85,14 +76,14 @@ class SuccessiveHalving(Policy):
 
     def select(p, s: State) -> tuple[int, float]:
         """Return the arm with the fewest runs in this stage, and the stage's or its best limit."""
-        found = -1
+        chosen = -1
         for arm in range(p.arms):
-            if s.dropped[arm] == 0 and (found < 0 or s.runs[arm] < s.runs[found]):
-                found = arm
-        if s.left[0] == 1 and s.told[found, 0] > 0.0:
-            return found, p.limits[best_limit_position(s.told, s.worth, found)]
+            if s.dropped[arm] == 0 and (chosen < 0 or s.runs[arm] < s.runs[chosen]):
+                chosen = arm
+        if s.left[0] == 1 and s.told[chosen, 0] > 0.0:
+            return chosen, p.limits[best_limit_position(s.told, s.worth, chosen)]
         # The position, from 0, of the limit with the number s M / S rounded up.
-        return found, p.limits[((s.stage[0] + 1) * p.limit_count - 1) // count_stages(p.arms)]
+        return chosen, p.limits[((s.stage[0] + 1) * p.limit_count - 1) // count_stages(p.arms)]
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
@@ -101,15 +92,15 @@ class SuccessiveHalving(Policy):
         played = limit_index(p.limits, limit)
         s.plays[arm, played] += 1
         gain = net_reward(p.cost, reward, consumption, exceeded)
-        for place in range(played + 1):
+        for position in range(played + 1):
             # What the run would have earned with this smaller limit.
-            within = exceeded == 0 and consumption <= p.limits[place]
-            s.told[arm, place] += 1.0
-            s.worth[arm, place] += gain if within else -value_at(p.penalty, p.limits[place])
+            within = exceeded == 0 and consumption <= p.limits[position]
+            s.told[arm, position] += 1.0
+            s.worth[arm, position] += gain if within else -value_at(p.penalty, p.limits[position])
         s.runs[arm] += 1.0
         needed = max(1.0, math.floor(p.share * p.horizon / (count_stages(p.arms) * s.left[0])))
-        for other in range(p.arms):
-            if s.dropped[other] == 0 and s.runs[other] < needed:
+        for rival in range(p.arms):
+            if s.dropped[rival] == 0 and s.runs[rival] < needed:
                 return
         if s.left[0] == 1:
             return
@@ -129,38 +120,39 @@ class SuccessiveHalving(Policy):
         best = -math.inf
         for arm in range(p.arms):
             if s.dropped[arm] == 0 and s.told[arm, 0] > 0.0:
-                place = best_limit_position(s.told, s.worth, arm)
-                if s.worth[arm, place] / s.told[arm, place] > best:
-                    best = s.worth[arm, place] / s.told[arm, place]
-                    best_arm[0], best_limit[0] = arm, p.limits[place]
+                position = best_limit_position(s.told, s.worth, arm)
+                if s.worth[arm, position] / s.told[arm, position] > best:
+                    best = s.worth[arm, position] / s.told[arm, position]
+                    best_arm[0], best_limit[0] = arm, p.limits[position]
 
 
 def count_stages(arms: int) -> int:
     """Return the base-2 logarithm of the number of arms, rounded up; at least 1."""
-    count, reach = 1, 2
-    while reach < arms:
-        count, reach = count + 1, 2 * reach
+    count = 1
+    while 1 << count < arms:
+        count += 1
     return count
 
 
 def best_limit_position(told: FloatArray, worth: FloatArray, arm: int) -> int:
     """Return the position of the limit with the largest mean gain, among those with runs."""
     best = 0
-    for place in range(1, told.shape[1]):
-        if told[arm, place] == 0.0:
+    for position in range(1, told.shape[1]):
+        if told[arm, position] == 0.0:
             break  # larger limits have no informative runs either
-        if worth[arm, place] / told[arm, place] > worth[arm, best] / told[arm, best]:
-            best = place
+        if worth[arm, position] / told[arm, position] > worth[arm, best] / told[arm, best]:
+            best = position
     return best
 
 
 def drop_worst(told: FloatArray, worth: FloatArray, dropped: IntArray) -> None:
     """Drop the arm with the smallest mean gain at its best limit; among equals the highest."""
-    worst, lowest = -1, math.inf
+    worst = -1
+    lowest = math.inf
     for arm in range(len(dropped)):
         if dropped[arm] == 0:
-            place = best_limit_position(told, worth, arm)
-            value = worth[arm, place] / told[arm, place]
+            position = best_limit_position(told, worth, arm)
+            value = worth[arm, position] / told[arm, position]
             # At equality the higher arm goes, so that ties favour the lowest.
             if value <= lowest:
                 worst, lowest = arm, value

@@ -1,9 +1,4 @@
-"""Policy CSBDTUCB: finds how much of a resource each arm needs, then gives it to the best ones.
-
-An arm is a place where losses occur unless it gets an amount (its threshold) that is unknown. After
-it has found these by trial, it funds, as far as the resource suffices, the arms whose mean losses
-have the largest lower bounds (the least that is plausible).
-"""
+"""Policy CSBDTUCB: finds each arm's threshold, then funds the arms by bounds of their losses."""
 
 import math
 
@@ -58,5 +53,5 @@ class CSBDTUCB(BisectionPolicy):
         log = math.log(t)
         for arm in range(p.arms):
             # The count starts at 1, so that the first bound divides by no 0.
-            seen = 1.0 + s.losses[arm] + s.clears[arm]
-            s.values[arm] = mean_loss_lower_bound(s.losses[arm], seen, log)
+            rounds = 1.0 + s.losses[arm] + s.clears[arm]
+            s.values[arm] = mean_loss_lower_bound(s.losses[arm], rounds, log)

@@ -1,9 +1,4 @@
-"""Policy CSBST: finds the one amount of a resource that all arms need, then gives it to the worst.
-
-An arm is a place where losses occur unless it gets that amount (the threshold), which is unknown.
-After it has found it by trial, it draws each arm's mean loss from the plausible values (Thompson
-sampling), and gives the amount to as many arms as it can, those with the largest draws.
-"""
+"""Policy CSBST: finds the threshold that all arms share, then draws mean losses."""
 
 import math
 from collections.abc import Mapping
@@ -28,27 +23,22 @@ from keyhole.semibandit.setting import integer_part
 class CSBST(Policy):
     r"""Search for the threshold that all arms share, then give it to the arms with most losses.
 
-    The first phase is a binary search among the candidates
-    :math:`\Theta = \{Q/K, Q/(K-1), \dots, \min\{1, Q\}\}` (see `candidate_thresholds`): a candidate
-    Q/M is given to M arms. A loss at one of them shows that it is too low; it counts as sufficient
-    after W rounds in a row without one,
+    A binary search among the candidates Q/M (`candidate_thresholds`), each given to M arms, calls
+    one sufficient after W rounds in a row without a loss there,
 
     .. math:: W = \Big\lceil \frac{\ln(\log_2 |\Theta| / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
 
-    The second phase is multiple-play Thompson sampling: for each arm draw
-    :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)` and give :math:`\hat\theta = Q/M` to
-    the M arms with the largest draws. The others get nothing; their rounds with a loss :math:`S_i`
-    and without :math:`F_i` are counted.
+    Then the estimate Q/M is given to the M arms with the largest draws from :math:`\mathrm{Beta}(1
+    + S_i, 1 + F_i)`, with :math:`S_i` the rounds with and :math:`F_i` those without a loss among
+    those in which arm i got nothing.
 
     Parameters
     ----------
     delta : float, default 0.1
         Bound on the probability, in (0, 1), that the estimate is too low.
     epsilon : float, default 0.1
-        A lower bound of all mean losses, in (0, 1). It cannot be checked in advance: with an arm
-        whose mean loss is lower, the search fails more often than with probability delta. A learner
-        warns when a loss proves the estimate too low; the search is not repeated.
+        A lower bound of all mean losses, in (0, 1). If one is lower, the search fails more often.
     loss_free_rounds : int, default 0
         W, at least 1; 0 for the formula above.
     random_subset : {0, 1}, default 0
@@ -56,15 +46,7 @@ class CSBST(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Readings: W is rounded up; candidates are in increasing order
-    and numbered from 1; only losses of the arms under test count; when the search ends the estimate
-    is the upper end of the remaining range, not the last candidate tried; the second phase starts
-    with uniform priors; where Q is not an integer the last candidate is still 1, tried on
-    :math:`\lfloor Q \rfloor` arms. The programs behind the paper's figures use :math:`W = \lceil
-    \ln(K/\delta) / (Q \ln(1/(1 - \epsilon))) \rceil`, to be given as `loss_free_rounds`, and random
-    subsets. With a resource for all arms or a single arm there is no search. Lemma 1 assumes a
-    threshold of at most Q; where a resource below 1 is not sufficient for any arm, the last
-    candidate, Q, is the estimate although it was not tried.
+    Departures from the paper: none. Its readings are in :doc:`/semibandit`.
 
     References
     ----------
@@ -75,14 +57,10 @@ class CSBST(Policy):
     --------
     >>> learner = CSBST().learner(arms=4, resource=2.0)
     >>> for _ in range(50):
-    ...     given = learner.ask()  # the threshold, unknown to the policy, is 0.6
-    ...     learner.tell([int(amount < 0.6) for amount in given])
-    >>> print("\n".join(repr(learner).splitlines()[1:]))
-      second phase, after 15 rounds of search
-      arm 0: takes 0.6667, 9 losses in 9 rounds without
-      arm 1: takes 0.6667, 8 losses in 8 rounds without
-      arm 2: takes 0.6667, 7 losses in 7 rounds without
-      arm 3: takes 0.6667, 11 losses in 11 rounds without
+    ...     amounts = learner.ask()  # the threshold, unknown to the policy, is 0.6
+    ...     learner.tell([int(amount < 0.6) for amount in amounts])
+    >>> learner.rounds
+    50
     """
 
     pending = ("wait",)
@@ -172,7 +150,8 @@ class CSBST(Policy):
         """Report the smallest candidate that is sufficient."""
         for arm in range(p.arms):
             estimates[arm] = nth_candidate_threshold(p, s.high[0])
-        searched[0], refuted[0] = s.searched[0], count_all_violations(s, p.arms)
+        searched[0] = s.searched[0]
+        refuted[0] = count_all_violations(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
         """Return the phase with the candidate on trial, or with each arm's amount and losses."""
@@ -199,8 +178,8 @@ def nth_candidate_threshold(p: Policy, index: int) -> float:
 
 def rounds_needed(delta: float, epsilon: float, resource: float, count: int) -> int:
     """Return W, the number of rounds without a loss after which a candidate is sufficient."""
-    most = max(1, integer_part(resource))
-    exact = math.log(math.log2(count) / delta) / (-most * math.log1p(-epsilon))
+    whole_amounts = max(1, integer_part(resource))
+    exact = math.log(math.log2(count) / delta) / (-whole_amounts * math.log1p(-epsilon))
     return max(1, math.ceil(exact))
 
 
@@ -218,7 +197,7 @@ def try_candidate(p: CSBST, s: CSBST.State, rng: Stream) -> None:
 def has_loss(p: Policy, s: CSBST.State, losses: FloatArray) -> bool:
     """Return whether one of the arms on trial has a loss."""
     # Losses of arms that get nothing say nothing about the candidate.
-    shown = 0.0
+    total = 0.0
     for arm in range(p.arms):
-        shown += s.funded[arm] * losses[arm]
-    return shown > 0.0
+        total += s.funded[arm] * losses[arm]
+    return total > 0.0

@@ -1,9 +1,4 @@
-"""Policy CTS: divides a resource by Thompson sampling; it knows the amount each arm needs.
-
-An arm is a place where losses occur unless it gets that amount (its threshold). In each round the
-mean loss of each arm is drawn from the plausible values, and the arms with the largest draws, as
-far as the resource suffices, get what they need. A baseline (for comparison).
-"""
+"""Policy CTS: divides a resource by Thompson sampling; it knows the thresholds."""
 
 from keyhole.policy import Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors

@@ -1,8 +1,4 @@
-"""Policy ESCB: divides a resource equally among all arms but the m with the lowest loss bound.
-
-An arm is a place where losses occur unless it gets the amount that all of them need, which is
-known. The bound is one for a set of m arms together: the least total loss that is plausible.
-"""
+"""Policy ESCB: divides a resource among all arms but the m with the lowest loss bound."""
 
 import math
 
@@ -72,10 +68,10 @@ class ESCB(EqualSharePolicy):
         """Fund all but the set with the lowest bound."""
         unseen = 0
         for arm in range(p.arms):
-            seen = s.losses[arm] + s.clears[arm]
-            s.values[arm] = s.losses[arm] / seen if seen > 0.0 else -1.0
-            s.spreads[arm] = 1.0 / seen if seen > 0.0 else 0.0
-            unseen += seen == 0.0
+            rounds = s.losses[arm] + s.clears[arm]
+            s.values[arm] = s.losses[arm] / rounds if rounds > 0.0 else -1.0
+            s.spreads[arm] = 1.0 / rounds if rounds > 0.0 else 0.0
+            unseen += rounds == 0.0
         # Arms that were never observed have value -1: sets with the most of them have the lowest
         # sum, so that no separate case is needed.
         width = 0.0 if unseen > 0 else 0.5 * exploration(t, p.c * p.m)
@@ -87,8 +83,8 @@ class ESCB(EqualSharePolicy):
     def impute(p, s: State, allocation: FloatArray) -> None:
         """Impute the mean losses of the arms given nothing, or 1/2 without observations."""
         for arm in range(p.arms):
-            seen = s.losses[arm] + s.clears[arm]
-            mean = s.losses[arm] / seen if seen > 0.0 else 0.5
+            rounds = s.losses[arm] + s.clears[arm]
+            mean = s.losses[arm] / rounds if rounds > 0.0 else 0.5
             if allocation[arm] == 0.0:
                 s.losses[arm] += mean
                 s.clears[arm] += 1.0 - mean

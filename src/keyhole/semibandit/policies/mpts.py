@@ -1,9 +1,4 @@
-"""Policy MPTS: divides a resource equally among all arms but the m with the smallest drawn losses.
-
-An arm is a place where losses occur unless it gets the amount that all of them need, which is
-known. Mean losses are drawn from the plausible values in each round (Thompson sampling). A
-baseline.
-"""
+"""Policy MPTS: divides a resource among all arms but the m with the smallest drawn losses."""
 
 from keyhole.policy import FloatArray, Stream
 from keyhole.semibandit.allocation_kernels import AllocationState, allocate_top, write_allocation

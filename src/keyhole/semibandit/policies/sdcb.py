@@ -1,8 +1,4 @@
-"""Policy SDCB: divides a resource by bounds on losses; it knows the amount that each arm needs.
-
-An arm is a place where losses occur unless it gets that amount (its threshold). The arms whose mean
-losses have the largest lower bounds get it, as far as the resource suffices. A baseline.
-"""
+"""Policy SDCB: divides a resource by bounds on losses; it knows the thresholds."""
 
 import math
 
@@ -57,6 +53,8 @@ class SDCB(KnownThresholdPolicy):
         """Compute the lower confidence bounds."""
         log = math.log(t)
         for arm in range(p.arms):
-            seen = s.losses[arm] + s.clears[arm]
+            rounds = s.losses[arm] + s.clears[arm]
             # An arm that was never observed has no value: it is not funded, and so observed.
-            s.values[arm] = mean_loss_lower_bound(s.losses[arm], seen, log) if seen > 0.0 else 0.0
+            s.values[arm] = (
+                mean_loss_lower_bound(s.losses[arm], rounds, log) if rounds > 0.0 else 0.0
+            )

@@ -1,8 +1,4 @@
-"""Policy BernsteinUCB: chooses the option with the largest upper bound of its mean reward.
-
-The options (arms) give random rewards. The bound is from Bernstein's inequality, and is the mean
-plus a margin: wide after few rewards, narrow if their variance, which must be known, is small.
-"""
+"""Policy BernsteinUCB: pulls the largest upper bound of the mean by Bernstein's inequality."""
 
 import math
 
@@ -33,9 +29,8 @@ class BernsteinUCB(UCBPolicy):
 
     Notes
     -----
-    Departures from the paper: the paper has the policy for any deviation function;
-    here it is Bernstein's, for rewards at most 1 away from their mean. Arms without pulls come
-    first, the lowest first; ties go to the lowest arm.
+    Departures from the paper: any deviation function there, Bernstein's here, for rewards at most 1
+    away from their mean. Arms without pulls come first; ties go to the lowest arm.
 
     References
     ----------

@@ -1,8 +1,4 @@
-"""Policy HoeffdingUCB: chooses the option with the largest upper bound of its mean reward.
-
-The options (arms) give random rewards. The bound is from Hoeffding's inequality, and is the mean
-plus a margin: wide after few rewards, and set by the number of rounds, which must be known.
-"""
+"""Policy HoeffdingUCB: pulls the largest upper bound of the mean by Hoeffding's inequality."""
 
 import math
 

@@ -1,7 +1,4 @@
-"""Policy ImprovedUCB: tries all options equally often, and drops in phases those that fall behind.
-
-The options (arms) give random rewards; one is left in the end, or a few that are nearly equal.
-"""
+"""Policy ImprovedUCB: tries all arms equally often, and drops in phases those that fall behind."""
 
 import math
 from typing import Any

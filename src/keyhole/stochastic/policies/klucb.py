@@ -1,8 +1,4 @@
-"""Policy KLUCB: chooses the option with the largest upper bound of its mean reward.
-
-The options (arms) give random rewards. The bound is the largest mean that they leave plausible,
-measured by the Kullback-Leibler divergence; it is high after few rewards.
-"""
+"""Policy KLUCB: pulls the largest mean that the Kullback-Leibler divergence makes plausible."""
 
 import math
 from typing import Final
@@ -123,7 +119,8 @@ class KLUCB(Policy):
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
         mean = s.totals[arm] / s.pulls[arm]
-        s.mean[arm], s.entropy[arm] = mean, binary_entropy(mean)
+        s.mean[arm] = mean
+        s.entropy[arm] = binary_entropy(mean)
         s.last[0] = arm
 
 
@@ -134,7 +131,7 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
     """
     q = -math.expm1(x)
     log_q = math.log(q)
-    found = -1
+    only_arm = -1
     for arm in range(len(s.mean)):
         mean, pulls = s.mean[arm], s.pulls[arm]
         # A mean of 1 has the bound 1, which the bound of no smaller mean reaches.
@@ -142,20 +139,20 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
             return arm
         # The limit less pulls times the divergence at q. With entropy, ln q and ln(1 - q) at hand,
         # no arm needs a logarithm.
-        left = level + pulls * (s.entropy[arm] + mean * log_q + (1.0 - mean) * x)
+        slack = level + pulls * (s.entropy[arm] + mean * log_q + (1.0 - mean) * x)
         gap = (q - mean) / q  # derivative of the divergence with respect to x, negated
         if gap > _CLEAR:
-            if left < -_MARGIN * pulls * gap:
+            if slack < -_MARGIN * pulls * gap:
                 continue
-            if left < _MARGIN * pulls * gap:
+            if slack < _MARGIN * pulls * gap:
                 return -1
         elif gap > -_CLEAR:
             return -1
-        if found < 0:
-            found = arm
-        elif pulls != s.pulls[found] or mean != s.mean[found]:
+        if only_arm < 0:
+            only_arm = arm
+        elif pulls != s.pulls[only_arm] or mean != s.mean[only_arm]:
             return -1
-    return found
+    return only_arm
 
 
 def separate_largest(s: KLUCB.State, x: float, level: float) -> float:
@@ -167,7 +164,8 @@ def separate_largest(s: KLUCB.State, x: float, level: float) -> float:
     log_q = math.log(q)
     first = second = math.inf
     for arm in range(len(s.mean)):
-        mean, allowed = s.mean[arm], level / s.pulls[arm]
+        mean = s.mean[arm]
+        allowed = level / s.pulls[arm]
         gap = (q - mean) / q
         if gap > _CLEAR:
             root = x - (allowed + s.entropy[arm] + mean * log_q + (1.0 - mean) * x) / gap

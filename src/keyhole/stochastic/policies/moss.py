@@ -1,8 +1,4 @@
-"""Policy MOSS: chooses the option with the largest upper bound of its mean reward.
-
-The options (arms) give random rewards. The bound is the mean plus a margin, which ends at an equal
-share of all rounds; so the loss is least for the hardest means (minimax optimal).
-"""
+"""Policy MOSS: pulls the largest upper bound, which is the mean alone after T / K pulls."""
 
 import math
 

@@ -1,8 +1,4 @@
-"""Policy OptimisticThompson: Thompson sampling in which no option is drawn below its mean.
-
-The options (arms) give random rewards. The draws are from the posterior, which says how plausible
-each mean is after these. A draw below the posterior mean explores nothing, and is not used.
-"""
+"""Policy OptimisticThompson: Thompson sampling in which no option is drawn below its mean."""
 
 import numpy as np
 
@@ -32,17 +28,8 @@ class OptimisticThompson(BetaPosteriorPolicy):
 
     Notes
     -----
-    Departures from the paper: no contexts; rewards in [0, 1] as in `ThompsonSampling`. Ties, which
-    are common where no arm has been pulled, go to the lowest arm.
-
-    Proved: the average reward tends to the mean of the best arm with probability 1 (the criterion
-    of Yang and Zhu, 2002). There is no rate: that the regret is of the order of ln T, as that of
-    Thompson sampling, is only measured.
-
-    It breaks, more than Thompson sampling, with a prior far below the means: the first arm that
-    pays is hard to leave. With ``Problem([0.4, 0.5])`` and ``a=1, b=100``, after 5,000 rounds, its
-    regret is 242 and that of Thompson sampling 192; with the default prior 16 and 17. With
-    ``Problem([0.99, 0.999])`` it is 2.8 and 2.4.
+    Departures from the paper: no contexts; rewards in [0, 1]. Ties go to the lowest arm. It breaks,
+    more than Thompson sampling, with a prior far below the means: see :doc:`/stochastic`.
 
     References
     ----------

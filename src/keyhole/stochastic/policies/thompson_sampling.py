@@ -1,8 +1,4 @@
-"""Policy ThompsonSampling: draws a plausible mean reward of each option, chooses the largest.
-
-The options (arms) give random rewards. The draws are from the posterior, which says how plausible
-each mean is after these; they vary more after few rewards, so that all options get tried.
-"""
+"""Policy ThompsonSampling: draws a plausible mean reward of each option, chooses the largest."""
 
 import numpy as np
 

@@ -1,8 +1,4 @@
-"""Policy TopTwoThompson: chooses between the option that looks best and its closest rival.
-
-The options (arms) give random rewards. To find the best of them soon, rivals must be tried as often
-as the best one: a rule for small regret tries them too rarely.
-"""
+"""Policy TopTwoThompson: chooses between the option that looks best and its closest rival."""
 
 import math
 
@@ -16,24 +12,19 @@ from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 class TopTwoThompson(BetaPosteriorPolicy):
     r"""Pull the arm with the largest draw, or, half of the time, the arm hardest to tell from it.
 
-    Made to find the best arm, not to earn: see `BestArmStopping`, which says when it is found. Its
-    regret is linear.
-
-    Each arm has a beta posterior that starts at (a, b). In every round the *leader* is
+    Made to find the best arm, for `BestArmStopping`: its regret is linear. In each round the
+    *leader* is
 
     .. math:: \ell = \arg\max_i \; \theta_i, \qquad \theta_i \sim \mathrm{Beta}(a + S_i, b + F_i)
 
-    with :math:`S_i` the successes and :math:`F_i` the failures of arm i; a reward x strictly
-    between 0 and 1 is a success with probability x. With probability `share` it is pulled, else the
-    *challenger*, an arm without pulls or
+    with :math:`S_i` the successes and :math:`F_i` the failures of arm i, as in `ThompsonSampling`.
+    With probability `share` it is pulled, else the *challenger*, an arm without pulls or
 
-    .. math:: \arg\min_{i \ne \ell} \; W(\ell, i) + \ln n_i, \qquad W(\ell, i) =
-        \begin{cases} n_\ell \, \mathrm{kl}(\hat\mu_\ell, m) + n_i \, \mathrm{kl}(\hat\mu_i, m)
-        & \hat\mu_\ell > \hat\mu_i \\ 0 & \text{else} \end{cases}
+    .. math:: \arg\min_{i \ne \ell} \; W(\ell, i) + \ln n_i, \; W(\ell, i) =
+        n_\ell \, \mathrm{kl}(\hat\mu_\ell, m) + n_i \, \mathrm{kl}(\hat\mu_i, m)
 
-    with :math:`n_i` the pulls, :math:`\hat\mu_i` the mean of the rewards, m that of all rewards of
-    both arms, and kl the divergence of Bernoulli distributions; W is 0 if the leader has no pulls.
-    A single arm is always pulled.
+    with :math:`n_i` pulls, :math:`\hat\mu_i` the mean reward, m that of both, kl the divergence of
+    Bernoulli distributions; W = 0 if the leader's mean is not the larger.
 
     Parameters
     ----------
@@ -45,26 +36,18 @@ class TopTwoThompson(BetaPosteriorPolicy):
 
     Notes
     -----
-    Departures from the paper: the challenger. Russo draws from the posterior until another arm
-    wins, which may take very long; the arm of least transportation cost, with a penalty for many
-    pulls, is a challenger of Jourdan et al. Ties go to the lowest arm, also of those without pulls.
-
-    Proved: top-two rules of this kind have an asymptotically optimal number of pulls for the best
-    `share`, and with 1/2 at most twice as many (both papers); not for each pair of leader and
-    challenger, and not where rewards strictly between 0 and 1 are turned into coins, as here.
+    Departures from the paper: the challenger. Proofs: :doc:`/stochastic`. Ties: the lowest arm.
 
     References
     ----------
-    Russo (2020), "Simple Bayesian Algorithms for Best-Arm Identification", Operations Research 68
-    (first COLT 2016): top-two Thompson sampling. Jourdan, Degenne, Baudry, de Heide and Kaufmann
-    (2022), "Top Two Algorithms Revisited", NeurIPS: the challenger of least transportation cost.
+    Russo (2020), "Simple Bayesian Algorithms for Best-Arm Identification", Operations Research 68.
+    Jourdan, Degenne, Baudry, de Heide and Kaufmann (2022), "Top Two Algorithms Revisited", NeurIPS.
 
     Examples
     --------
     >>> learner = TopTwoThompson().learner(arms=3, seed=1)
     >>> for _ in range(200):
-    ...     arm = learner.ask()
-    ...     learner.tell(arm == 2)
+    ...     learner.tell(learner.ask() == 2)
     >>> learner.recommend()
     2
     """
@@ -89,7 +72,8 @@ class TopTwoThompson(BetaPosteriorPolicy):
 
 def find_challenger(s: BetaPosteriorPolicy.State, leader: int) -> int:
     """Return the arm that is hardest to tell from the leader."""
-    challenger, least = -1, math.inf
+    challenger = -1
+    lowest_cost = math.inf
     for arm in range(len(s.pulls)):
         if arm == leader:
             continue
@@ -98,8 +82,8 @@ def find_challenger(s: BetaPosteriorPolicy.State, leader: int) -> int:
         cost = math.log(s.pulls[arm])
         if s.pulls[leader] > 0.0:
             cost += transport_cost(s.pulls[leader], s.totals[leader], s.pulls[arm], s.totals[arm])
-        if cost < least:
-            challenger, least = arm, cost
+        if cost < lowest_cost:
+            challenger, lowest_cost = arm, cost
     return challenger
 
 
@@ -116,5 +100,5 @@ def transport_cost(pulls: float, total: float, other_pulls: float, other_total: 
     """
     if total / pulls <= other_total / other_pulls:
         return 0.0
-    own = log_loss(pulls, total) + log_loss(other_pulls, other_total)
-    return max(log_loss(pulls + other_pulls, total + other_total) - own, 0.0)
+    separate_loss = log_loss(pulls, total) + log_loss(other_pulls, other_total)
+    return max(log_loss(pulls + other_pulls, total + other_total) - separate_loss, 0.0)

@@ -1,8 +1,4 @@
-"""Policy UCB1: chooses the option with the largest upper bound of its mean reward.
-
-The options (arms) give random rewards. The bound is the mean plus a margin, wide after few rewards:
-so options that may be better get tried.
-"""
+"""Policy UCB1: pulls the arm with the largest upper confidence bound of its mean."""
 
 import math
 

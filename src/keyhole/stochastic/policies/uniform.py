@@ -1,7 +1,4 @@
-"""Policy Uniform of the stochastic bandit: chooses the options (arms) in turn, a baseline.
-
-It never uses the rewards: a policy that does should be better.
-"""
+"""Policy Uniform of the stochastic bandit: pulls the arms in turn, a baseline."""
 
 from keyhole.policy import int_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts

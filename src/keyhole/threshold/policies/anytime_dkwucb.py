@@ -1,8 +1,4 @@
-"""AnytimeDKWUCB: the policy DKWUCB for a number of rounds that is not known.
-
-Each round shows a bar (the threshold). From samples of each option (arm) that are seen in full, it
-bounds the chance that the next one reaches the bar, and pulls the arm with the largest bound.
-"""
+"""AnytimeDKWUCB: the policy DKWUCB for a number of rounds that is not known."""
 
 import math
 from typing import ClassVar

@@ -1,9 +1,4 @@
-"""AnytimeKaplanMeierUCB: the policy KaplanMeierUCB for a number of rounds that is not known.
-
-Each round shows a bar (the threshold). Of each option (arm) it bounds the chance to reach the bar,
-and pulls the one with the largest bound. A sample that reached a bar is seen only as "reached it"
-(censored), and so counts for that bar and lower ones.
-"""
+"""AnytimeKaplanMeierUCB: the policy KaplanMeierUCB for a number of rounds that is not known."""
 
 from keyhole.policy import parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
@@ -32,10 +27,9 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: it is not in the paper, which has the estimator. The width is
-    Hoeffding's, half of that of Lemma 4, with ln t + c ln ln t for ln(2 / delta). Where ln t is
-    below 1, ln ln t counts as 0. Arms without samples at the threshold come first, the
-    lowest first; ties go to the lowest arm.
+    Source: Keyhole's own; the estimator is the paper's. The width is Hoeffding's, half of that of
+    Lemma 4, with ln t + c ln ln t for ln(2 / delta). Where ln t is below 1, ln ln t counts as 0.
+    Arms without samples at the threshold come first, the lowest first; ties go to the lowest arm.
 
     References
     ----------

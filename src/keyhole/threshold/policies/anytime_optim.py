@@ -1,8 +1,4 @@
-"""AnytimeOPTIM: the policy OPTIM for a number of rounds that is not known.
-
-Each round shows a bar (the threshold), never higher than the one before. It pulls the option (arm)
-with the largest upper bound of the chance that its sample reaches the bar.
-"""
+"""AnytimeOPTIM: the policy OPTIM for a number of rounds that is not known."""
 
 from typing import ClassVar
 

@@ -1,9 +1,4 @@
-"""Policy CappedKLUCB: pulls the arm with the largest upper bound of the chance to reach the bar.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. Since a low bar is reached more often than a high one, a bound at a low bar also caps the
-bounds at higher ones.
-"""
+"""Policy CappedKLUCB: pulls the arm with the largest upper bound of the chance to reach the bar."""
 
 import math
 from typing import Final
@@ -43,8 +38,8 @@ class CappedKLUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: it is not in the paper, which has the estimator. Where ln t is below
-    1, ln ln t counts as 0. Ties go to the lowest arm.
+    Source: Keyhole's own; the estimator is the paper's. Where ln t is below 1, ln ln t counts as 0.
+    Ties go to the lowest arm.
 
     References
     ----------
@@ -87,10 +82,10 @@ class CappedKLUCB(Policy):
         x = least_bound(s, best, threshold, level)
         for arm in range(p.arms):
             if arm != best and can_reach(s, arm, threshold, x, level):
-                own = least_bound(s, arm, threshold, level)
+                bound = least_bound(s, arm, threshold, level)
                 # x is ln(1 - q): the smaller, the larger the bound.
-                if own < x or (own == x and arm < best):
-                    best, x = arm, own
+                if bound < x or (bound == x and arm < best):
+                    best, x = arm, bound
         return best
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
@@ -118,7 +113,9 @@ def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, level: float) ->
     q itself has too few digits near 1, as in `keyhole.stochastic.KLUCB`.
     """
     # The bound of levels without samples, q = 1.
-    x, q, log_q = -math.inf, 1.0, 0.0
+    x = -math.inf
+    q = 1.0
+    log_q = 0.0
     # From the threshold down: the bound there is mostly the least, so that few others are computed.
     for j in range(threshold - 1, -1, -1):
         if is_excluded(s, arm, j, x, q, log_q, level):

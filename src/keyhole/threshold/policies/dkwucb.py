@@ -1,18 +1,9 @@
-"""Policy DKWUCB: pulls the arm with the largest upper bound of the chance to reach the bar.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. All samples are seen in full (uncensored), so that each one counts for every bar.
-"""
+"""Policy DKWUCB: pulls the arm with the largest upper bound of the chance to reach the bar."""
 
 from typing import ClassVar
 
 from keyhole.stochastic.policy_base import log_term
-from keyhole.threshold.policy_base import (
-    IndexPolicy,
-    add_expected,
-    add_observation,
-    upper_bound,
-)
+from keyhole.threshold.policy_base import IndexPolicy, add_expected, add_observation, upper_bound
 
 
 class DKWUCB(IndexPolicy):

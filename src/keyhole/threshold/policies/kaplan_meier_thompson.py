@@ -1,9 +1,4 @@
-"""KaplanMeierThompson: draws each arm's chance to reach the bar at random, and pulls the largest.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. A chance is drawn from its posterior, the values that the samples so far leave plausible.
-A sample that reached a bar is seen only as "reached it" (censored).
-"""
+"""Policy KaplanMeierThompson: draws each arm's chance to reach the bar; the largest is pulled."""
 
 import numpy as np
 
@@ -35,8 +30,7 @@ class KaplanMeierThompson(Policy):
 
     Notes
     -----
-    Departures from the paper: it is not in the paper, which has the counts. Ties go to the lowest
-    arm.
+    Source: Keyhole's own; the counts are the paper's. Ties go to the lowest arm.
 
     References
     ----------

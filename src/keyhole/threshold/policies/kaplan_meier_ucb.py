@@ -1,9 +1,4 @@
-"""KaplanMeierUCB: pulls the arm with the largest upper bound of the chance to reach the bar.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. A sample that does is seen only as "reached it" (censored), and so counts for that bar and
-lower ones.
-"""
+"""KaplanMeierUCB: pulls the arm with the largest upper bound of the chance to reach the bar."""
 
 from typing import ClassVar
 
@@ -29,9 +24,9 @@ class KaplanMeierUCB(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: it is not in the paper, which has the estimator and, for thresholds
-    that never rise, the index; :math:`N_i(c_t)` here stands for :math:`N_i` there. Arms
-    without samples at the threshold come first, the lowest first; ties go to the lowest arm.
+    Source: Keyhole's own; the paper has the estimator and, for thresholds that never rise, the
+    index; :math:`N_i(c_t)` here stands for :math:`N_i` there. Arms without samples at the threshold
+    come first, the lowest first; ties go to the lowest arm.
 
     References
     ----------

@@ -1,9 +1,4 @@
-"""Policy KMUCB: settles the best arm for each possible bar, the lowest bar first.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. Until the best arm for a bar is clear, all arms are tried equally often; from then on that
-arm is pulled. It plays only problems whose bars come in turn, each once in a cycle.
-"""
+"""Policy KMUCB: settles the best arm for each possible bar, the lowest bar first."""
 
 import math
 from collections.abc import Mapping
@@ -124,13 +119,14 @@ class KMUCB(Policy):
 
 def settle_level(p: KMUCB, s: KMUCB.State) -> None:
     """Settle the current level if all other estimates are far enough below the best."""
-    level, k = s.level[0] + 1, s.epoch[0]
+    level = s.level[0] + 1
+    k = s.epoch[0]
     best = find_best_arm(s, level)
     # After k epochs each arm has (m - j + 1) k pulls at thresholds of at least j.
     width = math.sqrt(16.0 * math.log(p.horizon * k) / ((p.levels - level + 1) * k))
-    least = reach_estimate(s, level, best) - width
+    lowest_bound = reach_estimate(s, level, best) - width
     for arm in range(p.arms):
-        if arm != best and reach_estimate(s, level, arm) > least:
+        if arm != best and reach_estimate(s, level, arm) > lowest_bound:
             return
     s.kept[level - 1] = best
     s.level[0] = level

@@ -1,9 +1,4 @@
-"""Policy OPTIM: pulls the arm with the largest upper bound of the chance to reach the bar.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. The bars must never rise: then every earlier sample shows whether it would reach the
-present one.
-"""
+"""Policy OPTIM: pulls the arm with the largest upper bound of the chance to reach the bar."""
 
 from keyhole.policy import Kernel, int_array
 from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB

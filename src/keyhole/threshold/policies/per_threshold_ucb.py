@@ -1,9 +1,4 @@
-"""PerThresholdUCB: the policy UCB1 for each bar separately, a baseline (for comparison).
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. Rounds with other bars are ignored. UCB1 pulls the arm with the largest mean plus a
-margin, which is wide after few pulls.
-"""
+"""PerThresholdUCB: the policy UCB1 for each bar separately, a baseline (for comparison)."""
 
 import math
 

@@ -1,9 +1,4 @@
-"""Policy SurvivalThompson: draws chances to reach the bar at random, and pulls the largest.
-
-Each round shows a bar (the threshold), and the random sample of the chosen option (arm) should
-reach it. An arm's *survival function* says how likely it reaches each bar; here it is drawn among
-those that the samples so far leave plausible (the posterior).
-"""
+"""Policy SurvivalThompson: draws chances to reach the bar at random, and pulls the largest."""
 
 from keyhole.policy import (
     FloatArray,
@@ -20,14 +15,9 @@ from keyhole.threshold.policy_base import Policy
 class SurvivalThompson(Policy):
     r"""Draw each arm's survival function from its posterior; pull the highest at the threshold.
 
-    The choice for censored feedback: it takes thresholds in any order and any number of rounds,
-    and has the least regret of all policies on the shipped flights and deliveries, a twentieth to a
-    quarter of `KaplanMeierUCB`'s. No bound is proved for it. `KaplanMeierThompson` is faster
-    where there are many levels.
-
-    The chance of reaching level c is the product of the chances of reaching each level from the one
-    below, and samples at a low threshold determine the first factors. In every round draw for each
-    arm
+    The choice for censored feedback; `KaplanMeierThompson` is faster with many levels. The chance
+    of reaching level c is the product of the chances of reaching each level from the one below, and
+    samples at a low threshold determine the first factors. In every round draw for each arm
 
     .. math:: \theta_i = \prod_{j \le c_t} \mathrm{Beta}\big( w (m + 1 - j) + S_i(j), \;
         w + R_i(j) - S_i(j) \big)
@@ -44,15 +34,14 @@ class SurvivalThompson(Policy):
 
     Notes
     -----
-    Departures from the paper: it is not in the paper. Its estimate is the product of the :math:`S_i
-    / R_i`, Kaplan and Meier's; the support is the sample size of the last factor. Ties go to the
-    lowest arm.
+    Source: Keyhole's own; no bound is proved. The estimate is the product of the :math:`S_i / R_i`;
+    the support is the sample size of the last factor. Ties go to the lowest arm.
 
     References
     ----------
-    Kaplan and Meier (1958), "Nonparametric Estimation from Incomplete Observations", JASA 53, for
-    the product. Susarla and Van Ryzin (1976), "Nonparametric Bayesian Estimation of Survival Curves
-    from Incomplete Observations", JASA 71, for the posterior.
+    Kaplan and Meier (1958), "Nonparametric Estimation from Incomplete Observations", JASA 53.
+    Susarla and Van Ryzin (1976), "Nonparametric Bayesian Estimation of Survival Curves from
+    Incomplete Observations", JASA 71, for the posterior.
 
     Examples
     --------
@@ -88,7 +77,9 @@ class SurvivalThompson(Policy):
         """Return the arm with the largest draw."""
         # One call draws for all arms and levels; views without copies, arm * threshold + level.
         cells = p.arms * p.levels
-        up, down, drawn = s.up.reshape(cells), s.down.reshape(cells), s.drawn.reshape(cells)
+        up = s.up.reshape(cells)
+        down = s.down.reshape(cells)
+        drawn = s.drawn.reshape(cells)
         for arm in range(p.arms):
             for j in range(threshold):
                 survived = s.survived[arm, j]
@@ -108,11 +99,11 @@ class SurvivalThompson(Policy):
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count the sample at the levels that it reached, and at the one where it ended."""
         # Without censoring a pull is as informative as one at the highest threshold.
-        shown = threshold if p.censored == 1 else p.levels
+        informative_levels = threshold if p.censored == 1 else p.levels
         # At risk of ending below level j + 1 are the samples that reached level j.
         for j in range(p.levels):
-            s.at_risk[arm, j] += j < shown and value >= j
-            s.survived[arm, j] += j < shown and value > j
+            s.at_risk[arm, j] += j < informative_levels and value >= j
+            s.survived[arm, j] += j < informative_levels and value > j
 
     def recommend(  # type: ignore[override]
         p, s: State, best: IntArray, settled: IntArray, survival: FloatArray, support: FloatArray
@@ -127,7 +118,7 @@ class SurvivalThompson(Policy):
                 survival[arm, j] = value
                 support[arm, j] = s.at_risk[arm, j]
         for j in range(p.levels):
-            settled[j], best[j] = 0, 0
+            settled[j] = best[j] = 0
             highest = -1.0
             for arm in range(p.arms):
                 if s.at_risk[arm, j] > 0.0 and survival[arm, j] > highest:

@@ -1,7 +1,4 @@
-"""Policy Uniform of the threshold bandit: pulls the arms (the options) in turn, whatever the bar.
-
-It never learns which arms reach the bar (the round's threshold): a baseline for other policies.
-"""
+"""Policy Uniform of the threshold bandit: pulls the arms in turn, whatever the bar."""
 
 from keyhole.policy import int_array
 from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation

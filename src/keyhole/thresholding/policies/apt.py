@@ -1,8 +1,4 @@
-"""Policy APT: tries next the option whose label, above or below a threshold, is least certain.
-
-The options (arms) give random rewards; each is labelled in the end by whether its mean reward is at
-least the threshold. Anytime Parameter-free Thresholding needs no number of rounds.
-"""
+"""Policy APT: tries next the option whose label, above or below a threshold, is least certain."""
 
 from keyhole.policy import parameter
 from keyhole.thresholding.policy_base import IndexPolicy
@@ -31,10 +27,8 @@ class APT(IndexPolicy):
     Notes
     -----
     Departures from the paper: the label is 1 where the empirical mean is at least the threshold,
-    the adaptation of Tao et al. (2019); the original leaves arms within the precision open. Ties,
-    open in the paper, go to the lowest arm; the index is squared, which keeps the order, and
-    computed as :math:`(|d| + \epsilon T_i)^2 / T_i` with :math:`d = s_i - \theta T_i` (s_i the
-    summed rewards), so that arms that are equal in exact arithmetic tie exactly.
+    the adaptation of Tao et al. (2019); the original leaves arms within the precision open. Ties go
+    to the lowest arm. See :doc:`/thresholding`.
 
     References
     ----------

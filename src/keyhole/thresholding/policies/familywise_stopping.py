@@ -1,8 +1,4 @@
-"""Policy FamilywiseStopping: settles options so that most likely none of them is wrong.
-
-Another policy, the base, chooses which option (arm) is tried; each is settled as above or below a
-threshold, with more evidence the more arms there are.
-"""
+"""Policy FamilywiseStopping: settles options so that most likely none of them is wrong."""
 
 import math
 
@@ -13,8 +9,8 @@ from keyhole.thresholding.stopping_policy import StoppingPolicy
 class FamilywiseStopping(StoppingPolicy):
     r"""Settle each arm at level delta / K: the chance of any wrong arm is at most delta.
 
-    Keyhole's own: `PerArmStopping`, which is described in full, with 1 / delta replaced by K /
-    delta, K the number of arms (Bonferroni's correction). For means near 1/2 an arm takes about
+    This is `PerArmStopping`, which is described in full, with 1 / delta replaced by K / delta, K
+    the number of arms (Bonferroni's correction). For means near 1/2 an arm takes about
     ln K / (2 d^2) more pulls, d its distance from the threshold plus the tolerance.
 
     .. math:: \frac{B(s + 1, f + 1) \; P(Z > c)}{(1 - c) \, c^s (1 - c)^f} \ge \frac{K}{\delta},
@@ -27,7 +23,7 @@ class FamilywiseStopping(StoppingPolicy):
 
     Notes
     -----
-    Departures from the paper: as for `PerArmStopping`.
+    Source: Keyhole's own, as `PerArmStopping`.
 
     **Proved:** with probability at least 1 - delta, no arm whose mean is the tolerance or more from
     the threshold is ever settled on the wrong side, under the conditions of `PerArmStopping`.

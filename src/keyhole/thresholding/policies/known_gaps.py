@@ -1,9 +1,4 @@
-"""Policy KnownGaps: a baseline that is told how far each arm's mean is from the threshold.
-
-The options (arms) give random rewards; each is labelled in the end by whether its mean is at least
-the threshold. Knowing the distances, it tries arms that are near the threshold more often; how much
-worse others are shows the price of not knowing them.
-"""
+"""Policy KnownGaps: a baseline that is told how far each arm's mean is from the threshold."""
 
 import math
 

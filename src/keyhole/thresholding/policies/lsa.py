@@ -1,8 +1,4 @@
-"""Policy LSA: tries next the option that was tried least, given how near to the threshold it is.
-
-The options (arms) give random rewards; each is labelled in the end by whether its mean is at least
-the threshold. The nearer the mean is to it, the more pulls (trials) the label takes.
-"""
+"""Policy LSA: tries next the option that was tried least, given how near to the threshold it is."""
 
 import math
 from typing import Final

@@ -1,8 +1,4 @@
-"""Policy PooledKG: labels options by their rewards and by what all options have in common.
-
-The options (arms) give random rewards; each is labelled in the end by whether its mean is at least
-the threshold. Where most arms are alike, the few that are not show after a few pulls (trials).
-"""
+"""Policy PooledKG: labels options by their rewards and by what all options have in common."""
 
 import math
 from typing import Final
@@ -36,28 +32,17 @@ _GRID: Final = 2.0**-30
 class PooledKG(Policy):
     r"""Pull the arm with the most to gain, by a beta prior that is fitted to all arms.
 
-    An option for many arms that are alike but for a few, with few pulls each: the prior tells an
-    unusual rate from chance. Where means are spread, it is about as good as `LSA`; see below where
-    it breaks.
-
-    With Beta(a, b) the prior, :math:`T_i` the pulls and :math:`s_i` the summed rewards of arm i,
-    the probability that its label is wrong is
+    For many arms that are alike but for a few, with few pulls each: the prior tells an unusual rate
+    from chance. Where means are spread, it is about as good as `LSA`. With Beta(a, b) the prior,
+    :math:`T_i` the pulls and :math:`s_i` the summed rewards of arm i, its label is wrong with
+    chance
 
     .. math:: q_i = \min\{P(X_i < \theta), P(X_i \ge \theta)\}, \qquad
         X_i \sim \mathrm{Beta}(a + s_i, \; b + T_i - s_i)
 
-    Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, with :math:`\ln q_i` computed
-    without underflow, and label 1 the arms with :math:`P(X_i \ge \theta) \ge 1/2`. The prior is
-    uniform at first. After 2 K pulls of all K arms together, and whenever there have been a quarter
-    more than at the last fit, its moments are fitted to the rates :math:`s_i / T_i` of the arms
-    with pulls (Kleinman 1973), with :math:`w_i = T_i / (T_i + 2)`:
-
-    .. math:: m = \frac{1 + \sum w_i s_i / T_i}{2 + \sum w_i}, \qquad
-        \rho = \frac{1/12 + \sum w_i \{(s_i / T_i - m)^2 - m (1 - m) / T_i\}}
-        {1/4 + \sum w_i m (1 - m) (1 - 1 / T_i)}
-
-    and :math:`a + b = 1 / \rho - 1`, limited to `[0.3, strength]`, :math:`a = (a + b) m`. Where
-    the rates differ less than by chance, :math:`\rho \le 0`, a + b is `strength`.
+    Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, and label 1 the arms with
+    :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first; its moments are fitted to the
+    rates after 2 K pulls, and whenever there are a quarter more pulls: see :doc:`/thresholding`.
 
     Parameters
     ----------
@@ -67,20 +52,8 @@ class PooledKG(Policy):
 
     Notes
     -----
-    Departures from the paper: ours, not from a paper; only the fit of the prior is. Nothing is
-    proved of it. Wrong labels measured against those of `LSA`, after 3 to 25 pulls an arm: at most
-    0.02 times as many with one unusual arm in 400 (means 0.1 and 0.6, threshold 0.3), 0.6 to 0.8
-    times with 200 arms of mean 0.45 and the threshold 0.5, 1.0 to 1.25 times where all means are
-    a threshold of 0.5, 0.6 to 1 times on recorded labels of crowds, 1.0 times with a hundred means
-    spread evenly. It breaks where some arms lie just beyond the threshold and the others far on its
-    other side: 1.5 to 1.9 times as many with ``[0.05] * 40 + [0.55] * 10`` and the threshold 0.5,
-    1.2 to 1.6 with 25 of each, since the prior takes all arms for one crowd and the rewards of the
-    near ones for chance. Where rewards are lists of 20 to 40, of which one to three quarters are
-    used up, the ratio was 0.2 to 2.1 on eight problems of 100 arms, the largest where there are
-    hardly any errors.
-
-    Scores are rounded to multiples of :math:`2^{-30}`, and the lowest of equal arms is pulled; a
-    label is 1 from a probability of :math:`1/2 - 2^{-30}` on.
+    Source: Keyhole's own; the fit is not. Nothing is proved of it. It breaks where some arms lie
+    just beyond the threshold and the others far on its other side (see :doc:`/thresholding`).
 
     References
     ----------
@@ -89,19 +62,12 @@ class PooledKG(Policy):
 
     Examples
     --------
-    One unusual arm in 200, and where it breaks:
-
     >>> from keyhole import simulate
     >>> from keyhole.thresholding import LSA, Problem
-    >>> def wrong_labels(problem):
-    ...     horizon, kinds = 6 * problem.arms, [PooledKG(), LSA()]
-    ...     curves = simulate(problem, kinds, horizon=horizon, replications=5)
-    ...     return [float(curves.mean(kind, "aggregate_regret")[-1]) for kind in kinds]
-    >>> pooled, lsa = wrong_labels(Problem([0.1] * 199 + [0.6], 0.3))
-    >>> pooled < 0.2 * lsa
-    True
-    >>> pooled, lsa = wrong_labels(Problem([0.05] * 40 + [0.55] * 10, 0.5))
-    >>> pooled > lsa
+    >>> problem = Problem([0.1] * 199 + [0.6], 0.3)  # one unusual arm in 200
+    >>> curves = simulate(problem, [PooledKG(), LSA()], horizon=1200, replications=5)
+    >>> pooled, lsa = (curves.mean(label, "aggregate_regret")[-1] for label in curves.labels)
+    >>> bool(pooled < 0.2 * lsa)
     True
     """
 
@@ -153,8 +119,8 @@ class PooledKG(Policy):
             return
         s.next_fit[0] = max(_GROWTH * s.count[0], s.count[0] + 1.0)
         fit_prior(p, s)
-        for other in range(p.arms):
-            write_score(p, s, other)
+        for scored_arm in range(p.arms):
+            write_score(p, s, scored_arm)
 
     def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
         """Label 1 the arms that are more likely above than below."""
@@ -194,7 +160,8 @@ def fit_prior(p: PooledKG, s: PooledKG.State) -> None:
     mean = rates / weights
     # The mean of (rate - mean)^2 is m (1 - m) (1 / n + rho (1 - 1 / n)) after n pulls; rho of the
     # uniform distribution is 1 / 3, which the two constants are weighed in with.
-    extra, between = 1.0 / 12.0, 1.0 / 4.0
+    extra = 1.0 / 12.0
+    between = 1.0 / 4.0
     for arm in range(p.arms):
         pulls = s.pulls[arm]
         if pulls > 0.0:

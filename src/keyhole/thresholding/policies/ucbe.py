@@ -1,9 +1,4 @@
-"""Policy UCBE: tries next an option that may be near the threshold; it knows how hard that is.
-
-The options (arms) give random rewards; each is labelled in the end by whether its mean is at least
-the threshold. It must be given a number that is unknown in practice, the hardness of the problem
-(near means are hard): a baseline (for comparison).
-"""
+"""Policy UCBE: tries next an option that may be near the threshold; it knows how hard that is."""
 
 import math
 

@@ -1,7 +1,4 @@
-"""Policy Uniform of the thresholding bandit: tries the options (arms) in turn, a baseline.
-
-In the end each arm is labelled by whether its mean reward is at least a threshold, as by others.
-"""
+"""Policy Uniform of the thresholding bandit: pulls the arms in turn, a baseline."""
 
 from keyhole.policy import int_array
 from keyhole.stochastic.policy_base import RewardCounts
