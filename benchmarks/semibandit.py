@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from benchmarks.default_policies import make_policies
 from benchmarks.measure import Row, compare_with, seconds, time_in_turn
 from keyhole import simulate
-from keyhole.kernels.fingerprint import fresh_copy
+from keyhole.kernels.fingerprint import compiled_copy
 from keyhole.semibandit import CSBDT, CSBDTUCB, CTS, ESCB, MPTS, Problem
 from keyhole.semibandit.knapsack import knapsack, make_scratch
 
@@ -81,7 +81,7 @@ def python_cts(problem, horizon, seed):
 
 def knapsacks(size):
     """Time single knapsacks, and HiGHS on the same; then a round with 200 arms."""
-    solve, rng = fresh_copy(knapsack), np.random.default_rng(1)
+    solve, rng = compiled_copy(knapsack), np.random.default_rng(1)
     for items in (20, 200):
         means = np.linspace(0.25, 0.65, items)
         weights = 0.2 + 0.7 * rng.random(items)

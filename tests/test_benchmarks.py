@@ -33,7 +33,7 @@ def interpreted(monkeypatch):
     """Have kernels interpreted, also by processes that are started: little is played."""
     monkeypatch.setenv("KEYHOLE_INTERPRET", "1")
     # A kernel by itself would be compiled: it is looked at how it is called.
-    monkeypatch.setattr(semibandit_setting, "fresh_copy", lambda kernel: signature(kernel).bind)
+    monkeypatch.setattr(semibandit_setting, "compiled_copy", lambda kernel: signature(kernel).bind)
 
 
 def check(rows):

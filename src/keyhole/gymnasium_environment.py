@@ -1,8 +1,4 @@
-"""Problems as environments of Gymnasium, so that agents written for it can take the decisions.
-
-An agent sees what a policy of Keyhole would see: the feedback, and the context of the next round
-where the setting has one. Means, hidden rewards and delays stay hidden.
-"""
+"""Problems as environments of Gymnasium, so that agents written for it can take the decisions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

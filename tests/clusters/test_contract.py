@@ -10,7 +10,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.clusters import Cluster, connect
-from keyhole.clusters.cluster import check_address
+from keyhole.clusters.cluster import check_cluster_address
 from keyhole.thresholding import LSA, Problem, Uniform
 from tests.clusters.conftest import until
 
@@ -147,11 +147,11 @@ def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others(cluster):
 
 
 def test_a_cluster_elsewhere_has_workers_of_its_own():
-    check_address("dask", 2)
-    check_address("dask=tcp://host:8786", None)
+    check_cluster_address("dask", 2)
+    check_cluster_address("dask=tcp://host:8786", None)
     for on in ("dask=tcp://host:8786", "ray=auto"):
         with pytest.raises(ValueError, match=f"workers must be left out: {on} has workers"):
-            check_address(on, 2, name="workers")
+            check_cluster_address(on, 2, name="workers")
 
 
 def test_what_is_closed_has_no_capacity(cluster):

@@ -7,7 +7,7 @@ from numba import types
 
 from keyhole.confidence_sequences import add_value, beta_mixture_bounds, empirical_bernstein_bounds
 from keyhole.kernels.compile_cache import compile_cached
-from keyhole.kernels.fingerprint import fingerprint, fresh_copy
+from keyhole.kernels.fingerprint import compiled_copy, fingerprint
 from keyhole.kernels.interpreted_mode import interpreted
 
 _ARRAYS = types.float64[:, ::1], types.float64[::1], types.float64[::1]
@@ -44,7 +44,7 @@ def compiled_look():
     """Return `look`, compiled."""
 
     def build():
-        linked = fresh_copy(look)
+        linked = compiled_copy(look)
 
         def entry(values, sums, found):
             linked(values, sums, found)

@@ -24,10 +24,10 @@ from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import (
     Summaries,
     explain_best,
+    find_sweep_leaders,
     format_point_title,
     short_names,
     summarize_sweep,
-    sweep_leaders,
 )
 from keyhole.metric import PER_ARM_LOGARITHM
 from keyhole.pages import figure_files
@@ -486,7 +486,7 @@ def test_a_logarithmic_axis_leaves_out_a_panel_without_a_positive_mean(tmp_path)
 
 def test_tiles_have_whole_rows(tmp_path):
     summaries = made_up({"seed": list(range(60)), "problem.means": [[0.1], [0.2], [0.3], [0.4]]})
-    tiles = best_table(summaries, sweep_leaders(summaries))
+    tiles = best_table(summaries, find_sweep_leaders(summaries))
     assert len(tiles.rows) == 50
     assert len(tiles.cells) == 50 * 4
 

@@ -15,7 +15,7 @@ from numba import njit
 
 from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream, uniform
 from keyhole.kernels import compile_cache
-from keyhole.kernels.fingerprint import fingerprint, fresh_copy
+from keyhole.kernels.fingerprint import compiled_copy, fingerprint
 from tests.forks import ENOUGH, in_child
 from tests.processes import python
 
@@ -207,7 +207,7 @@ def play(*names):
     compile_cache._compile = lambda owner, *rest: compiled.append(owner) or really(owner, *rest)
     codes = {
         name: compile_cache.compile_cached(
-            name, fingerprint(KERNELS[name]), lambda it=KERNELS[name]: fresh_copy(it), signature
+            name, fingerprint(KERNELS[name]), lambda it=KERNELS[name]: compiled_copy(it), signature
         )
         for name in names
     }

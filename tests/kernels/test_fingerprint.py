@@ -9,7 +9,7 @@ import pytest
 from numba import cfunc, njit
 
 import keyhole.draws.streams
-from keyhole.kernels.fingerprint import fingerprint, fresh_copy
+from keyhole.kernels.fingerprint import compiled_copy, fingerprint
 from keyhole.kernels.kernel_declaration import bounds_checked
 
 
@@ -77,29 +77,29 @@ def test_a_linked_kernel_uses_its_helpers_as_they_are_now():
     assert scope["f"](2) == 2
     exec("@njit\ndef g(x): return 10 * x", scope)
     assert scope["f"](2) == 2  # numba keeps what it compiled first
-    assert fresh_copy(scope["f"])(2) == 20
+    assert compiled_copy(scope["f"])(2) == 20
 
 
 def test_plain_helpers_need_no_decorator():
     f = function("def g(x): return h(x) + 1\ndef h(x): return 2 * x\ndef f(x): return g(x)")
-    assert fresh_copy(f)(3) == 7
+    assert compiled_copy(f)(3) == 7
 
 
 def test_only_equal_kernels_share_a_copy():
     source = "def g(x): return {} * x\ndef f(x): return g(x)"
-    first = fresh_copy(function(source.format(2)))
-    assert fresh_copy(function(source.format(2))) is first
-    assert fresh_copy(function(source.format(3))) is not first
+    first = compiled_copy(function(source.format(2)))
+    assert compiled_copy(function(source.format(2))) is first
+    assert compiled_copy(function(source.format(3))) is not first
     with bounds_checked():
-        assert fresh_copy(function(source.format(2))) is not first
+        assert compiled_copy(function(source.format(2))) is not first
 
 
 def test_a_shared_copy_has_a_snapshot_of_an_array():
     source, table = "def f(i): return table[i]", np.array([1.0, 2.0])
-    first = fresh_copy(function(source, table=table))
+    first = compiled_copy(function(source, table=table))
     table[0] = 5.0
-    assert fresh_copy(function(source, table=np.array([1.0, 2.0]))) is first
-    assert (first(0), fresh_copy(function(source, table=table))(0)) == (1.0, 5.0)
+    assert compiled_copy(function(source, table=np.array([1.0, 2.0]))) is first
+    assert (first(0), compiled_copy(function(source, table=table))(0)) == (1.0, 5.0)
 
 
 def test_attributes_are_not_taken_for_globals_of_the_same_name():
@@ -199,13 +199,13 @@ def test_helpers_in_modules_are_compiled_as_they_are_now():
         module.h = compile_it(module.g)
         f = function("def f(x): return mine.h(x)", mine=module)
         module.K = 1
-        assert fresh_copy(f)(1) == 2
+        assert compiled_copy(f)(1) == 2
         module.K = 5
-        assert fresh_copy(f)(1) == 6
+        assert compiled_copy(f)(1) == 6
 
 
 def test_arrays_with_gaps_are_copied_and_huge_ones_refused():
-    assert fresh_copy(function("def f(i): return w[i]", w=np.arange(20.0)[::2]))(3) == 6.0
+    assert compiled_copy(function("def f(i): return w[i]", w=np.arange(20.0)[::2]))(3) == 6.0
     with pytest.raises(TypeError, match="an array of more than 1,000,000 bytes"):
         fingerprint(function("def f(i): return w[i]", w=np.zeros(200_000)))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.delayed import ODAAF, QPMD
-from keyhole.play import log_replay
+from keyhole.play import log_learning
 from keyhole.resource import RCUCB, Power
 from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling
@@ -136,7 +136,7 @@ def logged(request):
 @pytest.mark.interpreted
 def test_its_own_log_makes_a_learner_what_it_was(logged, monkeypatch):
     learner, log, after = logged
-    monkeypatch.setattr(log_replay, "_BLOCK", 25)
+    monkeypatch.setattr(log_learning, "_BLOCK", 25)
     assert learner.replay(*log) == ROUNDS
     assert memory(learner) == memory(after)
     assert repr(learner) == repr(after)

@@ -9,7 +9,7 @@ from keyhole.study import Study
 from keyhole.study.arms import Arms
 from keyhole.study.definition import TimeoutRule
 from keyhole.study.policy_state import PolicyState
-from keyhole.study.state import DecisionBytes
+from keyhole.study.state import DecisionRowCodec
 from keyhole.thresholding import LSA
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
@@ -32,8 +32,8 @@ def calls(monkeypatch):
 
     for home, name in (
         (PolicyState, "with_arms"),
-        (DecisionBytes, "with_positions"),
-        (DecisionBytes, "values"),
+        (DecisionRowCodec, "with_positions"),
+        (DecisionRowCodec, "values"),
         (TimeoutRule, "has_expired"),
     ):
         watch(home, name)

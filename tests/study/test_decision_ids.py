@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyhole.study.events import is_id, new_id
+from keyhole.study.events import is_decision_id, new_id
 
 
 def test_ids_differ():
@@ -17,9 +17,9 @@ def test_ids_are_in_the_order_of_time_to_the_millisecond():
 
 @pytest.mark.parametrize("now", [-1.0, 0.0, 1e12, 1e300])
 def test_whatever_the_time_an_id_has_the_form_of_one(now):
-    assert is_id(new_id(now))
+    assert is_decision_id(new_id(now))
 
 
 @pytest.mark.parametrize("text", [None, 3, "", "0" * 25, "0" * 27, "0" * 25 + "i", "0" * 25 + "\n"])
 def test_what_is_no_id_is_told_apart(text):
-    assert not is_id(text)
+    assert not is_decision_id(text)

@@ -44,7 +44,7 @@ def opened(path):
 
 
 def test_feedback_at_which_the_policy_fails_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("keyhole.study.state.AT_ONCE", 3)
+    monkeypatch.setattr("keyhole.study.state.MAX_BATCH_SIZE", 3)
     path = tmp_path / "s.db"
     with begun(path) as study:
         ids = [study.ask().id for _ in range(5)]
@@ -110,7 +110,7 @@ def test_another_takes_over_when_so_much_was_told_that_no_state_can_be_made(tmp_
         ids = [study.ask().id for _ in range(4)]
         for id in ids[:3]:
             study.tell(id, 1.0)
-    monkeypatch.setattr("keyhole.study.state.AT_ONCE", 2)
+    monkeypatch.setattr("keyhole.study.state.MAX_BATCH_SIZE", 2)
     with opened(path) as study:
         for call in (study.ask, lambda: study.tell(ids[3], 0.5), lambda: study.pending):
             with pytest.raises(LearningError, match=MESSAGE.format(5)):

@@ -150,7 +150,7 @@ def test_a_study_without_decisions_may_have_changed_before(study, past):
 
 
 def test_an_error_within_the_import_leaves_nothing(study, past, monkeypatch):
-    write, calls = Transaction.write_unasked, []
+    write, calls = Transaction.write_past_event, []
 
     def fail(transaction, *event):
         calls.append(event)
@@ -159,7 +159,7 @@ def test_an_error_within_the_import_leaves_nothing(study, past, monkeypatch):
         write(transaction, *event)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Transaction, "write_unasked", fail)
+        patch.setattr(Transaction, "write_past_event", fail)
         with pytest.raises(RuntimeError, match="in the middle"):
             study.import_csv(past)
     assert study.log() == []
@@ -172,7 +172,7 @@ def test_an_error_within_the_import_leaves_nothing(study, past, monkeypatch):
 def test_a_process_that_is_killed_within_the_import_leaves_nothing(tmp_path, past, after):
     labels(tmp_path / "s.db").close()
     if (child := os.fork()) == 0:
-        write, calls = Transaction.write_unasked, []
+        write, calls = Transaction.write_past_event, []
 
         def die(transaction, *event):
             write(transaction, *event)
@@ -180,7 +180,7 @@ def test_a_process_that_is_killed_within_the_import_leaves_nothing(tmp_path, pas
             if len(calls) == after:
                 os._exit(9)
 
-        Transaction.write_unasked = die
+        Transaction.write_past_event = die
         try:
             Study.open(tmp_path / "s.db", "labels").import_csv(past)
         finally:

@@ -332,7 +332,7 @@ def test_a_copy_of_another_size_that_comes_while_the_log_is_written_into_the_fil
     study = labels(path)
     backup(path, elsewhere)
     fill(study)
-    monkeypatch.setattr(replaced_file_check, "_COMMITS", 1)
+    monkeypatch.setattr(replaced_file_check, "_MAX_COMMITS", 1)
     monkeypatch.setattr(sqlite_connection, "checkpoint", copy_after)
     with pytest.raises(StoreError, match="row 11 of study 1 had been read and is missing"):
         study.ask()

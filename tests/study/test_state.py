@@ -242,13 +242,13 @@ def test_a_snapshot_knows_how_many_rewards_are_held(tmp_path):
 
 
 def test_a_long_log_is_learnt_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr("keyhole.study.state.AT_ONCE", 3)
+    monkeypatch.setattr("keyhole.study.state.MAX_BATCH_SIZE", 3)
     with begun(tmp_path / "s.db", LSA(), {"threshold": 0.5}) as study:
         waiting = [study.ask() for _ in range(20)]
         for one in waiting:
             study.tell(one.id, 1)
         piecewise = fingerprint(apply_log(study.definition, study.log(), ()))
-        monkeypatch.setattr("keyhole.study.state.AT_ONCE", 1000)
+        monkeypatch.setattr("keyhole.study.state.MAX_BATCH_SIZE", 1000)
         assert fingerprint(apply_log(study.definition, study.log(), ())) == piecewise
         assert fingerprint(state_of(study)) == piecewise
 

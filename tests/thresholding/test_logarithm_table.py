@@ -2,11 +2,11 @@ import math
 
 import numpy as np
 
-from keyhole.kernels.fingerprint import fresh_copy
+from keyhole.kernels.fingerprint import compiled_copy
 from keyhole.kernels.kernel_declaration import kernel
 from keyhole.thresholding.policies.lsa import log_count
 
-looked_up = fresh_copy(log_count)
+looked_up = compiled_copy(log_count)
 
 
 @kernel

@@ -77,10 +77,10 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Run an experiment, or resume one."""
-    from keyhole.clusters.cluster import check_address
+    from keyhole.clusters.cluster import check_cluster_address
 
     # Before other imports, which take a while, so that a bad address is refused at once.
-    check_address(on, threads)
+    check_cluster_address(on, threads)
     if out is None and not dry_run:
         from keyhole.experiment import Spec
 
@@ -151,9 +151,9 @@ def reproduce(
     if list_:
         reproductions.show_entries(as_json=as_json)
         return
-    from keyhole.clusters.cluster import check_address
+    from keyhole.clusters.cluster import check_cluster_address
 
-    check_address(on, threads)
+    check_cluster_address(on, threads)
     require_extra("files,plots,scipy", "keyhole reproduce")
     from keyhole import papers
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import typer
 
 from keyhole.cli.output import one_line_text, print_json, print_result, try_to_write
-from keyhole.clusters.cluster import THREADS, check_address, cluster_connection
+from keyhole.clusters.cluster import THREADS, check_cluster_address, cluster_connection
 from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run
 from keyhole.experiment.forecast import Forecast, forecast
@@ -89,7 +89,7 @@ def _point_as_json(point: Summary | Curves) -> dict[str, Any]:
 
 def show_forecast(path: Path, threads: int | None, on: str, *, as_json: bool = False) -> None:
     """Print the size of a spec's run, and its expected duration here or on a cluster."""
-    check_address(on, threads)
+    check_cluster_address(on, threads)
     spec = Spec.from_file(path)
     if not as_json:
         _print_sweep(spec)

@@ -93,10 +93,10 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Learn which command to run, with which time limit; the same call resumes a tune."""
-    from keyhole.clusters.cluster import check_address
+    from keyhole.clusters.cluster import check_cluster_address
 
     # Before other imports, so that a bad address is refused at once.
-    check_address(on, None)
+    check_cluster_address(on, None)
     if spec.is_dir():
         raise ValueError(
             f"{spec} cannot be read: Is a directory; a saved tune is shown by keyhole tune show "

@@ -164,7 +164,9 @@ _ELSEWHERE: Final = " or ".join(f"{scheduler}[=ADDRESS]" for scheduler in _MODUL
 _WORKERS: Final = Range(ge=1, le=1024)
 
 
-def check_address(on: str | Executor, threads: int | None, *, name: str = "threads") -> None:
+def check_cluster_address(
+    on: str | Executor, threads: int | None, *, name: str = "threads"
+) -> None:
     """Refuse an invalid address, and a number of `threads` for a cluster that is running."""
     if threads is not None:
         check_integer(name, threads, _WORKERS)
@@ -213,7 +215,7 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     ValueError: on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got 'slurm'
     """
     scheduler, address = _parse_on(on)
-    check_address(on, workers, name="workers")
+    check_cluster_address(on, workers, name="workers")
     if scheduler == THREADS:
         raise ValueError(f"on must be {_ELSEWHERE} here, got {on!r}")
     require_extra(scheduler, f"on = {on!r}")
@@ -226,7 +228,7 @@ def cluster_connection(on: str | Executor, threads: int | None) -> Iterator[Clus
 
     A cluster that was connected here is closed in the end.
     """
-    check_address(on, threads)
+    check_cluster_address(on, threads)
     if isinstance(on, Executor):
         yield on if isinstance(on, Cluster) else Cluster(on, threads)
     elif on == THREADS:

@@ -28,9 +28,9 @@ from keyhole.kernels.fingerprint import (
     CodeDigest,
     Kernel,
     code_location,
+    compiled_copy,
     fingerprint,
     fingerprint_parts,
-    fresh_copy,
     is_own,
     python_function,
 )
@@ -68,7 +68,7 @@ def bind_kernel(
     # Source text is the one way to call with arguments chosen by name that the compiler can inline:
     # it knows neither `**` nor partial functions. All names in it are checked identifiers.
     values = ", ".join(expressions.get(name, name) for name in names)
-    scope = {"kernel": fresh_copy(kernel), **{n: helpers[n] for n in names if n in helpers}}
+    scope = {"kernel": compiled_copy(kernel), **{n: helpers[n] for n in names if n in helpers}}
     result = f"kernel({values})"
     # The interpreter finds the round of an error in functions of this name
     # (`interpreter.error_explanation`).
@@ -176,7 +176,7 @@ class CompiledClass:
         """Return all kernels, helpers and kernels of a base, as they were written."""
         kernels = list((self.sources | self.helper_sources).items())
         if self.base is not None:
-            names = (*flat_calls(self.base), *self.base.helpers)
+            names = (*base_kernel_calls(self.base), *self.base.helpers)
             kernels += [(f"base {name}", getattr(self.base, name, _do_nothing)) for name in names]
         return kernels
 
@@ -207,7 +207,7 @@ class CompiledClass:
 
     def helpers(self, *, nan_checked: bool = False) -> dict[str, Kernel]:
         """Return what its kernels may call by name: its helpers, and the kernels of its base."""
-        helpers = {name: fresh_copy(helper) for name, helper in self.helper_sources.items()}
+        helpers = {name: compiled_copy(helper) for name, helper in self.helper_sources.items()}
         if nan_checked:
             owner = self.owner.__name__
             helpers = {name: _refuse_nan(owner, name, helper) for name, helper in helpers.items()}
@@ -233,16 +233,20 @@ class CompiledClass:
 
 def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
     """Return ``base_init``, ``base_select`` and ``base_update`` of a base (see `WrapperPolicy`)."""
-    helpers = {name: fresh_copy(getattr(base, name)) for name in base.helpers}
+    helpers = {name: compiled_copy(getattr(base, name)) for name in base.helpers}
     return {
         f"base_{name}": bind_kernel(
-            base.__qualname__, getattr(base, name, _do_nothing), call, same_names(call), helpers
+            base.__qualname__,
+            getattr(base, name, _do_nothing),
+            call,
+            identity_expressions(call),
+            helpers,
         )
-        for name, call in flat_calls(base).items()
+        for name, call in base_kernel_calls(base).items()
     }
 
 
-def flat_calls(policy: type[Policy]) -> dict[str, str]:
+def base_kernel_calls(policy: type[Policy]) -> dict[str, str]:
     """Return the fixed argument lists of a policy's kernels that other kernels call."""
     # Kernels have single values and no records.
     return {signature.name: signature.flat_call(policy.setting) for signature in BASE_KERNELS}
@@ -299,6 +303,6 @@ def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
     return digest
 
 
-def same_names(call: str) -> dict[str, str]:
+def identity_expressions(call: str) -> dict[str, str]:
     """Return the expressions of an argument list whose names are those that a kernel may use."""
     return {name: name for name in call.split(", ")}

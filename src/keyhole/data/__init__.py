@@ -1,8 +1,4 @@
-"""Real data sets as problems: those in the package, and files of the user.
-
-A README beside each data set in the package states its source and licence. Files are in UTF-8;
-invalid ones are refused with an error that names the line and the field.
-"""
+"""Real data sets as problems: those in the package, and files of the user."""
 
 from keyhole.data.aslib import Scenario, aslib, load_aslib
 from keyhole.data.aslib_files import RunToExport, write_aslib

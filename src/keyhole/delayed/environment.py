@@ -9,9 +9,9 @@ from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.distributions.sampler_dispatch import (
     CombinedSampler,
     SampledEnvironment,
-    complete_environment,
     dispatch_kernel,
     environment_of,
+    environment_with_draw,
 )
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
@@ -204,7 +204,7 @@ def _environment_with_delay(base: Any, name: str, draw_reward: Kernel, draw_dela
         reward = float(draw_reward(rng, e.numbers[e.starts[arm] : e.ends[arm]]))
         return reward, float(draw_delay(rng, e.delay))
 
-    return complete_environment(base, name, draw)
+    return environment_with_draw(base, name, draw)
 
 
 ENVIRONMENTS: Final = tuple(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole.drivers.learner_step import PLAN
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.log_replay import float_column
+from keyhole.play.log_learning import float_column
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.policy import Field, Policy, RoundFeedback, StudyRound
 from keyhole.policy import StudyVocabulary as CoreVocabulary

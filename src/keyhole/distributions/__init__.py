@@ -1,9 +1,4 @@
-"""Probability distributions of rewards, delays, levels, and of reward and consumption jointly.
-
-A distribution has parameters, a kernel (compiled function) that draws from it, and exact moments.
-Settings accept distributions wherever they accept means, including those of SciPy and user-defined
-ones.
-"""
+"""Probability distributions of rewards, delays, levels, and of reward and consumption jointly."""
 
 from keyhole.distributions.distribution import CustomDistribution, Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay

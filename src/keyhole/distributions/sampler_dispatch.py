@@ -170,10 +170,10 @@ def _environment_of(base: Any, name: str, draw: Kernel) -> Any:
     def draw_arm(e: SampledEnvironment, rng: Stream, arm: int) -> object:
         return draw(rng, e.numbers[e.starts[arm] : e.ends[arm]])
 
-    return complete_environment(base, name, draw_arm)
+    return environment_with_draw(base, name, draw_arm)
 
 
-def complete_environment(
+def environment_with_draw(
     base: type[AnyEnvironment], name: str, draw: Kernel
 ) -> type[AnyEnvironment]:
     """Return a subclass of an environment with the helper ``draw``, in the module of its base."""

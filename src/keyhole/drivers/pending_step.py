@@ -73,9 +73,9 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
     expressions = IMPUTE.expressions(compiled.records)
     helpers = compiled.helpers()
     # `impute` may call `update`, with single values in place of the groups of the fixed form.
-    call = compiled_class.flat_calls(compiled.owner)["update"]
+    call = compiled_class.base_kernel_calls(compiled.owner)["update"]
     helpers["update"] = compiled_class.bind_kernel(
-        owner, compiled.sources["update"], call, compiled_class.same_names(call), helpers
+        owner, compiled.sources["update"], call, compiled_class.identity_expressions(call), helpers
     )
     return compiled_class.bind_kernel(owner, source, IMPUTE.call(), expressions, helpers)
 

@@ -123,7 +123,7 @@ def forecast(
         runs=sum(len(spec.policy) for spec in specs),
         distinct=len(jobs),
         replications=sum(job.replications for job in jobs),
-        rounds=sum(job.rounds_in_all for job in jobs),
+        rounds=sum(job.total_rounds for job in jobs),
         compiled=compiled,
         compiling=compiling if compiled else 0.0,
         threads=threads,
@@ -181,7 +181,7 @@ def _estimate(
         measured.setdefault(_log_size(run), []).append(speed(run))
     sizes = sorted(measured)
     speeds = [sum(measured[size]) / len(measured[size]) for size in sizes]
-    rounds = np.array([run.rounds_in_all for run in runs], float)
+    rounds = np.array([run.total_rounds for run in runs], float)
     # Beyond the sampled sizes `interp` repeats the speed of the nearest one.
     return float(rounds @ np.interp([*map(_log_size, runs)], sizes, speeds))
 

@@ -1,8 +1,4 @@
-"""The result cache: files of simulated results that several experiments share.
-
-Experiments share the results of a policy if problem, policy, seed, horizon and replications are the
-same. It is then simulated once, with the checkpoints and metrics of all of them.
-"""
+"""The result cache: files of simulated results that several experiments share."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,7 +63,7 @@ class ResultCache:
     def rounds(self, name: str, label: str) -> int:
         """Return the rounds of a policy in a spec, by name: 0 if an earlier spec simulates it."""
         key = self._first_users.get((name, label))
-        return 0 if key is None else self._job(key).rounds_in_all
+        return 0 if key is None else self._job(key).total_rounds
 
     def fill(
         self,
@@ -89,7 +85,7 @@ class ResultCache:
                     job.remaining = missing_replications(stored, spec.replications)
                     jobs[key] = label, job
         names = {job: key for key, (_, job) in jobs.items()}
-        total = sum(job.rounds_in_all for job in names)
+        total = sum(job.total_rounds for job in names)
 
         # Blocks are stored one by one: a run that is killed loses only those in progress.
         def store(job: SimulationJob, replications: range, values: FloatArray) -> None:

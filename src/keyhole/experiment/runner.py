@@ -15,7 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.cluster import THREADS, check_address, cluster_connection
+from keyhole.clusters.cluster import THREADS, check_cluster_address, cluster_connection
 from keyhole.experiment import run_folder, setting_registry
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
@@ -76,7 +76,7 @@ def run(
     OSError
         If a file cannot be written; finished blocks are kept.
     """
-    check_address(on, threads)
+    check_cluster_address(on, threads)
     folder = Path(out)
     digest = run_digest(spec)
     has_content(folder)  # refuses a file

@@ -40,7 +40,7 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
         tile = Tile(text=leader.text, label=leader.best or "", note=_describe_means(leader))
         row[sweep_summary.format_point_title(column, summaries.sweep) or "best"] = tile
     columns = list(dict.fromkeys(name for row in tiles.values() for name in row))
-    rows = sweep_summary.spread_evenly([*tiles], _MOST_TILES // len(columns))
+    rows = sweep_summary.pick_evenly([*tiles], _MOST_TILES // len(columns))
     cells = {(name, column): tile for name in rows for column, tile in tiles[name].items()}
     caption = f"Best policy and its {metric.title} in the end, with 95 % intervals."
     if len(rows) < len(tiles):
@@ -88,7 +88,7 @@ def charts_by_parameter(
             title=title if len(lines) > 1 else "",
         )
         for number, (title, line) in enumerate(
-            sweep_summary.spread_evenly(list(lines.items()), MOST_PANELS), 1
+            sweep_summary.pick_evenly(list(lines.items()), MOST_PANELS), 1
         )
     ]
     begins_at_zero = y != "log" and declaration.drawn != "mean"
@@ -183,7 +183,7 @@ def fit_page(chart: LineChart | ChartGrid) -> LineChart | ChartGrid:
     """Return a chart with at most as many panels as a page shows, and a caption that says so."""
     if isinstance(chart, LineChart) or len(chart.charts) <= _MOST_CHARTS:
         return chart
-    charts = sweep_summary.spread_evenly(chart.charts, _MOST_CHARTS)
+    charts = sweep_summary.pick_evenly(chart.charts, _MOST_CHARTS)
     note = f" Here are {len(charts)} of these {len(chart.charts)} panels; the files have all."
     return replace(chart, charts=charts, caption=f"{chart.caption}{note}")
 

@@ -1,8 +1,4 @@
-"""Parquet files of a sweep's results, with a column for each entry that varies.
-
-Points follow in the order of the spec. Each begins a new row group, so that one point can be
-written and read without the others.
-"""
+"""Parquet files of a sweep's results, with a column for each entry that varies."""
 
 import json
 import math

@@ -35,7 +35,7 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
     sections = [
         _metric_section(run, summaries, m, file) for m, file in zip(metrics, files, strict=True)
     ]
-    leaders = sweep_summary.sweep_leaders(summaries)
+    leaders = sweep_summary.find_sweep_leaders(summaries)
     figures: list[PageBlock] = []
     if len(leaders) > 1 and len(summaries.labels) > 1:
         figures.append(best_table(summaries, leaders))

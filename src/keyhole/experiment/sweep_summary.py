@@ -100,7 +100,7 @@ class Summaries:
 
         panels = [
             _join_summaries([*map(load_again, _first_of_labels(group))], entries)
-            for entries, group in spread_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
+            for entries, group in pick_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
 
@@ -161,7 +161,7 @@ def _join_summaries(points: Sequence[Summary], names: Names) -> Summary:
 T = TypeVar("T")
 
 
-def spread_evenly(things: Sequence[T], count: int) -> list[T]:
+def pick_evenly(things: Sequence[T], count: int) -> list[T]:
     """Return at most `count` elements, evenly spread, including the first and the last."""
     positions = np.linspace(0, len(things) - 1, min(count, len(things))).round().astype(int)
     return [things[position] for position in positions]
@@ -285,7 +285,7 @@ def _digest(curves: Curves, label: str, metrics: Sequence[str]) -> bytes:
     return digest.digest()
 
 
-def sweep_leaders(summaries: Summaries) -> list[Leaders]:
+def find_sweep_leaders(summaries: Summaries) -> list[Leaders]:
     """Return the leaders by the first metric at the last checkpoint, for each problem compared.
 
     Points that differ in policies alone are compared with each other.
@@ -302,7 +302,7 @@ def sweep_leaders(summaries: Summaries) -> list[Leaders]:
 
 def summarize_sweep(summaries: Summaries) -> str:
     """Return a sentence that says at which points of a sweep each policy is best."""
-    leaders = sweep_leaders(summaries)
+    leaders = find_sweep_leaders(summaries)
     if len(summaries.labels) == 1:
         return _summarize_one_policy(summaries, leaders)
     if len(leaders) == 1:

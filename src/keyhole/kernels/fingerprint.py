@@ -378,7 +378,7 @@ def _check_globals(function: FunctionType) -> None:
             )
 
 
-def fresh_copy(function: Kernel) -> Kernel:
+def compiled_copy(function: Kernel) -> Kernel:
     """Return a compiled copy of a function that uses its helpers as they are now.
 
     Plain Python helpers are compiled on the way, without a decorator. Compiled functions of Keyhole

@@ -24,7 +24,7 @@ from keyhole.papers.claims import Claim
 from keyhole.papers.claims.bounds import BOUNDS, BoundName, check_bound
 from keyhole.papers.claims.kinds import check_claim, read_claims
 from keyhole.papers.entry_files import FILES, TomlTable
-from keyhole.papers.entry_references import (
+from keyhole.papers.entry_names import (
     Checkpoint,
     MetricName,
     PlansOf,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.clusters.cluster import THREADS, check_address
+from keyhole.clusters.cluster import THREADS, check_cluster_address
 from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.compile_jobs import spec_jobs
 from keyhole.experiment.forecast import list_work
@@ -198,7 +198,7 @@ def _reproduce(
 
     `renew` replaces runs that other code wrote into the folder.
     """
-    check_address(on, threads)
+    check_cluster_address(on, threads)
     folder = choices[0].folder
     marker = _make_marker(title, choices)
     _check_marker(folder, marker, renew=renew)
@@ -471,7 +471,7 @@ def reproduce_all(
     check_choice("scale", scale, SCALES)
     if paper is not None:
         check_choice("paper", paper, PAPERS)
-    check_address(on, threads)
+    check_cluster_address(on, threads)
     entries = [Entry.load(name) for name in FILES]
     folder = Path(out)
     folders = {entry.name: folder / "entries" / entry.name for entry in entries}

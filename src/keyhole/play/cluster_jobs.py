@@ -68,7 +68,7 @@ def run_on_cluster(
         The error of a worker, with the message of a run on this machine.
     """
     label = f"{count_text(len(jobs), 'run')} on {cluster.name}"
-    total = sum(job.rounds_in_all for job in jobs)
+    total = sum(job.total_rounds for job in jobs)
     done = total - sum(job.rounds_left for job in jobs)
     dispatcher = _Dispatcher(cluster, jobs)
     try:

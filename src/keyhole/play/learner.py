@@ -31,7 +31,7 @@ from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.learner_summary import describe_facts, describe_learner, learner_html
-from keyhole.play.log_replay import int_column, replay_rows
+from keyhole.play.log_learning import int_column, learn_from_log
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.text_formatting import count_text
@@ -333,7 +333,7 @@ class Learner:
         with self._alone():
             before = self._words.copy()
             try:
-                return replay_rows(self, columns)
+                return learn_from_log(self, columns)
             except BaseException:
                 # This one vector is the whole state, including the position in the stream of random
                 # numbers: copying it back undoes the rows before the invalid one.

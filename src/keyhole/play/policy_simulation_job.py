@@ -1,9 +1,4 @@
-"""Simulation jobs: the work of simulating one policy, split into blocks of about equal duration.
-
-A block is encoded for files and networks as a line of JSON, which has the digest of the plan and a
-checksum, and the values as little-endian floats of 8 bytes by checkpoint, metric and replication: a
-block that differs in a single bit is discarded.
-"""
+"""Simulation jobs: the work of simulating one policy, split into blocks of about equal duration."""
 
 import hashlib
 import json
@@ -64,7 +59,11 @@ class ReplicationBlock:
         return self.checkpoints, len(self.metrics), self.replications
 
     def to_bytes(self, values: FloatArray) -> bytes:
-        """Encode values of the block's shape."""
+        """Encode values of the block's shape, for files and networks.
+
+        A line of JSON has the digest of the plan and a checksum, the rest is little-endian floats
+        of 8 bytes: a block that differs in a single bit is discarded.
+        """
         content = np.ascontiguousarray(values, _DTYPE).tobytes()
         checksum = hashlib.sha256(content).hexdigest()
         header = [_FORMAT, self.plan, self.label, self.first, self.metrics, self.shape, checksum]
@@ -205,7 +204,7 @@ class SimulationJob:
         return self.plan.rounds(self.plan.policies[self.label])
 
     @property
-    def rounds_in_all(self) -> int:
+    def total_rounds(self) -> int:
         """The rounds of all replications."""
         return self.rounds * self.replications
 
@@ -272,7 +271,7 @@ def run_locally(
     """Simulate the remaining replications of a job on threads of this process, block by block."""
     threads = os.cpu_count() or 1 if threads is None else threads
     seconds = _BLOCK_SECONDS if block_seconds is None else block_seconds
-    total = job.rounds_in_all
+    total = job.total_rounds
 
     def report_block(before: int, label: str, played: int, _: int) -> None:
         if report is not None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.clusters.cluster import THREADS, check_address, cluster_connection
+from keyhole.clusters.cluster import THREADS, check_cluster_address, cluster_connection
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
@@ -108,7 +108,7 @@ def simulate(
     >>> curves.paired("LSA(alpha=1.35)", "Uniform()", metric="simple_regret", round=60).high < 0
     True
     """
-    check_address(on, threads)
+    check_cluster_address(on, threads)
     simulated_workers = SimulatedWorkers(workers, pending=pending)
     if duration is not None:
         simulated_workers = replace(simulated_workers, duration=duration)

@@ -6,8 +6,7 @@ If the run consumes no more than the limit, the feedback is its reward and its c
 gain is the reward less the cost of the consumption. Otherwise the run is stopped at the limit: the
 feedback says only that, and the gain is minus a penalty that depends on the limit.
 
-Cost and penalty are known functions, stored as numbers (`keyhole.resource.cost_functions`), so that
-simulations, learners and saved learners use the same ones. A *pair* is an arm and a limit.
+Cost and penalty are known functions. A *pair* is an arm and a limit.
 """
 
 from keyhole.resource.cost_functions import PiecewiseLinear, Power, RewardRange, Steps

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.distributions import Distribution
 from keyhole.distributions.distribution import TRIAL_DRAWS, CustomSampler, check_moments
-from keyhole.distributions.sampler_dispatch import complete_environment
+from keyhole.distributions.sampler_dispatch import environment_with_draw
 from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.metric import PULLS, REGRET, Metric
 from keyhole.policy import (
@@ -223,7 +223,7 @@ def make_joint_environment(name: str, draw: Kernel) -> type[JointLosses]:
     def draw_day(e: JointLosses, rng: Stream, losses: FloatArray) -> None:
         draw(rng, e.numbers, losses)
 
-    return complete_environment(JointLosses, name, draw_day)
+    return environment_with_draw(JointLosses, name, draw_day)
 
 
 ENVIRONMENTS: Final = (make_joint_environment(Days.__name__, Days.draw),)

@@ -11,7 +11,7 @@ from keyhole.contract.arm_names import ArmNames, order_by_name
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.learner_step import RECOMMEND
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.log_replay import float_column
+from keyhole.play.log_learning import float_column
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.validate import Range, check_integer, check_vector, short_repr

@@ -1,8 +1,4 @@
-"""Readers of values in specs: problem factories, tables that name a type, error messages.
-
-A spec is a file that describes an experiment. With these readers a setting, also one of an
-installed package, declares how specs describe its problems.
-"""
+"""Readers of values in specs: problem factories, tables that name a type, error messages."""
 
 from keyhole.spec_values.error_messages import (
     error_message,

@@ -84,7 +84,7 @@ def new_id(now: float) -> str:
     return "".join([_LETTER_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
 
 
-def is_id(text: object) -> bool:
+def is_decision_id(text: object) -> bool:
     """Return whether a value has the form of an id."""
     return isinstance(text, str) and len(text) == _ID_LENGTH and not set(text) - set(_LETTERS)
 
@@ -169,7 +169,7 @@ class _Asked(EventKind):
     may_have_key = True
 
     def check(self, state: "LogState", event: Row) -> None:
-        if not is_id(event.decision) or event.decision in state.pending:
+        if not is_decision_id(event.decision) or event.decision in state.pending:
             raise ValueError(f"decision must be a new id, got {short_repr(event.decision)}")
         size = ROUND.size + state.decisions.bytes - ROW_HEADER.size + STREAM.size
         if len(event.body) != size:
@@ -284,7 +284,7 @@ class _ToldLate(_Told):
     name = "told late"
 
     def check(self, state: "LogState", event: Row) -> None:
-        if not is_id(event.decision) or event.decision in state.pending:
+        if not is_decision_id(event.decision) or event.decision in state.pending:
             raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
         rule = state.definition.rule.on_timeout
         if state.assumes_no_reward != (event.kind == TOLD_TOO_LATE):

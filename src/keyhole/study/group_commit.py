@@ -165,7 +165,7 @@ class Transaction:
         self.state.apply(row)
         self.rows.append(row)
 
-    def write_unasked(self, row: Row) -> None:
+    def write_past_event(self, row: Row) -> None:
         """Append an event of a decision that the policy has not taken; apply it as one read."""
         self.state.apply_all([row])
         self.rows.append(row)

@@ -243,7 +243,7 @@ def expire_pending(transaction: Transaction, decision: str | Decision) -> None:
 
 def _find_events(transaction: Transaction, id: str) -> list[Row]:
     """Return the events of a decision, of which the first handed it out."""
-    rows = transaction.events_of_decision(id) if events.is_id(id) else []
+    rows = transaction.events_of_decision(id) if events.is_decision_id(id) else []
     if not rows:
         raise ValueError(f"id must be that of a decision of this study, got {short_repr(id)}")
     if why := _find_contradiction(transaction.state, id, [row.kind for row in rows]):

@@ -216,11 +216,11 @@ def _import_past(transaction: Transaction, decisions: Sequence[PastDecision], ke
             body = _asked_body(state, target.arm_number(decision.arm))
             # The first one has its reward, and so no key of its own.
             event_key = key if number == 0 else decision.key or None
-            transaction.write_unasked(Row(state.seq + 1, ASKED, id, event_key, decided_at, body))
+            transaction.write_past_event(Row(state.seq + 1, ASKED, id, event_key, decided_at, body))
             if decision.reward is not None:
                 feedback = encode_feedback(state, state.pending[id], (decision.reward,), {})
                 told_at = transaction.now
-                transaction.write_unasked(Row(state.seq + 1, TOLD, id, None, told_at, feedback))
+                transaction.write_past_event(Row(state.seq + 1, TOLD, id, None, told_at, feedback))
     except Exception:
         state.is_dirty = True  # so that the events before this one are dropped too
         raise

@@ -22,7 +22,7 @@ from keyhole.study.events import ROUND, ROW_HEADER, STREAM
 from keyhole.study.policy_state import LearningError, PolicyChangedError, PolicyState
 from keyhole.study.storage import Row
 
-AT_ONCE: Final = 4096  # rows that are learnt together
+MAX_BATCH_SIZE: Final = 4096  # rows that are learnt together
 _NO_ROWS: Final = np.zeros((0, 0))
 _STRUCT_CODES: Final = {"int64": "q", "float64": "d"}
 _CELL_BYTES: Final = 8
@@ -101,7 +101,7 @@ class FeedbackCodec:
         return values
 
 
-class DecisionBytes:
+class DecisionRowCodec:
     """Reads and writes rows of decisions, in which arms have permanent numbers.
 
     Parameters
@@ -246,7 +246,7 @@ class LogState:
         self.arms = Arms(definition.arms)
         self.vocabulary = definition.vocabulary(self.arms.names)
         arm_fields = self.vocabulary.find_arm_fields()
-        self.decisions = DecisionBytes(policy.setting, sizes, self.arms, arm_fields)
+        self.decisions = DecisionRowCodec(policy.setting, sizes, self.arms, arm_fields)
         self.feedback = FeedbackCodec(self.vocabulary, sizes)
         self.sums = RowCodec(self.vocabulary.sum_fields, sizes)
         self.checker = events.ValueChecker(self)
@@ -432,7 +432,7 @@ class State(LogState):
             self.round.add_feedback(*self.values(row), self.feedback.unpack(feedback))
         elif (policy_row := self.decisions.with_positions(row)) is not None:
             self._batch.append((policy_row + feedback[: self.feedback.bytes], event.seq))
-            if len(self._batch) == AT_ONCE:
+            if len(self._batch) == MAX_BATCH_SIZE:
                 self.learn_batch()
         # The copy still holds imputed feedback of this decision: make it again.
         self._must_reimpute = True

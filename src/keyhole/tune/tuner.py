@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Final, Protocol
 
-from keyhole.clusters.cluster import THREADS, check_address
+from keyhole.clusters.cluster import THREADS, check_cluster_address
 from keyhole.play.progress import StatusLine
 from keyhole.runner import CommandResult
 from keyhole.runner.function_process_child import MARK
@@ -364,7 +364,7 @@ class Tuner:
         if budget is not None:
             budget = check_number("budget", budget, Range(gt=0))
         check_integer("workers", workers, WORKERS)
-        check_address(on, None)
+        check_cluster_address(on, None)
         if on != THREADS and self._executors is not make_local_executor:
             raise ValueError("executors must be left out with `on`, which makes its own")
         if is_local(on) and (text := workers_warning(workers, self.spec.cores, available_cores())):

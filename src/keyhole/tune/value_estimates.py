@@ -1,41 +1,4 @@
-r"""Estimates of what a run of each command with each time limit gains: its reward less its costs.
-
-They are Bayesian: after each run they say how plausible each gain is (the posterior). *Arms* are
-the commands, a *hazard* is the chance that a run that has lasted until now ends before the next
-limit, and a *pair* is a command and a limit.
-
-Runs are counted by the interval between two limits in which they ended. For arm a and interval k,
-:math:`n_{ak}` runs with a limit at or beyond its end entered it, and :math:`d_{ak}` of them exited
-in it. The posterior of the hazard :math:`h_{ak}` is
-
-.. math::
-    h_{ak} \sim \mathrm{Beta}\Bigl(d_{ak} + \frac{1}{2 M} + s_{ak} \bar h_{ak},\;
-    n_{ak} - d_{ak} + \frac{1}{2} + \frac{M - k}{2 M} + s_{ak} (1 - \bar h_{ak})\Bigr)
-
-with M limits: the prior of whether a run ever exits is Jeffreys' prior, split over the intervals.
-The share of the other arms, :math:`\bar h_{ak}` of :math:`N_{ak}` runs, counts as
-:math:`s_{ak} = 1 / ((1 + 1/J)/s + 1/N_{ak})` prior runs, with J such arms, and s from 1 to 16: more
-for more similar arms. The gain of a limit is
-
-.. math::
-    G_{a\tau_m} = \sum_{k \le m} S_{a,k-1} h_{ak} v_{ak} - \lambda(\tau_m) S_{am}, \qquad
-    S_{ak} = \prod_{j \le k} (1 - h_{aj})
-
-with :math:`v_{ak}` the mean reward less cost of runs that exit there. A limit is chosen before its
-run, so that censoring is uninformative. Estimates are means and quantiles of posterior draws.
-
-Pairs are compared by other draws, in which the similarity of arms is uncertain
-(`keyhole.tune.arm_shrinkage`), since the best-looking of similar arms has mostly been lucky. With
-one limit a run has weight .7 in them; with ten or more, half of all shares are unrelated to those
-of other arms. For gains at the full cut-off the parameters of :math:`h_{ak}` are multiplied by .7,
-since a good policy has few runs there. These numbers were chosen so that stated probabilities hold
-at least as often as stated, and were tested on scenarios that were not used to choose them
-(docs/tune.md).
-
-No interval of a gain or a success rate is narrower than the change by two more runs, within the
-possible range: if all runs of an arm succeeded, all may succeed, while the prior from the other
-arms is lower.
-"""
+"""Estimates of what a run of each command with each time limit gains: its reward less its costs."""
 
 import math
 from collections.abc import Sequence
@@ -124,7 +87,44 @@ _ROUNDING: Final = 1e-12
 
 
 class ValueEstimates:
-    """Posterior draws of the gains of all pairs, given the runs; at most `most_draws`.
+    r"""Posterior draws of the gains of all pairs, given the runs; at most `most_draws`.
+
+    They are Bayesian: after each run they say how plausible each gain is (the posterior). *Arms*
+    are the commands, a *hazard* is the chance that a run that has lasted until now ends before the
+    next limit, and a *pair* is a command and a limit.
+
+    Runs are counted by the interval between two limits in which they ended. For arm a and interval
+    k, :math:`n_{ak}` runs with a limit at or beyond its end entered it, and :math:`d_{ak}` of them
+    exited in it. The posterior of the hazard :math:`h_{ak}` is
+
+    .. math::
+        h_{ak} \sim \mathrm{Beta}\Bigl(d_{ak} + \frac{1}{2 M} + s_{ak} \bar h_{ak},\;
+        n_{ak} - d_{ak} + \frac{1}{2} + \frac{M - k}{2 M} + s_{ak} (1 - \bar h_{ak})\Bigr)
+
+    with M limits: the prior of whether a run ever exits is Jeffreys' prior, split over the
+    intervals. The share of the other arms, :math:`\bar h_{ak}` of :math:`N_{ak}` runs, counts as
+    :math:`s_{ak} = 1 / ((1 + 1/J)/s + 1/N_{ak})` prior runs, with J such arms, and s from 1 to 16:
+    more for more similar arms. The gain of a limit is
+
+    .. math::
+        G_{a\tau_m} = \sum_{k \le m} S_{a,k-1} h_{ak} v_{ak} - \lambda(\tau_m) S_{am}, \qquad
+        S_{ak} = \prod_{j \le k} (1 - h_{aj})
+
+    with :math:`v_{ak}` the mean reward less cost of runs that exit there. A limit is chosen before
+    its run, so that censoring is uninformative. Estimates are means and quantiles of posterior
+    draws.
+
+    Pairs are compared by other draws, in which the similarity of arms is uncertain
+    (`keyhole.tune.arm_shrinkage`), since the best-looking of similar arms has mostly been lucky.
+    With one limit a run has weight .7 in them; with ten or more, half of all shares are unrelated
+    to those of other arms. For gains at the full cut-off the parameters of :math:`h_{ak}` are
+    multiplied by .7, since a good policy has few runs there. These numbers were chosen so that
+    stated probabilities hold at least as often as stated, and were tested on scenarios that were
+    not used to choose them (docs/tune.md).
+
+    No interval of a gain or a success rate is narrower than the change by two more runs, within the
+    possible range: if all runs of an arm succeeded, all may succeed, while the prior from the other
+    arms is lower.
 
     Attributes
     ----------

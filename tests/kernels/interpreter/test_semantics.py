@@ -8,7 +8,7 @@ import pytest
 from numba import types
 
 from keyhole.kernels.compile_cache import compile_cached
-from keyhole.kernels.fingerprint import fingerprint, fresh_copy
+from keyhole.kernels.fingerprint import compiled_copy, fingerprint
 from keyhole.kernels.interpreted_mode import interpreted
 from tests.kernels.interpreter import kernels
 from tests.kernels.interpreter.kernels import FLOATS, INTEGERS, WORDS
@@ -25,7 +25,7 @@ def both(function, kinds, *arrays):
     signature = types.void(*kinds)
 
     def build():
-        linked = fresh_copy(function)
+        linked = compiled_copy(function)
 
         def entry(x, y, out):
             linked(x, y, out)

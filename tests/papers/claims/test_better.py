@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyhole.papers.claims.base import comparisons
+from keyhole.papers.claims.statistics import comparisons
 from tests.papers.made_up import COMMON, RUNS, WORDS, kind_fields, make_claim, result
 
 HERE = {"here": {"problem": "a", "round": 20}, "there": {"problem": "b", "round": 20}}

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keyhole.papers.claims.base import LEVEL, comparisons, holm
+from keyhole.papers.claims.statistics import LEVEL, comparisons, holm
 from tests.papers.made_up import result
 
 

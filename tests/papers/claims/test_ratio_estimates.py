@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.papers.claims.base import judge_ranges, log_deviation_ratio, ratio_of
+from keyhole.papers.claims.statistics import judge_ranges, log_deviation_ratio, ratio_of
 from keyhole.results.estimate import Estimate
 
 

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from keyhole.papers.claims.base import LEVEL
 from keyhole.papers.claims.claim import replications_needed
+from keyhole.papers.claims.statistics import LEVEL
 from keyhole.papers.verdicts import Number
 from tests.papers.made_up import COMMON, make_claim, result
 

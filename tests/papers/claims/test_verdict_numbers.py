@@ -7,7 +7,7 @@ import pytest
 
 from keyhole import Curves
 from keyhole.papers.claims import BOUNDS, KINDS, Result
-from keyhole.papers.claims.base import factor_of, known_number, number_of
+from keyhole.papers.claims.statistics import factor_of, known_number, number_of
 from keyhole.results.estimate import Estimate, mean_estimate
 from keyhole.semibandit import Problem as Thresholds
 from tests.papers.agreement import agree

@@ -103,7 +103,7 @@ def test_an_event_that_is_looked_up_is_checked(store, study, alter):
 
 
 def test_a_slice_is_checked(store, study, alter, monkeypatch):
-    monkeypatch.setattr("keyhole.study.storage.store._AT_ONCE", 2)
+    monkeypatch.setattr("keyhole.study.storage.store._READ_BATCH_SIZE", 2)
     assert list(store.read(study)) == ROWS
     assert list(store.read(study, 1, 2)) == ROWS[1:3]
     assert list(store.read(study, 9)) == []

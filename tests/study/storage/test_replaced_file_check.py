@@ -24,7 +24,7 @@ PAGE = 4120
 @pytest.fixture
 def path(tmp_path, monkeypatch):
     monkeypatch.setattr(replaced_file_check, "_LONG", 40 * PAGE)
-    monkeypatch.setattr(replaced_file_check, "_COMMITS", 10)
+    monkeypatch.setattr(replaced_file_check, "_MAX_COMMITS", 10)
     return tmp_path / "studies.db"
 
 
@@ -135,8 +135,12 @@ def test_a_log_that_was_made_anew_may_grow_as_far_as_the_first(path):
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT)
     path.touch()
     file, long = replaced_file_check.OpenFile(path), 40 * PAGE
-    assert file.is_long(10 * long, queue)  # where somebody has read for long
-    assert not file.is_long(10 * long, queue)
-    assert not file.is_long(PAGE, queue)
-    assert [file.is_long(size, queue) for size in (long - 1, long, long)] == [False, True, False]
+    assert file.is_checkpoint_due(10 * long, queue)  # where somebody has read for long
+    assert not file.is_checkpoint_due(10 * long, queue)
+    assert not file.is_checkpoint_due(PAGE, queue)
+    assert [file.is_checkpoint_due(size, queue) for size in (long - 1, long, long)] == [
+        False,
+        True,
+        False,
+    ]
     os.close(queue)

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims import base
-from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
-from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName
+from keyhole.papers.claims.statistics import Finding, Result
+from keyhole.papers.entry_names import MetricName, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic import HoeffdingUCB
@@ -112,12 +112,12 @@ def potential_lemma(
         values = result.values(policy, "regret")
         regret, bound, excess = map(mean_estimate, (values, bounds, values - bounds))
         return Finding(
-            base.judge_ranges([(excess, -np.inf, 0.0)]),
+            statistics.judge_ranges([(excess, -np.inf, 0.0)]),
             f"regret {regret}, bound {bound}; difference {excess}",
             (
-                base.number_of("regret", regret),
-                base.number_of("bound", bound),
-                base.number_of("difference", excess, at_most=0.0),
+                statistics.number_of("regret", regret),
+                statistics.number_of("bound", bound),
+                statistics.number_of("difference", excess, at_most=0.0),
             ),
         )
     gaps = np.asarray(cast(Any, result.problem).gaps)
@@ -125,9 +125,9 @@ def potential_lemma(
     limit = regret_bound(measure, gaps[gaps > 0], horizon=horizon)
     mean = mean_estimate(potential(measure, pulls, horizon=horizon))
     return Finding(
-        base.judge_ranges([(mean, -np.inf, limit)]),
+        statistics.judge_ranges([(mean, -np.inf, limit)]),
         f"potential {mean}, bound {format_estimate(limit, limit / 100)}",
-        (base.number_of("potential", mean, at_most=limit),),
+        (statistics.number_of("potential", mean, at_most=limit),),
     )
 
 

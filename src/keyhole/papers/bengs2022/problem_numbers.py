@@ -11,10 +11,10 @@ from pydantic import AfterValidator, Field
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.distribution import Distribution
-from keyhole.papers.claims import base
-from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
-from keyhole.papers.entry_references import ProblemName
+from keyhole.papers.claims.statistics import Finding, Result
+from keyhole.papers.entry_names import ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.simulation_plan import Plan
@@ -249,14 +249,14 @@ def numbers_in_range(
     do: it is the negative control. If they do there too, the claim is undecided. Where the range is
     open on one side, `unlike` is given, or `no_negative_control`, why there is none.
     """
-    ends = base.ends_or_infinite(low, high)
+    ends = statistics.ends_or_infinite(low, high)
     is_inside, detail, numbers = _compare(results[problem], number, arms, *ends)
-    detail += base.format_claimed(*ends)
+    detail += statistics.format_claimed(*ends)
     if no_negative_control:
         detail += f". No problem is shown to break it: {no_negative_control}"
     if unlike is None:
         return Finding(
-            base.decide(supported=is_inside, contradicted=not is_inside), detail, numbers
+            statistics.decide(supported=is_inside, contradicted=not is_inside), detail, numbers
         )
     is_kept, control_detail, control_numbers = _compare(results[unlike], number, arms, *ends)
     ending = "breaks it"
@@ -264,9 +264,9 @@ def numbers_in_range(
         ending = "which should break it, keeps it too"
     title = results[unlike].title
     return Finding(
-        base.decide(supported=is_inside and not is_kept, contradicted=not is_inside),
+        statistics.decide(supported=is_inside and not is_kept, contradicted=not is_inside),
         f"{detail}. {title} {ending}: {control_detail}",
-        numbers + base.prefix_numbers(title, control_numbers),
+        numbers + statistics.prefix_numbers(title, control_numbers),
     )
 
 
@@ -278,13 +278,13 @@ def falling_numbers(
     _, detail, numbers = _compare(results[problem], number, arms)
     values = np.array([number_of_arm.value for number_of_arm in numbers])
     falls = bool((values[:-1] > values[1:]).all())
-    return Finding(base.decide(supported=falls, contradicted=not falls), detail, numbers)
+    return Finding(statistics.decide(supported=falls, contradicted=not falls), detail, numbers)
 
 
 def check_numbers_in_range(claim: AnyClaim, plan: Plan) -> None:
     """Refuse an impossible range, and one without what would break it."""
     check_falling_numbers(claim, plan)
-    base.check_ends("low", claim.low, "high", claim.high)
+    statistics.check_ends("low", claim.low, "high", claim.high)
     if claim.unlike == claim.problem:
         raise ValueError(f"unlike must be another problem than {claim.problem!r}")
     if claim.unlike is not None and claim.no_negative_control:
@@ -318,12 +318,12 @@ def _compare(
     values = np.atleast_1d(np.asarray(NUMBERS[number](result.problem), dtype=np.float64))
     if len(values) == 1:
         texts = [f"{values[0]:.4g}"]
-        numbers = [base.known_number(number, values[0], low, high)]
+        numbers = [statistics.known_number(number, values[0], low, high)]
     else:
         arm_indices = arms or range(len(values))
         texts = [f"arm {arm}: {values[arm]:.4g}" for arm in arm_indices]
         numbers = [
-            base.known_number(f"{number} of arm {arm}", values[arm], low, high)
+            statistics.known_number(f"{number} of arm {arm}", values[arm], low, high)
             for arm in arm_indices
         ]
     are_inside = all(low <= number_of_arm.value <= high for number_of_arm in numbers)

@@ -6,9 +6,9 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from keyhole.papers.claims import base
-from keyhole.papers.claims.base import Comparison, Finding, Results, Rounds
-from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.claims import statistics
+from keyhole.papers.claims.statistics import Comparison, Finding, Results, Rounds
+from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
 
 _MOST_SHOWN: Final = 3
 
@@ -28,7 +28,7 @@ def ordering(
     """
     curves = results[problem].curves
     rounds = rounds or list(curves.checkpoints)
-    cells = base.comparisons(
+    cells = statistics.comparisons(
         curves, metric, [(policy, rival, t) for t in rounds for rival in others]
     )
     wins = sum(cell.better for cell in cells)
@@ -36,9 +36,9 @@ def ordering(
     # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one case more.
     needed = math.ceil(at_least * len(cells) - 1e-9)
     # Undecided cases may still be won: the claim fails only when too few are left to win.
-    status = base.decide(supported=wins >= needed, contradicted=len(cells) - losses < needed)
+    status = statistics.decide(supported=wins >= needed, contradicted=len(cells) - losses < needed)
     if len(cells) == 1:
-        return Finding(status, str(cells[0]), tuple(base.differences(cells)))
+        return Finding(status, str(cells[0]), tuple(statistics.differences(cells)))
     best = curves.metric(metric).best
     rounds_behind = {cell.round for cell in cells if not cell.lead > 0}
     rounds_ahead = sum(t not in rounds_behind for t in rounds)
@@ -49,10 +49,10 @@ def ordering(
         f"{best} mean of all at {rounds_ahead} of {len(rounds)} T. {text}"
     )
     numbers = (
-        base.known_number("significantly better in", wins, at_least=needed),
-        base.known_number("worse or equal in", losses, at_most=len(cells) - needed),
-        base.known_number(f"{best} mean of all at", rounds_ahead),
-        *base.limit_numbers(base.differences(cells), base.differences(examples)),
+        statistics.known_number("significantly better in", wins, at_least=needed),
+        statistics.known_number("worse or equal in", losses, at_most=len(cells) - needed),
+        statistics.known_number(f"{best} mean of all at", rounds_ahead),
+        *statistics.limit_numbers(statistics.differences(cells), statistics.differences(examples)),
     )
     return Finding(status, detail, numbers)
 
@@ -68,14 +68,14 @@ def not_better(
     """
     curves = results[problem].curves
     pairs = [(policy, rival, t) for t in rounds for rival in others]
-    cells = base.comparisons(curves, metric, pairs, adjust=False)
+    cells = statistics.comparisons(curves, metric, pairs, adjust=False)
     is_better = any(cell.better for cell in cells)
     played = curves.replications
     detail = f"{'; '.join(map(str, cells))}; {runs_text(played, runs, is_found=is_better)}"
     return Finding(
-        base.decide(supported=played >= runs and not is_better, contradicted=is_better),
+        statistics.decide(supported=played >= runs and not is_better, contradicted=is_better),
         detail,
-        (*base.differences(cells), base.known_number("runs", played, at_least=runs)),
+        (*statistics.differences(cells), statistics.known_number("runs", played, at_least=runs)),
     )
 
 
@@ -91,7 +91,7 @@ def not_worse(
     """
     curves = results[problem].curves
     pairs = [(rival, policy, t) for t in rounds for rival in others]
-    cells = base.comparisons(curves, metric, pairs)
+    cells = statistics.comparisons(curves, metric, pairs)
     rival_wins = sum(cell.better for cell in cells)
     rival_leads = sorted((cell for cell in cells if cell.lead > 0), key=lambda cell: cell.p_value)
     played = curves.replications
@@ -104,12 +104,20 @@ def not_worse(
         detail += "; the clearest: " + "; ".join(map(str, rival_leads[:_MOST_SHOWN]))
     detail += f"; {runs_text(played, runs, is_found=rival_wins > 0)}"
     numbers = (
-        base.known_number("pairs in which another is significantly better", rival_wins, at_most=0),
-        base.known_number(f"pairs in which another has the {direction} mean", len(rival_leads)),
-        base.known_number("runs", played, at_least=runs),
-        *base.limit_numbers(base.differences(cells), base.differences(rival_leads[:_MOST_SHOWN])),
+        statistics.known_number(
+            "pairs in which another is significantly better", rival_wins, at_most=0
+        ),
+        statistics.known_number(
+            f"pairs in which another has the {direction} mean", len(rival_leads)
+        ),
+        statistics.known_number("runs", played, at_least=runs),
+        *statistics.limit_numbers(
+            statistics.differences(cells), statistics.differences(rival_leads[:_MOST_SHOWN])
+        ),
     )
-    status = base.decide(supported=played >= runs and not rival_wins, contradicted=rival_wins > 0)
+    status = statistics.decide(
+        supported=played >= runs and not rival_wins, contradicted=rival_wins > 0
+    )
     return Finding(status, detail, numbers)
 
 

@@ -7,10 +7,10 @@ from typing import Annotated, Final
 from pydantic import AfterValidator
 
 from keyhole.delayed.bounds import regret_bound
-from keyhole.papers.claims import base
-from keyhole.papers.claims.base import Finding, Result, Results, Rounds
+from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim, require_negative_control
-from keyhole.papers.entry_references import PolicyName, ProblemName
+from keyhole.papers.claims.statistics import Finding, Result, Results, Rounds
+from keyhole.papers.entry_names import PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound
 from keyhole.results.estimate import Estimate, format_estimate
@@ -91,9 +91,11 @@ def check_bound(name: str, policy: str, plan: Plan, rounds: Sequence[int]) -> No
         try:
             value = BOUNDS[name](plan.problem, plan.policies[policy], t, plan.horizon)
         except ValueError as error:
-            raise ValueError(f"bound {name!r} {base.format_round(t)}: {error}") from error
+            raise ValueError(f"bound {name!r} {statistics.format_round(t)}: {error}") from error
         if not math.isfinite(value):
-            raise ValueError(f"bound {name!r} must be finite {base.format_round(t)}, got {value}")
+            raise ValueError(
+                f"bound {name!r} must be finite {statistics.format_round(t)}, got {value}"
+            )
 
 
 def bound_of(name: str, policy: str, result: Result, round: int) -> float:
@@ -152,18 +154,19 @@ def _compare_with_bound(
     """Compare the mean with the bound, the finite end of its range, round by round."""
     tests = {t: (result.estimate(policy, metric, t), *ends) for t, ends in ranges.items()}
     numbers = {
-        t: base.number_of(f"mean {base.format_round(t)}", *args) for t, args in tests.items()
+        t: statistics.number_of(f"mean {statistics.format_round(t)}", *args)
+        for t, args in tests.items()
     }
     t = min(tests, key=lambda t: _standard_errors_inside(*tests[t]))
     bound = min(ranges[t], key=abs)
     limit = format_estimate(bound, abs(bound) / 100)
-    detail = f"{base.format_round(t)}: {tests[t][0]}, the bound is {limit}"
+    detail = f"{statistics.format_round(t)}: {tests[t][0]}, the bound is {limit}"
     if len(ranges) > 1:
         detail = (
             f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"
         )
-    reported_numbers = base.limit_numbers(list(numbers.values()), [numbers[t]])
-    return Finding(base.judge_ranges(list(tests.values())), detail, reported_numbers)
+    reported_numbers = statistics.limit_numbers(list(numbers.values()), [numbers[t]])
+    return Finding(statistics.judge_ranges(list(tests.values())), detail, reported_numbers)
 
 
 def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:

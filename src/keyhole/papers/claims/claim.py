@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Final, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
 from keyhole.interrupts import replaced_errors
-from keyhole.papers.claims import base
-from keyhole.papers.claims.base import Cell, Finding, Result
-from keyhole.papers.entry_references import MetricName, PolicyName, ProblemName, ShortText, names_in
+from keyhole.papers.claims import statistics
+from keyhole.papers.claims.statistics import Cell, Finding, Result
+from keyhole.papers.entry_names import MetricName, PolicyName, ProblemName, ShortText, names_in
 from keyhole.papers.verdicts import Number, Origin, Setup, Verdict
 from keyhole.play.simulation_plan import Plan
 
@@ -61,7 +61,7 @@ class Claim(BaseModel):
     def named_cells(self) -> list[Cell]:
         """The cells that its fields name, alone or in lists."""
         values = [getattr(self, name) for name in type(self).model_fields]
-        items = [item for value in values for item in base.one_for_each(value, 1)]
+        items = [item for value in values for item in statistics.one_for_each(value, 1)]
         return [item for item in items if isinstance(item, Cell)]
 
     @property
@@ -154,7 +154,7 @@ class Claim(BaseModel):
                 count = 1
                 if low == "low":
                     count = len(values.get("rounds") or [None])
-                base.check_ends(low, values[low], high, values[high], count)
+                statistics.check_ends(low, values[low], high, values[high], count)
         early = values.get("early")
         late = values.get("late")
         if isinstance(early, int) and isinstance(late, int) and late <= early:
@@ -200,7 +200,7 @@ class ControlledClaim(Claim):
         # The control is judged by the same numbers, never by its own bound or range: the question
         # is whether a bad policy would pass for this one.
         control = self.call(results, policy=self.negative_control)
-        numbers += base.prefix_numbers(self.negative_control, control.numbers)
+        numbers += statistics.prefix_numbers(self.negative_control, control.numbers)
         if control.status == "does not hold":
             detail += f". {self.negative_control} breaks it: {control.detail}"
             return Finding(status, detail, numbers)

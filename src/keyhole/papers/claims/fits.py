@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims import base
-from keyhole.papers.claims.base import Finding, Result, Results
+from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
-from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.claims.statistics import Finding, Result, Results
+from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import (
@@ -54,37 +54,39 @@ def linear_fit(
     """
     values = np.array([results[key].values(policy, metric, round) for key in x])
     line = fit(np.array(list(x.values())), values)
-    detail = f"{base.format_round(round)}: slope {line.slope}, intercept {line.intercept}"
+    detail = f"{statistics.format_round(round)}: slope {line.slope}, intercept {line.intercept}"
     numbers = (
-        base.number_of("slope", line.slope, at_least=0.0),
-        base.number_of("intercept", line.intercept),
+        statistics.number_of("slope", line.slope, at_least=0.0),
+        statistics.number_of("intercept", line.intercept),
     )
     if line.r_squared is None:
-        status = base.decide(supported=False, contradicted=line.slope.error == 0.0)
+        status = statistics.decide(supported=False, contradicted=line.slope.error == 0.0)
         return Finding(status, f"{detail}; the mean is the same everywhere", numbers)
     is_straight = True
     is_bent = False
     claimed = "a rising slope alone"
     if r_squared is not None:
         is_straight = line.r_squared.low >= r_squared
-        is_bent = line.r_squared.high < r_squared and min(line.off_line) < base.LEVEL
+        is_bent = line.r_squared.high < r_squared and min(line.off_line) < statistics.LEVEL
         claimed = f"at least {r_squared:g}"
     titles = [results[key].title for key in x]
     furthest = int(np.argmin(line.off_line))
-    share = base.number_of("R squared", line.r_squared, *base.ends_or_infinite(r_squared, None))
+    share = statistics.number_of(
+        "R squared", line.r_squared, *statistics.ends_or_infinite(r_squared, None)
+    )
     share = replace(share, high=min(1.0, share.high))
     off_line = [
-        base.number_of(f"{title} off the line by", gap)
+        statistics.number_of(f"{title} off the line by", gap)
         for title, gap in zip(titles, line.gaps, strict=True)
     ]
     return Finding(
-        base.decide(
+        statistics.decide(
             supported=line.slope.low > 0 and is_straight,
             contradicted=line.slope.high < 0 or is_bent,
         ),
         f"{detail}; R squared {_format_r_squared(share)} (claimed: {claimed}); "
         f"{_furthest_text(titles[furthest], line)}",
-        (*numbers, share, *base.limit_numbers(off_line, [off_line[furthest]])),
+        (*numbers, share, *statistics.limit_numbers(off_line, [off_line[furthest]])),
     )
 
 
@@ -118,7 +120,7 @@ class Line:
     @property
     def off_line(self) -> FloatArray:
         """The p-value of each mean's distance from the line, adjusted for being many (Holm)."""
-        return base.holm([gap.p_value for gap in self.gaps])
+        return statistics.holm([gap.p_value for gap in self.gaps])
 
 
 def fit(x: FloatArray, values: FloatArray) -> Line:
@@ -245,8 +247,8 @@ def power(
     if not rise.low > 0.0:
         where = f"from {points[0]:,g} to {points[1]:,g}"
         detail = f"{where} the mean may not rise: {rise}"
-        return Finding("undecided", detail, (base.number_of(f"gain {where}", rise),))
-    low, high = base.ends_or_infinite(at_least, at_most)
+        return Finding("undecided", detail, (statistics.number_of(f"gain {where}", rise),))
+    low, high = statistics.ends_or_infinite(at_least, at_most)
     # The claimed exponents are tested directly; the interval by bisection is for the report, and
     # can be cut off at the ends of the search.
     tests = [
@@ -262,13 +264,13 @@ def power(
     ends = (("at least", at_least), ("at most", at_most))
     claimed = [f"{text} {end:g}" for text, end in ends if end is not None]
     return Finding(
-        base.judge_ranges(tests),
+        statistics.judge_ranges(tests),
         f"means {', '.join(map(str, means))} at {', '.join(positions)}; "
         f"exponent of what is gained {exponents[0]} [{exponents[1]}, {exponents[2]}]"
         f" (claimed: {' and '.join(claimed)})",
         (
             *(
-                base.number_of(f"mean at {position}", mean)
+                statistics.number_of(f"mean at {position}", mean)
                 for position, mean in zip(positions, means, strict=True)
             ),
             Number("exponent", exponent, lowest, highest, p_value, low, high),

@@ -8,10 +8,10 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims import base
-from keyhole.papers.claims.base import Cells, Finding, Policies, Results
+from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
-from keyhole.papers.entry_references import Checkpoint, MetricName, PolicyName, ProblemName
+from keyhole.papers.claims.statistics import Cells, Finding, Policies, Results
+from keyhole.papers.entry_names import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import PairedDifference, compare, mean_estimate
@@ -46,21 +46,23 @@ def trend(
     """
     values = [cell.values(results, metric, round) for cell in cells]
     steps = len(cells) - 1
-    factors = base.one_for_each(factors, steps)
+    factors = statistics.one_for_each(factors, steps)
     gaps = [
         compare(factor * a, b) for factor, (a, b) in zip(factors, pairwise(values), strict=True)
     ]
-    is_clear = base.holm([gap.p_value for gap in gaps]) < base.LEVEL
+    is_clear = statistics.holm([gap.p_value for gap in gaps]) < statistics.LEVEL
     rises = [bool(c) and gap.difference < 0 for c, gap in zip(is_clear, gaps, strict=True)]
     falls = [
         # Equal in every replication, and not 0: more replications would not separate them.
         (gap.equal and b.any()) or (bool(c) and gap.difference > 0)
         for c, gap, b in zip(is_clear, gaps, values[1:], strict=True)
     ]
-    names = base.cell_names(cells, results)
-    _, text, means = base.format_means(names, values)
+    names = statistics.cell_names(cells, results)
+    _, text, means = statistics.format_means(names, values)
     numbers = [
-        base.number_of(f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}", gap)
+        statistics.number_of(
+            f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}", gap
+        )
         for factor, gap, (before, after) in zip(factors, gaps, pairwise(names), strict=True)
     ]
     listed_steps = [i for i in range(steps) if not rises[i]]
@@ -69,10 +71,11 @@ def trend(
         listed_steps = [max(range(steps), key=lambda i: gaps[i].p_value)]
         ending = ", the least clear: "
     return Finding(
-        base.decide(supported=all(rises), contradicted=any(falls)),
-        f"{base.format_round(round)}: {text}; {sum(rises)} of {steps} steps significant{ending}"
+        statistics.decide(supported=all(rises), contradicted=any(falls)),
+        f"{statistics.format_round(round)}: {text}; {sum(rises)} of {steps} steps significant"
+        + ending
         + "; ".join(f"{numbers[i].name}: {gaps[i]}" for i in listed_steps),
-        (*means, *base.limit_numbers(numbers, [numbers[i] for i in listed_steps])),
+        (*means, *statistics.limit_numbers(numbers, [numbers[i] for i in listed_steps])),
     )
 
 
@@ -98,9 +101,9 @@ def equivalence(
     not significant is no evidence of equality: few replications leave the claim undecided.
     """
     values = [cell.values(results, metric, round) for cell in cells]
-    names = base.cell_names(cells, results)
-    means, text, numbers = base.format_means(names, values)
-    detail = f"{base.format_round(round)}: {text}"
+    names = statistics.cell_names(cells, results)
+    means, text, numbers = statistics.format_means(names, values)
+    detail = f"{statistics.format_round(round)}: {text}"
     smallest = min(mean.value for mean in means)
     if smallest < 0:
         detail += "; relative tolerances need means that are not below 0"
@@ -111,20 +114,20 @@ def equivalence(
         numbers += (Number("largest / smallest", ratio),)
     excess = [compare(a, (1.0 + tolerance) * b) for a, b in permutations(values, 2)]
     numbers_of_gaps = [
-        base.number_of(f"{a} minus {1.0 + tolerance:g} x {b}", gap)
+        statistics.number_of(f"{a} minus {1.0 + tolerance:g} x {b}", gap)
         for (a, b), gap in zip(permutations(names, 2), excess, strict=True)
     ]
-    is_clear = base.holm([gap.p_value for gap in excess]) < base.LEVEL
+    is_clear = statistics.holm([gap.p_value for gap in excess]) < statistics.LEVEL
     beyond = [bool(c) and gap.difference > 0 for c, gap in zip(is_clear, excess, strict=True)]
     # Two one-sided tests for each pair must all succeed to hold, which needs no adjustment; one
     # success contradicts the claim, which does (Holm).
-    status = base.decide(supported=all(map(_is_below, excess)), contradicted=any(beyond))
-    return Finding(status, detail, numbers + base.limit_numbers(numbers_of_gaps, []))
+    status = statistics.decide(supported=all(map(_is_below, excess)), contradicted=any(beyond))
+    return Finding(status, detail, numbers + statistics.limit_numbers(numbers_of_gaps, []))
 
 
 def _is_below(gap: PairedDifference) -> bool:
     """Return whether a difference is below zero, by a one-sided test at 5 %."""
-    return gap.high <= 0.0 or (gap.difference < 0.0 and gap.p_value / 2.0 < base.LEVEL)
+    return gap.high <= 0.0 or (gap.difference < 0.0 and gap.p_value / 2.0 < statistics.LEVEL)
 
 
 def identical_results(
@@ -136,7 +139,7 @@ def identical_results(
     The claim does not hold if there is one difference, in any replication at any checkpoint.
     `metrics` are those to compare; by default the claim's.
     """
-    first, *names = base.cell_names(cells, results)
+    first, *names = statistics.cell_names(cells, results)
     counts = {}
     for key in metrics or [metric]:
         ours, *theirs = (results[cell.problem].curves.values(cell.policy, key) for cell in cells)
@@ -146,10 +149,10 @@ def identical_results(
             differing = int((ours != values).any(axis=0).sum())
             text = f"{key} of {name} differs from {first}'s"
             counts[f"{text} in {differing:,} of {ours.shape[1]:,} replications"] = (
-                base.known_number(f"replications in which {text}", differing, at_most=0)
+                statistics.known_number(f"replications in which {text}", differing, at_most=0)
             )
     unequal = {text: count for text, count in counts.items() if count.value}
-    numbers = base.limit_numbers([*counts.values()], [*unequal.values()][:_MOST_SHOWN])
+    numbers = statistics.limit_numbers([*counts.values()], [*unequal.values()][:_MOST_SHOWN])
     if unequal:
         return Finding("does not hold", "; ".join([*unequal][:_MOST_SHOWN]), numbers)
     replications = results[cells[0].problem].curves.replications
@@ -180,13 +183,13 @@ def policy_spread(
         spread = math.log(means[top] / means[bottom])
         spreads.append((spread, influence))
         name = f"largest mean / smallest mean among {', '.join(group)}"
-        factors.append(base.factor_of(name, replace(mean_estimate(influence), value=spread)))
+        factors.append(statistics.factor_of(name, replace(mean_estimate(influence), value=spread)))
     (wide_spread, widening), (narrow_spread, narrowing) = spreads
     gap = replace(mean_estimate(widening - narrowing), value=wide_spread - narrow_spread)
     widest, narrowest = factors
-    ratio = base.factor_of("ratio of the two", gap, at_least=1.0)
+    ratio = statistics.factor_of("ratio of the two", gap, at_least=1.0)
     return Finding(
-        base.decide(supported=gap.low > 0, contradicted=gap.high < 0),
+        statistics.decide(supported=gap.low > 0, contradicted=gap.high < 0),
         f"largest mean / smallest mean at the horizon: {narrowest} among {', '.join(narrow)}; "
         f"{widest} among {', '.join(wide)}; ratio of the two {ratio}",
         (narrowest, widest, ratio),
@@ -207,12 +210,12 @@ def different_best(
     unadjusted = [
         cell
         for end in ends
-        for cell in base.comparisons(
+        for cell in statistics.comparisons(
             results[end.problem].curves, metric, [(*pair, end.round) for pair in pairs]
         )
     ]
     # Both places together: the claim is about all these comparisons at once.
-    cells = base.adjust_together(unadjusted)
+    cells = statistics.adjust_together(unadjusted)
     halves = cells[: len(pairs)], cells[len(pairs) :]
     cell_pairs = list(zip(*halves, strict=True))
     reversals = [(a, b) for a, b in cell_pairs if (a.better and b.worse) or (a.worse and b.better)]
@@ -229,7 +232,7 @@ def different_best(
     if here.problem == there.problem:
         titles = ["", ""]
         where = "early and late"
-        highlights = base.differences(best_pair)
+        highlights = statistics.differences(best_pair)
         detail = f"{best} at T = {here.round:,} is {first}, at T = {there.round:,} {second}"
     else:
         titles = [results[end.problem].title for end in ends]
@@ -242,13 +245,15 @@ def different_best(
         detail += f", these two {'among them' if supported else 'not'}"
     if best_pair and here.problem == there.problem:
         detail += f": {best_pair[0]}, {best_pair[1]}"
-    gaps = [gap for end in zip(halves, titles, strict=True) for gap in base.differences(*end)]
+    gaps = [gap for end in zip(halves, titles, strict=True) for gap in statistics.differences(*end)]
     numbers = (
-        base.known_number("pairs that significantly change order", len(reversals)),
-        base.known_number(f"of them the best {where}", supported, at_least=1),
-        *base.limit_numbers(gaps, highlights),
+        statistics.known_number("pairs that significantly change order", len(reversals)),
+        statistics.known_number(f"of them the best {where}", supported, at_least=1),
+        *statistics.limit_numbers(gaps, highlights),
     )
-    return Finding(base.decide(supported=supported, contradicted=is_same_best), detail, numbers)
+    return Finding(
+        statistics.decide(supported=supported, contradicted=is_same_best), detail, numbers
+    )
 
 
 def wider_lead(
@@ -270,7 +275,7 @@ def wider_lead(
         distances = list[FloatArray]()
         for end in (here, there):
             result = results[end.problem]
-            pair = base.order_by_lead(result, metric, rival, policy)
+            pair = statistics.order_by_lead(result, metric, rival, policy)
             a, b = (result.values(label, metric, end.round) for label in pair)
             above, below = float(a.mean()), float(b.mean())
             if min(above, below) <= 0.0:
@@ -280,12 +285,12 @@ def wider_lead(
             distances.append(math.log(above / below) + (a / above - b / below))
         gaps.append(mean_estimate(distances[0] - distances[1]))
         numbers += [
-            base.factor_of(f"{rival} in {end.format_name(results)}", mean_estimate(distance))
+            statistics.factor_of(f"{rival} in {end.format_name(results)}", mean_estimate(distance))
             for end, distance in zip((here, there), distances, strict=True)
         ]
         texts.append(f"{rival} {numbers[-2]} and {numbers[-1]}")
     p_values = [gap.p_value(0.0, 0.0) for gap in gaps]
-    is_clear = base.holm(p_values) < base.LEVEL
+    is_clear = statistics.holm(p_values) < statistics.LEVEL
     larger_count = sum(bool(c) and gap.value > 0 for c, gap in zip(is_clear, gaps, strict=True))
     smaller_count = sum(bool(c) and gap.value < 0 for c, gap in zip(is_clear, gaps, strict=True))
     # Rounding must not ask for one case more: 0.07 x 100 is 7.000000000000001.
@@ -299,14 +304,18 @@ def wider_lead(
         f"({needed} needed), smaller for {smaller_count}"
     )
     for rival, gap, p_value in zip(others, gaps, p_values, strict=True):
-        factor = base.factor_of(f"{rival}, here over there", gap, at_least=1.0)
+        factor = statistics.factor_of(f"{rival}, here over there", gap, at_least=1.0)
         numbers.append(replace(factor, p_value=p_value))
-    numbers.append(base.known_number("significantly larger for", larger_count, at_least=needed))
     numbers.append(
-        base.known_number("significantly smaller for", smaller_count, at_most=len(gaps) - needed)
+        statistics.known_number("significantly larger for", larger_count, at_least=needed)
+    )
+    numbers.append(
+        statistics.known_number(
+            "significantly smaller for", smaller_count, at_most=len(gaps) - needed
+        )
     )
     # Distances that are not clearly smaller may still turn out to be larger.
-    status = base.decide(
+    status = statistics.decide(
         supported=larger_count >= needed, contradicted=len(gaps) - smaller_count < needed
     )
     return Finding(status, detail, tuple(numbers))
@@ -335,14 +344,14 @@ def growing_lead(
     for rival in others:
         logs = list[FloatArray]()
         for key in x:
-            pair = base.order_by_lead(results[key], metric, rival, policy)
+            pair = statistics.order_by_lead(results[key], metric, rival, policy)
             values = [results[key].values(label, metric, round) for label in pair]
             if any(mean_estimate(array).low <= 0.0 for array in values):
                 return Finding("undecided", f"a mean on {results[key].title} may be 0")
-            logs.append(base.log_quotient(*values))
+            logs.append(statistics.log_quotient(*values))
         ratio = " / ".join(pair)
         levels = [
-            base.factor_of(f"{ratio} on {title}", mean_estimate(log))
+            statistics.factor_of(f"{ratio} on {title}", mean_estimate(log))
             for title, log in zip(titles, logs, strict=True)
         ]
         listed = [f"{level} on {title}" for level, title in zip(levels, titles, strict=True)]
@@ -352,10 +361,10 @@ def growing_lead(
             # The ratio of two ratios is a difference of logarithms, which replications pair.
             steps.append(mean_estimate(b - a))
             name = f"{ratio} from {early} to {late}, times"
-            factors.append(base.factor_of(name, steps[-1], at_least=1.0))
+            factors.append(statistics.factor_of(name, steps[-1], at_least=1.0))
     times = ", ".join(map(str, factors))
     return Finding(
-        base.judge_ranges([(step, 0.0, math.inf) for step in steps]),
-        f"{base.format_round(round)}: {'; '.join(texts)}; from one to the next times {times}",
+        statistics.judge_ranges([(step, 0.0, math.inf) for step in steps]),
+        f"{statistics.format_round(round)}: {'; '.join(texts)}; from one to the next times {times}",
         (*numbers, *factors),
     )

@@ -14,11 +14,11 @@ from keyhole.interrupts import replaced_errors
 from keyhole.papers.claims.better_policy import not_better, ordering
 from keyhole.papers.claims.bounds import above_bound, below_bound
 from keyhole.papers.claims.claim import Claim, Judgement, claim_class
-from keyhole.papers.claims.estimates import QUANTITIES
 from keyhole.papers.claims.fits import power
 from keyhole.papers.claims.judgements import trend
+from keyhole.papers.claims.quantity_in_range import QUANTITIES
 from keyhole.papers.entry_files import FILES, TomlTable
-from keyhole.papers.entry_references import PlansOf, refuse_unknown
+from keyhole.papers.entry_names import PlansOf, refuse_unknown
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 

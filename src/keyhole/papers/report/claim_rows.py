@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from keyhole.metric import Metric
 from keyhole.pages.interval_strip import IntervalStrip
 from keyhole.papers.claims import Claim
-from keyhole.papers.claims.base import format_range
+from keyhole.papers.claims.statistics import format_range
 from keyhole.papers.report.judged_entry import (
     JudgedEntry,
     RunsToDecide,

@@ -13,7 +13,7 @@ from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.papers.claims import BOUNDS, Claim
-from keyhole.papers.claims.base import ratio_of
+from keyhole.papers.claims.statistics import ratio_of
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.problem_figure_drawing import draw_problem_figure

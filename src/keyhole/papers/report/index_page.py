@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from keyhole.files import write_atomically
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, write_page
-from keyhole.papers.claims.base import format_range
+from keyhole.papers.claims.statistics import format_range
 from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage

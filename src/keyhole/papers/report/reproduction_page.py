@@ -11,7 +11,7 @@ from keyhole.experiment.report import metric_tables, provenance_section, spec_se
 from keyhole.pages.figure_files import FIGURE_KINDS, Picture
 from keyhole.pages.line_chart import ChartGrid
 from keyhole.pages.page import Page, PageBlock, Section, Table, Text, write_page
-from keyhole.papers.claims.base import LEVEL, comparisons
+from keyhole.papers.claims.statistics import LEVEL, comparisons
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report import entry_charts
 from keyhole.papers.report.claim_rows import MOST_ROWS, ClaimRows, claim_rows

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims import base
-from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
-from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.claims.statistics import Finding, Result
+from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import share_estimate
 from keyhole.semibandit import count_funded_arms, solve_knapsack
@@ -121,12 +121,12 @@ def best_allocation(
     table = [result.values(policy, f"estimates[{arm}]", round) for arm in range(result.arms)]
     is_best = [_leads_to_best_allocation(result.problem, row) for row in np.transpose(table)]
     share = share_estimate(np.array(is_best, dtype=float))
-    where = base.format_round(round)
+    where = statistics.format_round(round)
     return Finding(
-        base.decide(supported=at_least <= share.low, contradicted=share.high < at_least),
+        statistics.decide(supported=at_least <= share.low, contradicted=share.high < at_least),
         f"in {share.count:,} of {share.replications:,} replications {where}: {share}"
-        f"{base.format_claimed(at_least, np.inf)}",
-        (base.number_of(f"share of replications {where}", share, at_least),),
+        f"{statistics.format_claimed(at_least, np.inf)}",
+        (statistics.number_of(f"share of replications {where}", share, at_least),),
     )
 
 

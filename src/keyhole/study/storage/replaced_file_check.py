@@ -25,7 +25,7 @@ WHY_REPLACED = (
     "study again"
 )
 _LONG: Final = 2000 * 4120  # bytes, of two thousand pages: writing it takes three flushes
-_COMMITS: Final = 500  # in which as many are written, or so
+_MAX_COMMITS: Final = 500  # in which as many are written, or so
 _FORMAT: Final = Struct("<8sQqqQq")
 _MAGIC: Final = b"keyhole2"
 # Behind it: commits of all since the last checkpoint, and the bytes of the log at that time.
@@ -156,7 +156,7 @@ class OpenFile:
         status = find_status(f"{self._name}-wal")
         return None if status is None else status.st_size
 
-    def is_long(self, log_size: int, queue: int) -> bool:
+    def is_checkpoint_due(self, log_size: int, queue: int) -> bool:
         """Return whether a checkpoint is due, given the size of the log; called once a commit."""
         if log_size < _LONG:
             return False
@@ -166,10 +166,10 @@ class OpenFile:
         commits, last_size = _LOG_FORMAT.unpack(data.ljust(_LOG_FORMAT.size, b"\0"))
         # A shorter log is a new one.
         growth = log_size - last_size if log_size >= last_size else log_size
-        is_long = growth > _LONG // 8 or commits + 1 >= _COMMITS
-        record = (0, log_size) if is_long else (commits + 1, last_size)
+        is_checkpoint_due = growth > _LONG // 8 or commits + 1 >= _MAX_COMMITS
+        record = (0, log_size) if is_checkpoint_due else (commits + 1, last_size)
         os.pwrite(queue, _LOG_FORMAT.pack(*record), _FORMAT.size)
-        return is_long
+        return is_checkpoint_due
 
     def is_replaced(self) -> bool:
         """Return whether another file has its name, or the log beside it is another's."""

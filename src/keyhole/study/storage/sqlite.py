@@ -212,7 +212,7 @@ class Sqlite(store.Store):
         file = self._file
         log_size = file.log_size()
         is_unchanged = log_size is not None and file.is_unchanged()
-        if log_size is not None and is_unchanged and file.is_long(log_size, queue):
+        if log_size is not None and is_unchanged and file.is_checkpoint_due(log_size, queue):
             if not self._flush:
                 sqlite_connection.flush_log(db)
             if is_unchanged := file.is_unchanged():

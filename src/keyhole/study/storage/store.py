@@ -22,7 +22,7 @@ from keyhole.validate import check_line, check_short_line, short_repr, suggestio
 
 LONGEST: Final = 500
 """Characters of a key, or of a study's name: an entry of PostgreSQL's indexes has 2,700 bytes."""
-_AT_ONCE: Final = 4096  # rows that are read together: a megabyte or so
+_READ_BATCH_SIZE: Final = 4096  # rows that are read together: a megabyte or so
 _NO_ROWS: Final = 2**62  # larger than any row number
 _DIGEST_SIZE: Final = 16  # bytes; it detects damage, not forgery
 
@@ -350,7 +350,7 @@ class Store(ABC):
         tail = self._tail(study) if limit is None else 0
         rows_left = inf if limit is None else limit
         while rows_left > 0:
-            batch_size = int(min(rows_left, _AT_ONCE))
+            batch_size = int(min(rows_left, _READ_BATCH_SIZE))
             # Batches by number, each its own transaction: a long read must not hold the snapshot of
             # the database, which keeps SQLite from reusing its write-ahead log.
             records = self._select(schema.EVENTS_RANGE, study, after, batch_size + (after > 0))

@@ -7,11 +7,11 @@ from typing import Annotated, Final, Literal, NamedTuple
 from pydantic import AfterValidator
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.claims import base
-from keyhole.papers.claims.base import Cell, End, Finding, Ranges, Results, Rounds
+from keyhole.papers.claims import statistics
 from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
 from keyhole.papers.claims.claim import AnyClaim, require_negative_control
-from keyhole.papers.entry_references import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.claims.statistics import Cell, End, Finding, Ranges, Results, Rounds
+from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import Estimate, format_estimate, mean_estimate, share_estimate
@@ -23,7 +23,7 @@ def _each_in(allowed: Range) -> AfterValidator:
 
     def check(end: End) -> End:
         # Pydantic's path, which begins the message, ends where this name begins.
-        for number in base.one_for_each(end, 1):
+        for number in statistics.one_for_each(end, 1):
             if number is not None:
                 check_number("", number, allowed)
         return end
@@ -53,14 +53,14 @@ def _finding(head: str, tests: Sequence[_RangeTest]) -> Finding:
     of means come from the delta method. Where a denominator, or a standard deviation, may be 0, the
     claim is undecided.
     """
-    status = base.judge_ranges([test[:3] for test in tests])
+    status = statistics.judge_ranges([test[:3] for test in tests])
     numbers = tuple(number for test in tests for number in test.numbers)
     return Finding(status, head + "; ".join(test.text for test in tests), numbers)
 
 
 def _range_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeTest:
-    text += base.format_claimed(low, high)
-    return _RangeTest(estimate, low, high, text, [base.number_of(name, estimate, low, high)])
+    text += statistics.format_claimed(low, high)
+    return _RangeTest(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
 
 
 def mean(
@@ -70,9 +70,9 @@ def mean(
     """Judge the mean of the metric of a `policy` on a `problem`."""
     result = results[problem]
     tests = []
-    for t, floor, ceiling in base.each_range(rounds, low, high):
+    for t, floor, ceiling in statistics.each_range(rounds, low, high):
         estimate = result.estimate(policy, metric, t)
-        time = base.format_round(t)
+        time = statistics.format_round(t)
         text = f"{time}: {estimate}"
         tests.append(_range_test(f"mean {time}", estimate, floor, ceiling, text))
     return _finding(f"{result.curves.metric(metric).title} ", tests)
@@ -96,10 +96,10 @@ def proportion(
     """
     result = results[problem]
     tests = []
-    at_least, at_most = base.ends_or_infinite(metric_low, metric_high)
-    for t, floor, ceiling in base.each_range(rounds, low, high):
+    at_least, at_most = statistics.ends_or_infinite(metric_low, metric_high)
+    for t, floor, ceiling in statistics.each_range(rounds, low, high):
         values = result.values(policy, metric, t)
-        time = base.format_round(t)
+        time = statistics.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
         text = f"{share.count:,} of {share.replications:,} replications {time}: {share}"
         tests.append(_range_test(f"share of replications {time}", share, floor, ceiling, text))
@@ -118,16 +118,17 @@ def growth(
 ) -> Finding:  # fmt: skip
     """Judge the mean, or its ratio to that of `ratio_to`, at `late` over the same at `early`."""
     result = results[problem]
-    ((_, floor, ceiling),) = base.each_range(None, low, high)
-    times = [base.format_round(t) for t in (late, early)]
+    ((_, floor, ceiling),) = statistics.each_range(None, low, high)
+    times = [statistics.format_round(t) for t in (late, early)]
     if ratio_to is None:
         values = [result.values(policy, metric, t) for t in (late, early)]
-        quotient = base.ratio_of(*values)
+        quotient = statistics.ratio_of(*values)
         if quotient is None:
             return Finding("undecided", f"the mean may be 0 {times[1]}")
         means = [mean_estimate(array) for array in values]
         numbers = [
-            base.number_of(f"mean {time}", value) for time, value in zip(times, means, strict=True)
+            statistics.number_of(f"mean {time}", value)
+            for time, value in zip(times, means, strict=True)
         ]
         text = f"{means[0]} {times[0]}, {means[1]} {times[1]}; ratio {quotient}"
         test = _range_test("ratio of means", quotient, floor, ceiling, text)
@@ -142,16 +143,16 @@ def growth(
         # Logarithms of means need means that are clearly above 0.
         if any(mean_estimate(array).low <= 0.0 for array in pair):
             return Finding("undecided", f"a mean may be 0 {time}")
-        logs.append(base.log_quotient(*pair))
-        numbers.append(base.factor_of(f"{name} {time}", mean_estimate(logs[-1])))
+        logs.append(statistics.log_quotient(*pair))
+        numbers.append(statistics.factor_of(f"{name} {time}", mean_estimate(logs[-1])))
     # On logarithms the quotient of two ratios is a difference, which replications pair.
     step = mean_estimate(logs[0] - logs[1])
-    factor = base.factor_of("from the early to the late, times", step, floor, ceiling)
+    factor = statistics.factor_of("from the early to the late, times", step, floor, ceiling)
     text = (
         f"{numbers[0]} {times[0]}, {numbers[1]} {times[1]}; "
-        f"from the early to the late times {factor}{base.format_claimed(floor, ceiling)}"
+        f"from the early to the late times {factor}{statistics.format_claimed(floor, ceiling)}"
     )
-    test = _RangeTest(step, *base.log_range(floor, ceiling), text, [*numbers, factor])
+    test = _RangeTest(step, *statistics.log_range(floor, ceiling), text, [*numbers, factor])
     return _finding(f"{name} ", [test])
 
 
@@ -173,7 +174,7 @@ def gain(
     :math:`(R(b) - R(a)) / (\ln b - \ln a)`, to compare with the constant of a logarithmic bound.
     """
     result = results[problem]
-    ((_, floor, ceiling),) = base.each_range(None, low, high)
+    ((_, floor, ceiling),) = statistics.each_range(None, low, high)
     units, name = {
         "": (1.0, "gain"),
         "round": (float(late - early), "gain a round"),
@@ -183,7 +184,7 @@ def gain(
     # Paired: each replication has its own gain.
     estimate = mean_estimate((after - before) / units)
     name += f" from T = {early:,} to {late:,}"
-    claimed = base.format_claimed(floor, ceiling)
+    claimed = statistics.format_claimed(floor, ceiling)
     numbers = list[Number]()
     if bound is not None:
         # The bound is the claim's own policy's, for a negative control too.
@@ -191,11 +192,11 @@ def gain(
         rise = (values[1] - values[0]) / units
         if not rise > 0.0:
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
-        multiples = base.format_range(floor, ceiling)
+        multiples = statistics.format_range(floor, ceiling)
         claimed = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
         floor, ceiling = floor * rise, ceiling * rise
-        numbers = [base.known_number("that of the bound", rise)]
-    numbers.insert(0, base.number_of(name, estimate, floor, ceiling))
+        numbers = [statistics.known_number("that of the bound", rise)]
+    numbers.insert(0, statistics.number_of(name, estimate, floor, ceiling))
     text = f"{name}: {estimate}{claimed}"
     return _finding("", [_RangeTest(estimate, floor, ceiling, text, numbers)])
 
@@ -215,7 +216,7 @@ def level(
     It is within `std_errors` standard errors of the levels: those of the difference, of what was
     measured and of the levels, `level_errors`, one of all or one of each.
     """
-    errors = base.one_for_each(level_errors, len(rounds))
+    errors = statistics.one_for_each(level_errors, len(rounds))
     texts = []
     numbers = []
     furthest = 0.0
@@ -225,7 +226,9 @@ def level(
         name = f"ln(mean / arms) at {time}"
         if estimate.value <= 0.0:
             detail = f"the mean at {time} has no logarithm: {estimate}"
-            return Finding("undecided", detail, (base.number_of(f"mean at {time}", estimate),))
+            return Finding(
+                "undecided", detail, (statistics.number_of(f"mean at {time}", estimate),)
+            )
         log = math.log(estimate.value / results[problem].arms)
         # its error is that of the delta method
         estimate = Estimate(log, estimate.error / estimate.value, estimate.replications)
@@ -233,15 +236,17 @@ def level(
         noise = math.hypot(estimate.error, error)
         if noise == 0.0 or math.isinf(noise):
             detail = f"without a standard error at {time}: {estimate}"
-            return Finding("undecided", detail, (base.number_of(name, estimate),))
+            return Finding("undecided", detail, (statistics.number_of(name, estimate),))
         distance = abs(estimate.value - expected) / noise
         furthest = max(furthest, distance)
         texts.append(f"{time}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
         numbers += [
-            base.number_of(name, estimate),
-            base.known_number(f"s.e. from {expected:.4g} at {time}", distance, at_most=std_errors),
+            statistics.number_of(name, estimate),
+            statistics.known_number(
+                f"s.e. from {expected:.4g} at {time}", distance, at_most=std_errors
+            ),
         ]
-    status = base.decide(supported=furthest <= std_errors, contradicted=furthest > std_errors)
+    status = statistics.decide(supported=furthest <= std_errors, contradicted=furthest > std_errors)
     return Finding(status, "; ".join(texts), tuple(numbers))
 
 
@@ -252,7 +257,7 @@ def check_level(claim: AnyClaim, plan: Plan) -> None:
         numbers = getattr(claim, name)
         if isinstance(numbers, list) and len(numbers) != count:
             raise ValueError(f"{name} must have one number for each round, {count}, got {numbers}")
-    if min(base.one_for_each(claim.level_errors, 1)) < 0.0:
+    if min(statistics.one_for_each(claim.level_errors, 1)) < 0.0:
         raise ValueError(f"level_errors must be at least 0, got {claim.level_errors}")
 
 
@@ -261,8 +266,8 @@ def ratio(
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean of one `cell` over that of the cell `over`."""
-    ranges = base.each_range(rounds, low, high)
-    return _compare_cells(results, metric, (cell, over), ranges, "/", base.ratio_of)
+    ranges = statistics.each_range(rounds, low, high)
+    return _compare_cells(results, metric, (cell, over), ranges, "/", statistics.ratio_of)
 
 
 def difference(
@@ -270,7 +275,7 @@ def difference(
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean of one `cell` less that of the cell `over`."""
-    ranges = base.each_range(rounds, low, high)
+    ranges = statistics.each_range(rounds, low, high)
     return _compare_cells(
         results, metric, (cell, over), ranges, "less", lambda a, b: mean_estimate(a - b)
     )
@@ -280,11 +285,11 @@ def _compare_cells(
     results: Results, metric: str, cells: tuple[Cell, Cell], ranges: Ranges, sign: str,
     compare: Callable[[FloatArray, FloatArray], Estimate | None],
 ) -> Finding:  # fmt: skip
-    names = base.cell_names(cells, results)
+    names = statistics.cell_names(cells, results)
     name = f"{names[0]} {sign} {names[1]}"
     tests = []
     for t, floor, ceiling in ranges:
-        time = base.format_round(t)
+        time = statistics.format_round(t)
         comparison = compare(*(cell.values(results, metric, t) for cell in cells))
         if comparison is None:
             return Finding("undecided", f"the mean of {names[1]} may be 0 {time}")
@@ -302,24 +307,24 @@ def deviation_ratio(
     Its interval is that of the jackknife of its logarithm (Miller 1968, "Jackknifing variances"),
     which needs no normal distribution.
     """
-    names = base.cell_names((cell, over), results)
+    names = statistics.cell_names((cell, over), results)
     name = f"deviation of {' / '.join(names)}"
     tests = []
-    for t, floor, ceiling in base.each_range(rounds, low, high):
+    for t, floor, ceiling in statistics.each_range(rounds, low, high):
         values = [operand.values(results, metric, t) for operand in (cell, over)]
-        time = base.format_round(t)
-        log = base.log_deviation_ratio(*values)
+        time = statistics.format_round(t)
+        log = statistics.log_deviation_ratio(*values)
         if log is None:
             return Finding("undecided", f"{' or '.join(names)} does not vary enough {time}")
-        quotient = base.factor_of(f"{name} {time}", log, floor, ceiling)
+        quotient = statistics.factor_of(f"{name} {time}", log, floor, ceiling)
         deviations = [float(array.std(ddof=1)) for array in values]
         text = " / ".join(format_estimate(deviation, deviation / 10) for deviation in deviations)
         numbers = [
             Number(f"deviation of {label} {time}", deviation)
             for label, deviation in zip(names, deviations, strict=True)
         ]
-        text = f"{time}: {text} = {quotient}{base.format_claimed(floor, ceiling)}"
-        ends = base.log_range(floor, ceiling)
+        text = f"{time}: {text} = {quotient}{statistics.format_claimed(floor, ceiling)}"
+        ends = statistics.log_range(floor, ceiling)
         tests.append(_RangeTest(log, *ends, text, [*numbers, quotient]))
     return _finding(f"{name} ", tests)
 
@@ -329,13 +334,13 @@ def gain_ratio(
     early: Checkpoint, late: Checkpoint, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the gain of the `cell` from `early` to `late` over that of the cell `over`."""
-    names = base.cell_names((cell, over), results)
-    ((_, floor, ceiling),) = base.each_range(None, low, high)
+    names = statistics.cell_names((cell, over), results)
+    ((_, floor, ceiling),) = statistics.each_range(None, low, high)
     gains = [
         operand.values(results, metric, late) - operand.values(results, metric, early)
         for operand in (cell, over)
     ]
-    quotient = base.ratio_of(*gains)
+    quotient = statistics.ratio_of(*gains)
     period = f"from T = {early:,} to {late:,}"
     if quotient is None:
         return Finding("undecided", f"the mean gain of {names[1]} may be 0 {period}")
@@ -349,13 +354,13 @@ def log_endpoint(
 ) -> Finding:  # fmt: skip
     """Judge the end of the curve of a `policy` in ln(mean / arms)."""
     result = results[problem]
-    ((_, floor, ceiling),) = base.each_range(None, low, high)
+    ((_, floor, ceiling),) = statistics.each_range(None, low, high)
     end = result.estimate(policy, metric)
     low_end, middle, high_end = (
         math.log(number / result.arms) if number > 0.0 else -math.inf
         for number in (end.low, end.value, end.high)
     )
-    status = base.decide(
+    status = statistics.decide(
         supported=floor < low_end and high_end < ceiling,
         contradicted=high_end < floor or low_end > ceiling,
     )
@@ -376,9 +381,9 @@ def value(
     for label in labels:
         differing = (curves.values(label, metric) != value).any(axis=0).sum()
         name = f"replications of {label} in which not so"
-        counts[label] = base.known_number(name, differing, at_most=0)
+        counts[label] = statistics.known_number(name, differing, at_most=0)
     unequal = {label: count for label, count in counts.items() if count.value}
-    numbers = base.limit_numbers(list(counts.values()), list(unequal.values()))
+    numbers = statistics.limit_numbers(list(counts.values()), list(unequal.values()))
     if unequal:
         return Finding("does not hold", f"not so for {', '.join(unequal)}", numbers)
     detail = f"so in all of {curves.replications:,} replications"

@@ -29,7 +29,7 @@ Columns = Mapping[str, NDArray[Any]]
 Column = TypeVar("Column", NDArray[Any], NDArray[np.float64])
 
 
-def replay_rows(learner: Learner, columns: Columns) -> int:
+def learn_from_log(learner: Learner, columns: Columns) -> int:
     """Have a learner learn a log; return how many of its decisions the policy would have taken.
 
     If a row is refused, the learner keeps what it has learnt from the rows before: the caller

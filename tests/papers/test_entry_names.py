@@ -8,7 +8,7 @@ from keyhole.papers.claims import KINDS, Finding
 from keyhole.papers.claims.claim import claim_class
 from keyhole.papers.claims.kinds import find_claim_class
 from keyhole.papers.entry import ParameterFigure
-from keyhole.papers.entry_references import (
+from keyhole.papers.entry_names import (
     Checkpoint,
     PolicyName,
     ProblemName,
