@@ -116,15 +116,17 @@ def summarize(content: BenchmarkFile) -> list[SituationSummary]:
     """Return the summaries of all situations that have problems, part by part."""
     summaries = []
     for setting in content.settings:
-        for part in PARTS:
+        for problem_part in PARTS:
             for situation in SITUATIONS[setting]:
                 problems = [
                     problem
                     for problem in content.of_setting(setting)
-                    if (problem.situation, problem.part) == (situation, part)
+                    if (problem.situation, problem.part) == (situation, problem_part)
                 ]
                 if problems:
-                    summaries.append(_summarize_situation(setting, situation, part, problems))
+                    summaries.append(
+                        _summarize_situation(setting, situation, problem_part, problems)
+                    )
     return summaries
 
 

@@ -77,10 +77,10 @@ def _print_answers(parts: "Sequence[JudgedEntry]") -> None:
     all_verdicts = verdicts_by_id(parts)
     # A heading and an answer for each entry, and two lines at the end.
     claim_lines = (_MOST_LINES - 2) // len(parts) - 2
-    for part in parts:
-        output.print_heading(part.entry.heading)
-        output.print_paragraph(answer_sentence(part, all_verdicts), 2)
-        unmet = [verdict for verdict in part.verdicts if verdict.status != "holds"]
+    for outcome in parts:
+        output.print_heading(outcome.entry.heading)
+        output.print_paragraph(answer_sentence(outcome, all_verdicts), 2)
+        unmet = [verdict for verdict in outcome.verdicts if verdict.status != "holds"]
         _print_unmet(unmet, claim_lines)
     typer.echo("Each claim with its numbers: --verbose, or the report.")
 
@@ -90,14 +90,14 @@ def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
     from keyhole.papers.verdicts import VERBS
 
     unmet = sorted(unmet, key=lambda verdict: verdict.status)
-    shown = unmet if len(unmet) <= lines else unmet[: lines - 1]
-    for verdict in shown:
+    listed = unmet if len(unmet) <= lines else unmet[: lines - 1]
+    for verdict in listed:
         status = VERBS[verdict.status][0]
         whose = "our check" if verdict.origin == "ours" else "claim"
         about = f"{verdict.about}: " if verdict.about else ""
         output.print_paragraph(f"{whose} {status}: {about}{verdict.headline}", 4)
-    if len(shown) < len(unmet):
-        output.print_paragraph(f"and {len(unmet) - len(shown)} more", 4)
+    if len(listed) < len(unmet):
+        output.print_paragraph(f"and {len(unmet) - len(listed)} more", 4)
 
 
 def print_verdicts_and_exit(result: "Reproduction", *, as_json: bool, verbose: bool) -> NoReturn:

@@ -25,8 +25,9 @@ def print_catalog(name: str | None, as_json: bool) -> None:
             if policy.__name__.casefold() == name.casefold()
         ]
     if not descriptions:
-        settings = list(setting_registry.all_settings())
-        if name is not None:
+        if name is None:  # warns of broken settings
+            settings = list(setting_registry.all_settings())
+        else:
             settings = [setting_registry.find_setting(name)]
         descriptions = list(map(_describe_setting, settings))
     if as_json:

@@ -77,9 +77,9 @@ def memory_layout(
     buffer, plan, views = allocate(
         _layouts(compiled), compiled.dims, sizes, reserved=_cells_start(compiled)
     )
-    words = buffer.view(np.uint64)
-    words[PLAN : PLAN + len(plan)] = plan.view(np.uint64)
-    return words, views
+    word_view = buffer.view(np.uint64)
+    word_view[PLAN : PLAN + len(plan)] = plan.view(np.uint64)
+    return word_view, views
 
 
 def state_view(words: Words) -> FloatArray:

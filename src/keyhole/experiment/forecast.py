@@ -198,7 +198,7 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
     share = 1e-9 / min(threads or math.inf, os.cpu_count() or 1)
     counted: set[Path] = set()
     work = []
-    for place, spec in specs.items():
+    for place_of_work, spec in specs.items():
         for label, policy in spec.plan.policies.items():
             setting = spec.plan.problem.setting.name
             rounds = cache.rounds(spec.name, label)
@@ -208,5 +208,5 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
             if code is not None and code not in counted and not code.exists():
                 counted.add(code)
                 seconds += _SECONDS_TO_COMPILE
-            work.append(WorkItem(place, label, rounds, seconds))
+            work.append(WorkItem(place_of_work, label, rounds, seconds))
     return work

@@ -151,8 +151,8 @@ def _plan_of(plan: Plan, label: str) -> Plan:
 def _key(plan: Plan, replications: int) -> str:
     """Return the cache key of a plan with one policy, which does not depend on checkpoints."""
     ends = replace(plan, checkpoints=(plan.horizon,), details=False)
-    parts = [plan.horizon, plan.seed, replications, plan_parts(ends)]
-    return json_digest(parts)[:_KEY_CHARACTERS]
+    key_parts = [plan.horizon, plan.seed, replications, plan_parts(ends)]
+    return json_digest(key_parts)[:_KEY_CHARACTERS]
 
 
 def _merge_plans(first: Plan, second: Plan) -> Plan:

@@ -135,15 +135,15 @@ def json_digest(content: object) -> str:
 
 def _policy_parts(plan: Plan, policy: Policy) -> list[object]:
     facts = [fingerprint_texts(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
-    parts: list[object] = [
+    key_parts: list[object] = [
         type(policy).__name__,
         fingerprint_texts(policy.parameters()),
         fingerprint_texts(policy.numbers()),
         facts,
     ]
     if policy.verdicts:
-        parts.append(fingerprint_texts({"wrong": plan.wrong_verdicts(policy)}))
-    return parts
+        key_parts.append(fingerprint_texts({"wrong": plan.wrong_verdicts(policy)}))
+    return key_parts
 
 
 def _worker_parts(workers: SimulatedWorkers, policy: Policy) -> list[object]:

@@ -137,9 +137,11 @@ class SettingLearner(Learner):
             asked again before `tell`.
         """
         values = self.vocabulary.parse_context(**context)
-        words = self.vocabulary.format_decision(values, self.decide(**values))
+        named_values = self.vocabulary.format_decision(values, self.decide(**values))
         shown_context = self.vocabulary.format_context(values)
-        decision = {name: value for name, value in words.items() if name not in shown_context}
+        decision = {
+            name: value for name, value in named_values.items() if name not in shown_context
+        }
         return decision if len(decision) > 1 else next(iter(decision.values()))
 
     def tell(self, *unnamed: Any, **feedback: Any) -> None:

@@ -90,8 +90,10 @@ class StudyVocabulary:
                 f"by_round={setting.by_round}"
             )
         for name in self.arm_fields or ():
-            if name not in (known := _integer_fields(setting)):
-                check_choice(f"a field of {type(self).__qualname__}.arm_fields", name, known)
+            if name not in (integer_fields := _integer_fields(setting)):
+                check_choice(
+                    f"a field of {type(self).__qualname__}.arm_fields", name, integer_fields
+                )
         self.setting = setting
         self.facts = facts
         self.arms = arms
@@ -313,9 +315,9 @@ def check_reserved_words(words: Iterable[str]) -> None:
 
 def declared_words(vocabulary: StudyVocabulary) -> list[str]:
     """Return the words that a vocabulary declares: the parameters of its parsing methods."""
-    words = _parameter_names(vocabulary.parse_context)
-    words += _parameter_names(vocabulary.parse_feedback)[2:]  # after context and decision
-    return words + _parameter_names(vocabulary.parse_sum)
+    names = _parameter_names(vocabulary.parse_context)
+    names += _parameter_names(vocabulary.parse_feedback)[2:]  # after context and decision
+    return names + _parameter_names(vocabulary.parse_sum)
 
 
 def _parameter_names(method: Callable[..., Any]) -> list[str]:

@@ -83,7 +83,7 @@ class EngineSimulator:
         may_interpret = plan.interpret_uncompiled and not plan.checked and workers is None
         # Only code that is known to compile is interpreted first: a user's kernel that does not
         # compile must be refused at once, not when the budget is spent.
-        is_known = may_interpret and all(part.is_own for part in compiled)
+        is_known = may_interpret and all(member.is_own for member in compiled)
         at_first = interpret_first(is_known and is_own(setting.allowed))
         durations: list[FloatArray] = []
         with bounds_checked(plan.checked), interpreted(plan.interpreted), at_first:

@@ -75,12 +75,12 @@ class PendingPolicy:
         """Return the state, as bits, after telling feedback at a position of the stream."""
         # Undone in the end: the same feedback is told from several states.
         cells = self.cells.copy()
-        words = self._words.copy()
+        words_before = self._words.copy()
         self._words[:2] = stream
         self.tell(row)
         bits = self.bits()
         self.cells[:] = cells
-        self._words[:] = words
+        self._words[:] = words_before
         return bits
 
     def bits(self) -> Words:

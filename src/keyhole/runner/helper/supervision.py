@@ -279,9 +279,9 @@ def supervise(
     meter.finish()
     output.drain()
     code = children.status if has_exited and not main.problem else None
-    outcome = _judge_outcome(request, main, None if is_cut_off else code, seconds, meter)
-    if is_lost:
-        outcome = "lost"
+    outcome = "lost"
+    if not is_lost:
+        outcome = _judge_outcome(request, main, None if is_cut_off else code, seconds, meter)
     answer = {
         "outcome": outcome,
         "seconds": seconds,
