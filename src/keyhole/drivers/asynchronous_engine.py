@@ -247,21 +247,10 @@ def _compile_replication(
                 imputed = -1
             if is_stopped(s):
                 # What is still pending is told at each checkpoint, as if the run went on.
+                last = t - 1
                 for k in range(c, len(checkpoints)):
                     end = measure(
-                        p,
-                        e,
-                        cells,
-                        rngs,
-                        order,
-                        plan,
-                        shapes,
-                        wrong,
-                        t - 1,
-                        pending,
-                        out,
-                        k,
-                        column,
+                        p, e, cells, rngs, order, plan, shapes, wrong, last, pending, out, k, column
                     )
                     out[k, out.shape[1] - 1, column] = max(now, end)
                 return 0
