@@ -14,7 +14,7 @@ from keyhole.benchmark.results_file import (
     schema,
     write_results,
 )
-from keyhole.benchmark.summary import problem_table, situation_table, summarize
+from keyhole.benchmark.summary import policies_on_problem_table, situation_table, summarize
 from tests.html import parse
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "benchmark.schema.json"
@@ -114,7 +114,7 @@ def test_tables_say_who_plays_and_who_is_a_yardstick():
     rows = {row[0]: row for row in situation_table(summary).rows}
     assert list(rows) == ["B", "A", "Oracle (yardstick) (plays 1 of 2)", "C (plays 1 of 2)"]
     assert rows["A"][4:7] == ["1.5", "1 of 2", "2.5 %"]
-    shown = {row[0]: row for row in problem_table(FOUND.problems[0]).rows}
+    shown = {row[0]: row for row in policies_on_problem_table(FOUND.problems[0]).rows}
     assert list(shown) == ["Oracle (yardstick)", "A", "B", "C"]
     assert shown["C"][2:4] == ["80", "120"]
     assert [shown[name][6] for name in shown] == ["", "1", "2", "3"]

@@ -10,7 +10,7 @@ from keyhole import Curves, Metric
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.report import (
     means_table,
-    spec_section,
+    spec_report_section,
     tail_tables,
     write_report,
 )
@@ -104,7 +104,9 @@ def test_a_report_shows_spec_and_provenance(report):
 
 
 def test_long_lists_are_shortened_at_every_depth():
-    (table,) = spec_section({"policy": [], "problem": {"samples": [[0, 1], [7] * 500]}}).blocks
+    (table,) = spec_report_section(
+        {"policy": [], "problem": {"samples": [[0, 1], [7] * 500]}}
+    ).blocks
     text = "samples = [[0, 1], [7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, ... 500 in all]]"
     assert table.rows == [["problem", text]]
 

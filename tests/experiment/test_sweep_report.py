@@ -16,7 +16,7 @@ from keyhole.experiment import (
     sweep_report,
     sweep_summary,
 )
-from keyhole.experiment.report import spec_section, write_report
+from keyhole.experiment.report import spec_report_section, write_report
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
 from keyhole.experiment.sweep_charts import best_table, charts_by_parameter, charts_by_round
 from keyhole.experiment.sweep_points import point_values
@@ -126,7 +126,7 @@ def test_the_spec_on_the_page_gives_no_value_to_what_is_varied():
         "sweep": {"horizon": [100, 200], "problem.means[0]": [0.1, 0.3], "problem.threshold": [0.4],
                   "policy[0]": [{"name": "LSA"}, {"name": "Uniform"}], "policy.epsilon": [0, 0.1]},
     }  # fmt: skip
-    rows = dict(spec_section(spec).blocks[0].rows)
+    rows = dict(spec_report_section(spec).blocks[0].rows)
     assert rows["horizon"] == "varied"
     assert rows["problem"] == "setting = thresholding, means = [varied, 0.2], threshold = varied"
     assert rows["duration"] == "Exponential"

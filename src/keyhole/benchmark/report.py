@@ -10,7 +10,7 @@ from keyhole.benchmark.results_file import BenchmarkFile
 from keyhole.benchmark.rules import FLOOR_SHARE, LINEAR_SHARE
 from keyhole.benchmark.summary import (
     SituationSummary,
-    problem_table,
+    policies_on_problem_table,
     situation_table,
     summarize,
 )
@@ -56,7 +56,7 @@ def _page(content: BenchmarkFile) -> Page:
                 f"{content.scale.capitalize()} scale; Keyhole {content.keyhole}.",
             )
         ],
-        figures=[_best_tiles(ranked)],
+        figures=[_best_policy_tiles(ranked)],
         beside=_first_profile(ranked),
         sections=[
             Section("reading", "How to read the tables", [Text(_HOW_TO_READ)]),
@@ -65,7 +65,7 @@ def _page(content: BenchmarkFile) -> Page:
     )
 
 
-def _best_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
+def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
     """Return the tiles with the best policy of each situation, by part."""
     situations = [(summary.setting, summary.situation) for summary in summaries]
     rows = {key: ": ".join(key) for key in situations}
@@ -105,7 +105,7 @@ def _setting_section(
     details = Section(
         f"problems-{setting}",
         "All problems",
-        [problem_table(problem) for problem in content.of_setting(setting)],
+        [policies_on_problem_table(problem) for problem in content.of_setting(setting)],
     )
     return Section(f"setting-{setting}", setting, blocks, [details])
 

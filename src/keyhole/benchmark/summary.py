@@ -228,7 +228,7 @@ def _standing_row(summary: SituationSummary, standing: Standing) -> list[str]:
     ]
 
 
-def problem_table(problem: ProblemRecord) -> Table:
+def policies_on_problem_table(problem: ProblemRecord) -> Table:
     """Return the table of a problem: a row for each policy, the smallest mean first."""
     order = sorted(problem.results, key=lambda result: result.mean)
     caption = (

@@ -154,7 +154,7 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
     def check(description: _Description) -> None:
         if not _is_allowed(description, allowed):
             function = python_function(kernel)
-            required = _describe_required_result(result_fields)
+            required = _describe_kernel_return(result_fields)
             location = source_location(kernel, _line_of_return(function))
             raise TypeError(
                 f"{owner}.{function.__name__} must return {required}, got {_join(description)} "
@@ -191,7 +191,7 @@ def _is_allowed(description: _Description, allowed: Sequence[Collection[str]]) -
     )
 
 
-def _describe_required_result(result_fields: Mapping[str, Field]) -> str:
+def _describe_kernel_return(result_fields: Mapping[str, Field]) -> str:
     """Return the description of what a kernel must return."""
     texts = tuple(
         f"{_REQUIRED[field.dtype]}{', ' * bool(name)}{name}"

@@ -172,11 +172,13 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
     if any(metric.per_arm for metric in chosen_metrics):
         names = problem.arm_names
         arms = range(int(problem.fact("arms"))) if names is None else tuple(map(name_text, names))
-    return _list_by_arm(tuple(chosen_metrics), arms)
+    return _expand_per_arm_metrics(tuple(chosen_metrics), arms)
 
 
 @lru_cache(maxsize=16)  # a simulation asks several times, and there may be thousands of arms
-def _list_by_arm(metrics: tuple[Metric, ...], arms: range | tuple[str, ...]) -> tuple[Metric, ...]:
+def _expand_per_arm_metrics(
+    metrics: tuple[Metric, ...], arms: range | tuple[str, ...]
+) -> tuple[Metric, ...]:
     arm_metrics: list[Metric] = []
     for metric in metrics:
         arm_metrics += [metric.of(arm) for arm in arms] if metric.per_arm else [metric]

@@ -266,7 +266,7 @@ def open_rows(text: str, delimiter: str = ",") -> Reader:
 
 
 @contextmanager
-def errors_at_line(path: str | PathLike[str], reader: Reader) -> Iterator[None]:
+def add_line_to_errors(path: str | PathLike[str], reader: Reader) -> Iterator[None]:
     """Let the error of a row, such as the header, name the file and the line."""
     try:
         yield
@@ -373,7 +373,7 @@ def read_rows(
     if not text.strip():
         raise ValueError(f"{path}: the file must start with a header, got an empty file")
     rows = open_rows(text, delimiter)
-    with errors_at_line(path, rows):
+    with add_line_to_errors(path, rows):
         header = [name.strip().lower() for name in next(filter(None, rows), [])]
         for name in (*columns, *optional):
             if header.count(name) != 1 and (name in columns or name in header):

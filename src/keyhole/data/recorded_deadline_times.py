@@ -92,7 +92,7 @@ class Times:
             See `keyhole.threshold.Problem`.
         """
         grid = check_deadlines("deadlines", deadlines)
-        samples = [_levels_of_times(minutes, grid) for minutes in self.minutes]
+        samples = [_count_deadlines_met(minutes, grid) for minutes in self.minutes]
         return Problem.replay(samples, len(grid), feedback=feedback, order=order)
 
 
@@ -107,7 +107,7 @@ def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
     (2, 3)
     """
     grid = check_deadlines("deadlines", deadlines)
-    return int(_levels_of_times(_check_times("minutes", [minutes]), grid)[0])
+    return int(_count_deadlines_met(_check_times("minutes", [minutes]), grid)[0])
 
 
 def check_deadlines(name: str, minutes: ArrayLike) -> FloatArray:
@@ -135,7 +135,7 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
     return notes, rows if header else rows[1:]
 
 
-def _levels_of_times(minutes: FloatArray, grid: FloatArray) -> IntArray:
+def _count_deadlines_met(minutes: FloatArray, grid: FloatArray) -> IntArray:
     """Return the number of deadlines that each time meets."""
     # From the left: a deadline that equals the time is met.
     increasing = grid[::-1]

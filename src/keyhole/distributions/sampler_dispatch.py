@@ -162,11 +162,11 @@ def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[
         The same class for the same arguments.
     """
     # In two functions, since type checkers do not see through the cache.
-    return cast(type[AnyEnvironment], _environment_of(cast(Any, base), name, draw))
+    return cast(type[AnyEnvironment], _environment_with_sampler(cast(Any, base), name, draw))
 
 
 @lru_cache(maxsize=256)
-def _environment_of(base: Any, name: str, draw: Kernel) -> Any:
+def _environment_with_sampler(base: Any, name: str, draw: Kernel) -> Any:
     def draw_arm(e: SampledEnvironment, rng: Stream, arm: int) -> object:
         return draw(rng, e.numbers[e.starts[arm] : e.ends[arm]])
 

@@ -269,7 +269,11 @@ def compiled_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
     digest = driver_digest("replay", compiled, setting.allowed)
     owner = compiled.owner.__name__
     return compile_cached(
-        owner, digest, lambda: _build_replay(compiled, setting), REPLAY_SIGNATURE, hold_gil=True
+        owner,
+        digest,
+        lambda: _build_log_replay_kernel(compiled, setting),
+        REPLAY_SIGNATURE,
+        hold_gil=True,
     )
 
 
@@ -294,7 +298,7 @@ def are_decisions_equal(
     return equal
 
 
-def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
+def _build_log_replay_kernel(compiled: CompiledClass, setting: Setting) -> Kernel:
     kernels = LearnerKernels(compiled, setting)
     unpack = kernels.unpack
     select = kernels.select

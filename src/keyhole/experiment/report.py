@@ -177,7 +177,7 @@ def write_run_report(run: RunFolder, *, summaries: Summaries | None = None) -> P
         page = sweep_page(run, summaries or Summaries.of(run), title)
     else:
         page = _run_page(run, title)
-    details = [spec_section(run.spec), provenance_section([run])]
+    details = [spec_report_section(run.spec), provenance_section([run])]
     page = replace(page, sections=[*page.sections, *details])
     return write_page(run.folder / "report.html", page)
 
@@ -235,7 +235,7 @@ def _ranking(curves: Curves, name: str) -> Table:
     return Table(f"After {curves.checkpoints[-1]:,} rounds.", ["policy", metric.title], rows)
 
 
-def spec_section(spec: dict[str, Any]) -> Section:
+def spec_report_section(spec: dict[str, Any]) -> Section:
     """Return the spec as a table."""
     spec = _mark_varied(spec)
     rows = [[name, _text(value)] for name, value in spec.items() if name not in _NOT_LISTED]

@@ -109,7 +109,7 @@ def plan_parts(plan: Plan) -> list[object]:
     return [
         workers,
         plan.checkpoints,
-        fingerprint_texts(plan.problem.truth()),
+        values_as_fingerprint_texts(plan.problem.truth()),
         [
             [label, *_policy_parts(plan, policy), code_digests[type(policy)]]
             for label, policy in plan.policies.items()
@@ -134,15 +134,17 @@ def json_digest(content: object) -> str:
 
 
 def _policy_parts(plan: Plan, policy: Policy) -> list[object]:
-    facts = [fingerprint_texts(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
+    facts = [
+        values_as_fingerprint_texts(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)
+    ]
     key_parts: list[object] = [
         type(policy).__name__,
-        fingerprint_texts(policy.parameters()),
-        fingerprint_texts(policy.numbers()),
+        values_as_fingerprint_texts(policy.parameters()),
+        values_as_fingerprint_texts(policy.numbers()),
         facts,
     ]
     if policy.verdicts:
-        key_parts.append(fingerprint_texts({"wrong": plan.wrong_verdicts(policy)}))
+        key_parts.append(values_as_fingerprint_texts({"wrong": plan.wrong_verdicts(policy)}))
     return key_parts
 
 
@@ -152,12 +154,12 @@ def _worker_parts(workers: SimulatedWorkers, policy: Policy) -> list[object]:
         workers.number,
         workers.pending_mode(policy),
         fingerprint(duration.draw),
-        fingerprint_texts({"numbers": duration.numbers}),
+        values_as_fingerprint_texts({"numbers": duration.numbers}),
         getattr(duration, "aged", False),  # declared by the class, so no part of its kernel
     ]
 
 
-def fingerprint_texts(values: Mapping[str, object]) -> list[list[str]]:
+def values_as_fingerprint_texts(values: Mapping[str, object]) -> list[list[str]]:
     """Return named values as texts; arrays by the SHA-256 of their content."""
     rows = []
     for name, value in sorted(values.items()):

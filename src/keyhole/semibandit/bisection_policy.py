@@ -108,7 +108,7 @@ class BisectionPolicy(Policy, abstract=True):
         for arm in range(p.arms):
             s.high[arm] = largest
             s.settled[arm] = 0 if learning else 1
-            s.amounts[arm] = first_trial(p, arm) if learning else largest
+            s.amounts[arm] = first_tried_amount(p, arm) if learning else largest
         s.unsettled[0] = p.arms if learning else 0
         s.needed[0] = p.loss_free_rounds
         if p.loss_free_rounds == 0:
@@ -165,7 +165,7 @@ def is_search_needed(arms: int, resource: float) -> bool:
     return arms > 1 and resource < arms
 
 
-def first_trial(p: BisectionPolicy, arm: int) -> float:
+def first_tried_amount(p: BisectionPolicy, arm: int) -> float:
     """Return the first trial of an arm: the resource in parts of two sizes, each below 1."""
     halves = integer_part(p.resource)
     if arm < halves:
@@ -216,7 +216,7 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
         s.low[arm] = s.amounts[arm]
         # No allocation exceeds a resource below 1, so the bisection cannot reach this threshold.
         if p.resource < 1.0 and s.high[arm] == p.resource and p.resource - s.low[arm] <= p.gamma:
-            close_bracket(s, arm, _NEVER)
+            finish_bisection(s, arm, _NEVER)
             return
     elif s.funded[arm] == 0:
         return
@@ -229,7 +229,7 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
         estimate = round_to_decimals(s.high[arm], p.round_decimals)
         # Rounding may not bring an estimate back to a value that was proven too low.
         useless = estimate <= s.low[arm] and p.as_printed == 0
-        close_bracket(s, arm, s.high[arm] if useless else estimate)
+        finish_bisection(s, arm, s.high[arm] if useless else estimate)
     else:
         s.clear_rounds[arm] = 0
         s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
@@ -250,7 +250,7 @@ def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> Non
     s.unsettled[0] += 1
 
 
-def close_bracket(s: BisectionPolicy.State, arm: int, estimate: float) -> None:
+def finish_bisection(s: BisectionPolicy.State, arm: int, estimate: float) -> None:
     """Set the arm's estimate and end its bisection."""
     s.amounts[arm] = estimate
     s.settled[arm] = 1

@@ -24,7 +24,7 @@ from keyhole.policy import (
     uniform,
 )
 from keyhole.semibandit.learner import zeros_and_ones
-from keyhole.semibandit.setting import SETTING, is_sufficient
+from keyhole.semibandit.setting import SETTING, allocation_reaches_threshold
 from keyhole.validate import Range, check_vector
 
 _UNIT = Range(ge=0, le=1)
@@ -170,7 +170,7 @@ class Losses(Environment):
         error = too_low = 0.0
         for arm in range(e.arms):
             error = max(error, abs(estimates[arm] - e.thresholds[arm]))
-            if not is_sufficient(estimates[arm], e.thresholds[arm]):
+            if not allocation_reaches_threshold(estimates[arm], e.thresholds[arm]):
                 too_low += 1.0
             metrics.pulls[arm] = s.pulls[arm]
             metrics.estimates[arm] = estimates[arm]
@@ -260,7 +260,7 @@ def record_allocation(s: Losses.State, arm: int, allocation: float, threshold: f
     if allocation > 0.0:
         s.pulls[arm] += 1
         s.spent[0] += allocation
-    if is_sufficient(allocation, threshold):
+    if allocation_reaches_threshold(allocation, threshold):
         return False
     s.seen[0] += 1
     return True

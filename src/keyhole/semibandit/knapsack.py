@@ -88,7 +88,7 @@ def value_bound(
     return bound
 
 
-def search_by_sets(
+def solve_by_set_lists(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int,
 ) -> int:  # fmt: skip
@@ -286,7 +286,7 @@ def knapsack(
             chosen[s.order[k]] = 1
         return
     price, paying = rank_items(s, values, weights, count, space)
-    name = search_by_sets(s, values, weights, count, space, price, paying)
+    name = solve_by_set_lists(s, values, weights, count, space, price, paying)
     # Too many sets for the lists: a slower search, in the same memory, finds the same value.
     if name == FULL:
         search_depth_first(s, values, weights, count, space, price, paying, chosen)

@@ -18,7 +18,7 @@ from keyhole.semibandit.allocation_kernels import (
     write_allocation,
 )
 from keyhole.semibandit.learner import Learner, StudyVocabulary
-from keyhole.semibandit.setting import SETTING, Facts, is_sufficient
+from keyhole.semibandit.setting import SETTING, Facts, allocation_reaches_threshold
 from keyhole.validate import Range, check_integer
 
 
@@ -152,7 +152,7 @@ class EqualSharePolicy(Policy, abstract=True):
             return ""
         share = equal_share(self, facts["arms"], facts["resource"])
         needed = problem.thresholds.max()
-        if is_sufficient(share, needed):
+        if allocation_reaches_threshold(share, needed):
             return ""
         return f"{self} gives {share:.4g} to each arm that it funds; up to {needed:.4g} is needed"
 

@@ -52,7 +52,7 @@ on, never exceeds the resource.
 """
 
 
-def is_sufficient(allocation: float, threshold: float) -> bool:
+def allocation_reaches_threshold(allocation: float, threshold: float) -> bool:
     """Return whether an allocation reaches the threshold, up to `ENOUGH`."""
     return allocation >= threshold - ENOUGH
 

@@ -156,10 +156,10 @@ def remove_lowest_pieces(s: ThresholdPosterior, arm: int, number: int) -> None:
     for piece in range(number, s.pieces[arm]):
         copy_piece(s, arm, piece, piece - number)
     s.pieces[arm] -= number
-    rescale_to_first_piece(s, arm)
+    renormalize_weights(s, arm)
 
 
-def rescale_to_first_piece(s: ThresholdPosterior, arm: int) -> None:
+def renormalize_weights(s: ThresholdPosterior, arm: int) -> None:
     """Make weights and counts relative to the first piece again, after it has changed."""
     weight = s.weights[arm, 0]
     further = s.further[arm, 0]
@@ -195,7 +195,7 @@ def merge_pieces(s: ThresholdPosterior, arm: int, piece: int) -> None:
         copy_piece(s, arm, k, k - 1)
     s.pieces[arm] -= 1
     if piece == 0:
-        rescale_to_first_piece(s, arm)
+        renormalize_weights(s, arm)
 
 
 def allocation_in_piece(

@@ -94,7 +94,7 @@ class CheckContext:
         """Play to the horizon, or until the policy is done, yielding each decision."""
         while learner.rounds < self.horizon and not learner.is_done:
             environment.play_round(learner)
-            yield decision_of(learner._decision)
+            yield decision_as_numbers(learner._decision)
 
     @cached_property
     def simulated(self) -> NDArray[np.float64]:
@@ -145,6 +145,6 @@ class CheckContext:
         return first
 
 
-def decision_of(values: Mapping[str, NDArray[Any]]) -> Decision:
+def decision_as_numbers(values: Mapping[str, NDArray[Any]]) -> Decision:
     """Return a decision as plain numbers."""
     return tuple(value.tolist() for value in values.values())

@@ -14,7 +14,7 @@ from keyhole.drivers.learner_step import Words
 from keyhole.drivers.pending_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_pending_step
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive_environment import InteractiveEnvironment
-from keyhole.testing.check_context import CheckContext, decision_of
+from keyhole.testing.check_context import CheckContext, decision_as_numbers
 
 # Decisions that are pending at a time.
 _OPEN: Final = 4
@@ -117,7 +117,7 @@ def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
         environment = subject.environment()
         for t, decision in enumerate(straight, start=1):
             opened.tell(opened.ask(environment, ()))
-            assert decision_of(opened.taken) == decision, (
+            assert decision_as_numbers(opened.taken) == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "
                 f"{t}: what `select` writes into the state is lost with the copy; "
                 f"{_advise_declaration(subject)}"

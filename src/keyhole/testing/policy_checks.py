@@ -19,7 +19,7 @@ from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem
 from keyhole.contract.state_arrays import declared_fields, declared_state
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.learner import Learner
-from keyhole.testing.check_context import REPLICATIONS, CheckContext, decision_of
+from keyhole.testing.check_context import REPLICATIONS, CheckContext, decision_as_numbers
 from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
 from keyhole.testing.pending_checks import (
     feedback_belongs_to_its_decision,
@@ -129,7 +129,7 @@ def saving_changes_nothing(subject: CheckContext) -> None:
         environment.ask(learner)
         if t in after_ask:
             learner = _save_and_load(learner)
-        again.append(decision_of(learner._decision))
+        again.append(decision_as_numbers(learner._decision))
         environment.tell(learner)
         if t in after_tell:
             learner = _save_and_load(learner)
@@ -156,7 +156,7 @@ def copies_go_on_alone(subject: CheckContext) -> None:
                     original = learner
                     learner = copied(original)
                 original._tell()  # other feedback, which must not affect the copy
-            again.append(decision_of(learner._decision))
+            again.append(decision_as_numbers(learner._decision))
             environment.tell(learner)
         assert again == straight, f"{subject.policy}: {copied.__name__} changed its decisions"
 

@@ -182,7 +182,7 @@ def _read_table(path: Path, text: str, folder: Path) -> list[Instance]:
     """Return the instances of a CSV file with a column `instance`; other columns are fields."""
     instances: list[Instance] = []
     rows = csv_rows.open_rows(text)
-    with csv_rows.errors_at_line(path, rows):
+    with csv_rows.add_line_to_errors(path, rows):
         header = [name.strip() for name in next(rows, [])]
         header = ["instance" if name.lower() == "instance" else name for name in header]
         if "instance" not in header:

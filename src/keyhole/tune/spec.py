@@ -188,7 +188,7 @@ class Spec:
     def from_table(cls, table: Mapping[str, object], *, folder: str | Path = Path()) -> Self:
         """Make a spec of a dict of the same form, where ``function`` may be a Python function."""
         check_entries("", table, _ENTRIES)
-        _check_headings(table)
+        _refuse_entries_below_headings(table)
         for entry in ("arm", "limits"):
             if entry not in table:
                 raise ValueError(f"{entry} must be given")
@@ -285,7 +285,7 @@ class _SavedTables(BaseModel):
     instances: Annotated[tuple[Instance, ...], Field(min_length=1)]
 
 
-def _check_headings(table: Mapping[str, object]) -> None:
+def _refuse_entries_below_headings(table: Mapping[str, object]) -> None:
     """Refuse an entry of the spec below a heading, which TOML takes for one of that table."""
     arms = table.get("arm")
     tables = [(f"[{name}]", table.get(name)) for name in ("success", "objective")]

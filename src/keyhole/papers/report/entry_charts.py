@@ -76,7 +76,7 @@ def parameter_chart(outcome: JudgedEntry, declared: ParameterFigure, stem: str) 
         y=Axis(title=metric.title, scale=declared.mean_scale(points)),
         curves=[
             *(_curve(label, line) for label, line in points.items()),
-            *_parameter_bounds(outcome, declared),
+            *_bound_curves(outcome, declared),
         ],
         alt=f"{metric.title} against {declared.x_label}; at {first[-1][0]:g}: {means}.",
         caption=interval_caption(outcome.replications),
@@ -87,7 +87,7 @@ def parameter_chart(outcome: JudgedEntry, declared: ParameterFigure, stem: str) 
     )
 
 
-def _parameter_bounds(outcome: JudgedEntry, declared: ParameterFigure) -> list[Curve]:
+def _bound_curves(outcome: JudgedEntry, declared: ParameterFigure) -> list[Curve]:
     """Return the bound of such a figure, if it names one."""
     if declared.bound is None:
         return []

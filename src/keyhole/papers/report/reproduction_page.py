@@ -7,7 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-from keyhole.experiment.report import metric_tables, provenance_section, spec_section
+from keyhole.experiment.report import metric_tables, provenance_section, spec_report_section
 from keyhole.pages.figure_files import FIGURE_KINDS, Picture
 from keyhole.pages.line_chart import ChartGrid
 from keyhole.pages.page import Page, PageBlock, Section, Table, Text, write_page
@@ -237,7 +237,7 @@ def _settings_section(outcomes: Sequence[JudgedEntry]) -> Section:
     for outcome in outcomes:
         blocks.append(Text(outcome.entry.about, outcome.entry.source))
         for run in outcome.runs.values():
-            blocks += spec_section(run.spec).blocks
+            blocks += spec_report_section(run.spec).blocks
     runs = [run for outcome in outcomes for run in outcome.runs.values()]
     return Section("settings", "Settings", blocks, [provenance_section(runs)])
 

@@ -15,7 +15,7 @@ from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import share_estimate
 from keyhole.semibandit import count_funded_arms, solve_knapsack
-from keyhole.semibandit.setting import is_sufficient
+from keyhole.semibandit.setting import allocation_reaches_threshold
 from keyhole.validate import Range, check_number, check_vector
 
 _UNIT = Range(ge=0, le=1)
@@ -140,6 +140,8 @@ def check_best_allocation(claim: AnyClaim, plan: Plan) -> None:
 
 
 def _leads_to_best_allocation(problem: Any, estimates: FloatArray) -> bool:
-    return all(map(is_sufficient, estimates, problem.thresholds)) and allocation_equivalent(
+    return all(
+        map(allocation_reaches_threshold, estimates, problem.thresholds)
+    ) and allocation_equivalent(
         problem.mean_losses, problem.thresholds, estimates, problem.resource
     )

@@ -206,10 +206,10 @@ def _find_caller() -> FrameType | None:
 def _has_ended(thread: int, frame: FrameType | None) -> bool:
     """Return whether a frame is no longer on its thread's stack."""
     # The other thread runs on and may change its frames while they are walked: three attempts.
-    return frame is not None and not any(_is_running(thread, frame) for _ in range(3))
+    return frame is not None and not any(_is_frame_on_stack(thread, frame) for _ in range(3))
 
 
-def _is_running(thread: int, frame: FrameType) -> bool:
+def _is_frame_on_stack(thread: int, frame: FrameType) -> bool:
     stack_frame: FrameType | None = sys._getframe()
     if thread != get_ident():
         stack_frame = sys._current_frames().get(thread)
