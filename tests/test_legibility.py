@@ -67,4 +67,4 @@ def test_few_types_are_left_open():
 
 def test_a_modules_docstring_is_one_line_unless_the_file_is_hard():
     first = [tree.body[0] for tree in parsed_sources().values() if ast.get_docstring(tree)]
-    assert sum(node.end_lineno - node.lineno for node in first) <= 520
+    assert sum(node.end_lineno - node.lineno for node in first) <= 500

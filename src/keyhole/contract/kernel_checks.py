@@ -1,7 +1,4 @@
-"""Static checks of kernels, before they are compiled.
-
-Errors name the author's own line.
-"""
+"""Static checks of kernels, before they are compiled; errors name the author's own line."""
 
 import dis
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -1,8 +1,4 @@
-"""Base classes of problems, instances of a setting, and of environments, which simulate them.
-
-A problem gives the options (arms) with their chances; its environment draws what comes of the
-choice in each round.
-"""
+"""Base classes of problems, instances of a setting, and of environments, which simulate them."""
 
 from abc import ABC, abstractmethod
 from functools import lru_cache
