@@ -11,7 +11,7 @@ from keyhole.contract.problem import Problem, metrics_for
 from keyhole.extras import require_extra
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.semibandit.setting import clip_to_budget
-from keyhole.validate import Range, check_integer, short_repr
+from keyhole.validate import Range, check_integer, check_seed, short_repr
 
 require_extra("gymnasium", "keyhole.gymnasium_environment")
 
@@ -138,7 +138,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
             self._episode += 1
         else:
             fresh = int(self.np_random.integers(2**63)) if seed is None else seed
-            self._seed = check_integer("seed", fresh, Range(ge=0, lt=2**63))
+            self._seed = check_seed(fresh)
             self._episode = 0
         self._played = InteractiveEnvironment(
             self._problem, seed=self._seed, replication=self._episode, horizon=self._horizon

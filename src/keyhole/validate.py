@@ -106,6 +106,7 @@ def _end(value: float | None) -> str:
 
 ANY: Final = Range()
 SEEDS: Final = Range(ge=0, lt=2**63)
+DEFAULT_SEED: Final = 0
 """The seeds that are allowed."""
 _UNIT: Final = Range(ge=0, le=1)
 # Tuples, not `int | float`: learners check a value in every round, and making a union of types

@@ -84,7 +84,10 @@ def written_learner(module):
         for function in branch.body
         if isinstance(function, ast.FunctionDef) and function.name == "learner"
     ]
-    defaults = [ast.literal_eval(d) if d else inspect.Parameter.empty for d in taken.kw_defaults]
+    defaults = [
+        eval(ast.unparse(default), vars(module)) if default else inspect.Parameter.empty
+        for default in taken.kw_defaults
+    ]
     return dict(zip((a.arg for a in taken.kwonlyargs), defaults, strict=True))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, get_args
 from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Fact, Setting
-from keyhole.validate import ANY, check_choice, short_repr, suggestion
+from keyhole.validate import ANY, DEFAULT_SEED, check_choice, short_repr, suggestion
 
 if TYPE_CHECKING:
     from keyhole.contract.policy import Policy
@@ -45,7 +45,9 @@ _SCALE: Final = _argument(
 The least and the largest possible reward in your units, for example (1, 5) for stars. Rewards,
     and known quantities in units of reward, are given and shown in these units.""",
 )
-_SEED: Final = _argument("seed", int, 0, "int, default 0", "Of the policy's own randomness.")
+_SEED: Final = _argument(
+    "seed", int, DEFAULT_SEED, f"int, default {DEFAULT_SEED}", "Of the policy's own randomness."
+)
 _INTERPRETED: Final = _argument(
     "interpreted",
     bool | None,
@@ -143,7 +145,7 @@ def make_learner_method(
     def learner(
         self: Policy,
         *unnamed: object,
-        seed: int = 0,
+        seed: int = DEFAULT_SEED,
         interpreted: bool | None = None,
         **values: Any,
     ) -> object:

@@ -14,7 +14,7 @@ from keyhole.extras import require_extra
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
 from keyhole.runner import FunctionProcess
-from keyhole.validate import Range, check_integer, check_number
+from keyhole.validate import DEFAULT_SEED, Range, check_integer, check_number
 
 _TARGET: Final = "Sale_Price"
 _TEST: Final = 0.3  # share of a task's houses that are held out
@@ -136,7 +136,7 @@ class ForestTrainer:
     ...     learner.tell(exceeded=True) if done is None else learner.tell(*done)
     """
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = DEFAULT_SEED) -> None:
         require_extra("files,forests", "keyhole.data.ForestTrainer")
         self._seed = check_integer("seed", seed, Range(ge=0))
         self._runs = 0
@@ -228,7 +228,7 @@ def forests(
     )
 
 
-def measure_forests(runs: int, *, seed: int = 0) -> MeasuredRuns:
+def measure_forests(runs: int, *, seed: int = DEFAULT_SEED) -> MeasuredRuns:
     """Run every configuration `runs` times; return rewards and seconds of CPU time.
 
     The rewards are those of `train`, and the times those of training and prediction. The

@@ -15,6 +15,7 @@ from keyhole.delayed.setting import SETTING, Facts, Feedback
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
 from keyhole.stochastic.policies.improved_ucb import next_active
 from keyhole.text_formatting import count_text
+from keyhole.validate import DEFAULT_SEED
 
 
 class Policy(Facts, CorePolicy, abstract=True):
@@ -54,7 +55,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             feedback: Feedback,
             horizon: int | None = None,
             scale: tuple[float, float] = (0, 1),
-            seed: int = 0,
+            seed: int = DEFAULT_SEED,
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload

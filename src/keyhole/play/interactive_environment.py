@@ -14,6 +14,7 @@ from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import signature
 from keyhole.play.learner import Learner
+from keyhole.validate import DEFAULT_SEED
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -38,7 +39,12 @@ class InteractiveEnvironment:
     """
 
     def __init__(
-        self, problem: Problem, *, seed: int = 0, replication: int = 0, horizon: int | None = None
+        self,
+        problem: Problem,
+        *,
+        seed: int = DEFAULT_SEED,
+        replication: int = 0,
+        horizon: int | None = None,
     ) -> None:
         compiled = compiled_class.compiled_environment(problem.environment)
         truth = environment_inputs(problem, horizon)

@@ -36,6 +36,7 @@ from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_s
 from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.text_formatting import count_text
 from keyhole.validate import (
+    DEFAULT_SEED,
     Range,
     check_integer,
     check_names,
@@ -109,7 +110,7 @@ class Learner:
         policy: Policy,
         facts: Mapping[str, Any],
         *,
-        seed: int = 0,
+        seed: int = DEFAULT_SEED,
         replication: int = 0,
         scale: tuple[float, float] = UNIT,
         interpreted: bool | None = None,
@@ -515,7 +516,7 @@ def _restore_learner(
 
 
 def make_learner(
-    policy: Policy, facts: Mapping[str, Any], *, seed: int = 0, replication: int = 0
+    policy: Policy, facts: Mapping[str, Any], *, seed: int = DEFAULT_SEED, replication: int = 0
 ) -> Any:
     """Return a learner of the class that the policy's setting declares, compiled at once."""
     learner_class = policy.learner_class or Learner

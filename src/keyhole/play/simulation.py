@@ -18,7 +18,7 @@ from keyhole.play.policy_simulation_job import SimulationJob, run_locally
 from keyhole.play.progress import Report, progress_callback
 from keyhole.play.simulation_plan import COUNT, Duration, Plan, SimulatedWorkers
 from keyhole.results.curves import Curves
-from keyhole.validate import check_integer, explain_memory_errors
+from keyhole.validate import DEFAULT_SEED, check_integer, explain_memory_errors
 
 # A killed call has nothing to resume, so blocks are as long as memory allows: threads wait for each
 # other only at the end of a block.
@@ -31,7 +31,7 @@ def simulate(
     *,
     horizon: int,
     replications: int,
-    seed: int = 0,
+    seed: int = DEFAULT_SEED,
     checkpoints: Iterable[int] | Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: bool | Report = False,
@@ -206,7 +206,7 @@ def stopping_times(
     *,
     horizon: int = 200_000,
     replications: int = 200,
-    seed: int = 0,
+    seed: int = DEFAULT_SEED,
     **options: Any,
 ) -> StoppingTimes:
     """Simulate how many rounds a policy that can stop takes until it has settled all arms.

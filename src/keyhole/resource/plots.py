@@ -14,7 +14,7 @@ from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.learner import Learner
 from keyhole.resource.problem import Problem
-from keyhole.validate import Range, check_integer
+from keyhole.validate import DEFAULT_SEED, Range, check_integer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ def draw_runs(
     axes: Axes | None = None,
     *,
     runs: int = 300,
-    seed: int = 0,
+    seed: int = DEFAULT_SEED,
     names: Sequence[str] = (),
 ) -> Axes:
     """Draw a scatter plot of consumption and reward of each arm's runs, without a limit.

@@ -11,6 +11,7 @@ from keyhole.resource.cost_functions import Function, check_increasing, value_at
 from keyhole.resource.learner import Learner, StudyVocabulary
 from keyhole.resource.setting import SETTING, Facts, facts_of
 from keyhole.text_formatting import count_text
+from keyhole.validate import DEFAULT_SEED
 
 
 class Policy(Facts, CorePolicy, abstract=True):
@@ -60,7 +61,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             continuous: bool = False,
             horizon: int | None = None,
             scale: tuple[float, float] = (0, 1),
-            seed: int = 0,
+            seed: int = DEFAULT_SEED,
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload

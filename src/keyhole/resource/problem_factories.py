@@ -14,7 +14,7 @@ from keyhole.resource.cost_functions import FUNCTIONS, Power
 from keyhole.resource.joint_distributions import BetaExponential, Replay, TruncatedNormal
 from keyhole.resource.problem import Problem
 from keyhole.spec_values import ProblemFactory, list_of, tagged_union_reader
-from keyhole.validate import Range, SequenceLike, check_choice, check_integer
+from keyhole.validate import DEFAULT_SEED, Range, SequenceLike, check_choice, check_integer
 
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 _RUNS: Final = 500  # equally likely times of each solver
@@ -30,7 +30,7 @@ _LONE: Final = (-1.0, 4.0)  # ln(median time) and standard deviation of the one 
 
 
 def portfolio(
-    kind: str, size: int = 15, *, seed: int = 0, limits: SequenceLike = _LIMITS
+    kind: str, size: int = 15, *, seed: int = DEFAULT_SEED, limits: SequenceLike = _LIMITS
 ) -> Problem:
     r"""Return a problem whose arms are solvers with log-normal run times and a time limit of 1.
 

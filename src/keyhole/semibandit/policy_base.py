@@ -19,7 +19,7 @@ from keyhole.semibandit.allocation_kernels import (
 )
 from keyhole.semibandit.learner import Learner, StudyVocabulary
 from keyhole.semibandit.setting import SETTING, Facts, allocation_reaches_threshold
-from keyhole.validate import Range, check_integer
+from keyhole.validate import DEFAULT_SEED, Range, check_integer
 
 
 class Policy(Facts, CorePolicy, abstract=True):
@@ -59,7 +59,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             arms: int,
             resource: float,
             thresholds: Sequence[float] | FloatArray | None = None,
-            seed: int = 0,
+            seed: int = DEFAULT_SEED,
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload

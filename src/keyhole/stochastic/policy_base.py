@@ -20,7 +20,7 @@ from keyhole.policy import (
 )
 from keyhole.stochastic.learner import Learner, StudyVocabulary
 from keyhole.stochastic.setting import SETTING, Facts
-from keyhole.validate import Range, check_number
+from keyhole.validate import DEFAULT_SEED, Range, check_number
 
 
 class RewardCounts:
@@ -64,7 +64,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             arms: int,
             horizon: int | None = None,
             scale: tuple[float, float] = (0, 1),
-            seed: int = 0,
+            seed: int = DEFAULT_SEED,
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload

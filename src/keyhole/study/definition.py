@@ -106,7 +106,7 @@ class Definition:
     arms: tuple[str, ...]
     pending: str
     rule: TimeoutRule = field(default_factory=TimeoutRule)
-    seed: int = 0
+    seed: int = validate.DEFAULT_SEED
     time_unit: float = 0.0
     scale: Scale = UNIT
 

@@ -105,7 +105,7 @@ class Study:
         timeout: float | str | timedelta | None = None,
         timeout_decisions: int | None = None,
         on_timeout: OnTimeout = "forget",
-        seed: int = 0,
+        seed: int = Definition.seed,
         time_unit: float = 0.0,
         durability: Durability = "power_loss",
         clock: Clock = time.time,

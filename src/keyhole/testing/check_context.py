@@ -17,6 +17,7 @@ from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.learner import Learner, make_learner
 from keyhole.play.simulation import simulate
 from keyhole.play.simulation_plan import Plan
+from keyhole.validate import DEFAULT_SEED
 
 REPLICATIONS: Final = 4
 Decision = tuple[object, ...]
@@ -43,7 +44,7 @@ class CheckContext:
     policy: Policy
     problem: Problem
     horizon: int = 100
-    seed: int = 0
+    seed: int = DEFAULT_SEED
     failing: Mapping[str, str] = field(default_factory=dict)
 
     def learner(self, replication: int = 0) -> Any:
@@ -105,7 +106,9 @@ class CheckContext:
     def facts(self) -> dict[str, Any]:
         """The known quantities of a simulation: a learner of them can be compared bit by bit."""
         horizon = self.horizon
-        plan = Plan.make(self.problem, [self.policy], horizon=horizon, checkpoints=None, seed=0)
+        plan = Plan.make(
+            self.problem, [self.policy], horizon=horizon, checkpoints=None, seed=DEFAULT_SEED
+        )
         return plan.facts(self.policy, horizon)
 
     def play_through(self, replication: int) -> tuple[list[Decision], list[float]]:

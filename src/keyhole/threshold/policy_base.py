@@ -10,6 +10,7 @@ from keyhole.policy import FloatArray, IntArray, Kernel, float_array
 from keyhole.policy import Policy as CorePolicy
 from keyhole.threshold.learner import Learner, StudyVocabulary
 from keyhole.threshold.setting import SETTING, Facts, Feedback
+from keyhole.validate import DEFAULT_SEED
 
 
 class ReachCounts:
@@ -113,7 +114,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             levels: int,
             feedback: Feedback,
             horizon: int | None = None,
-            seed: int = 0,
+            seed: int = DEFAULT_SEED,
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload

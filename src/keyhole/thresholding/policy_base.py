@@ -13,6 +13,7 @@ from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.text_formatting import count_text
 from keyhole.thresholding.learner import Learner, StudyVocabulary
 from keyhole.thresholding.setting import SETTING, Facts
+from keyhole.validate import DEFAULT_SEED
 
 # The largest relative rounding error of a float64.
 _ROUNDING: Final = 2.0**-53
@@ -68,7 +69,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             gaps: Sequence[float] | FloatArray | None = None,
             hardness: float | None = None,
             scale: tuple[float, float] = (0, 1),
-            seed: int = 0,
+            seed: int = DEFAULT_SEED,
             interpreted: bool | None = None,
         ) -> Learner: ...
         @overload

@@ -21,6 +21,7 @@ from keyhole.tune.arms import ARM_ENTRIES, Arm, parse_arms
 from keyhole.tune.instances import Instance, parse_instances
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (
+    DEFAULT_SEED,
     Range,
     check_choice,
     check_distinct,
@@ -108,7 +109,7 @@ DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "objective", "seed",
                    "memory", "cores", "clock", "environment", "policy", "grace")  # fmt: skip
-_DEFAULTS: Final = {"name": "tune", "notes": "", "seed": 0, "memory": None, "cores": 1,
+_DEFAULTS: Final = {"name": "tune", "notes": "", "seed": DEFAULT_SEED, "memory": None, "cores": 1,
                     "clock": "wall", "environment": {}, "policy": None, "grace": 0,
                     "success": {}, "objective": "PAR2"}  # fmt: skip
 _PLAIN: Final = ("name", "notes", "seed", "memory", "cores", "clock", "grace")
@@ -164,7 +165,7 @@ class Spec:
     instances: tuple[Instance, ...]
     success: SuccessRule
     objective: CostModel
-    seed: int = 0
+    seed: int = DEFAULT_SEED
     memory: int | None = None
     cores: int = 1
     clock: str = "wall"
