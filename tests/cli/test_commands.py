@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from importlib.metadata import version
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import shellingham
@@ -212,6 +212,42 @@ def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
     assert page == f"index: {out / 'index.html'}"
     assert code == int("not hold" in printed)
     assert keyhole(*words)[:2] == (code, printed)
+
+
+@pytest.mark.parametrize("refuted", [1, 30])
+def test_reproduce_all_names_the_claims_that_do_not_hold(keyhole, tmp_path, monkeypatch, refuted):
+    from keyhole import papers
+    from keyhole.papers.verdicts import Verdict
+
+    def verdict(number, origin, status="does not hold"):
+        identifier = f"tao2019-setup1/{number}"
+        options = {"origin": origin, "status": status, "id": identifier, "about": "Set-up 1"}
+        return Verdict(text=f"LSA wins {number}", source="Figure 1", detail="", **options)
+
+    verdicts = [
+        verdict(1, "ours"),
+        verdict(2, "paper", "holds"),
+        verdict(3, "paper", "undecided"),
+        *(verdict(4 + i, "paper") for i in range(refuted)),
+    ]
+    result = papers.ReproducedEntries(
+        index=tmp_path / "index.html",
+        claims=tmp_path / "claims.json",
+        parts=(SimpleNamespace(verdicts=tuple(verdicts)),),
+    )
+    monkeypatch.setattr(papers, "reproduce_all", lambda **_: result)
+    code, printed, _ = keyhole("reproduce", "--all", "--out", tmp_path / "out")
+    lines = printed.splitlines()
+    assert code == 1
+    assert len(lines) <= 12
+    # The papers' claims come before our checks; open claims are only counted.
+    assert lines[3] == "    claim does not hold: Set-up 1: LSA wins 4 (tao2019-setup1/4)"
+    if refuted == 1:
+        assert lines[4] == "    our check does not hold: Set-up 1: LSA wins 1 (tao2019-setup1/1)"
+    else:
+        assert lines[-2] == "    and 24 more"
+    assert "is open: Set-up" not in printed
+    assert lines[-1] == f"index: {tmp_path / 'index.html'}"
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
         status = VERBS[verdict.status][0]
         whose = "our check" if verdict.origin == "ours" else "claim"
         about = f"{verdict.about}: " if verdict.about else ""
-        output.print_paragraph(f"{whose} {status}: {about}{verdict.headline}", 4)
+        output.print_paragraph(f"{whose} {status}: {about}{verdict.headline} ({verdict.id})", 4)
     if len(listed) < len(unmet):
         output.print_paragraph(f"and {len(unmet) - len(listed)} more", 4)
 
@@ -109,17 +109,21 @@ def print_verdicts_and_exit(result: "Reproduction", *, as_json: bool, verbose: b
 def print_all_verdicts_and_exit(
     result: "ReproducedEntries", *, as_json: bool, verbose: bool
 ) -> NoReturn:
-    """Print how many claims hold, by their origin, and end with 1 if one does not."""
-    if verbose and not as_json:
-        _print_every_verdict(result.verdicts)
-    output.print_result(
-        _verdicts_as_json(result.verdicts) | {"index": result.index},
-        *result.counts,
-        f"{count_text(len(result.parts), 'entry')}, {len(result.verdicts)} claims in all",
-        f"index: {result.index}",
-        as_json=as_json,
-    )
-    _exit_by_status(result.verdicts)
+    """Print how many claims hold, and which ones do not; end with 1 if there are any."""
+    verdicts = result.verdicts
+    if as_json:
+        output.print_json(_verdicts_as_json(verdicts) | {"index": result.index})
+        _exit_by_status(verdicts)
+    if verbose:
+        _print_every_verdict(verdicts)
+    entries = count_text(len(result.parts), "entry")
+    lines = [*result.counts, f"{entries}, {len(verdicts)} claims in all"]
+    typer.echo("\n".join(lines))
+    refuted = [verdict for verdict in verdicts if verdict.status == "does not hold"]
+    refuted.sort(key=lambda verdict: verdict.origin == "ours")
+    _print_unmet(refuted, _MOST_LINES - len(lines) - 1)
+    typer.echo(f"index: {result.index}")
+    _exit_by_status(verdicts)
 
 
 def _verdicts_as_json(verdicts: "Iterable[Verdict]") -> dict[str, Any]:
