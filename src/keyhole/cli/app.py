@@ -134,14 +134,16 @@ def report(
 )
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME|ENTRY.toml", help="Which entry, or your own.")
+        str | None, typer.Argument(metavar="NAME|ENTRY.toml", help="An entry, or a file of yours.")
     ] = None,
     out: Out = None,
     scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
     threads: Threads = None,
     on: On = "threads",
     all_: Annotated[bool, typer.Option("--all", help="All entries, with an index page.")] = False,
-    paper: Annotated[str | None, typer.Option("--paper", help="All entries of a paper.")] = None,
+    paper: Annotated[
+        str | None, typer.Option("--paper", help="All entries of a paper, such as tao2019.")
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
@@ -194,7 +196,7 @@ def compile_(
 @add_command(app, "keyhole cache info", "keyhole cache clear", "keyhole cache why mine.py:Mine")
 def cache(
     action: Annotated[
-        str, typer.Argument(metavar="info|clear|why", help="Show, remove, or explain.")
+        str, typer.Argument(metavar="info|clear|why", help="Show, empty, or explain.")
     ],
     policy: Annotated[
         str | None, typer.Argument(metavar="[POLICY]", help="A name, or your FILE.py:CLASS.")

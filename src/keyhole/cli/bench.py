@@ -27,7 +27,7 @@ def run_bench(
     scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
     problems: Annotated[
         list[str] | None,
-        typer.Option("--problems", help="A pattern of names, tuning or judging; repeatable."),
+        typer.Option("--problems", help="Names (with *), or tuning or judging; repeatable."),
     ] = None,
     policies: Annotated[
         list[str] | None,
@@ -35,7 +35,7 @@ def run_bench(
     ] = None,
     add: Annotated[
         list[Path] | None,
-        typer.Option("--add", help="A results file to show beside; repeatable."),
+        typer.Option("--add", help="A results file to compare with; repeatable."),
     ] = None,
     threads: Threads = None,
     verbose: Verbose = False,

@@ -74,7 +74,7 @@ _PACKAGE: Final = Path(__file__).parents[1]
 def init(
     goal: Annotated[str | None, typer.Option("--goal", help="simulate, study or tune.")] = None,
     setting: Annotated[
-        str | None, typer.Option("--setting", help="Of a simulation or a study: what you have.")
+        str | None, typer.Option("--setting", help="Setting of a simulation or a study.")
     ] = None,
     horizon: Annotated[
         str | None, typer.Option("--horizon", metavar="N", help="Decisions of a simulation.")

@@ -25,8 +25,10 @@ _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def new(
-    stub: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="What.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As NarrowGap or narrow_gap.")],
+    stub: Annotated[
+        str, typer.Argument(metavar="policy|setting|entry|problem", help="What to write.")
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as NarrowGap or narrow_gap.")],
     setting: Annotated[
         str | None, typer.Option("--setting", help="The setting of a policy.")
     ] = None,

@@ -11,7 +11,7 @@ Threads = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="Folder for the results; the same one resumes."),
+    typer.Option("--out", metavar="DIR", help="Folder for the results; if it has some, resume."),
 ]
 On = Annotated[str, typer.Option("--on", help="Where: threads, dask[=ADDRESS] or ray[=ADDRESS].")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -30,7 +30,9 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", help="No progress on standard error.", callback=_keep_quiet)
 ]
 
-Verbose = Annotated[bool, typer.Option("--verbose", help="Print all results, not the answer.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Print all results instead of the answer.")
+]
 
 
 def examples_epilog(*lines: str) -> str:

@@ -47,7 +47,7 @@ def _only_study(context: typer.Context, name: str | None) -> str | None:
 Name = Annotated[
     str,
     typer.Argument(
-        help="The study; where there is only one, and nothing follows, it may be left out.",
+        help="The study; optional if it is the only one and nothing follows.",
         default_factory=lambda: None,
         show_default=False,
         callback=_only_study,
@@ -92,7 +92,7 @@ def show_help(context: typer.Context) -> None:
 @add_command(app, "keyhole study create items.db study.toml")
 def create(
     storage: Storage,
-    spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="A description of it.")],
+    spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The file that describes it.")],
     as_json: AsJson = False,
 ) -> None:
     """Create a study that a file describes."""
@@ -180,7 +180,9 @@ def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]
 def ask(
     study: Any,
     values: Context = None,
-    key: Annotated[str | None, typer.Option("--key", help="An idempotency key.")] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Idempotency key: a repeat gets the same decision.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a decision: its id and its fields."""
@@ -246,7 +248,9 @@ def export(study: Any, path: Annotated[Path, typer.Argument(metavar="FILE")]) ->
 def restore(
     storage: Storage,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A file that export wrote.")],
-    name: Annotated[str | None, typer.Option("--name", help="By default the old one.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Its name; by default that of the export.")
+    ] = None,
     policy_names: Own = None,
 ) -> None:
     """Create a study from an export."""
@@ -293,9 +297,11 @@ def import_results(
     key: Annotated[
         str | None, typer.Option("--key", help="The column of keys; younger rows become pending.")
     ] = None,
-    delimiter: Annotated[str, typer.Option("--delimiter", help="Such as ';' or '\\t'.")] = ",",
+    delimiter: Annotated[
+        str, typer.Option("--delimiter", help="Between columns, such as ';' or '\\t'.")
+    ] = ",",
     date_format: Annotated[
-        str | None, typer.Option("--date-format", help="'%d.%m.%Y %H:%M', unix, unix_ms.")
+        str | None, typer.Option("--date-format", help="Of times: '%d.%m.%Y %H:%M', unix, unix_ms.")
     ] = None,
     decimal: Annotated[str, typer.Option("--decimal", help="The decimal sign.")] = ".",
     as_json: AsJson = False,
