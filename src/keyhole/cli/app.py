@@ -141,9 +141,7 @@ def reproduce(
     threads: Threads = None,
     on: On = "threads",
     all_: Annotated[bool, typer.Option("--all", help="All entries, with an index page.")] = False,
-    paper: Annotated[
-        str | None, typer.Option("--paper", help="All entries of a paper, such as tao2019.")
-    ] = None,
+    paper: Annotated[str | None, typer.Option("--paper", help="All entries of a paper.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
     verbose: Verbose = False,
     as_json: AsJson = False,

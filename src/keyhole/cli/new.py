@@ -25,9 +25,7 @@ _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def new(
-    stub: Annotated[
-        str, typer.Argument(metavar="policy|setting|entry|problem", help="What to write.")
-    ],
+    stub: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="What.")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Such as NarrowGap or narrow_gap.")],
     setting: Annotated[
         str | None, typer.Option("--setting", help="The setting of a policy.")

@@ -180,9 +180,7 @@ def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]
 def ask(
     study: Any,
     values: Context = None,
-    key: Annotated[
-        str | None, typer.Option("--key", help="Idempotency key: a repeat gets the same decision.")
-    ] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Idempotency key, for retries.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a decision: its id and its fields."""
@@ -248,9 +246,7 @@ def export(study: Any, path: Annotated[Path, typer.Argument(metavar="FILE")]) ->
 def restore(
     storage: Storage,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A file that export wrote.")],
-    name: Annotated[
-        str | None, typer.Option("--name", help="Its name; by default that of the export.")
-    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="By default the exported one.")] = None,
     policy_names: Own = None,
 ) -> None:
     """Create a study from an export."""
@@ -297,9 +293,7 @@ def import_results(
     key: Annotated[
         str | None, typer.Option("--key", help="The column of keys; younger rows become pending.")
     ] = None,
-    delimiter: Annotated[
-        str, typer.Option("--delimiter", help="Between columns, such as ';' or '\\t'.")
-    ] = ",",
+    delimiter: Annotated[str, typer.Option("--delimiter", help="Such as ';' or '\\t'.")] = ",",
     date_format: Annotated[
         str | None, typer.Option("--date-format", help="Of times: '%d.%m.%Y %H:%M', unix, unix_ms.")
     ] = None,
