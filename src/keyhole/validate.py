@@ -43,15 +43,12 @@ class SequenceLike(Protocol):
 
     def __len__(self) -> int:
         """Return the number of entries."""
-        ...
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the entries."""
-        ...
 
     def __getitem__(self, index: int, /) -> Any:
         """Return an entry."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -86,14 +83,9 @@ class Range:
             lower_end = f"[{_end(self.ge)}" if self.ge is not None else f"({_end(self.gt)}"
             right = f"{_end(self.le)}]" if self.le is not None else f"{_end(self.lt)})"
             return f"lie in {lower_end}, {right}"
-        if self.ge is not None:
-            return f"be at least {_end(self.ge)}"
-        if self.gt is not None:
-            return f"be above {_end(self.gt)}"
-        if self.le is not None:
-            return f"be at most {_end(self.le)}"
-        if self.lt is not None:
-            return f"be below {_end(self.lt)}"
+        for rule, end in zip(("at least", "above", "at most", "below"), low + high, strict=True):
+            if end is not None:
+                return f"be {rule} {_end(end)}"
         return "be a finite number"
 
 

@@ -3,6 +3,7 @@
 import re
 import shlex
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -116,7 +117,7 @@ def run(
         raise ValueError("--out must be given: a folder for the results")
     if budget is None and runs is None:
         raise ValueError("--budget or --runs must be given: the time or the number of runs")
-    progress = None if quiet else _Progress(runs)
+    progress = not quiet and _Progress(runs)
     tune = Tuner(tune_spec, out).run(
         runs=runs, budget=seconds, workers=workers, on=on, progress=progress
     )
@@ -193,8 +194,7 @@ def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
 
     trials = make_dry_run(spec, _DRY_RUNS)
     if as_json:
-        names = ("arm", "limit", "command")
-        print_json([dict(zip(names, trial, strict=True)) for trial in trials])
+        print_json([dict(zip(("arm", "limit", "command"), t, strict=True)) for t in trials])
         return
     counts = {"arm": spec.arms, "limit": spec.limits, "instance": spec.instances}
     counts_text = ", ".join(count_text(len(values), word) for word, values in counts.items())
@@ -231,18 +231,17 @@ class _Progress:
 
     def __init__(self, runs: int | None) -> None:
         self._total = "" if runs is None else f" of {runs:,}"
-        self._counts: dict[str, int] = {}
+        self._counts = Counter[str]()
         self._began = self._last = time.monotonic()
 
     def __call__(self, record: "TrialRecord") -> None:
         """Take a run into account."""
-        self._counts[record.outcome] = self._counts.get(record.outcome, 0) + 1
+        self._counts[record.outcome] += 1
         now = time.monotonic()
         # Ever less often: a line every five seconds would make a tune of days a log that nobody
         # reads.
-        if now - self._last < min(
-            max(_MIN_INTERVAL, _INTERVAL_SHARE * (now - self._began)), _MAX_INTERVAL
-        ):
+        interval = max(_MIN_INTERVAL, _INTERVAL_SHARE * (now - self._began))
+        if now - self._last < min(interval, _MAX_INTERVAL):
             return
         self._last = now
         counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())

@@ -179,7 +179,7 @@ def load_labels(name: str) -> Labels:
     --------
     >>> birds = load_labels("bluebirds")
     >>> birds
-    Labels(bluebirds: 108 items, 4212 labels, mean label 0.379, gold for 108 items)
+    Labels(bluebirds: 108 items, 4,212 labels, mean label 0.379, gold for 108 items)
     >>> birds.items[0], birds.means[0].round(3), birds.gold[0]
     ('11573', np.float64(0.692), np.int8(1))
     """

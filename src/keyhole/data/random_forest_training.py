@@ -223,8 +223,8 @@ def forests(
     grid = np.linspace(low / high, 1.0, check_integer("limits", limits, Range(ge=2, le=1000)))
     return scaled.problem(
         grid,
-        cost=Power(slope=0.1) if cost is None else cost,
-        penalty=Power(slope=1.0) if penalty is None else penalty,
+        cost=cost or Power(slope=0.1),
+        penalty=penalty or Power(slope=1.0),
     )
 
 
@@ -250,8 +250,7 @@ def measure_forests(runs: int, *, seed: int = 0) -> MeasuredRuns:
     for run, arm in np.ndindex(count, len(CONFIGURATIONS)):
         # CPU time: other programs on the machine do not lengthen it.
         began = time.process_time()
-        reward = train((CONFIGURATIONS[arm], first + run))
-        table[run, arm] = reward, time.process_time() - began
+        table[run, arm] = train((CONFIGURATIONS[arm], first + run)), time.process_time() - began
     return MeasuredRuns(
         "forests",
         tuple(map(str, CONFIGURATIONS)),

@@ -303,12 +303,12 @@ class Definition:
 def _parse_json(data: bytes) -> JsonObject:
     """Return the JSON of a definition."""
     try:
-        content = json.loads(data)
+        content: object = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the definition of the study is not JSON: {error}") from error
-    if not isinstance(content, dict) or "format" not in content:
-        raise ValueError("the definition of the study is damaged: it does not say its format")
-    return content
+    if isinstance(content, dict) and "format" in content:
+        return content
+    raise ValueError("the definition of the study is damaged: it does not say its format")
 
 
 def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:

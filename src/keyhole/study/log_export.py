@@ -154,8 +154,7 @@ def _errors_with_line(number: int) -> Iterator[None]:
     except json.JSONDecodeError as error:
         raise ValueError(f"line {number} is not JSON: {error}") from error
     except (*DAMAGE, struct.error) as error:
-        why = str(error) if isinstance(error, ValueError) else repr(error)
-        raise ValueError(f"line {number}: {why}") from error
+        raise ValueError(f"line {number}: {events.error_reason(error)}") from error
 
 
 @dataclass(frozen=True)

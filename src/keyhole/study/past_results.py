@@ -148,9 +148,7 @@ class _ImportTarget:
                 "conversions need a study with on_timeout='no_reward', or without a timeout; with "
                 f"{rule.on_timeout!r} it learns nothing from later visitors who do not convert"
             )
-        if window is None:
-            window = rule.timeout
-        if window is None:
+        if window is None and (window := rule.timeout) is None:
             raise ValueError("within must be given, since the study has no timeout in seconds")
         if rule.timeout not in (None, window):
             raise ValueError(

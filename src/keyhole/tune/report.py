@@ -97,23 +97,17 @@ def write_report(tune: SavedTune) -> Path:
     figures = [_write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit")]
     if len(history) > 1:
         figures.append(charts.history_chart(tune, history))
-    notes = [Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []
     page = Page(
         title=make_title(tune),
         answer=_answer_blocks(tune),
         figures=figures,
         beside=_results_blocks(tune),
         sections=[
-            *notes,
+            *[Section("notes", "Notes", [Text(tune.spec.notes)])] * bool(tune.spec.notes),
             Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
             Section("gains", "Gain by limit", [_gains_block(tune)]),
-            *(
-                Section(name, title, [_write_chart(tune, chart, name, title)])
-                for name, title, chart in (
-                    ("survival", "Run times", charts.survival_chart(tune)),
-                    ("cactus", "Cactus plot", charts.cactus_chart(tune)),
-                )
-            ),
+            _chart_section(tune, charts.survival_chart(tune), "survival", "Run times"),
+            _chart_section(tune, charts.cactus_chart(tune), "cactus", "Cactus plot"),
             Section("runs", "All runs", [runs_table(tune)]),
             _spec_section(tune),
         ],
@@ -153,7 +147,7 @@ def _join_sentences(*texts: str) -> str:
 def _how_to_run(tune: SavedTune) -> str:
     """Return what to add to the recommended command line: its open fields, and its limit."""
     best = tune.best()
-    clock = " of CPU time" if tune.spec.clock == "cpu" else ""
+    clock = " of CPU time" * (tune.spec.clock == "cpu")
     stop_text = f"stop it after {best.limit:g}\N{NO-BREAK SPACE}s{clock}."
     fields = tune.spec.arms[tune.spec.names.index(best.arm)].open_fields()
     if not fields:
@@ -230,6 +224,10 @@ def _gains_block(tune: SavedTune) -> Table:
 def _write_chart(tune: SavedTune, chart: LineChart, name: str, title: str) -> LineChart:
     """Write a chart to files of that name; return it with links to them."""
     return write_chart(chart, tune.folder / name, title=f"{tune.spec.name}: {title.lower()}")
+
+
+def _chart_section(tune: SavedTune, chart: LineChart, name: str, title: str) -> Section:
+    return Section(name, title, [_write_chart(tune, chart, name, title)])
 
 
 def _spec_section(tune: SavedTune) -> Section:

@@ -130,7 +130,7 @@ def open_tune_study(folder: Path, spec: Spec) -> Study:
         [arm.name for arm in spec.arms],
         on_timeout="ask_again",
         seed=spec.seed,
-        time_unit=1.0 if spec.clock == "wall" else 0.0,
+        time_unit=float(spec.clock == "wall"),
         **spec.facts(),
     )
 
@@ -143,7 +143,7 @@ def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     # A study that cannot be read is no reason to refuse the runs, which are in a file of their own.
     with suppress(OSError, ValueError, RuntimeError), Study.open(folder / STUDY, NAME) as study:
         told_ids = _told_run_ids(study)
-    records = list(read_records(path, spec.names)) if path.exists() else []
+    records = list(read_records(path, spec.names))
     try:
         _reconcile(path, told_ids, {record.id for record in records if record.is_counted})
     except ValueError as error:

@@ -16,6 +16,7 @@ from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.page import Table
 from keyhole.results.estimate import format_estimate
+from keyhole.text_formatting import count_text
 from keyhole.tune.arms import TYPED
 from keyhole.tune.value_estimates import Interval
 from keyhole.tune.warnings import OtherLoad
@@ -143,12 +144,12 @@ def format_share(share: Interval) -> str:
 
 def format_runs(runs: int) -> str:
     """Return a number of runs in words."""
-    return f"{runs:,} run{'' if runs == 1 else 's'}" if runs else "no run"
+    return count_text(runs, "run") if runs else "no run"
 
 
 def format_progress(tune: SavedTune) -> str:
     """Return name, number of runs, time, and number of runs by outcome."""
-    runs = format_runs(len(tune.runs)) if tune.runs else "0 runs"
+    runs = count_text(len(tune.runs), "run")
     cpu = sum(run.cpu for run in [*tune.runs, *tune.expired])
     text = f"{tune.spec.name}: {runs} in {timedelta(seconds=round(tune.elapsed))}"
     if cpu:
@@ -441,7 +442,7 @@ def tune_as_json(tune: SavedTune) -> dict[str, Any]:
         "outcomes": count_outcomes(tune.runs),
         "not_counted": len(tune.expired),
         "best": best_as_json(tune) if tune.runs else None,
-        "arms": [{**arm, "best": asdict(arm["best"]) if arm["best"] else None} for arm in arms],
+        "arms": [{**arm, "best": arm["best"] and asdict(arm["best"])} for arm in arms],
     }
 
 

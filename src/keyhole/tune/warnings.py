@@ -1,5 +1,6 @@
 """Warnings of a tune (no run succeeds, other processes at work), and the CPU cores of its runs."""
 
+import math
 import os
 import warnings
 from collections import Counter
@@ -127,7 +128,7 @@ class OtherLoad:
     @property
     def share(self) -> float:
         """Share of the time of the runs in which their cores worked for other processes."""
-        return min(1.0, self._others / self._seconds) if self._seconds else 0.0
+        return min(1.0, self._others / (self._seconds or math.inf))
 
     @property
     def is_high(self) -> bool:
