@@ -1,6 +1,5 @@
 """Formatting of counts and lists of names as English text."""
 
-import re
 from collections.abc import Sequence
 
 
@@ -17,7 +16,9 @@ def count_text(number: float, noun: str) -> str:
     'inf pulls'
     """
     if number != 1:
-        noun = re.sub("(?<![aeiou])y$", "ie", noun) + "s"
+        if noun.endswith("y") and noun[-2] not in "aeiou":
+            noun = f"{noun[:-1]}ie"
+        noun += "s"
     return f"{number:,.0f} {noun}"
 
 

@@ -303,9 +303,8 @@ def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.flo
         with suppress(OverflowError):  # a whole number beyond all floats
             vector = np.array(values, np.float64)
     if vector is not None:
-        low = float(vector.min())
-        high = float(vector.max())
-        if math.isfinite(low) and math.isfinite(high) and low in allowed and high in allowed:
+        ends = float(vector.min()), float(vector.max())
+        if all(math.isfinite(end) and end in allowed for end in ends):
             return vector
     return np.array([check_number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
 

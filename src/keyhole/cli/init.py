@@ -6,7 +6,6 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from importlib.machinery import PathFinder
 from itertools import chain, count
 from pathlib import Path, PurePath
@@ -212,14 +211,14 @@ def _tune_text(
     question = "2. A command, or an empty line at the end"
     note = "{instance} in a command stands for a file that it is run on, {seed} for a number."
 
-    check_command = partial(_check_command, folder=path.parent.resolve())
+    def check_command(text: str) -> str:
+        return text and _check_command(text, path.parent.resolve())
+
     if commands:
-        commands = [check_command(command) for command in commands]
+        commands = [_check_command(command, path.parent.resolve()) for command in commands]
     else:
         commands = [_answer("--command", None, question, check_command, note=note)]
-        while command := _answer(
-            "--command", None, question, lambda text: text and check_command(text), optional=True
-        ):
+        while command := _answer("--command", None, question, check_command, optional=True):
             commands.append(command)
     seconds = _answer(
         "--limit",

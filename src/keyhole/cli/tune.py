@@ -3,7 +3,6 @@
 import re
 import shlex
 import time
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -35,16 +34,14 @@ class _Group(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the command in front of a file's name; without words, show the help."""
-        if not args:
-            args = ["--help"]
+        args = args or ["--help"]
         # What is no command is taken for a file, so that errors name the file.
-        if not args[0].startswith("-") and args[0] not in self.commands:
+        if args[0] not in (*self.commands, "--help"):
             hint = suggestion(args[0], self.commands)
-            if hint and not Path(args[0]).exists():
+            if hint and not args[0].startswith("-") and not Path(args[0]).exists():
                 raise ValueError(f"there is no command or file {args[0]!r}{hint}")
-        if args[0] not in self.commands and "--help" not in args[:1]:
             args = [_RUN, *args]
-        if args[:1] == [_RUN]:
+        if args[0] == _RUN:
             _check_budget(args)
         return super().parse_args(ctx, args)
 
@@ -231,12 +228,12 @@ class _Progress:
 
     def __init__(self, runs: int | None) -> None:
         self._total = "" if runs is None else f" of {runs:,}"
-        self._counts = Counter[str]()
+        self._counts: dict[str, int] = {}
         self._began = self._last = time.monotonic()
 
     def __call__(self, record: "TrialRecord") -> None:
         """Take a run into account."""
-        self._counts[record.outcome] += 1
+        self._counts[record.outcome] = self._counts.get(record.outcome, 0) + 1
         now = time.monotonic()
         # Ever less often: a line every five seconds would make a tune of days a log that nobody
         # reads.

@@ -132,11 +132,8 @@ class Scenario:
             for reward, used, limit in zip(*columns, strict=True)
         ]
         runs = MeasuredRuns(self.name, self.solvers, *map(tuple, zip(*runs_made, strict=True)))
-        return runs.problem(
-            limits,
-            cost=cost or Power(slope=1.0),
-            penalty=penalty or Power(slope=1.0),
-        )
+        unit = Power(slope=1.0)
+        return runs.problem(limits, cost=cost or unit, penalty=penalty or unit)
 
     def reference_gains(
         self,

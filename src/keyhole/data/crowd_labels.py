@@ -186,16 +186,10 @@ def load_labels(name: str) -> Labels:
     check_choice("name", name, NAMES)
     notes, rows = read_bundled_table("crowd", f"{name}.csv")
     items, *columns = zip(*rows, strict=True)
-    ones, counts, gold = ([int(text or _UNKNOWN) for text in column] for column in columns)
-    return Labels(
-        name,
-        items,
-        np.array(ones),
-        np.array(counts),
-        np.array(gold),
-        notes["source"],
-        notes["licence"],
+    ones, counts, gold = (
+        np.array([int(text or _UNKNOWN) for text in column]) for column in columns
     )
+    return Labels(name, items, ones, counts, gold, notes["source"], notes["licence"])
 
 
 def read_labels_csv(

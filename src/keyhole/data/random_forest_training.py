@@ -221,11 +221,7 @@ def forests(
         runs.name, runs.arms, runs.rewards, tuple(used / high for used in runs.consumptions)
     )
     grid = np.linspace(low / high, 1.0, check_integer("limits", limits, Range(ge=2, le=1000)))
-    return scaled.problem(
-        grid,
-        cost=cost or Power(slope=0.1),
-        penalty=penalty or Power(slope=1.0),
-    )
+    return scaled.problem(grid, cost=cost or Power(slope=0.1), penalty=penalty or Power(slope=1.0))
 
 
 def measure_forests(runs: int, *, seed: int = 0) -> MeasuredRuns:
@@ -251,9 +247,5 @@ def measure_forests(runs: int, *, seed: int = 0) -> MeasuredRuns:
         # CPU time: other programs on the machine do not lengthen it.
         began = time.process_time()
         table[run, arm] = train((CONFIGURATIONS[arm], first + run)), time.process_time() - began
-    return MeasuredRuns(
-        "forests",
-        tuple(map(str, CONFIGURATIONS)),
-        tuple(table[:, :, 0].T),
-        tuple(table[:, :, 1].T),
-    )
+    rewards, seconds = (tuple(columns.T) for columns in np.moveaxis(table, 2, 0))
+    return MeasuredRuns("forests", tuple(map(str, CONFIGURATIONS)), rewards, seconds)

@@ -261,7 +261,8 @@ class Plot:
     @classmethod
     def of(cls, chart: LineChart, *, height: int, is_panel: bool) -> "Plot":
         """Return the plot of a chart."""
-        positions = _places(chart)
+        xs = np.concatenate([np.empty(0), *(_as_array(curve.x) for curve in chart.curves)])
+        positions = np.unique(xs[np.isfinite(xs)])
         count = len(chart.curves)
         # Curves that have one common place would cover each other, and so stand side by side.
         step = min(_WIDEST_SHIFT, 0.8 / max(count, 1))
@@ -319,12 +320,6 @@ class Plot:
 
 def _as_array(values: float | Sequence[float]) -> Floats:
     return np.atleast_1d(np.asarray(values, np.float64))
-
-
-def _places(chart: LineChart) -> Floats:
-    """Return the different places of all points, ascending."""
-    positions = np.concatenate([np.empty(0), *(_as_array(curve.x) for curve in chart.curves)])
-    return np.unique(positions[np.isfinite(positions)])
 
 
 def _x_scale(chart: LineChart) -> Scale:

@@ -247,8 +247,7 @@ class Definition:
     def to_bytes(self) -> bytes:
         """Return it as JSON."""
         policy_class = type(self.policy)
-        facts = dict(self.facts)
-        facts |= {name: v.tolist() for name, v in facts.items() if isinstance(v, np.ndarray)}
+        arrays = {name: v for name, v in self.facts.items() if isinstance(v, np.ndarray)}
         content = {
             "format": _FORMAT,
             "keyhole": _version("keyhole"),
@@ -256,7 +255,7 @@ class Definition:
             "module": policy_class.__module__,
             "setting": self.setting_as_json(),
             "parameters": self.policy.parameters(),
-            "facts": facts,
+            "facts": {**self.facts, **{name: array.tolist() for name, array in arrays.items()}},
             "arms": list(self.arms),
             "pending": self.pending,
             "rule": asdict(self.rule),

@@ -69,9 +69,8 @@ class EventFormatter:
     def row(self, event_words: Words) -> Row:
         """Return the row of an event given as named values."""
         number = _KIND_NUMBERS[check_choice("event", event_words.get("event"), _KIND_NUMBERS)]
-        decision = event_words.get("decision")
-        key = event_words.get("key")
-        row = Row(event_words["seq"], number, decision, key, float(event_words["at"]), b"")
+        names = map(event_words.get, ("decision", "key"))
+        row = Row(event_words["seq"], number, *names, float(event_words["at"]), b"")
         return row._replace(body=events.KINDS[number].pack(self, row, event_words))
 
 
@@ -82,8 +81,7 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
     text_type = pa.string()
     types = (pa.int64(), pa.timestamp("us", "UTC"), text_type, text_type, text_type, pa.int64())
     column_types = dict(zip(events.COMMON_WORDS, types, strict=True))
-    formatter = EventFormatter(definition)
-    entries = [formatter.words(row) for row in rows]
+    entries = list(map(EventFormatter(definition).words, rows))
     for event in entries:
         event["at"] = round(event["at"] * 1e6)
         event.pop("stream", None)
@@ -96,8 +94,7 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
             columns[name] = [None if value is None else list(value.items()) for value in values]
             column_types[name] = pa.map_(text_type, pa.float64())
     try:
-        arrays = [pa.array(values, column_types.get(name)) for name, values in columns.items()]
-        return pa.table(dict(zip(columns, arrays, strict=True)))
+        return pa.table({n: pa.array(values, column_types.get(n)) for n, values in columns.items()})
     except (OverflowError, pa.ArrowException) as error:
         raise ValueError(f"the log has values that no study can have written: {error}") from error
 

@@ -228,15 +228,10 @@ class Arm:
         # A program whose name has a field is known only when it is run.
         if self.function or _field_names(path, program := self.command[0]):
             return
-        if not is_program(program, folder, search):
+        # As the system does: a name with a slash is a path, and others are looked up on the PATH.
+        program_path = folder / program if "/" in program else program
+        if shutil.which(program_path, path=search) is None:
             raise ValueError(self.shell_error or explain_missing_program(path, program))
-
-
-def is_program(program: str, folder: Path, search: str | None = None) -> bool:
-    """Return whether a program is found from a folder; `search` replaces the ``PATH``."""
-    # As the system does: a name with a slash is a path, and others are looked up on the PATH.
-    path = folder / program if "/" in program else program
-    return shutil.which(path, path=search) is not None
 
 
 def parse_arms(value: object) -> tuple[Arm, ...]:

@@ -192,10 +192,7 @@ def _results_blocks(tune: SavedTune) -> list[PageBlock]:
         for row in rows
     ]
     sentences = _join_sentences(summary.format_comparison(tune), summary.format_open_question(tune))
-    blocks: list[PageBlock] = [Table(f"{progress}.", head, cells)]
-    if sentences:
-        blocks.append(Text(sentences))
-    return blocks
+    return [Table(f"{progress}.", head, cells), *map(Text, filter(None, [sentences]))]
 
 
 def _arms_block(tune: SavedTune) -> Table:
@@ -240,11 +237,5 @@ def _spec_section(tune: SavedTune) -> Section:
     rows.append(["versions", f"keyhole {version('keyhole')}; Python {platform.python_version()}; "
                              f"{platform.system()} {platform.machine()}"])  # fmt: skip
     arms = [[arm.name, summary.command_line(tune, arm.name)] for arm in tune.spec.arms]
-    return Section(
-        "spec",
-        "Spec",
-        [
-            Table("Commands.", ["arm", "command"], arms),
-            Table("Other entries.", ["entry", "value"], rows),
-        ],
-    )
+    commands = Table("Commands.", ["arm", "command"], arms)
+    return Section("spec", "Spec", [commands, Table("Other entries.", ["entry", "value"], rows)])

@@ -89,12 +89,12 @@ def _find_difference(path: str, old: object, new: object) -> tuple[str, object, 
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         key = next(key for key in old if old[key] != new[key])
         return _find_difference(f"{path}.{key}", old[key], new[key])
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        index = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
-        return _find_difference(f"{path}[{index}]", old[index], new[index])
-    if isinstance(old, list) and isinstance(new, list):
+    if not isinstance(old, list) or not isinstance(new, list):
+        return path, old, new
+    if len(old) != len(new):
         return f"the number of {path}", len(old), len(new)
-    return path, old, new
+    index = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
+    return _find_difference(f"{path}[{index}]", old[index], new[index])
 
 
 def read_spec(folder: Path) -> Spec:

@@ -150,13 +150,12 @@ def format_runs(runs: int) -> str:
 def format_progress(tune: SavedTune) -> str:
     """Return name, number of runs, time, and number of runs by outcome."""
     runs = count_text(len(tune.runs), "run")
-    cpu = sum(run.cpu for run in [*tune.runs, *tune.expired])
     text = f"{tune.spec.name}: {runs} in {timedelta(seconds=round(tune.elapsed))}"
-    if cpu:
+    if cpu := sum(run.cpu for run in [*tune.runs, *tune.expired]):
         text += f" (CPU {format_duration(cpu)})"
-    counts = ", ".join(f"{n:,} {outcome}" for outcome, n in count_outcomes(tune.runs).items() if n)
-    if counts:
-        text += f"; {counts}"
+    counts = count_outcomes(tune.runs)
+    if tune.runs:
+        text += "; " + ", ".join(f"{n:,} {outcome}" for outcome, n in counts.items() if n)
     if tune.expired:
         text += f"; {len(tune.expired):,} did not count and were repeated"
     return text
@@ -377,9 +376,8 @@ def _arm_results(tune: SavedTune) -> list[dict[str, Any]]:
     """
     results = []
     for number, name in enumerate(tune.spec.names):
-        runs = tune.runs_of(name)
         best = None
-        if runs:
+        if runs := tune.runs_of(name):
             best = tune.estimate_pair(number, int(tune.gains.tried_means[number].argmax()))
         results.append({
             "arm": name, "runs": len(runs), "outcomes": count_outcomes(runs),

@@ -1,6 +1,5 @@
 """Tuner: choose a command and a time limit, run it, record its outcome, and learn from that."""
 
-import math
 import os
 import time
 import warnings
@@ -100,8 +99,8 @@ class TuningLoop:
         # Time spent after the last record of an earlier call is not counted.
         self._before = max((record.elapsed for record in records.all), default=0.0)
         self._began = time.monotonic()
-        self._runs_left = (runs or math.inf) - len(records.by_id)
-        self._budget = budget or math.inf
+        self._runs_left = (runs or float("inf")) - len(records.by_id)
+        self._budget = budget or float("inf")
 
     @property
     def elapsed(self) -> float:

@@ -1,6 +1,5 @@
 """Warnings of a tune (no run succeeds, other processes at work), and the CPU cores of its runs."""
 
-import math
 import os
 import warnings
 from collections import Counter
@@ -128,7 +127,7 @@ class OtherLoad:
     @property
     def share(self) -> float:
         """Share of the time of the runs in which their cores worked for other processes."""
-        return min(1.0, self._others / (self._seconds or math.inf))
+        return min(1.0, self._others / (self._seconds or float("inf")))
 
     @property
     def is_high(self) -> bool:
@@ -176,7 +175,8 @@ class EarlyWarnings:
         if self._other_load.is_high:
             self._warn("others", self._other_load.warning)
         crashed = self._counts["failed"] + self._counts["out of memory"]
-        runs, arms = self._counts.total(), len(self._arms)
+        runs = self._counts.total()
+        arms = len(self._arms)
         # Until every arm has failed, or very many runs, one of the other commands may still be
         # right.
         if crashed == runs >= _MIN_RUNS and (
