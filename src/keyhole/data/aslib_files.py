@@ -294,7 +294,7 @@ def write_aslib(
         ]  # fmt: skip
         # The reader ignores the quality of a run that did not complete, but the column needs a
         # number.
-        fields += [f"{run.quality!r}".replace("nan", "0")] * graded
+        fields += [repr(float(run.quality)).replace("nan", "0")] * graded
         rows.append(",".join(fields))
     where.mkdir(parents=True, exist_ok=True)
     write_atomically(where / DESCRIPTION, _description(name, cutoff, graded).encode())

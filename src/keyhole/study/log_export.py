@@ -69,8 +69,9 @@ class EventFormatter:
     def row(self, event_words: Words) -> Row:
         """Return the row of an event given as named values."""
         number = _KIND_NUMBERS[check_choice("event", event_words.get("event"), _KIND_NUMBERS)]
-        names = map(event_words.get, ("decision", "key"))
-        row = Row(event_words["seq"], number, *names, float(event_words["at"]), b"")
+        decision = event_words.get("decision")
+        key = event_words.get("key")
+        row = Row(event_words["seq"], number, decision, key, float(event_words["at"]), b"")
         return row._replace(body=events.KINDS[number].pack(self, row, event_words))
 
 
