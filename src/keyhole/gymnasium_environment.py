@@ -178,8 +178,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         return {**observation, **self._context}, reward, False, self._is_over, info
 
     def _begin_round(self, played: InteractiveEnvironment) -> None:
-        context = played.observe()
-        self._context = {name: np.int64(view[()]) for name, view in context.items()}
+        self._context = {name: np.int64(view[()]) for name, view in played.observe().items()}
 
 
 def _element(space: Space[Any], value: Any) -> Any:
@@ -213,9 +212,8 @@ def _delayed(problem: Any) -> _Translation:
     def by_arm(feedback: Mapping[str, Any]) -> Observation:
         count = int(feedback["count"])
         sources = feedback["sources"][:count]
-        rewards = feedback["rewards"][:count]
         return {
-            "totals": np.bincount(sources, rewards, arms),
+            "totals": np.bincount(sources, feedback["rewards"][:count], arms),
             "counts": np.bincount(sources, minlength=arms),
         }
 
@@ -256,8 +254,8 @@ def _resource(problem: Any) -> _Translation:
 
     actions: Space[Any] = MultiDiscrete([problem.arms, len(problem.limits)])
     if problem.continuous:
-        lowest = 2.0**-53  # a limit is above 0
-        actions = TupleSpace([Discrete(problem.arms), Box(lowest, 1.0, (1,), np.float64)])
+        # A limit is above 0.
+        actions = TupleSpace([Discrete(problem.arms), Box(2.0**-53, 1.0, (1,), np.float64)])
     spaces = {"reward": _box(1.0), "consumption": _box(longest), "exceeded": Discrete(2)}
     return _Translation(spaces, reward=gain, decide=decide, actions=actions)
 

@@ -25,16 +25,14 @@ class _StatusStream:
 
     def write(self, text: str) -> int:
         """Write a text, unless nobody can read it."""
-        if sys.stderr is not None:
-            with suppress(OSError):
-                sys.stderr.write(text)
+        with suppress(OSError, AttributeError):  # None if it is closed
+            sys.stderr.write(text)
         return len(text)
 
     def flush(self) -> None:
         """Flush what was written."""
-        if sys.stderr is not None:
-            with suppress(OSError):
-                sys.stderr.flush()
+        with suppress(OSError, AttributeError):  # None if it is closed
+            sys.stderr.flush()
 
     def close(self) -> None:
         """Do nothing: who closes standard output means another stream."""

@@ -16,9 +16,10 @@ def count_text(number: float, noun: str) -> str:
     'inf pulls'
     """
     if number != 1:
-        ends_in_y = noun.endswith("y") and noun[-2] not in "aeiou"
-        noun = f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
-    return f"{number:.0f} {noun}"
+        if noun.endswith("y") and noun[-2] not in "aeiou":
+            noun = f"{noun[:-1]}ie"
+        noun += "s"
+    return f"{number:,.0f} {noun}"
 
 
 def join_words(items: Sequence[str]) -> str:
@@ -29,7 +30,7 @@ def join_words(items: Sequence[str]) -> str:
     >>> join_words(["pulls"]), join_words(["pulls", "totals", "index"])
     ('pulls', 'pulls, totals and index')
     """
-    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
 def capitalize(text: str) -> str:

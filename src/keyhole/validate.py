@@ -43,15 +43,12 @@ class SequenceLike(Protocol):
 
     def __len__(self) -> int:
         """Return the number of entries."""
-        ...
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the entries."""
-        ...
 
     def __getitem__(self, index: int, /) -> Any:
         """Return an entry."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -86,14 +83,9 @@ class Range:
             lower_end = f"[{_end(self.ge)}" if self.ge is not None else f"({_end(self.gt)}"
             right = f"{_end(self.le)}]" if self.le is not None else f"{_end(self.lt)})"
             return f"lie in {lower_end}, {right}"
-        if self.ge is not None:
-            return f"be at least {_end(self.ge)}"
-        if self.gt is not None:
-            return f"be above {_end(self.gt)}"
-        if self.le is not None:
-            return f"be at most {_end(self.le)}"
-        if self.lt is not None:
-            return f"be below {_end(self.lt)}"
+        for rule, end in zip(("at least", "above", "at most", "below"), low + high, strict=True):
+            if end is not None:
+                return f"be {rule} {_end(end)}"
         return "be a finite number"
 
 
@@ -312,9 +304,8 @@ def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.flo
         with suppress(OverflowError):  # a whole number beyond all floats
             vector = np.array(values, np.float64)
     if vector is not None:
-        low = float(vector.min())
-        high = float(vector.max())
-        if math.isfinite(low) and math.isfinite(high) and low in allowed and high in allowed:
+        ends = float(vector.min()), float(vector.max())
+        if all(math.isfinite(end) and end in allowed for end in ends):
             return vector
     return np.array([check_number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
 

@@ -17,7 +17,7 @@ def test_any_error_before_exec_is_reported(monkeypatch):
         raise OverflowError("too large")
 
     monkeypatch.setattr(supervision, "_set_limits", refuse)
-    request = {"command": ["true"], "folder": None, "cores": None, "cpu": 1, "passed": []}
+    request = {"command": ["true"], "folder": ".", "cores": None, "cpu": 1, "passed": []}
     with warnings.catch_warnings(action="ignore"):  # of threads, which this child leaves alone
         main = supervision.start_command(request, 2)
     os.waitpid(main.pid, 0)

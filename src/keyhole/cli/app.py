@@ -81,14 +81,11 @@ def run(
 
     # Before other imports, which take a while, so that a bad address is refused at once.
     check_cluster_address(on, threads)
-    if out is None and not dry_run:
-        from keyhole.experiment import Spec
-
-        Spec.from_file(spec)  # which may be wrong, too
-        raise ValueError("--out must be given: a folder for the results")
     try:
+        if out is None and not dry_run:
+            raise ValueError("--out must be given: a folder for the results")
         require_extra("files,plots,scipy", "keyhole run")
-    except ImportError:
+    except (ValueError, ImportError):
         from keyhole.experiment import Spec
 
         Spec.from_file(spec)  # nobody should install packages for a file that is refused then

@@ -38,31 +38,30 @@ def main() -> None:
 
 def _run_app() -> int | None:
     """Run the command line; return its exit code."""
-    code: int | None
     try:
         # Otherwise Typer handles errors itself: several lines, and exit codes of its own.
-        code = app(prog_name=_PROGRAM, standalone_mode=False)
+        code: int | None = app(prog_name=_PROGRAM, standalone_mode=False)
         if code == output.INTERRUPTED:  # Typer may also return it by itself
             raise KeyboardInterrupt
+        return code
     except (KeyboardInterrupt, typer.Abort) as end:
-        code = _print_error(str(end) or _interruption_text(), output.INTERRUPTED)
+        return _print_error(str(end) or _interruption_text(), output.INTERRUPTED)
     except BrokenPipeError:
-        code = _discard_output()
+        return _discard_output()
     except SystemExit as end:  # Typer turns a broken pipe into an exit with another code
         if not isinstance(end.__context__, BrokenPipeError):
             raise
-        code = _discard_output()
+        return _discard_output()
     except MemoryError as error:
-        code = _print_error(str(error) or "there is not enough memory")
+        return _print_error(str(error) or "there is not enough memory")
     # These carry a message for the user. Any other is a fault of Keyhole, and keeps its traceback.
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
-        code = _print_error(error_text(error), output.exit_code_of(error))
+        return _print_error(error_text(error), output.exit_code_of(error))
     except Exception as error:
         # Typer's usage errors have no public base class, but all of them have this method.
         if not hasattr(error, "format_message"):
             raise
-        code = _print_error(_usage_message(error))
-    return code
+        return _print_error(_usage_message(error))
 
 
 def _interruption_text() -> str:
@@ -77,8 +76,7 @@ def _usage_message(error: Any) -> str:
     # Typer begins such a message with the name of the option or argument.
     argument = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
     for detail in getattr(error.__cause__, "errors", list)():
-        number_text = _NUMBERS.get(detail["type"].partition("_")[0])
-        if number_text:
+        if number_text := _NUMBERS.get(detail["type"].partition("_")[0]):
             return f"{argument} must be {number_text}, got {short_repr(detail['input'])}"
     return message
 

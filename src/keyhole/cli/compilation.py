@@ -89,9 +89,8 @@ def explain_cache(name: str, *, as_json: bool = False) -> None:
         raise ValueError("KEYHOLE_INTERPRET is set, so that nothing is compiled: unset it")
     keys = read_keys()
     rows = [{"kernel": kernel} | _explain(job, keys) for kernel, job in _policy_jobs(name)]
-    print_result(
-        rows, *(f"{row['kernel']}: {_describe_state(row)}" for row in rows), as_json=as_json
-    )
+    lines = (f"{row['kernel']}: {_describe_state(row)}" for row in rows)
+    print_result(rows, *lines, as_json=as_json)
 
 
 def _policy_jobs(name: str) -> list[CompileJob]:
@@ -147,7 +146,7 @@ def _describe_change(change: dict[str, str | None]) -> str:
     if current is None:
         return f"{name} (gone)"
     if len(cached) + len(current) > _SHOWN_VALUES:
-        return f"{name}"
+        return str(name)
     return f"{name} ({cached} -> {current})"
 
 

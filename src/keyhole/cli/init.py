@@ -7,9 +7,9 @@ import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
-from itertools import count
+from itertools import chain, count
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, TypeVar
 
 import typer
 
@@ -69,6 +69,7 @@ _LEAST_SHARE: Final = 100  # of the largest limit of a tune
 # Seconds: the least of five limits is a hundredth of the largest; the largest is 31 years.
 _LIMITS: Final = validate.Range(ge=0.1, le=10**9)
 _PACKAGE: Final = Path(__file__).parents[1]
+_Answer = TypeVar("_Answer")
 
 
 def init(
@@ -168,14 +169,13 @@ def _setting_text(
         question = "3. What do you choose among? Names, with commas between"
         return _fill(template, path, arms=_quote(_answer("--arms", arms, question, _parse_arms)))
     # The answer is the text of the file, so that a number that does not suit it is asked again.
-    answer: str = _answer(
+    return _answer(
         "--horizon",
         horizon,
         "3. How many decisions are there?",
         lambda typed: _simulation_text(template, typed, path),
         default=str(_HORIZONS.get(setting, _HORIZON)),
     )
-    return answer
 
 
 def _parse_arms(text: str) -> list[str]:
@@ -212,10 +212,10 @@ def _tune_text(
     note = "{instance} in a command stands for a file that it is run on, {seed} for a number."
 
     def check_command(text: str) -> str:
-        return _check_command(text, path.parent.resolve())
+        return text and _check_command(text, path.parent.resolve())
 
     if commands:
-        commands = [check_command(command) for command in commands]
+        commands = [_check_command(command, path.parent.resolve()) for command in commands]
     else:
         commands = [_answer("--command", None, question, check_command, note=note)]
         while command := _answer("--command", None, question, check_command, optional=True):
@@ -228,13 +228,12 @@ def _tune_text(
     )
     if pattern is None and not any("{instance}" in command for command in commands):
         return _tune_spec(commands, seconds, "", path)
-    answer: str = _answer(
+    return _answer(
         "--instances",
         pattern,
         "Which files is {instance}? A pattern such as cnf/*.cnf",
         lambda typed: _tune_spec(commands, seconds, f"instances = {_quote(typed)}\n", path),
     )
-    return answer
 
 
 def _check_command(text: str, folder: Path) -> str:
@@ -260,14 +259,14 @@ def _tune_spec(commands: Sequence[str], limit: float, instances: str, path: Path
     names: list[str] = []
     for command in commands:
         program = PurePath(shlex.split(command)[0]).name or "command"
-        numbered_names = (program if number == 1 else f"{program}-{number}" for number in count(1))
+        numbered_names = chain([program], (f"{program}-{number}" for number in count(2)))
         names.append(next(name for name in numbered_names if name not in names))
         arms.append(f"[[arm]]\nname = {_quote(names[-1])}\ncommand = {_quote(command)}\n")
     text = _fill(
         Path(__file__).parent / "starters" / "tune.toml.tmpl",
         path,
         least=f"{limit / _LEAST_SHARE:g}",
-        limit=repr(int(limit) if limit.is_integer() else limit),
+        limit=repr(limit).removesuffix(".0"),
         instances=instances and f"\n# The files that {{instance}} stands for.\n{instances}",
         arms="\n".join(arms).rstrip(),
     )
@@ -309,21 +308,19 @@ def _choose(option: str, typed: str | None, question: str, choices: Mapping[str,
             return names[int(text) - 1]
         return validate.check_choice(option, text, names)
 
-    question = f"{question} A number or a word"
-    answer: str = _answer(option, typed, question, parse, note="\n".join(lines))
-    return answer
+    return _answer(option, typed, f"{question} A number or a word", parse, note="\n".join(lines))
 
 
 def _answer(
     option: str,
     typed: str | None,
     question: str,
-    parse: Callable[[str], Any],
+    parse: Callable[[str], _Answer],
     *,
     note: str = "",
     default: str = "",
     optional: bool = False,
-) -> Any:
+) -> _Answer:
     """Return the answer of an option; without it, ask on the terminal until there is a valid one.
 
     `parse` raises a ValueError that names the option; `note` is printed above the question. Where
@@ -344,10 +341,8 @@ def _answer(
             typer.echo(err=True)  # the message is not to follow the question on its line
             raise typer.Abort("the input ended before the last answer; nothing was written")
         text = line.strip() or default
-        if optional and not text:
-            return text
         try:
-            if text:
+            if text or optional:
                 return parse(text)
         except ValueError as error:
             typer.echo(f"  {error}", err=True)
@@ -356,5 +351,4 @@ def _answer(
 def can_ask() -> bool:
     """Return whether a person can read questions on standard error, and answer them."""
     # Python has None for a stream that was closed before it began, as by `0<&-` in a shell.
-    streams = (sys.stdin, sys.stderr)
-    return all(stream is not None and stream.isatty() for stream in streams)
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))

@@ -25,7 +25,9 @@ _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def new(
-    stub: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="What.")],
+    stub_kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="policy, setting, entry or problem.")
+    ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Such as NarrowGap or narrow_gap.")],
     setting: Annotated[
         str | None, typer.Option("--setting", help="The setting of a policy.")
@@ -41,10 +43,10 @@ def new(
     it is (an experiment, a study, or the spec of a tune), there is keyhole init.
     """
     folders = {path.name: path for path in (Path(__file__).parent / "templates").iterdir()}
-    check_choice("KIND", stub, sorted([_POLICY, *folders]))
-    if setting is not None and stub != _POLICY:
-        raise ValueError(f"--setting must be left out for a new {stub}, got {setting!r}")
-    folder = folders.get(stub) or _policy_stubs(setting or _DEFAULT_SETTING)
+    check_choice("KIND", stub_kind, sorted([_POLICY, *folders]))
+    if setting is not None and stub_kind != _POLICY:
+        raise ValueError(f"--setting must be left out for a new {stub_kind}, got {setting!r}")
+    folder = folders.get(stub_kind) or _policy_stubs(setting or _DEFAULT_SETTING)
     snake, camel = _spellings(name)
     texts = {}
     for template in folder.rglob(f"*{_SUFFIX}"):
@@ -76,8 +78,9 @@ def _policy_stubs(setting: str) -> Path:
 def _spellings(name: str) -> tuple[str, str]:
     """Return a name in snake case, for files and functions, and in camel case, for classes."""
     camel = name.replace("-", "").replace("_", "")
-    separated = name if name.islower() else camel  # UCB-V and UCBV are one class, and one file
-    snake = _CAMEL.sub("_", separated).replace("-", "_").lower()
+    snake = name.replace("-", "_")
+    if not name.islower():  # UCB-V and UCBV are one class, and one file
+        snake = _CAMEL.sub("_", camel).lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", snake) or keyword.iskeyword(snake):
         raise ValueError(f"NAME must be a name such as NarrowGap or narrow_gap, got {name!r}")
     if not name[0].isupper():

@@ -84,10 +84,10 @@ def print_paragraph(text: str, indent: int) -> None:
         text = textwrap.fill(
             text, width, initial_indent=pad, subsequent_indent=f"{pad}  ", break_long_words=False
         )
-        typer.echo(text)
     else:
         # Where a program reads, a sentence stays in one line, in which `grep` finds it.
-        typer.echo(pad + text)
+        text = pad + text
+    typer.echo(text)
 
 
 def exit_code_of(error: Exception) -> int:

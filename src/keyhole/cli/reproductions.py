@@ -22,7 +22,18 @@ def show_entries(*, as_json: bool = False) -> None:
     # Unchecked tables suffice: a check of an entry creates its problems, which takes seconds.
     tables = {name: read_tables(*entry_folder(name)) for name in FILES}
     if as_json:
-        output.print_json([_entry_as_json(name, table) for name, table in tables.items()])
+        entries = [
+            {
+                "name": name,
+                "title": table["title"],
+                "source": table["source"],
+                "problems": list(table["problems"]),
+                "claims": _count_claims(table),
+                "replications": {s: size["replications"] for s, size in table["scales"].items()},
+            }
+            for name, table in tables.items()
+        ]
+        output.print_json(entries)
         return
     for name, table in tables.items():
         output.print_heading(name, 0)
@@ -39,17 +50,6 @@ def show_entries(*, as_json: bool = False) -> None:
 def _count_claims(table: dict[str, Any]) -> int:
     """Return the number of claims of an entry: a claim about two problems counts twice."""
     return sum(len(claim.get("problems", [""])) for claim in table.get("claims", []))
-
-
-def _entry_as_json(name: str, table: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "title": table["title"],
-        "source": table["source"],
-        "problems": list(table["problems"]),
-        "claims": _count_claims(table),
-        "replications": {s: size["replications"] for s, size in table["scales"].items()},
-    }
 
 
 def print_verdicts(result: "Reproduction", *, as_json: bool, verbose: bool) -> None:

@@ -13,7 +13,6 @@ from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.report import write_run_report
-from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.stopping_summary import find_guarantees, stopping_lines
 from keyhole.experiment.sweep_summary import (
     Summaries,
@@ -25,7 +24,7 @@ from keyhole.experiment.sweep_summary import (
 from keyhole.play.cluster_jobs import warm_up_workers
 from keyhole.play.progress import print_step
 from keyhole.results.curves import Curves
-from keyhole.text_formatting import capitalize
+from keyhole.text_formatting import capitalize, count_text
 
 _SHOWN_POINTS: Final = 12
 
@@ -56,19 +55,15 @@ def run_spec(
     if as_json:
         points = summaries.points if summaries is not None else [result.curves]
         print_json({"points": [_point_as_json(point) for point in points], "report": report})
-    else:
-        _print_results(result, summaries)
-        if report is not None:
-            typer.echo(f"report: {report}")
-
-
-def _print_results(result: RunFolder, summaries: Summaries | None) -> None:
+        return
     if summaries is not None:
         _print_points(summaries)
-        return
-    _print_means(result.curves)
-    for line in stopping_lines(result.curves, find_guarantees(result)):
-        typer.echo(line)
+    else:
+        _print_means(result.curves)
+        for line in stopping_lines(result.curves, find_guarantees(result)):
+            typer.echo(line)
+    if report is not None:
+        typer.echo(f"report: {report}")
 
 
 def _point_as_json(point: Summary | Curves) -> dict[str, Any]:
@@ -106,16 +101,16 @@ def show_forecast(path: Path, threads: int | None, on: str, *, as_json: bool = F
 
 def _print_sweep(spec: Spec) -> None:
     for name, values in (spec.sweep or {}).items():
-        typer.echo(one_line_text(f"{name}: {_format_count(len(values), 'value')}"))
+        typer.echo(one_line_text(f"{name}: {count_text(len(values), 'value')}"))
     if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
         for point in spec.points:
             typer.echo(f"  {one_line_text(str(point))}")
 
 
 def _forecast_lines(size: Forecast, on: str, startup: float) -> list[str]:
-    where = f"with {_format_count(size.threads, 'worker')} of {on}"
+    where = f"with {count_text(size.threads, 'worker')} of {on}"
     if on == THREADS:
-        where = f"with {_format_count(size.threads, 'thread')} on this machine"
+        where = f"with {count_text(size.threads, 'thread')} on this machine"
     runs_text = f"runs, a policy at a point each: {size.runs:,}"
     if size.distinct != size.runs:
         runs_text += f", {size.distinct:,} of which differ and are played"
@@ -127,7 +122,7 @@ def _forecast_lines(size: Forecast, on: str, startup: float) -> list[str]:
     ]
     if size.compiled:
         lines.append(
-            f"compiled just now, and kept: {_format_count(size.compiled, 'piece')} in "
+            f"compiled just now, and kept: {count_text(size.compiled, 'piece')} in "
             f"{format_duration(size.compiling)}"
         )
     if size.endless:
@@ -135,14 +130,10 @@ def _forecast_lines(size: Forecast, on: str, startup: float) -> list[str]:
         return [*lines, f"time: not known; no round of {policies_text} ended while it was measured"]
     lines.append(
         f"time: about {format_duration(size.seconds + startup)} {where}, of which "
-        f"{format_duration(startup)} to start; measured by {_format_count(size.samples, 'run')} "
+        f"{format_duration(startup)} to start; measured by {count_text(size.samples, 'run')} "
         "of a moment; tables and report come on top"
     )
     return lines
-
-
-def _format_count(count: int, unit: str) -> str:
-    return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
 def _print_means(curves: Curves) -> None:

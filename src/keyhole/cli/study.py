@@ -133,9 +133,9 @@ def create(
 
 def _check_table(name: str, value: object) -> dict[str, Any]:
     """Return a table of the file; refuse another value."""
-    if not isinstance(value, dict):
-        raise TypeError(f"{name} must be a table, got {short_repr(value)}")
-    return dict(value)
+    if isinstance(value, dict):
+        return value
+    raise TypeError(f"{name} must be a table, got {short_repr(value)}")
 
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
@@ -313,10 +313,9 @@ def import_results(
     columns = {"arm": arm, "reward": reward, "converted_at": converted_at, "shown_at": shown_at}
     form = {"key": key, "delimiter": delimiter, "date_format": date_format, "decimal": decimal}
     imported_count = study.import_csv(path, within=within, **columns, **form)
-    pending = 0
+    pending = imported_count and len(study.pending)
     text = "imported before, nothing is changed"
     if imported_count:
-        pending = len(study.pending)
         text = f"{count_text(imported_count, 'decision')} imported"
     if pending:
         text += f", {pending:,} of them pending"

@@ -84,7 +84,7 @@ def show(study: Any, as_json: AsJson = False) -> None:
     expired_ids = study.to_ask_again
     rule = study.definition.rule
     means = study.means(most_events=MOST_EVENTS)
-    content = {"name": study.name} | _study_as_json(study, means, MOST_EVENTS)
+    content = {"name": study.name} | _study_as_json(study, means)
     if as_json:
         decisions = [decision.as_json() for decision in pending]
         print_json(content | {"pending": decisions, "to_ask_again": expired_ids})
@@ -117,29 +117,27 @@ def show(study: Any, as_json: AsJson = False) -> None:
     typer.echo("".join(f"{line}\n" for line in lines), nl=False)
 
 
-def _study_as_json(
-    study: Any, means: "dict[str, dict[str, ArmMean]] | None", most_events: int
-) -> dict[str, Any]:
+def _study_as_json(study: Any, means: "dict[str, dict[str, ArmMean]] | None") -> dict[str, Any]:
     """Return all that is shown of a study as JSON, but its name and its pending decisions."""
     from keyhole.study.arm_means import means_as_json
+    from keyhole.study.study_summary import MOST_EVENTS
 
     policy = study.policy
-    recommendation = study.recommend() if policy.vocabulary_class.has_recommendation() else None
-    unseen_arms = study.arms_without_feedback(most_events=most_events)
-    unseen_choice = best_chances = intervals = None
-    if unseen_arms is not None:
-        unseen_choice = _select_named(recommendation, unseen_arms)
+    recommendation = best_chances = intervals = None
+    if policy.vocabulary_class.has_recommendation():
+        recommendation = study.recommend()
+    unseen_arms = study.arms_without_feedback(most_events=MOST_EVENTS)
     if unseen_arms != list(study.arms):
-        best_chances = study.best_chances(most_events=most_events)
-        intervals = study.explain_intervals(most_events=most_events)
+        best_chances = study.best_chances(most_events=MOST_EVENTS)
+        intervals = study.explain_intervals(most_events=MOST_EVENTS)
     return {
         "policy": repr(policy),
         "arms": study.arms,
         "recommended": recommendation,
-        "recommended_without_feedback": unseen_choice,
+        "recommended_without_feedback": unseen_arms and _select_named(recommendation, unseen_arms),
         "settled": study.settled,
         "is_done": study.is_done,
-        "means": None if means is None else means_as_json(means),
+        "means": means and means_as_json(means),
         "best_chances": best_chances,
         "intervals": intervals,
     }
@@ -239,7 +237,7 @@ def check(
         print_result(content, copy, text, as_json=as_json)
         return
     result = check_database(storage, name, policies=policies)
-    damage = [f"{storage}: damaged: {result.damage}"] if result.damage else []
+    damage = [f"{storage}: damaged: {result.damage}"] * bool(result.damage)
     content = {"is_whole": result.is_whole, **asdict(result)}
     print_result(content, *damage, *result.studies, as_json=as_json)
     raise typer.Exit(0 if result.is_whole else DAMAGED)
@@ -303,9 +301,8 @@ def plan(
         policy = make_policy(table | parameters, setting, Path())
     unit_means = [scale.check_reward("each of --means", reward) for reward in rewards]
     entries = {"setting": setting, "means": unit_means, "threshold": unit_threshold}
-    problem = {name: entry for name, entry in entries.items() if entry is not None}
     times = stopping_times(
-        make_problem(problem, Path()),
+        make_problem({n: entry for n, entry in entries.items() if entry is not None}, Path()),
         policy,
         horizon=decisions,
         replications=replications,

@@ -34,16 +34,14 @@ class _Group(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the command in front of a file's name; without words, show the help."""
-        if not args:
-            args = ["--help"]
+        args = args or ["--help"]
         # What is no command is taken for a file, so that errors name the file.
-        if not args[0].startswith("-") and args[0] not in self.commands:
+        if args[0] not in (*self.commands, "--help"):
             hint = suggestion(args[0], self.commands)
-            if hint and not Path(args[0]).exists():
+            if hint and not args[0].startswith("-") and not Path(args[0]).exists():
                 raise ValueError(f"there is no command or file {args[0]!r}{hint}")
-        if args[0] not in self.commands and "--help" not in args[:1]:
             args = [_RUN, *args]
-        if args[:1] == [_RUN]:
+        if args[0] == _RUN:
             _check_budget(args)
         return super().parse_args(ctx, args)
 
@@ -116,7 +114,7 @@ def run(
         raise ValueError("--out must be given: a folder for the results")
     if budget is None and runs is None:
         raise ValueError("--budget or --runs must be given: the time or the number of runs")
-    progress = None if quiet else _Progress(runs)
+    progress = not quiet and _Progress(runs)
     tune = Tuner(tune_spec, out).run(
         runs=runs, budget=seconds, workers=workers, on=on, progress=progress
     )
@@ -193,8 +191,7 @@ def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
 
     trials = make_dry_run(spec, _DRY_RUNS)
     if as_json:
-        names = ("arm", "limit", "command")
-        print_json([dict(zip(names, trial, strict=True)) for trial in trials])
+        print_json([dict(zip(("arm", "limit", "command"), t, strict=True)) for t in trials])
         return
     counts = {"arm": spec.arms, "limit": spec.limits, "instance": spec.instances}
     counts_text = ", ".join(count_text(len(values), word) for word, values in counts.items())
@@ -240,9 +237,8 @@ class _Progress:
         now = time.monotonic()
         # Ever less often: a line every five seconds would make a tune of days a log that nobody
         # reads.
-        if now - self._last < min(
-            max(_MIN_INTERVAL, _INTERVAL_SHARE * (now - self._began)), _MAX_INTERVAL
-        ):
+        interval = max(_MIN_INTERVAL, _INTERVAL_SHARE * (now - self._began))
+        if now - self._last < min(interval, _MAX_INTERVAL):
             return
         self._last = now
         counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())

@@ -113,8 +113,8 @@ class Cluster(Executor):
 
     def lost_error(self, error: BaseException) -> ClusterLostError:
         """Return the error of an executor that has ended."""
-        reason = f": {error}" if str(error) else ""
-        return ClusterLostError(f"{self.name} does not answer any more{reason}")
+        text = f"{self.name} does not answer any more: {error}"
+        return ClusterLostError(text.removesuffix(": "))
 
     def results(self, futures: Iterable[Future[Any]]) -> Iterator[Any]:
         """Yield what tasks return as they end; raise the first error and cancel the others."""
@@ -170,9 +170,12 @@ def check_cluster_address(
     """Refuse an invalid address, and a number of `threads` for a cluster that is running."""
     if threads is not None:
         check_integer(name, threads, _WORKERS)
-    has_workers = isinstance(on, Cluster) if isinstance(on, Executor) else bool(_parse_on(on)[1])
-    if has_workers and threads is not None:
-        address = on.name if isinstance(on, Cluster) else on
+    address: object = None
+    if isinstance(on, Cluster):
+        address = on.name
+    elif not isinstance(on, Executor) and _parse_on(on)[1]:
+        address = on
+    if address is not None and threads is not None:
         raise ValueError(f"{name} must be left out: {address} has workers of its own")
 
 

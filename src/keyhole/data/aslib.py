@@ -132,11 +132,8 @@ class Scenario:
             for reward, used, limit in zip(*columns, strict=True)
         ]
         runs = MeasuredRuns(self.name, self.solvers, *map(tuple, zip(*runs_made, strict=True)))
-        return runs.problem(
-            limits,
-            cost=Power(slope=1.0) if cost is None else cost,
-            penalty=Power(slope=1.0) if penalty is None else penalty,
-        )
+        unit = Power(slope=1.0)
+        return runs.problem(limits, cost=cost or unit, penalty=penalty or unit)
 
     def reference_gains(
         self,
@@ -234,8 +231,7 @@ def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float)
         row[run.solver] = run
     if not runs_by_instance:
         raise ValueError(f"{path}: at least one run must be given, got none")
-    names = sorted({solver for row in runs_by_instance.values() for solver in row})
-    solvers = check_names("solvers", names)
+    solvers = check_names("solvers", sorted(set().union(*runs_by_instance.values())))
     # With limits, a tune chose the runs, and need not have made all. Without, a gap is a fault of
     # the file.
     gaps = any(run.limit < math.inf for row in runs_by_instance.values() for run in row.values())

@@ -4,7 +4,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -41,15 +40,6 @@ class ScenarioRun(NamedTuple):
     limit: float = math.inf  # of the run, if below the cut-off
 
 
-@dataclass(frozen=True)
-class _Measure:
-    """Performance measure in the description."""
-
-    name: str
-    kind: str
-    more_is_better: bool
-
-
 def read_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
     """Read name, cut-off in seconds and runs of a scenario in ASlib's own format."""
     path = folder / DESCRIPTION
@@ -81,11 +71,12 @@ def _bare(word: str) -> str:
     return word.strip().strip("'\"")
 
 
-def _measures(entries: Mapping[str, list[str]]) -> list[_Measure]:
+def _measures(entries: Mapping[str, list[str]]) -> list[tuple[str, str, bool]]:
+    """Return name and type of each performance measure, and whether more of it is better."""
     columns = (entries[name] for name in ("performance_measures", "performance_type", "maximize"))
     return [
-        _Measure(name.lower(), measure_kind.lower(), more.lower() == "true")
-        for name, measure_kind, more in zip(*columns, strict=False)
+        (name.lower(), measure_type.lower(), more.lower() == "true")
+        for name, measure_type, more in zip(*columns, strict=False)
     ]
 
 
@@ -103,7 +94,9 @@ def _to_float(text: str) -> float:
         return math.nan
 
 
-def _read_arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[ScenarioRun]:
+def _read_arff(
+    path: Path, cutoff: float, measures: Sequence[tuple[str, str, bool]]
+) -> Iterator[ScenarioRun]:
     """Yield the runs of an ARFF file; `measures` determine the columns of time and quality."""
     lines = read_text(path).splitlines()
     line_words = [line.split(maxsplit=2) for line in lines]
@@ -117,7 +110,8 @@ def _read_arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Itera
         for word in line_words[:data_line]
         if len(word) > 1 and word[0].lower() == "@attribute"
     ]
-    times = [measure.name for measure in measures if measure.kind == "runtime"] + list(_TIMES)
+    times = [name for name, measure_type, _ in measures if measure_type == "runtime"]
+    times += _TIMES
     time = next((name for name in times if name in columns), times[0])
     positions = []
     for name in ("instance_id", "repetition", "algorithm", "runstatus", time):
@@ -125,14 +119,11 @@ def _read_arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Itera
             got = shorten_message(str(columns))
             raise ValueError(f"{path}: the attribute {name} must be given, got {got}")
         positions.append(columns.index(name))
-    quality = next(
-        (
-            measure
-            for measure in measures
-            if measure.kind == "solution_quality" and measure.name in columns
-        ),
-        None,
-    )
+    qualities = [
+        (name, more_is_better)
+        for name, measure_type, more_is_better in measures
+        if measure_type == "solution_quality" and name in columns
+    ]
     for number, line in enumerate(lines[data_line + 1 :], data_line + 2):
         if not line.strip() or line.lstrip().startswith("%"):
             continue
@@ -143,8 +134,9 @@ def _read_arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Itera
         instance, repetition, solver, status, text = (fields[k].strip() for k in positions)
         seconds = _parse_runtime(where, text, status, cutoff)
         good = math.nan
-        if quality is not None and seconds < math.inf:
-            good = _quality(where, quality, fields[columns.index(quality.name)].strip())
+        if qualities and seconds < math.inf:
+            name, more_is_better = qualities[0]
+            good = _quality(where, name, fields[columns.index(name)].strip(), more_is_better)
         limit = math.inf
         if LIMIT in columns:
             limit = _seconds(path, LIMIT, fields[columns.index(LIMIT)].strip())
@@ -178,15 +170,15 @@ def _parse_runtime(where: str, text: str, status: str, cutoff: float) -> float:
     return value if done and value < cutoff else math.inf
 
 
-def _quality(where: str, measure: _Measure, text: str) -> float:
+def _quality(where: str, name: str, text: str, more_is_better: bool) -> float:
     """Return a quality from 0 to 1 (best); NaN if the measure has another scale."""
     try:
         value = float(text)
     except ValueError:
-        raise ValueError(f"{where}: {measure.name} must be a number, got {text!r}") from None
+        raise ValueError(f"{where}: {name} must be a number, got {text!r}") from None
     if not 0 <= value <= 1:
         return math.nan
-    return value if measure.more_is_better else 1.0 - value
+    return value if more_is_better else 1.0 - value
 
 
 def read_table(path: Path) -> tuple[float, Iterator[ScenarioRun]]:
@@ -235,7 +227,7 @@ def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterat
             text = f"objective_consistent must be true or false, got {short_repr(good)}"
             raise ValueError(f"{where}: {text}")
         if good and objective is not None and seconds < math.inf:
-            quality = _quality(where, _Measure("objective", "", False), str(objective))
+            quality = _quality(where, "objective", str(objective), more_is_better=False)
         yield ScenarioRun((str(instance), str(repetition)), str(solver), seconds, quality)
 
 
@@ -300,7 +292,10 @@ def write_aslib(
             _quoted(run.instance), str(times[run.instance, run.solver]), _quoted(run.solver),
             repr(run.seconds), check_choice("status", run.status, _EXPORTED), repr(run.limit),
         ]  # fmt: skip
-        rows.append(",".join([*fields, *([_number(run.quality)] if graded else [])]))
+        # The reader ignores the quality of a run that did not complete, but the column needs a
+        # number.
+        fields += [repr(float(run.quality)).replace("nan", "0")] * graded
+        rows.append(",".join(fields))
     where.mkdir(parents=True, exist_ok=True)
     write_atomically(where / DESCRIPTION, _description(name, cutoff, graded).encode())
     write_atomically(where / RUNS, "\n".join([*_header(name, graded), *rows, ""]).encode())
@@ -308,20 +303,21 @@ def write_aslib(
 
 
 def _description(name: str, cutoff: float, graded: bool) -> str:
-    measures = {"performance_measures": "runtime", "performance_type": "runtime",
-                "maximize": "false"}  # fmt: skip
-    further = {"performance_measures": "quality", "performance_type": "solution_quality",
-               "maximize": "true"}  # fmt: skip
+    measures = {
+        "performance_measures": ("runtime", "quality"),
+        "performance_type": ("runtime", "solution_quality"),
+        "maximize": ("false", "true"),
+    }
     lines = [f"scenario_id: {_quoted(name)}", f"algorithm_cutoff_time: {cutoff!r}"]
-    for entry, value in measures.items():
-        lines += [f"{entry}:", f"  - {value}", *([f"  - {further[entry]}"] if graded else [])]
+    for entry, values in measures.items():
+        lines += [f"{entry}:", *(f"  - {value}" for value in values[: 1 + graded])]
     return "\n".join([*lines, ""])
 
 
 def _header(name: str, graded: bool) -> list[str]:
     columns = ["instance_id STRING", "repetition NUMERIC", "algorithm STRING", "runtime NUMERIC",
                f"runstatus {{{', '.join(_EXPORTED)}}}", f"{LIMIT} NUMERIC"]  # fmt: skip
-    columns += ["quality NUMERIC"] if graded else []
+    columns += ["quality NUMERIC"] * graded
     return [
         f"@RELATION {_quoted(name)}",
         "",
@@ -333,8 +329,3 @@ def _header(name: str, graded: bool) -> list[str]:
 
 def _quoted(name: str) -> str:
     return "'" + check_line("name", name).replace("'", "''") + "'"
-
-
-def _number(value: float) -> str:
-    # The reader ignores the quality of a run that did not complete, but the column needs a number.
-    return "0" if math.isnan(value) else repr(value)

@@ -156,14 +156,10 @@ def load_crimes(places: str = "tracts") -> Events:
     """
     file = f"{check_choice('places', places, PLACES)}.csv"
     notes, (header, *table) = read_bundled_table("crime", file, header=True)
-    return Events(
-        notes["name"],
-        tuple(header[1:]),
-        date.fromisoformat(table[0][0]),
-        np.array([row[1:] for row in table]).astype(np.int64),
-        notes["source"],
-        notes["licence"],
-    )
+    first = date.fromisoformat(table[0][0])
+    counts = np.array([row[1:] for row in table]).astype(np.int64)
+    names = tuple(header[1:])
+    return Events(notes["name"], names, first, counts, notes["source"], notes["licence"])
 
 
 def read_events_csv(

@@ -179,23 +179,17 @@ def load_labels(name: str) -> Labels:
     --------
     >>> birds = load_labels("bluebirds")
     >>> birds
-    Labels(bluebirds: 108 items, 4212 labels, mean label 0.379, gold for 108 items)
+    Labels(bluebirds: 108 items, 4,212 labels, mean label 0.379, gold for 108 items)
     >>> birds.items[0], birds.means[0].round(3), birds.gold[0]
     ('11573', np.float64(0.692), np.int8(1))
     """
     check_choice("name", name, NAMES)
     notes, rows = read_bundled_table("crowd", f"{name}.csv")
     items, *columns = zip(*rows, strict=True)
-    ones, counts, gold = ([int(text or _UNKNOWN) for text in column] for column in columns)
-    return Labels(
-        name,
-        items,
-        np.array(ones),
-        np.array(counts),
-        np.array(gold),
-        notes["source"],
-        notes["licence"],
+    ones, counts, gold = (
+        np.array([int(text or _UNKNOWN) for text in column]) for column in columns
     )
+    return Labels(name, items, ones, counts, gold, notes["source"], notes["licence"])
 
 
 def read_labels_csv(

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from os import PathLike
@@ -17,7 +17,7 @@ import numpy as np
 from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.files import decode_text, read_file
-from keyhole.text_formatting import join_words
+from keyhole.text_formatting import count_text, join_words
 
 _LONGEST: Final = 500  # characters of a message
 _START: Final = 100  # characters that remain of a message, if there are several; and its end:
@@ -88,7 +88,7 @@ def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) ->
 
 def _nothing_hint(text: str) -> str:
     is_nothing = text.lower() in _NOTHING or text[:10] in _DEFAULT_DAYS
-    return _LEAVE_EMPTY if is_nothing else ""
+    return _LEAVE_EMPTY * is_nothing
 
 
 def is_filled(name: str, text: str) -> bool:
@@ -171,13 +171,14 @@ class DateParser:
         if date.date().isoformat() in _DEFAULT_DAYS:
             raise ValueError(f"{name} must not be a default, got {text!r}{_LEAVE_EMPTY}")
         has_zone = date.tzinfo is not None
-        self._has_zone = has_zone if self._has_zone is None else self._has_zone
+        if self._has_zone is None:
+            self._has_zone = has_zone
         if has_zone != self._has_zone:
             raise ValueError(
                 f"{name} must have a time zone if, and only if, the times before it have, "
                 f"got {text!r}"
             )
-        seconds = (date if has_zone else date.replace(tzinfo=UTC)).timestamp()
+        seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
         # A day more: local times without a zone are up to 14 hours ahead.
         if seconds > time() + 86_400:
             raise ValueError(f"{name} must not lie in the future, got {text!r}{_LEAVE_EMPTY}")
@@ -256,7 +257,7 @@ def read_text(path: str | PathLike[str]) -> str:
 
 def open_rows(text: str, delimiter: str = ",") -> Reader:
     """Return the reader of the rows of a file's text."""
-    sign = "\t" if delimiter == "\\t" else delimiter  # as one types a tab in a shell
+    sign = delimiter.replace("\\t", "\t")  # as one types a tab in a shell
     if len(sign) != 1 or sign in ' "\r\n':
         raise ValueError(f"delimiter must be one character, such as ';', got {delimiter!r}")
     # Strict: a quotation mark that is never closed is an error, not a field up to the end of the
@@ -324,14 +325,8 @@ def _join_errors(errors: Sequence[tuple[int, str]]) -> str:
     texts = [f"line {line}: {shorten(text)}" for line, text in errors[:_MOST_NAMED]]
     if more := len(errors) - len(texts):
         at_least = "at least " * (len(errors) == _MOST_READ)
-        texts.append(f"and {at_least}{more:,} more {'row' if more == 1 else 'rows'}")
+        texts.append(f"and {at_least}{count_text(more, 'more row')}")
     return "; ".join(texts)
-
-
-def _refuse_empty(fields: Mapping[str, str]) -> None:
-    for name, text in fields.items():
-        if not text:
-            raise ValueError(f"{name} must not be empty, got ''")
 
 
 def read_rows(
@@ -379,23 +374,22 @@ def read_rows(
             if header.count(name) != 1 and (name in columns or name in header):
                 reason = separator_hint(header, is_delimiter_free=True) or hint
                 raise ValueError(f"the header must have one column {name}, got {header}{reason}")
-    columns_read = [
-        header.index(name) if name in header else None for name in (*columns, *optional)
-    ]
 
     first_lines: dict[Hashable, int] = {}
     repeats: list[int] = []
 
     def add_row(row: list[str]) -> None:
-        texts = ["" if column is None else row[column].strip() for column in columns_read]
-        _refuse_empty({name: texts[columns.index(name)] for name in filled})
+        fields = {name: text.strip() for name, text in zip(header, row, strict=True)}
+        if empty_names := [name for name in filled if not fields[name]]:
+            raise ValueError(f"{empty_names[0]} must not be empty, got ''")
+        texts = [fields.get(name, "") for name in (*columns, *optional)]
         value = identify(*texts)
         if value and not is_key:  # a number: a file may have millions of rows
             value = hash(value)
-        first = first_lines.setdefault(value, rows.line_num) if value else rows.line_num
-        if first < rows.line_num and is_key:
-            raise ValueError(f"{identity} must differ by row, got {value!r} as in line {first}")
-        if first < rows.line_num:
+        first = first_lines.setdefault(value, rows.line_num)
+        if value and first < rows.line_num:
+            if is_key:
+                raise ValueError(f"{identity} must differ by row, got {value!r} as in line {first}")
             repeats.append(rows.line_num)
         add(*texts)
 

@@ -188,8 +188,8 @@ def load_cdnow() -> Conversions:
     notes, rows = read_bundled_table("delays", "cdnow.csv")
     delays_by_month: dict[str, list[FloatArray]] = {}
     for items, delay, customers in rows:
-        days = float(delay) if delay else math.inf
-        delays_by_month.setdefault(items, []).append(np.full(int(customers), days))
+        days = np.full(int(customers), float(delay or "inf"))
+        delays_by_month.setdefault(items, []).append(days)
     delays = tuple(np.concatenate(arrays) for arrays in delays_by_month.values())
     followed = [np.full(len(column), _FOLLOWED + 1.0) for column in delays]
     return Conversions(notes["name"], _ITEMS, delays, notes["source"], notes["licence"], followed)

@@ -221,11 +221,7 @@ def forests(
         runs.name, runs.arms, runs.rewards, tuple(used / high for used in runs.consumptions)
     )
     grid = np.linspace(low / high, 1.0, check_integer("limits", limits, Range(ge=2, le=1000)))
-    return scaled.problem(
-        grid,
-        cost=Power(slope=0.1) if cost is None else cost,
-        penalty=Power(slope=1.0) if penalty is None else penalty,
-    )
+    return scaled.problem(grid, cost=cost or Power(slope=0.1), penalty=penalty or Power(slope=1.0))
 
 
 def measure_forests(runs: int, *, seed: int = DEFAULT_SEED) -> MeasuredRuns:
@@ -250,11 +246,6 @@ def measure_forests(runs: int, *, seed: int = DEFAULT_SEED) -> MeasuredRuns:
     for run, arm in np.ndindex(count, len(CONFIGURATIONS)):
         # CPU time: other programs on the machine do not lengthen it.
         began = time.process_time()
-        reward = train((CONFIGURATIONS[arm], first + run))
-        table[run, arm] = reward, time.process_time() - began
-    return MeasuredRuns(
-        "forests",
-        tuple(map(str, CONFIGURATIONS)),
-        tuple(table[:, :, 0].T),
-        tuple(table[:, :, 1].T),
-    )
+        table[run, arm] = train((CONFIGURATIONS[arm], first + run)), time.process_time() - began
+    rewards, seconds = (tuple(columns.T) for columns in np.moveaxis(table, 2, 0))
+    return MeasuredRuns("forests", tuple(map(str, CONFIGURATIONS)), rewards, seconds)

@@ -13,6 +13,7 @@ from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import check_columns, parse_number, read_rows
 from keyhole.resource import Problem, Replay
 from keyhole.resource.cost_functions import KnownFunction, as_function, check_increasing
+from keyhole.text_formatting import count_text
 from keyhole.validate import (
     Range,
     SequenceLike,
@@ -101,7 +102,7 @@ class MeasuredRuns:
     def __repr__(self) -> str:
         """Return the name, and the number of runs of each arm."""
         sizes = (
-            f"{arm}: {len(rewards)} run{'' if len(rewards) == 1 else 's'}"
+            f"{arm}: {count_text(len(rewards), 'run')}"
             for arm, rewards in zip(self.arms, self.rewards, strict=True)
         )
         return f"Measured({self.name}; {', '.join(sizes)})"

@@ -113,11 +113,11 @@ def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
 def check_deadlines(name: str, minutes: ArrayLike) -> FloatArray:
     """Return checked deadlines; refuse one that is not shorter than the one before."""
     grid = validate.check_vector(name, minutes, validate.ANY)
-    for i in range(1, len(grid)):
-        if grid[i] >= grid[i - 1]:
+    for before, after in pairwise(grid):
+        if after >= before:
             raise ValueError(
                 f"{name} must be decreasing, from the most generous to the tightest; "
-                f"got {grid[i]:g} after {grid[i - 1]:g}"
+                f"got {after:g} after {before:g}"
             )
     return grid
 
@@ -128,8 +128,8 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
     The path is relative to the folder of `keyhole.data`; with `header` the first row has the names
     of the columns.
     """
-    text = resources.files("keyhole.data").joinpath(*path).read_text(encoding="utf-8")
-    lines = text.splitlines()
+    file = resources.files("keyhole.data").joinpath(*path)
+    lines = file.read_text(encoding="utf-8").splitlines()
     notes = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
     rows = list(csv.reader(line for line in lines if not line.startswith("# ")))
     return notes, rows if header else rows[1:]
@@ -138,8 +138,7 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
 def _count_deadlines_met(minutes: FloatArray, grid: FloatArray) -> IntArray:
     """Return the number of deadlines that each time meets."""
     # From the left: a deadline that equals the time is met.
-    increasing = grid[::-1]
-    return np.asarray(len(grid) - np.searchsorted(increasing, minutes, side="left"))
+    return np.asarray(len(grid) - np.searchsorted(grid[::-1], minutes, side="left"))
 
 
 def _check_times(name: str, values: Any) -> FloatArray:
@@ -246,7 +245,7 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
         if dest == route and origin in (None, start):
             # Pairs of delay and count.
             texts, counts = zip(*(pair.split(":") for pair in delays.split(" ")), strict=True)
-            minutes = [math.inf if text == "never" else float(text) for text in texts]
+            minutes = [float(text.replace("never", "inf")) for text in texts]
             times_by_carrier.setdefault(carrier, []).append(
                 np.repeat(minutes, np.array(counts, int))
             )
@@ -349,9 +348,9 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
 def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     """Return the names of the bands, and the band of each value."""
     cuts = validate.check_vector("bands", bands)
-    for i in range(1, len(cuts)):
-        if cuts[i] <= cuts[i - 1]:
-            raise ValueError(f"bands must be increasing, got {cuts[i]:g} after {cuts[i - 1]:g}")
+    for before, after in pairwise(cuts):
+        if after <= before:
+            raise ValueError(f"bands must be increasing, got {after:g} after {before:g}")
     cut_texts = [f"{cut:g}" for cut in cuts]
     inner = [f"{low} to {high}" for low, high in pairwise(cut_texts)]
     names = (f"below {cut_texts[0]}", *inner, f"from {cut_texts[-1]}")

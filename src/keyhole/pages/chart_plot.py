@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from keyhole.pages.line_chart import Curve, LineChart
+from keyhole.pages.line_chart import Curve, LineChart, Ring
 
 ScaleName = Literal["linear", "log"]
 Floats = npt.NDArray[np.float64]
@@ -227,14 +227,8 @@ def _is_drawable(values: Floats, is_log: bool) -> npt.NDArray[np.bool_]:
 
 
 def _range(values: Iterable[Floats], is_log: bool) -> tuple[float, float]:
-    smallest = math.inf
-    largest = -math.inf
-    for each in values:
-        usable = each[_is_drawable(each, is_log)]
-        if usable.size:
-            smallest = min(smallest, float(usable.min()))
-            largest = max(largest, float(usable.max()))
-    return smallest, largest
+    usable = np.concatenate([np.empty(0), *(each[_is_drawable(each, is_log)] for each in values)])
+    return float(usable.min(initial=math.inf)), float(usable.max(initial=-math.inf))
 
 
 LABEL: Final = 17
@@ -267,7 +261,8 @@ class Plot:
     @classmethod
     def of(cls, chart: LineChart, *, height: int, is_panel: bool) -> "Plot":
         """Return the plot of a chart."""
-        positions = _places(chart)
+        xs = np.concatenate([np.empty(0), *(_as_array(curve.x) for curve in chart.curves)])
+        positions = np.unique(xs[np.isfinite(xs)])
         count = len(chart.curves)
         # Curves that have one common place would cover each other, and so stand side by side.
         step = min(_WIDEST_SHIFT, 0.8 / max(count, 1))
@@ -323,30 +318,25 @@ class Plot:
         return round(pixels / self.height * 100, 2)
 
 
-def _places(chart: LineChart) -> Floats:
-    """Return the different places of all points, ascending."""
-    positions = np.concatenate(
-        [np.empty(0), *(np.asarray(curve.x, float) for curve in chart.curves)]
-    )
-    return np.unique(positions[np.isfinite(positions)])
+def _as_array(values: float | Sequence[float]) -> Floats:
+    return np.atleast_1d(np.asarray(values, np.float64))
 
 
 def _x_scale(chart: LineChart) -> Scale:
-    positions = [np.asarray(curve.x, np.float64) for curve in chart.curves]
-    positions.append(np.array([ring.x for ring in chart.rings], np.float64))
     axis = chart.x
+    shapes: list[Curve | Ring] = [*chart.curves, *chart.rings]
+    positions = [_as_array(shape.x) for shape in shapes]
     return fit_scale(axis.scale, positions, low=axis.low, high=axis.high, margin=bool(chart.rings))
 
 
 def _y_scale(chart: LineChart) -> Scale:
     axis = chart.y
-    values = [np.asarray(curve.y, np.float64) for curve in chart.curves]
-    values.append(np.array([ring.y for ring in chart.rings], np.float64))
-    of_rings = [(ring.low, ring.high) for ring in chart.rings]
+    shapes: list[Curve | Ring] = [*chart.curves, *chart.rings]
+    values = [_as_array(shape.y) for shape in shapes]
     intervals = [
-        (np.atleast_1d(np.asarray(low, np.float64)), np.atleast_1d(np.asarray(high, np.float64)))
-        for low, high in [*((curve.low, curve.high) for curve in chart.curves), *of_rings]
-        if low is not None and high is not None
+        (_as_array(shape.low), _as_array(shape.high))
+        for shape in shapes
+        if shape.low is not None and shape.high is not None
     ]
 
     def fit() -> Scale:

@@ -53,8 +53,7 @@ class IntervalStrip:
         if not self.limits:
             return None
         low = self._place(self.at_least)
-        high = self._place(self.at_most)
-        return low, round(max(high - low, 0.0), 1)
+        return low, round(max(self._place(self.at_most) - low, 0.0), 1)
 
     @property
     def line(self) -> tuple[float, float] | None:
@@ -78,5 +77,4 @@ class IntervalStrip:
         high = max(finite)
         if low == high:
             return _WIDTH / 2
-        position = float(np.interp(number, [low, high], [_SIDE, _WIDTH - _SIDE]))
-        return round(position, 1)
+        return round(float(np.interp(number, [low, high], [_SIDE, _WIDTH - _SIDE])), 1)

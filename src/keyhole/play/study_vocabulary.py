@@ -55,8 +55,9 @@ class StudyVocabulary:
     Attributes
     ----------
     fact_readers : mapping of str to callable
-        Readers of known quantities that are no plain values in files on the command line: called
-        with the name, the value in the file, and the folder of the file.
+        Functions that make a known quantity, such as a cost function, of what the file of
+        ``keyhole study create`` says of it: called with the name, the value in the file, and the
+        folder of the file.
     arm_fields : tuple of str or None
         The fields of a decision that hold one or several arm numbers, which are renumbered when
         arms are added or retired. None, the default, means ``arm`` if no other field of a decision
@@ -69,10 +70,10 @@ class StudyVocabulary:
     Examples
     --------
     >>> from keyhole.stochastic import UCB1
-    >>> words = StudyVocabulary(UCB1.setting, {"arms": 2}, ["red", "blue"])
-    >>> words.format_decision({}, {"arm": 1})
+    >>> vocabulary = StudyVocabulary(UCB1.setting, {"arms": 2}, ["red", "blue"])
+    >>> vocabulary.format_decision({}, {"arm": 1})
     {'arm': 'blue'}
-    >>> words.parse_feedback({}, {"arm": 1}, True)
+    >>> vocabulary.parse_feedback({}, {"arm": 1}, True)
     {'reward': 1.0}
     """
 
@@ -160,9 +161,9 @@ class StudyVocabulary:
 
     @property
     def has_feedback(self) -> bool:
-        """Whether a decision is pending until its feedback is told; by default it is.
+        """Whether each decision has feedback of its own, for which it is pending; by default yes.
 
-        It is not in settings whose feedback is anonymous.
+        Where feedback is anonymous, no decision has, and none is ever pending.
         """
         return True
 
@@ -264,7 +265,7 @@ class StudyRound:
         raise NotImplementedError
 
     def check_sum(self, values: Values, rounds: int) -> None:
-        """Refuse a sum that is impossible after so many rounds (those that have begun)."""
+        """Refuse an anonymous sum that is impossible when this number of rounds has begun."""
 
     def add_sum(self, values: Values) -> None:
         """Add an anonymous sum, if the vocabulary has `sum_fields`."""
@@ -287,10 +288,10 @@ class StudyRound:
         raise NotImplementedError
 
     def longest_arrays(self, feedback_count: int) -> dict[str, int]:
-        """Return the greatest possible lengths of arrays that `end` lets grow, by their facts.
+        """Return the greatest lengths that arrays can have now, by the names of their facts.
 
-        `feedback_count` is as in `end`. A snapshot with longer arrays is discarded. By default no
-        array grows.
+        Only arrays that grow with `end` are named; by default none grows. `feedback_count` is as in
+        `end`. A snapshot with longer arrays is discarded.
         """
         return {}
 
@@ -321,9 +322,9 @@ def declared_words(vocabulary: StudyVocabulary) -> list[str]:
 
 
 def _parameter_names(method: Callable[..., Any]) -> list[str]:
-    several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    open_ended = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)  # *args and **kwargs
     parameters = signature(method).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.kind not in several]
+    return [parameter.name for parameter in parameters if parameter.kind not in open_ended]
 
 
 def is_allowed(

@@ -120,7 +120,7 @@ class FunctionProcess:
         if isinstance(answer, str):
             self.close()
             raise JobError(answer, time.perf_counter() - began)
-        if answer.left:
+        if answer.has_processes_left:
             self.close()
         if answer.seconds > allowed:
             return None
@@ -137,14 +137,15 @@ class FunctionProcess:
         problem = answer.failure if isinstance(answer, Answer) else answer
         if problem == "":
             return child
-        detail = f" within {self._prepare_limit:g} s" if problem is None else f": {problem}"
+        detail = f": {problem}"
+        if problem is None:
+            detail = f" within {self._prepare_limit:g} s"
         raise RuntimeError(f"the job's process could not be prepared{detail}")
 
     def close(self) -> None:
         """Kill the child, and all processes that it has started."""
-        child = self._child
-        self._child = None
-        if child is not None:
+        if (child := self._child) is not None:
+            self._child = None
             child.kill()
 
     def __enter__(self) -> Self:
@@ -224,14 +225,15 @@ class _Child:
     def _describe_end(self) -> str:
         self._thread.join()
         run = self._result
-        if run is not None and run.outcome == "out of memory":
-            return f"the job took more memory than the {self._memory} bytes that it may"
-        if run is None or run.outcome == "lost":
-            ending = "lost" if run is None else run.reason
-        elif run.signal is not None:
-            ending = f"signal {signal.Signals(run.signal).name}"
-        else:
+        ending = "lost"
+        if run is not None:
+            if run.outcome == "out of memory":
+                return f"the job took more memory than the {self._memory} bytes that it may"
             ending = f"exit status {run.code}"
+            if run.signal is not None:
+                ending = f"signal {signal.Signals(run.signal).name}"
+            elif run.outcome == "lost":
+                ending = run.reason
         return f"the job's process ended by itself: {ending}"
 
     def kill(self) -> None:

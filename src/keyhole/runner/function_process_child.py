@@ -27,17 +27,20 @@ LENGTH: Final = 8
 is_single_call = False
 """Whether this process, as a script, makes a single call."""
 _CHANNEL: Final = 3  # descriptors that the limited process passes
-_MESSAGES: Final = 4
-_SHOWN: Final = 500  # characters of an error
+_PARENT_STDERR: Final = 4
+_ERROR_LENGTH: Final = 500  # characters of an error that an answer keeps
 
 
 class Answer(NamedTuple):
-    """Seconds and result of a call, its error or "", and whether it has left processes running."""
+    """Answer to a call: its seconds, its result, and its error or "".
+
+    With `has_processes_left`, processes that the call has started are still running.
+    """
 
     seconds: float
     result: Any
     failure: str = ""
-    left: bool = False
+    has_processes_left: bool = False
 
 
 def parse_answer(line: bytes | bytearray) -> Answer | None:
@@ -45,8 +48,8 @@ def parse_answer(line: bytes | bytearray) -> Answer | None:
     try:
         fields = json.loads(line)
         failure = str(fields.get("failure", ""))
-        has_left = bool(fields.get("left"))
-        return Answer(float(fields["seconds"]), fields["result"], failure, has_left)
+        has_processes_left = bool(fields.get("left"))
+        return Answer(float(fields["seconds"]), fields["result"], failure, has_processes_left)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -77,10 +80,10 @@ def evaluate(
     except BaseException as error:  # SystemExit and KeyboardInterrupt are answers, too
         exception = error
         failure = traceback.format_exception_only(error)[-1].strip()
-    if len(failure) > _SHOWN:
-        failure = f"{failure[:_SHOWN]}... ({len(failure):,} characters in all)"
-    has_left = bool(_living_children() - processes_before)
-    fields = json.dumps({"seconds": seconds, "failure": failure, "left": has_left})
+    if len(failure) > _ERROR_LENGTH:
+        failure = f"{failure[:_ERROR_LENGTH]}... ({len(failure):,} characters in all)"
+    has_processes_left = bool(_living_children() - processes_before)
+    fields = json.dumps({"seconds": seconds, "failure": failure, "left": has_processes_left})
     return f'{{"result": {result}, {fields[1:]}', exception
 
 
@@ -162,16 +165,16 @@ def _reward(returned: Any) -> float | bool:
 
 
 def serve() -> None:
-    """Answer calls that come through the channel until it is closed; first, prepare."""
+    """Prepare as the first frames say, then answer the calls that come until the channel ends."""
     import pickle
     import socket
 
     channel = socket.socket(fileno=_CHANNEL)
     channel.set_inheritable(False)
     # Output goes to the standard error stream of the parent, which passes it as a descriptor.
-    os.dup2(_MESSAGES, 1)
-    os.dup2(_MESSAGES, 2)
-    os.close(_MESSAGES)
+    os.dup2(_PARENT_STDERR, 1)
+    os.dup2(_PARENT_STDERR, 2)
+    os.close(_PARENT_STDERR)
     functions: list[Callable[[object], object]] = []
 
     def prepare() -> None:
@@ -210,10 +213,10 @@ def to_json_types(value: object) -> object:
         return [to_json_types(entry) for entry in value]
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
         return {str(name): to_json_types(entry) for name, entry in value.items()}
-    kind_name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    type_name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     raise TypeError(
         "the result must be made of None, bool, int, float, str, list, tuple, and dict with str "
-        f"keys, got a {kind_name}"
+        f"keys, got a {type_name}"
     )
 
 
@@ -222,11 +225,11 @@ def _living_children() -> set[str]:
     try:
         # Its PID there: `os.getpid` may be of another namespace.
         own_pid = os.readlink("/proc/self")
-        init = _read_stat(own_pid)[1].decode()
+        parent_pid = _read_stat(own_pid)[1].decode()
     except (OSError, IndexError):
         return set()
-    # Orphans are adopted by the init of the run, the parent, which has no other children.
-    children = {*_children(init), *_children(own_pid)} - {own_pid}
+    # Orphans are adopted by the parent, the init of the run, which has no other children.
+    children = {*_children(parent_pid), *_children(own_pid)} - {own_pid}
     return {pid for pid in children if _read_stat(pid)[:1] not in ([], [b"Z"], [b"X"])}
 
 

@@ -89,12 +89,11 @@ class Helper:
         self._channel, theirs = socket.socketpair()
         with theirs:
             self._process = self._start_process(theirs.fileno(), mechanism)
-        answer = self.read_answer()
-        if answer is None or answer[0]["refused"]:
+        answer, _ = self.read_answer() or ({"refused": "its helper has ended"}, b"")
+        if answer["refused"]:
             self.stop()
-            reason = "its helper has ended" if answer is None else answer[0]["refused"]
-            raise RefusedError(0, reason)
-        self.exact: bool = answer[0]["exact"]
+            raise RefusedError(0, answer["refused"])
+        self.exact: bool = answer["exact"]
 
     def _start_process(self, channel: int, mechanism: str) -> subprocess.Popen[bytes]:
         arguments = [str(_FOLDER), str(channel), str(self._owner), mechanism]
@@ -114,6 +113,7 @@ class Helper:
 
     def send_request(self, request: dict[str, Any], passed: Sequence[int]) -> None:
         """Request a run, and pass open files to it."""
+        self._channel.settimeout(None)
         with suppress(BrokenPipeError, ConnectionResetError):  # the missing answer reports it
             self._channel.sendall(encode_frame(request))
             if passed:
@@ -124,11 +124,9 @@ class Helper:
         timeout = limit + _GRACE_SECONDS
         try:
             self._channel.settimeout(timeout if timeout < _LONGEST_TIMEOUT else None)
-            answer = read_frame(self._channel.recv)
-            self._channel.settimeout(None)
+            return read_frame(self._channel.recv)
         except OSError:
             return None
-        return answer
 
     def stop(self) -> None:
         """Stop the helper and its run; wake any thread that waits for an answer."""
@@ -240,11 +238,15 @@ class Runner:
         files = [check_integer("passed", file, Range(ge=0)) for file in passed]
         if folder is None:
             folder = "."
+        if memory is not None:
+            memory = check_integer("memory", memory, MEMORY_RANGE)
+        if cpu is not None:
+            cpu = check_number("cpu", cpu, Range(gt=0))
         request = {
             "command": _check_command(command),
             "limit": check_number("limit", limit, Range(gt=0)),
-            "memory": None if memory is None else check_integer("memory", memory, MEMORY_RANGE),
-            "cpu": None if cpu is None else check_number("cpu", cpu, Range(gt=0)),
+            "memory": memory,
+            "cpu": cpu,
             "folder": str(Path(_check_text("folder", folder)).absolute()),
             "environment": _check_environment(environment),
             "output": check_integer("output", output, Range(ge=0, le=1 << 30)),
@@ -288,8 +290,7 @@ class Runner:
     def close(self) -> None:
         """Kill the current run and stop the helper; may be called from any thread."""
         self.closed = True
-        helper = self._helper
-        if helper is not None:
+        if (helper := self._helper) is not None:
             helper.stop()
 
     def __enter__(self) -> Self:

@@ -279,7 +279,7 @@ def explain_intervals(counts: DecisionCounts) -> str:
     a confidence sequence holds wherever one stops. Else nobody knows, and the intervals hold under
     the condition that is said.
     """
-    return " ".join(filter(None, [_explain_intervals(counts), _explain_pending(counts)]))
+    return f"{_explain_intervals(counts)} {_explain_pending(counts)}".strip()
 
 
 def _explain_intervals(counts: DecisionCounts) -> str:
@@ -291,7 +291,7 @@ def _explain_intervals(counts: DecisionCounts) -> str:
     if not any(numbers for _, _, numbers in counts.feedback_numbers):
         return "" if counts.early else "There are no means: no number was told of a single arm."
     if counts.interval_word:
-        target = "mean reward within the timeout" if counts.assumed.total() else "mean"
+        target = "mean" + " reward within the timeout" * (counts.assumed.total() > 0)
         return f"[low, high] holds the arm's {target} at all times at once, with 95 % confidence."
     if counts.policy.setting.fixed_means:
         expired = count_text(counts.untold, "decision")
@@ -319,8 +319,8 @@ def mean_lines(means: dict[str, dict[str, ArmMean]]) -> list[str]:
     lines = []
     for arm, by_name in means.items():
         for name, mean in by_name.items():
-            assumed = f" ({mean.assumed:,} assumed)" if mean.assumed else ""
-            suffix = " at any time" if mean.interval else ""
+            assumed = f" ({mean.assumed:,} assumed)" * (mean.assumed > 0)
+            suffix = " at any time" * (mean.interval is not None)
             lines.append(f"{arm}: {mean.told:,} told{assumed}, mean {name} {mean}{suffix}")
     return lines
 
@@ -382,8 +382,9 @@ def chances_text(chances: Mapping[str, float], pending: int) -> str:
     """Return the highest chances on one line, and what they are."""
     highest = sorted(chances.items(), key=lambda item: -item[1])
     arm_chances = ", ".join(f"{arm} {100 * chance:.1f} %" for arm, chance in highest[:_MAX_ARMS])
-    remainder = f", {len(highest) - _MAX_ARMS:,} more" if len(highest) > _MAX_ARMS else ""
+    if len(highest) > _MAX_ARMS:
+        arm_chances += f", {len(highest) - _MAX_ARMS:,} more"
     source = "by the policy's posterior of these means"
     if pending:
         source += f", without {count_text(pending, 'pending decision')}"
-    return f"{arm_chances}{remainder} ({source}; no error rate is guaranteed)"
+    return f"{arm_chances} ({source}; no error rate is guaranteed)"

@@ -64,8 +64,9 @@ class Arms:
     def check_new(self, field: str, name: str) -> None:
         """Refuse the name of an arm that exists or was retired."""
         if name in self._numbers:
-            is_in_use = self._numbers[name] in self._in_use
-            reason = "is an arm" if is_in_use else "was retired, for good"
+            reason = "was retired, for good"
+            if self._numbers[name] in self._in_use:
+                reason = "is an arm"
             raise ValueError(f"{field} must be new, but {name!r} {reason}")
 
     def check_can_retire(self, field: str, name: object) -> None:

@@ -247,8 +247,7 @@ class Definition:
     def to_bytes(self) -> bytes:
         """Return it as JSON."""
         policy_class = type(self.policy)
-        facts = dict(self.facts)
-        facts |= {name: v.tolist() for name, v in facts.items() if isinstance(v, np.ndarray)}
+        arrays = {name: v for name, v in self.facts.items() if isinstance(v, np.ndarray)}
         content = {
             "format": _FORMAT,
             "keyhole": _version("keyhole"),
@@ -256,7 +255,7 @@ class Definition:
             "module": policy_class.__module__,
             "setting": self.setting_as_json(),
             "parameters": self.policy.parameters(),
-            "facts": facts,
+            "facts": {**self.facts, **{name: array.tolist() for name, array in arrays.items()}},
             "arms": list(self.arms),
             "pending": self.pending,
             "rule": asdict(self.rule),
@@ -303,12 +302,12 @@ class Definition:
 def _parse_json(data: bytes) -> JsonObject:
     """Return the JSON of a definition."""
     try:
-        content = json.loads(data)
+        content: object = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the definition of the study is not JSON: {error}") from error
-    if not isinstance(content, dict) or "format" not in content:
-        raise ValueError("the definition of the study is damaged: it does not say its format")
-    return content
+    if isinstance(content, dict) and "format" in content:
+        return content
+    raise ValueError("the definition of the study is damaged: it does not say its format")
 
 
 def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:

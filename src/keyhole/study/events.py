@@ -106,6 +106,11 @@ class EventError(ValueError):
         self.why = why
 
 
+def error_reason(error: Exception) -> str:
+    """Return the message of a ValueError; of another error, also its class."""
+    return str(error) if isinstance(error, ValueError) else repr(error)
+
+
 class SettingCodeError(RuntimeError):
     """The vocabulary of a setting failed: an error in its code, not in stored data.
 
@@ -193,8 +198,10 @@ class _Asked(EventKind):
         values = state.values(row)
         with convert_vocabulary_errors(state.vocabulary):
             decision_words = state.vocabulary.format_decision(*values)
-        round_number = _check_count(ROUND.unpack_from(event.body)[0])
-        return {"round": round_number, **decision_words, "stream": stream}
+        (round_number,) = ROUND.unpack_from(event.body)
+        if not 0 <= round_number <= 2.0**53 or round_number != int(round_number):
+            raise ValueError(f"a count must be a whole number, got {round_number}")
+        return {"round": int(round_number), **decision_words, "stream": stream}
 
     def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
         state = formatter.state
@@ -210,8 +217,7 @@ class _Told(EventKind):
     name = "told"
 
     def check(self, state: "LogState", event: Row) -> None:
-        row = _find_pending(state, event)
-        state.checker.check_feedback(row[ROW_HEADER.size :], event.body)
+        state.checker.check_feedback(_find_pending(state, event)[ROW_HEADER.size :], event.body)
 
     def apply(self, state: "LogState", event: Row) -> None:
         state.learn(event, state.remove_pending(_decision_id(event)), event.body)
@@ -427,8 +433,7 @@ def check_event(state: "LogState", event: Row) -> None:
     try:
         if event.seq != state.seq + 1:
             raise ValueError(f"the log has a gap: event {event.seq} follows {state.seq}")
-        event_kind = KINDS.get(event.kind)
-        if event_kind is None:
+        if (event_kind := KINDS.get(event.kind)) is None:
             raise ValueError(f"its kind is {short_repr(event.kind)}, which is unknown")
         check_time(event.at)
         if event.key is not None:
@@ -513,13 +518,6 @@ def check_time(time: float) -> None:
         raise ValueError(f"its time must be in seconds since 1970, got {time}")
 
 
-def _check_count(value: float) -> int:
-    """Return a count that a row holds as a float."""
-    if not 0 <= value <= 2.0**53 or value != int(value):
-        raise ValueError(f"a count must be a whole number, got {value}")
-    return int(value)
-
-
 def _check_empty(event: Row) -> None:
     if event.body:
         raise ValueError(f"it must have no bytes, got {len(event.body)}")
@@ -527,10 +525,9 @@ def _check_empty(event: Row) -> None:
 
 def _find_pending(state: "LogState", event: Row) -> bytes:
     """Return the row of a decision that must be pending."""
-    row = state.pending.get(str(event.decision))
-    if row is None:
-        raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
-    return row
+    if row := state.pending.get(str(event.decision)):
+        return row
+    raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
 
 
 def _body_words(event_words: Words) -> Words:

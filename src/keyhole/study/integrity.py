@@ -113,9 +113,10 @@ def check_database(
     """
     with closing(open_store(storage, make=False)) as store:
         study_names = [study for study, _ in store.studies()]
-        if name is not None and name not in study_names:
-            store.find(name)  # raises, and names the studies that there are
-        study_names = study_names if name is None else [name]
+        if name is not None:
+            if name not in study_names:
+                store.find(name)  # raises, and names the studies that there are
+            study_names = [name]
         checks = [_check_study(store, study, tuple(policies)) for study in study_names]
         return DatabaseCheck(store.find_page_damage(), checks)
 

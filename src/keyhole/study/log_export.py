@@ -82,8 +82,7 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
     text_type = pa.string()
     types = (pa.int64(), pa.timestamp("us", "UTC"), text_type, text_type, text_type, pa.int64())
     column_types = dict(zip(events.COMMON_WORDS, types, strict=True))
-    formatter = EventFormatter(definition)
-    entries = [formatter.words(row) for row in rows]
+    entries = list(map(EventFormatter(definition).words, rows))
     for event in entries:
         event["at"] = round(event["at"] * 1e6)
         event.pop("stream", None)
@@ -96,8 +95,7 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
             columns[name] = [None if value is None else list(value.items()) for value in values]
             column_types[name] = pa.map_(text_type, pa.float64())
     try:
-        arrays = [pa.array(values, column_types.get(name)) for name, values in columns.items()]
-        return pa.table(dict(zip(columns, arrays, strict=True)))
+        return pa.table({n: pa.array(values, column_types.get(n)) for n, values in columns.items()})
     except (OverflowError, pa.ArrowException) as error:
         raise ValueError(f"the log has values that no study can have written: {error}") from error
 
@@ -154,8 +152,7 @@ def _errors_with_line(number: int) -> Iterator[None]:
     except json.JSONDecodeError as error:
         raise ValueError(f"line {number} is not JSON: {error}") from error
     except (*DAMAGE, struct.error) as error:
-        why = str(error) if isinstance(error, ValueError) else repr(error)
-        raise ValueError(f"line {number}: {why}") from error
+        raise ValueError(f"line {number}: {events.error_reason(error)}") from error
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ class Decision:
 
     def as_json(self) -> dict[str, object]:
         """Return the decision as JSON objects have it."""
-        until = None if self.until is None else self.until.isoformat()
+        until = self.until and self.until.isoformat()
         content = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
         return content | {"until": until}
 
@@ -111,8 +111,7 @@ def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
     try:
         yield
     except (*DAMAGE, struct.error) as error:
-        why = str(error) if isinstance(error, ValueError) else repr(error)
-        text = f"what it parsed cannot be read back: {why}"
+        text = f"what it parsed cannot be read back: {events.error_reason(error)}"
         raise events.SettingCodeError(vocabulary, text) from error
 
 
@@ -121,11 +120,7 @@ def ask(transaction: Transaction, key: str | None, context_words: Words) -> Deci
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     # Before anything expires: a repeated call with a key that was used changes nothing.
-    if (
-        key is not None
-        and (row := transaction.find_by_key(key)) is not None
-        and row.decision is not None
-    ):
+    if key and (row := transaction.find_by_key(key)) and row.decision:
         return _find_handed_out(transaction, row.decision, key, context)
     _expire_overdue(transaction)
     if state.are_all_arms_settled():
@@ -155,8 +150,7 @@ def _find_handed_out(transaction: Transaction, id: str, key: str, context: Value
     """Return the decision of a key that was used before; its context must be the same."""
     state = transaction.state
     row = _find_row(transaction, id)
-    first_context, _ = state.values(row)
-    if first_context != context:
+    if (first_context := state.values(row)[0]) != context:
         raise ValueError(
             f"key must be new for another context, got {key!r}, used with {first_context}"
         )
@@ -166,13 +160,12 @@ def _find_handed_out(transaction: Transaction, id: str, key: str, context: Value
 def find_decision(transaction: Transaction, key: str) -> Decision:
     """Return the decision of a key that was used before."""
     event = transaction.find_by_key(key)
-    if event is None or event.decision is None:
-        raise ValueError(
-            "key must be that of a decision of this study, asked or imported as pending, got "
-            f"{short_repr(key)}"
-        )
-    id = event.decision
-    return make_decision(transaction.state, id, _find_row(transaction, id))
+    if event and (id := event.decision):
+        return make_decision(transaction.state, id, _find_row(transaction, id))
+    raise ValueError(
+        "key must be that of a decision of this study, asked or imported as pending, got "
+        f"{short_repr(key)}"
+    )
 
 
 def _find_row(transaction: Transaction, id: str) -> bytes:

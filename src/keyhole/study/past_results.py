@@ -100,13 +100,8 @@ class _ImportTarget:
     def check_policy(self) -> None:
         """Refuse a policy that cannot learn from results of others."""
         setting = self._policy.setting
-        is_plain = (
-            not setting.context
-            and not setting.by_round
-            and list(setting.decision) == ["arm"]
-            and list(self._vocabulary.feedback_fields) == ["reward"]
-        )
-        if not is_plain:
+        groups = (setting.context, setting.decision, self._vocabulary.feedback_fields)
+        if setting.by_round or [list(fields) for fields in groups] != [[], ["arm"], ["reward"]]:
             raise ValueError(
                 "results can be imported where a decision is one arm and its feedback one reward; "
                 f"in the setting {setting.name!r} more belongs to them: let a learner learn them "
@@ -148,9 +143,7 @@ class _ImportTarget:
                 "conversions need a study with on_timeout='no_reward', or without a timeout; with "
                 f"{rule.on_timeout!r} it learns nothing from later visitors who do not convert"
             )
-        if window is None:
-            window = rule.timeout
-        if window is None:
+        if window is None and (window := rule.timeout) is None:
             raise ValueError("within must be given, since the study has no timeout in seconds")
         if rule.timeout not in (None, window):
             raise ValueError(

@@ -176,13 +176,11 @@ class PolicyState:
         fields = self._compiled.state.fields
         for name, old_array in self.state.items():
             new_array = new_state.state[name]
-            axis_names = fields[name].shape
-            if "arms" not in axis_names:
+            if "arms" not in fields[name].shape:
                 new_array[...] = old_array
                 continue
-            axis = axis_names.index("arms")
-            old_rows = np.moveaxis(old_array, axis, 0)
-            np.moveaxis(new_array, axis, 0)[targets] = old_rows[sources]
+            axis = fields[name].shape.index("arms")
+            np.moveaxis(new_array, axis, 0)[targets] = np.moveaxis(old_array, axis, 0)[sources]
         return self._hand_over_to(new_state)
 
     def with_facts(self, facts: Values) -> "PolicyState":
@@ -218,18 +216,13 @@ class PolicyState:
             (channels.feedback, feedback.feedback),
         )
         for (channel, values), begin, end in zip(groups, ends[:-1], ends[1:], strict=True):
-            cells = row[begin:end]
-            for name, view in channel.layout.views(cells, self.sizes).items():
-                if view.shape:
-                    view[: len(values[name])] = values[name]
-                else:
-                    view[()] = values[name]
+            for name, view in channel.layout.views(row[begin:end], self.sizes).items():
+                view[tuple(map(slice, np.shape(values[name])))] = values[name]
         self._run(pending_step.TELL, 0, row, 1)
 
     def arrays_to_save(self) -> bytes:
         """Return random stream and arrays as bytes, for a snapshot."""
-        state = self._learnt[self._plan[1] : self._plan[2]]
-        return self.stream[:2].tobytes() + state.tobytes()
+        return self.stream[:2].tobytes() + self._learnt[self._plan[1] : self._plan[2]].tobytes()
 
     def restore(self, data: bytes) -> None:
         """Restore what `arrays_to_save` returned."""

@@ -80,9 +80,8 @@ def learnt_texts(state: State) -> dict[str, str]:
 
 def progress_text(policy: Any, settled: Mapping[str, str], arms: int) -> str:
     """Return how many arms are settled, and the guarantee of the policy's verdicts."""
-    ending = "; done" if len(settled) == arms else ""
-    progress = f"{len(settled)} of {count_text(arms, 'arm')}{ending}"
-    return f"{progress} ({policy.guarantee().text})"
+    ending = "; done" * (len(settled) == arms)
+    return f"{len(settled)} of {count_text(arms, 'arm')}{ending} ({policy.guarantee().text})"
 
 
 def summary_text(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
@@ -187,8 +186,7 @@ def _fit_axis(axes: "Axes", means: list[float], intervals: Sequence[tuple[float,
 
 def plot_size(counts: DecisionCounts) -> tuple[float, float]:
     """Return width and height in inches of a figure of the plot."""
-    names = counts.arms.names
-    return figure_size([names[arm] for arm in order_arms(counts)[:_MAX_NAMED]])
+    return figure_size([counts.arms.names[arm] for arm in order_arms(counts)[:_MAX_NAMED]])
 
 
 def order_arms(counts: DecisionCounts) -> IntArray:

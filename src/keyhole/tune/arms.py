@@ -136,7 +136,7 @@ def find_answer(output: bytes) -> Answer | None:
     """Return the answer in the output of a call; None if the call has not ended by itself."""
     # The last mark: the function itself may have printed one before.
     _, mark, tail = output.rpartition(MARK.encode())
-    answer = parse_answer(tail.partition(b"\n")[0]) if mark else None
+    answer = parse_answer(mark and tail.partition(b"\n")[0])
     if answer and (answer.failure or isinstance(answer.result, int | float)):
         return answer
     return None
@@ -190,8 +190,7 @@ class Arm:
     def format_command(self, fields: Mapping[str, object]) -> list[str]:
         """Return the command with its fields filled in."""
         # A parameter of an arm hides a column of the instances that has the same name.
-        values = {**fields, **self.parameters}
-        return [_fill(word, values) for word in self.command]
+        return [_fill(word, {**fields, **self.parameters}) for word in self.command]
 
     def template(self) -> list[str]:
         """Return the command with its own parameters filled in, and all other fields as written."""
@@ -229,15 +228,10 @@ class Arm:
         # A program whose name has a field is known only when it is run.
         if self.function or _field_names(path, program := self.command[0]):
             return
-        if not is_program(program, folder, search):
+        # As the system does: a name with a slash is a path, and others are looked up on the PATH.
+        program_path = folder / program if "/" in program else program
+        if shutil.which(program_path, path=search) is None:
             raise ValueError(self.shell_error or explain_missing_program(path, program))
-
-
-def is_program(program: str, folder: Path, search: str | None = None) -> bool:
-    """Return whether a program is found from a folder; `search` replaces the ``PATH``."""
-    # As the system does: a name with a slash is a path, and others are looked up on the PATH.
-    path = folder / program if "/" in program else program
-    return shutil.which(path, path=search) is not None
 
 
 def parse_arms(value: object) -> tuple[Arm, ...]:

@@ -137,9 +137,8 @@ def _check_name(path: str, name: object) -> str:
 
 
 def _find_files(pattern: str, folder: Path) -> list[Instance]:
-    names = sorted(glob.glob(pattern, root_dir=folder, recursive=True))
-    names = [name for name in names if (folder / name).is_file()]
-    if not names:
+    matches = sorted(glob.glob(pattern, root_dir=folder, recursive=True))
+    if not (names := [name for name in matches if (folder / name).is_file()]):
         raise ValueError(f"instances must be at least one file, got none for {pattern!r}")
     if names == [pattern] and Path(pattern).suffix.lower() in _LISTS:
         warnings.warn(

@@ -97,23 +97,17 @@ def write_report(tune: SavedTune) -> Path:
     figures = [_write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit")]
     if len(history) > 1:
         figures.append(charts.history_chart(tune, history))
-    notes = [Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []
     page = Page(
         title=make_title(tune),
         answer=_answer_blocks(tune),
         figures=figures,
         beside=_results_blocks(tune),
         sections=[
-            *notes,
+            *[Section("notes", "Notes", [Text(tune.spec.notes)])] * bool(tune.spec.notes),
             Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
             Section("gains", "Gain by limit", [_gains_block(tune)]),
-            *(
-                Section(name, title, [_write_chart(tune, chart, name, title)])
-                for name, title, chart in (
-                    ("survival", "Run times", charts.survival_chart(tune)),
-                    ("cactus", "Cactus plot", charts.cactus_chart(tune)),
-                )
-            ),
+            _chart_section(tune, charts.survival_chart(tune), "survival", "Run times"),
+            _chart_section(tune, charts.cactus_chart(tune), "cactus", "Cactus plot"),
             Section("runs", "All runs", [runs_table(tune)]),
             _spec_section(tune),
         ],
@@ -153,7 +147,7 @@ def _join_sentences(*texts: str) -> str:
 def _how_to_run(tune: SavedTune) -> str:
     """Return what to add to the recommended command line: its open fields, and its limit."""
     best = tune.best()
-    clock = " of CPU time" if tune.spec.clock == "cpu" else ""
+    clock = " of CPU time" * (tune.spec.clock == "cpu")
     stop_text = f"stop it after {best.limit:g}\N{NO-BREAK SPACE}s{clock}."
     fields = tune.spec.arms[tune.spec.names.index(best.arm)].open_fields()
     if not fields:
@@ -198,10 +192,7 @@ def _results_blocks(tune: SavedTune) -> list[PageBlock]:
         for row in rows
     ]
     sentences = _join_sentences(summary.format_comparison(tune), summary.format_open_question(tune))
-    blocks: list[PageBlock] = [Table(f"{progress}.", head, cells)]
-    if sentences:
-        blocks.append(Text(sentences))
-    return blocks
+    return [Table(f"{progress}.", head, cells), *map(Text, filter(None, [sentences]))]
 
 
 def _arms_block(tune: SavedTune) -> Table:
@@ -232,6 +223,10 @@ def _write_chart(tune: SavedTune, chart: LineChart, name: str, title: str) -> Li
     return write_chart(chart, tune.folder / name, title=f"{tune.spec.name}: {title.lower()}")
 
 
+def _chart_section(tune: SavedTune, chart: LineChart, name: str, title: str) -> Section:
+    return Section(name, title, [_write_chart(tune, chart, name, title)])
+
+
 def _spec_section(tune: SavedTune) -> Section:
     fields = tune.spec.as_json()
     names = [escape_controls(instance.name) for instance in tune.spec.instances]
@@ -242,11 +237,5 @@ def _spec_section(tune: SavedTune) -> Section:
     rows.append(["versions", f"keyhole {version('keyhole')}; Python {platform.python_version()}; "
                              f"{platform.system()} {platform.machine()}"])  # fmt: skip
     arms = [[arm.name, summary.command_line(tune, arm.name)] for arm in tune.spec.arms]
-    return Section(
-        "spec",
-        "Spec",
-        [
-            Table("Commands.", ["arm", "command"], arms),
-            Table("Other entries.", ["entry", "value"], rows),
-        ],
-    )
+    commands = Table("Commands.", ["arm", "command"], arms)
+    return Section("spec", "Spec", [commands, Table("Other entries.", ["entry", "value"], rows)])

@@ -89,12 +89,12 @@ def _find_difference(path: str, old: object, new: object) -> tuple[str, object, 
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         key = next(key for key in old if old[key] != new[key])
         return _find_difference(f"{path}.{key}", old[key], new[key])
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        index = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
-        return _find_difference(f"{path}[{index}]", old[index], new[index])
-    if isinstance(old, list) and isinstance(new, list):
+    if not isinstance(old, list) or not isinstance(new, list):
+        return path, old, new
+    if len(old) != len(new):
         return f"the number of {path}", len(old), len(new)
-    return path, old, new
+    index = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
+    return _find_difference(f"{path}[{index}]", old[index], new[index])
 
 
 def read_spec(folder: Path) -> Spec:
@@ -130,7 +130,7 @@ def open_tune_study(folder: Path, spec: Spec) -> Study:
         [arm.name for arm in spec.arms],
         on_timeout="ask_again",
         seed=spec.seed,
-        time_unit=1.0 if spec.clock == "wall" else 0.0,
+        time_unit=float(spec.clock == "wall"),
         **spec.facts(),
     )
 
@@ -143,7 +143,7 @@ def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     # A study that cannot be read is no reason to refuse the runs, which are in a file of their own.
     with suppress(OSError, ValueError, RuntimeError), Study.open(folder / STUDY, NAME) as study:
         told_ids = _told_run_ids(study)
-    records = list(read_records(path, spec.names)) if path.exists() else []
+    records = list(read_records(path, spec.names))
     try:
         _reconcile(path, told_ids, {record.id for record in records if record.is_counted})
     except ValueError as error:

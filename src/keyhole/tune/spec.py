@@ -35,7 +35,6 @@ from keyhole.validate import (
 
 _PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0}
 _COSTS: Final = ("cost_per_second", "cost_of_giving_up")
-_AT_LEAST_0: Final = Range(ge=0)
 
 
 @dataclass(frozen=True)
@@ -74,17 +73,15 @@ class CostModel:
                 f"got {short_repr(value)}"
             )
         check_entries("objective", value, _COSTS)
-        per_second = check_number(
-            "objective.cost_per_second", value.get("cost_per_second", 0.0), _AT_LEAST_0
+        per_second, giving_up = (
+            check_number(f"objective.{entry}", value.get(entry, 0.0), Range(ge=0))
+            for entry in _COSTS
         )
         if per_second * cutoff > span:
             raise ValueError(
                 f"objective.cost_per_second must be at most {span / cutoff:g}, or a run at the "
                 f"largest limit costs more than the best reward, got {per_second:g}"
             )
-        giving_up = check_number(
-            "objective.cost_of_giving_up", value.get("cost_of_giving_up", 0.0), _AT_LEAST_0
-        )
         return cls(per_second, giving_up)
 
     @property

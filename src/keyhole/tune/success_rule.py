@@ -101,9 +101,6 @@ class SuccessRule:
             return RunScore(None, "the pattern was not found")
         if not self.number:
             return RunScore(self.scale[1])
-        return self._score_number(text)
-
-    def _score_number(self, text: str) -> RunScore:
         matches = list(re.finditer(self.number, text, re.MULTILINE))
         if not matches:
             return RunScore(None, "the number was not found")
@@ -244,20 +241,14 @@ def _score_call(
     if answer is not None and answer.failure:
         return answer.seconds, RunScore(None, f"raised {answer.failure}")
     if answer is not None and run.code == 0:
-        return answer.seconds, _score_returned(success, answer.result)
+        # By identity, not equality: the numbers 0 and 1 are rewards.
+        if answer.result is False:
+            return answer.seconds, RunScore(None, "returned False")
+        reward = success.scale[1] if answer.result is True else float(answer.result)
+        return answer.seconds, success.score_reward(reward)
     if run.signal == _ALARM:
         return run.seconds, None
     ending = f"code {run.code}"
     if run.signal is not None:
         ending = f"signal {run.signal}"
     return min(run.seconds, limit), RunScore(None, f"ended with {ending}")
-
-
-def _score_returned(success: SuccessRule, reward: float | bool) -> RunScore:
-    """Return the score of the value that a function returned."""
-    # By identity, not equality: the numbers 0 and 1 are rewards.
-    if reward is False:
-        return RunScore(None, "returned False")
-    if reward is True:
-        return RunScore(success.scale[1])
-    return success.score_reward(float(reward))

@@ -16,6 +16,7 @@ from keyhole.extras import has_extra
 from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.page import Table
 from keyhole.results.estimate import format_estimate
+from keyhole.text_formatting import count_text
 from keyhole.tune.arms import TYPED
 from keyhole.tune.value_estimates import Interval
 from keyhole.tune.warnings import OtherLoad
@@ -143,19 +144,18 @@ def format_share(share: Interval) -> str:
 
 def format_runs(runs: int) -> str:
     """Return a number of runs in words."""
-    return f"{runs:,} run{'' if runs == 1 else 's'}" if runs else "no run"
+    return count_text(runs, "run") if runs else "no run"
 
 
 def format_progress(tune: SavedTune) -> str:
     """Return name, number of runs, time, and number of runs by outcome."""
-    runs = format_runs(len(tune.runs)) if tune.runs else "0 runs"
-    cpu = sum(run.cpu for run in [*tune.runs, *tune.expired])
+    runs = count_text(len(tune.runs), "run")
     text = f"{tune.spec.name}: {runs} in {timedelta(seconds=round(tune.elapsed))}"
-    if cpu:
+    if cpu := sum(run.cpu for run in [*tune.runs, *tune.expired]):
         text += f" (CPU {format_duration(cpu)})"
-    counts = ", ".join(f"{n:,} {outcome}" for outcome, n in count_outcomes(tune.runs).items() if n)
-    if counts:
-        text += f"; {counts}"
+    counts = count_outcomes(tune.runs)
+    if tune.runs:
+        text += "; " + ", ".join(f"{n:,} {outcome}" for outcome, n in counts.items() if n)
     if tune.expired:
         text += f"; {len(tune.expired):,} did not count and were repeated"
     return text
@@ -376,9 +376,8 @@ def _arm_results(tune: SavedTune) -> list[dict[str, Any]]:
     """
     results = []
     for number, name in enumerate(tune.spec.names):
-        runs = tune.runs_of(name)
         best = None
-        if runs:
+        if runs := tune.runs_of(name):
             best = tune.estimate_pair(number, int(tune.gains.tried_means[number].argmax()))
         results.append({
             "arm": name, "runs": len(runs), "outcomes": count_outcomes(runs),
@@ -441,7 +440,7 @@ def tune_as_json(tune: SavedTune) -> dict[str, Any]:
         "outcomes": count_outcomes(tune.runs),
         "not_counted": len(tune.expired),
         "best": best_as_json(tune) if tune.runs else None,
-        "arms": [{**arm, "best": asdict(arm["best"]) if arm["best"] else None} for arm in arms],
+        "arms": [{**arm, "best": arm["best"] and asdict(arm["best"])} for arm in arms],
     }
 
 

@@ -99,7 +99,7 @@ class TrialLog:
 
     def __init__(self, path: Path, arms: Collection[str]) -> None:
         self.path = path
-        self.all: list[TrialRecord] = list(read_records(path, arms)) if path.exists() else []
+        self.all = list(read_records(path, arms))
         self.by_id = {record.id: record for record in self.all if record.is_counted}
         self._file = path.open("ab")
         flush_folder(path.parent)  # fsync of the file does not make its directory entry durable
@@ -131,7 +131,9 @@ class TrialLog:
 
 
 def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
-    """Yield the records of a file; an incomplete last line is left out."""
+    """Yield the records of a file if it is there; an incomplete last line is left out."""
+    if not path.exists():
+        return
     names = frozenset(arms)
     # The last part is empty, or a line that a kill cut off: its run is made again.
     for number, text in enumerate(read_saved_file(path).split(b"\n")[:-1], 1):

@@ -99,8 +99,8 @@ class TuningLoop:
         # Time spent after the last record of an earlier call is not counted.
         self._before = max((record.elapsed for record in records.all), default=0.0)
         self._began = time.monotonic()
-        self._left = None if runs is None else runs - len(records.by_id)
-        self._budget = budget
+        self._runs_left = (runs or float("inf")) - len(records.by_id)
+        self._budget = budget or float("inf")
 
     @property
     def elapsed(self) -> float:
@@ -140,17 +140,14 @@ class TuningLoop:
                 executor.close()
 
     def _is_finished(self) -> bool:
-        return (self._left is not None and self._left <= 0) or (
-            self._budget is not None and self.elapsed >= self._budget
-        )
+        return self._runs_left <= 0 or self.elapsed >= self._budget
 
     def _claim_trial(self) -> bool:
         """Claim one more trial of those that are left; return False if none is."""
         with self._lock:
             if self._stop.is_set() or self._is_finished():
                 return False
-            if self._left is not None:
-                self._left -= 1
+            self._runs_left -= 1
             return True
 
     def _run_thread(self, cores: tuple[int, ...] | None) -> None:

@@ -192,8 +192,7 @@ class ValueEstimates:
     @cached_property
     def cut_off_draws(self) -> tuple[FloatArray, FloatArray]:
         """Draws of gains and mean durations for comparisons with the full cut-off."""
-        rng = np.random.default_rng([self._spec.seed, 2])
-        gains, _, seconds = self._draw(rng, _CUT_OFF_WEIGHT)
+        gains, _, seconds = self._draw(np.random.default_rng([self._spec.seed, 2]), _CUT_OFF_WEIGHT)
         return gains, seconds
 
     def _draw(

@@ -127,7 +127,7 @@ class OtherLoad:
     @property
     def share(self) -> float:
         """Share of the time of the runs in which their cores worked for other processes."""
-        return min(1.0, self._others / self._seconds) if self._seconds else 0.0
+        return min(1.0, self._others / (self._seconds or float("inf")))
 
     @property
     def is_high(self) -> bool:
@@ -175,7 +175,8 @@ class EarlyWarnings:
         if self._other_load.is_high:
             self._warn("others", self._other_load.warning)
         crashed = self._counts["failed"] + self._counts["out of memory"]
-        runs, arms = self._counts.total(), len(self._arms)
+        runs = self._counts.total()
+        arms = len(self._arms)
         # Until every arm has failed, or very many runs, one of the other commands may still be
         # right.
         if crashed == runs >= _MIN_RUNS and (

@@ -69,7 +69,9 @@ class OutputCapture:
     def kept_bytes(self) -> bytes:
         """Return what was kept; a line between start and end says how many bytes are missing."""
         missing_count = self._all - len(self._first) - len(self._last)
-        gap_line = b"\n... %d bytes ...\n" % missing_count if missing_count and self._half else b""
+        gap_line = b""
+        if missing_count and self._half:
+            gap_line = b"\n... %d bytes ...\n" % missing_count
         return bytes(self._first + gap_line + self._last)
 
 
@@ -77,8 +79,8 @@ class UsageMeter:
     """CPU time (seconds) and peak memory (bytes) of all processes below this one, with limits."""
 
     def __init__(self, cpu: float | None, memory: int | None, group: ControlGroup | None) -> None:
-        self._cpu_limit = math.inf if cpu is None else cpu
-        self._memory_limit = math.inf if memory is None else memory
+        self._cpu_limit = cpu or math.inf
+        self._memory_limit = memory or math.inf
         self.cpu = 0.0
         self.memory = 0
         self._group = group
@@ -185,8 +187,7 @@ def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoRet
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         null = os.open(os.devnull, os.O_RDONLY)
         write_end = _move_descriptors([null, output, output, *request["passed"]], write_end)
-        if request["folder"] is not None:
-            os.chdir(request["folder"])
+        os.chdir(request["folder"])
         subject = request["command"][0]
         if request["cores"] is not None:
             os.sched_setaffinity(0, request["cores"])
@@ -197,7 +198,7 @@ def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoRet
         # The start is taken here, just before exec: on a busy machine the init may run only later,
         # and the time until then would be missing from `seconds`.
         os.write(write_end, b"%.9f" % time.monotonic())
-        os.execvpe(request["command"][0], request["command"], environment)
+        os.execvpe(subject, request["command"], environment)
     # An error of any kind: the command has not begun, which is not a failure of it.
     except Exception as error:
         reason = str(error)
@@ -211,8 +212,8 @@ def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoRet
 def _move_descriptors(files: list[int], other_file: int) -> int:
     """Give files the descriptors 0, 1, ...; return a new descriptor of another file."""
     # All are first copied above the target range: dup2 in place could close one still to be moved.
-    above = len(files)
-    copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, above) for file in (*files, other_file)]
+    all_files = (*files, other_file)
+    copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, len(files)) for file in all_files]
     for number, copy in enumerate(copies[:-1]):
         os.dup2(copy, number)
     return copies[-1]

@@ -153,7 +153,7 @@ class Postgres(Store):
                 results.append(cursor.fetchall())
             has_next = bool(cursor.nextset())
         *_, version_rows, rows = results
-        version, digest = version_rows[0] if version_rows else (0, None)
+        version, digest = next(iter(version_rows), (0, None))
         return QueryResult(version, digest, rows)
 
     def _commit(self) -> None:
@@ -317,6 +317,6 @@ def _format_address(parameters: Mapping[str, object]) -> str:
     if len(ports) == 1:
         ports *= len(hosts)
     pairs = zip_longest(hosts, ports, fillvalue="")
-    servers = ",".join(f"{host}:{port}" if port else host for host, port in pairs)
-    user = f"{parameters['user']}@" if parameters.get("user") else ""
+    servers = ",".join(f"{host}:{port}".removesuffix(":") for host, port in pairs)
+    user = f"{parameters.get('user', '')}@".removeprefix("@")
     return f"postgresql://{user}{servers}/{parameters.get('dbname', '')}"

@@ -154,7 +154,7 @@ class OpenFile:
     def log_size(self) -> int | None:
         """Return the size of the write-ahead log in bytes; None if there is none."""
         status = find_status(f"{self._name}-wal")
-        return None if status is None else status.st_size
+        return status and status.st_size
 
     def is_checkpoint_due(self, log_size: int, queue: int) -> bool:
         """Return whether a checkpoint is due, given the size of the log; called once a commit."""
@@ -165,7 +165,9 @@ class OpenFile:
         data = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
         commits, last_size = _LOG_FORMAT.unpack(data.ljust(_LOG_FORMAT.size, b"\0"))
         # A shorter log is a new one.
-        growth = log_size - last_size if log_size >= last_size else log_size
+        growth: int = log_size - last_size
+        if growth < 0:
+            growth = log_size
         is_checkpoint_due = growth > _LONG // 8 or commits + 1 >= _MAX_COMMITS
         record = (0, log_size) if is_checkpoint_due else (commits + 1, last_size)
         os.pwrite(queue, _LOG_FORMAT.pack(*record), _FORMAT.size)
@@ -218,7 +220,7 @@ class OpenFile:
 def _log_identities(path: str) -> list[tuple[int, int] | None]:
     """Return the identities of `-wal` and `-shm`; None for one that is not there."""
     statuses = [find_status(f"{path}{ending}") for ending in ("-wal", "-shm")]
-    return [None if status is None else (status.st_dev, status.st_ino) for status in statuses]
+    return [status and (status.st_dev, status.st_ino) for status in statuses]
 
 
 def _find_any_damage(db: sqlite3.Connection) -> str:

@@ -403,7 +403,10 @@ class Sqlite(store.Store):
         """Connect; return whether tables and journal mode are up to date."""
         while not sqlite_connection.can_read_immutable(self.path):
             with suppress(BlockingIOError):  # the last writer has just closed the file
-                return self._is_ready(self._connect(uri_query))
+                db = self._connect(uri_query)
+                version = sqlite_connection.find_version(self.path, db)
+                is_wal = db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+                return is_wal and version == len(schema.STEPS)
         # Who may not write in the folder cannot create `-wal` and `-shm`, and who may not write to
         # the file should not: they would be the reader's, and lock writers out. While no process
         # has the file open, it can be read as immutable, without any lock.
@@ -434,11 +437,6 @@ class Sqlite(store.Store):
             raise
         self._identity = self._identity or self._file.identity
         return self._db
-
-    def _is_ready(self, db: Connection) -> bool:
-        """Return whether tables and journal mode are up to date."""
-        is_current_version = sqlite_connection.find_version(self.path, db) == len(schema.STEPS)
-        return is_current_version and db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
     def _create_tables(self) -> None:
         """Create the tables or migrate them."""

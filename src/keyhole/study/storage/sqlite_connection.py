@@ -439,7 +439,7 @@ def explain_sqlite_error(error: Exception, path: Path) -> str:
     name = getattr(error, "sqlite_errorname", "SQLITE_ERROR").split("_")[1]
     if name in ("CANTOPEN", "READONLY"):
         return f"{error}; {_explain_access(path)}"
-    return f"{error}; {_ADVICE[name]}" if name in _ADVICE else str(error)
+    return "; ".join(filter(None, [str(error), _ADVICE.get(name)]))
 
 
 def _explain_access(path: Path) -> str:

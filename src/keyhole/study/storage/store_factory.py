@@ -44,8 +44,7 @@ def open_store(
     check_choice("durability", durability, ("power_loss", "process_crash"))
     if not isinstance(address, str | os.PathLike):
         raise TypeError(f"storage must be a path or an address, got {short_repr(address)}")
-    scheme = _SCHEME.match(address) if isinstance(address, str) else None
-    if scheme is None:
+    if not isinstance(address, str) or not (scheme := _SCHEME.match(address)):
         if str(address) in ("", ".", ":memory:") or str(address).startswith("file:"):
             raise ValueError(f"storage must be the path of a file, got {short_repr(str(address))}")
         if not make and not Path(address).exists():
@@ -62,13 +61,14 @@ def open_store(
         raise ValueError(
             f"durability must be 'power_loss' on a server, got {short_repr(durability)}"
         )
-    return Postgres(str(address))
+    return Postgres(address)
 
 
 def normalize_address(address: str | os.PathLike[str]) -> str:
     """Return an address that stays valid if the working directory changes."""
-    is_path = not isinstance(address, str) or _SCHEME.match(address) is None
-    return os.path.abspath(address) if is_path else str(address)
+    if isinstance(address, str) and _SCHEME.match(address):
+        return address
+    return os.path.abspath(address)
 
 
 def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> list[str]:
