@@ -115,8 +115,12 @@ def _print_policy(name: str, policy: dict[str, Any]) -> None:
 
 def _metric_remarks(metric: Metric) -> list[str]:
     """Return the remarks on a metric: higher is better, of each arm, kept with details."""
-    direction = ["higher is better"] * (metric.better == "higher")
-    return direction + ["of each arm"] * metric.per_arm + ["kept with details"] * metric.detail
+    remarks = {
+        "higher is better": metric.better == "higher",
+        "of each arm": metric.per_arm,
+        "kept with details": metric.detail,
+    }
+    return [remark for remark, is_true in remarks.items() if is_true]
 
 
 def _default_as_json(default: object) -> int | float | str | None:

@@ -237,7 +237,7 @@ def check(
         print_result(content, copy, text, as_json=as_json)
         return
     result = check_database(storage, name, policies=policies)
-    damage = [f"{storage}: damaged: {result.damage}"] * bool(result.damage)
+    damage = [f"{storage}: damaged: {result.damage}"] if result.damage else []
     content = {"is_whole": result.is_whole, **asdict(result)}
     print_result(content, *damage, *result.studies, as_json=as_json)
     raise typer.Exit(0 if result.is_whole else DAMAGED)

@@ -114,7 +114,7 @@ def run(
         raise ValueError("--out must be given: a folder for the results")
     if budget is None and runs is None:
         raise ValueError("--budget or --runs must be given: the time or the number of runs")
-    progress = not quiet and _Progress(runs)
+    progress = None if quiet else _Progress(runs)
     tune = Tuner(tune_spec, out).run(
         runs=runs, budget=seconds, workers=workers, on=on, progress=progress
     )

@@ -133,7 +133,11 @@ class Scenario:
         ]
         runs = MeasuredRuns(self.name, self.solvers, *map(tuple, zip(*runs_made, strict=True)))
         unit = Power(slope=1.0)
-        return runs.problem(limits, cost=cost or unit, penalty=penalty or unit)
+        return runs.problem(
+            limits,
+            cost=unit if cost is None else cost,
+            penalty=unit if penalty is None else penalty,
+        )
 
     def reference_gains(
         self,

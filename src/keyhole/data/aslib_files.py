@@ -292,9 +292,10 @@ def write_aslib(
             _quoted(run.instance), str(times[run.instance, run.solver]), _quoted(run.solver),
             repr(run.seconds), check_choice("status", run.status, _EXPORTED), repr(run.limit),
         ]  # fmt: skip
-        # The reader ignores the quality of a run that did not complete, but the column needs a
-        # number.
-        fields += [repr(float(run.quality)).replace("nan", "0")] * graded
+        if (
+            graded
+        ):  # the reader ignores a quality of a run that did not complete, but needs a number
+            fields.append(repr(float(run.quality)).replace("nan", "0"))
         rows.append(",".join(fields))
     where.mkdir(parents=True, exist_ok=True)
     write_atomically(where / DESCRIPTION, _description(name, cutoff, graded).encode())
@@ -317,7 +318,8 @@ def _description(name: str, cutoff: float, graded: bool) -> str:
 def _header(name: str, graded: bool) -> list[str]:
     columns = ["instance_id STRING", "repetition NUMERIC", "algorithm STRING", "runtime NUMERIC",
                f"runstatus {{{', '.join(_EXPORTED)}}}", f"{LIMIT} NUMERIC"]  # fmt: skip
-    columns += ["quality NUMERIC"] * graded
+    if graded:
+        columns.append("quality NUMERIC")
     return [
         f"@RELATION {_quoted(name)}",
         "",

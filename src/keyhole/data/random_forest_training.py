@@ -221,7 +221,11 @@ def forests(
         runs.name, runs.arms, runs.rewards, tuple(used / high for used in runs.consumptions)
     )
     grid = np.linspace(low / high, 1.0, check_integer("limits", limits, Range(ge=2, le=1000)))
-    return scaled.problem(grid, cost=cost or Power(slope=0.1), penalty=penalty or Power(slope=1.0))
+    return scaled.problem(
+        grid,
+        cost=Power(slope=0.1) if cost is None else cost,
+        penalty=Power(slope=1.0) if penalty is None else penalty,
+    )
 
 
 def measure_forests(runs: int, *, seed: int = DEFAULT_SEED) -> MeasuredRuns:

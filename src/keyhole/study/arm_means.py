@@ -291,7 +291,7 @@ def _explain_intervals(counts: DecisionCounts) -> str:
     if not any(numbers for _, _, numbers in counts.feedback_numbers):
         return "" if counts.early else "There are no means: no number was told of a single arm."
     if counts.interval_word:
-        target = "mean" + " reward within the timeout" * (counts.assumed.total() > 0)
+        target = "mean reward within the timeout" if counts.assumed.total() else "mean"
         return f"[low, high] holds the arm's {target} at all times at once, with 95 % confidence."
     if counts.policy.setting.fixed_means:
         expired = count_text(counts.untold, "decision")

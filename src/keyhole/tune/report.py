@@ -97,13 +97,14 @@ def write_report(tune: SavedTune) -> Path:
     figures = [_write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit")]
     if len(history) > 1:
         figures.append(charts.history_chart(tune, history))
+    notes = [Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []
     page = Page(
         title=make_title(tune),
         answer=_answer_blocks(tune),
         figures=figures,
         beside=_results_blocks(tune),
         sections=[
-            *[Section("notes", "Notes", [Text(tune.spec.notes)])] * bool(tune.spec.notes),
+            *notes,
             Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
             Section("gains", "Gain by limit", [_gains_block(tune)]),
             _chart_section(tune, charts.survival_chart(tune), "survival", "Run times"),
