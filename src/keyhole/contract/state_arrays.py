@@ -209,8 +209,7 @@ class Layout:
             first = start
             if field.tree:  # Python sees the leaves: the inner nodes follow from them
                 first += _argmin_keys_start(size, shape[0])
-            cells = buffer[first : first + math.prod(shape)]
-            result[name] = cells.view(field.dtype).reshape(shape)
+            result[name] = buffer[first : first + math.prod(shape)].view(field.dtype).reshape(shape)
             start += size
         return result
 

@@ -217,8 +217,7 @@ def _compile_tell(kernels: LearnerKernels, records: KernelRecords) -> Kernel:
             write_feedback(cells, plan[4], dims, number)
         context = read_context(cells, plan[2], dims)
         decision = read_decision(cells, plan[3], dims)
-        feedback = read_feedback(cells, plan[4], dims)
-        update(p, s, header[ROUNDS], rng, context, decision, feedback)
+        update(p, s, header[ROUNDS], rng, context, decision, read_feedback(cells, plan[4], dims))
         header[PENDING] = header[OWNER_THREAD] = 0
         return 0
 
@@ -244,8 +243,7 @@ def _compile_other_calls(kernels: LearnerKernels) -> Kernel:
         else:
             # Of a learner's file: its pending decision is checked before anything relies on it.
             context = read_context(cells, plan[2], dims)
-            decision = read_decision(cells, plan[3], dims)
-            return 1 if allowed(p, context, decision) else 0
+            return int(allowed(p, context, read_decision(cells, plan[3], dims)))
         return 0
 
     return kernel(call_between_rounds)
@@ -332,8 +330,7 @@ def _build_log_replay_kernel(compiled: CompiledClass, setting: Setting) -> Kerne
                     return NOT_ALLOWED
             store_decision(words, log, row, context_at, feedback_at, context_at + log.shape[1])
             logged = read_decision(cells, decision_at, dims)
-            feedback = read_feedback(cells, feedback_at, dims)
-            update(p, s, t, rng, context, logged, feedback)
+            update(p, s, t, rng, context, logged, read_feedback(cells, feedback_at, dims))
             header[ROUNDS] = t
         return matches
 

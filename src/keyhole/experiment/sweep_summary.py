@@ -57,8 +57,7 @@ class Summary:
 
     def last(self, policy: str, metric: str) -> Estimate | None:
         """Return the mean at the last checkpoint, if the point has the policy and metric."""
-        estimates = self.found.get(policy, {}).get(metric)
-        return estimates[-1] if estimates else None
+        return self.found.get(policy, {}).get(metric, [None])[-1]
 
     def last_text(self, policy: str, metric: str) -> str:
         """Return the same for a table; empty if the point lacks the policy or metric."""

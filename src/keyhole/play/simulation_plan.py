@@ -259,7 +259,7 @@ class Plan:
                 "problem must derive from keyhole.policy.Problem, got "
                 f"{validate.short_repr(problem)}"
             )
-        interpreted = is_interpretation_requested() if interpreted is None else interpreted
+        interpreted = is_interpretation_requested(interpreted)
         policies = label_policies(policies)
         horizon = validate.check_integer("horizon", horizon, COUNT)
         first = problem.fact("arms") if problem.setting.budgeted else 1
