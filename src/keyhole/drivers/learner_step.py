@@ -23,7 +23,6 @@ from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import (
     FloatArray,
-    Layout,
     allocate,
     borrow_float,
     borrow_int,
@@ -74,9 +73,9 @@ def memory_layout(
     compiled: CompiledClass, sizes: Mapping[str, int]
 ) -> tuple[Words, list[dict[str, Any]]]:
     """Return the vector of a new learner, and the named arrays of each of its layouts."""
-    buffer, plan, views = allocate(
-        _layouts(compiled), compiled.dims, sizes, reserved=_cells_start(compiled)
-    )
+    layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
+    cells_start = PLAN + _LAYOUTS + len(compiled.dims) + 1
+    buffer, plan, views = allocate(layouts, compiled.dims, sizes, reserved=cells_start)
     word_view = buffer.view(np.uint64)
     word_view[PLAN : PLAN + len(plan)] = plan.view(np.uint64)
     return word_view, views
@@ -85,15 +84,6 @@ def memory_layout(
 def state_view(words: Words) -> FloatArray:
     """Return the cells of a learner's vector from the state on."""
     return words.view(np.float64)[int(words[PLAN + 1]) :]
-
-
-def _layouts(compiled: CompiledClass) -> tuple[Layout, ...]:
-    return (compiled.inputs, compiled.state, *compiled.records.layouts)
-
-
-def _cells_start(compiled: CompiledClass) -> int:
-    """Return the index of the first cell."""
-    return PLAN + _LAYOUTS + len(compiled.dims) + 1
 
 
 def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:

@@ -278,10 +278,8 @@ def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summar
 
 
 def _digest(curves: Curves, label: str, metrics: Sequence[str]) -> bytes:
-    digest = hashlib.blake2b()
-    for name in metrics:
-        digest.update(curves.values(label, name).tobytes())
-    return digest.digest()
+    values = (curves.values(label, name).tobytes() for name in metrics)
+    return hashlib.blake2b(b"".join(values)).digest()
 
 
 def find_sweep_leaders(summaries: Summaries) -> list[Leaders]:

@@ -492,9 +492,8 @@ class Learner:
             learner_class = policy.learner_class or Learner
             if not issubclass(learner_class, cls):
                 raise ValueError(f"it is of the setting {policy.setting.name!r}")
-            if interpreted is None:
-                interpreted = is_interpretation_requested()
-            return _restore_learner(learner_class, policy, saved, True, interpreted)
+            requested = is_interpretation_requested(interpreted)
+            return _restore_learner(learner_class, policy, saved, True, requested)
         except DAMAGE as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error
 

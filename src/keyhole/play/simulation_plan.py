@@ -182,12 +182,8 @@ def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[i
     count = validate.check_integer(
         "checkpoints.count", table["count"], Range(ge=1, le=MOST_CHECKPOINTS)
     )
-    if (
-        validate.check_choice(
-            "checkpoints.spacing", table.get("spacing", "linear"), get_args(SpacingKind)
-        )
-        == "linear"
-    ):
+    spacing = table.get("spacing", "linear")
+    if validate.check_choice("checkpoints.spacing", spacing, get_args(SpacingKind)) == "linear":
         points = horizon * np.arange(1, count + 1) / count
     else:
         # One point more, of which the first is dropped: the spacing is then that of `count` steps.
