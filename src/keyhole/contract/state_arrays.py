@@ -209,7 +209,8 @@ class Layout:
             first = start
             if field.tree:  # Python sees the leaves: the inner nodes follow from them
                 first += _argmin_keys_start(size, shape[0])
-            result[name] = buffer[first : first + math.prod(shape)].view(field.dtype).reshape(shape)
+            cells = buffer[first : first + math.prod(shape)]
+            result[name] = cells.view(field.dtype).reshape(shape)
             start += size
         return result
 

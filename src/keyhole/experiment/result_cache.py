@@ -124,7 +124,8 @@ class ResultCache:
         """Return a policy's values at the checkpoints and of the metrics of an experiment."""
         shared_plan = self._plans[key]
         plan = spec.plan
-        values = merge_blocks(read_blocks(self.folder, key, self._job(key)), spec.replications)
+        stored = read_blocks(self.folder, key, self._job(key))
+        values = merge_blocks(stored, spec.replications)
         # Other experiments may have added checkpoints and metrics to the simulation.
         rows = [shared_plan.checkpoints.index(t) for t in plan.checkpoints]
         # A policy that cannot stop was simulated without the metrics of those that can.
@@ -150,7 +151,8 @@ def _plan_of(plan: Plan, label: str) -> Plan:
 def _key(plan: Plan, replications: int) -> str:
     """Return the cache key of a plan with one policy, which does not depend on checkpoints."""
     ends = replace(plan, checkpoints=(plan.horizon,), details=False)
-    return json_digest([plan.horizon, plan.seed, replications, plan_parts(ends)])[:_KEY_CHARACTERS]
+    key_parts = [plan.horizon, plan.seed, replications, plan_parts(ends)]
+    return json_digest(key_parts)[:_KEY_CHARACTERS]
 
 
 def _merge_plans(first: Plan, second: Plan) -> Plan:
