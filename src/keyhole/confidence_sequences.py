@@ -1,8 +1,7 @@
 """Confidence sequences: intervals for a mean that hold at all times at once.
 
-A usual confidence interval holds at one number of values, which is fixed beforehand. If you look
-after every value, and stop when the interval looks right, it misleads you far more often than its
-level says.
+A usual confidence interval holds at one number of values, fixed beforehand. If you look after every
+value, and stop when it looks right, it misleads you far more often than its level says.
 The intervals of a confidence sequence hold at all numbers of values together, with probability at
 least 1 - alpha, so that one may look at any time, and stop or go on for any reason.
 
