@@ -1,7 +1,7 @@
 """Confidence sequences: intervals for a mean that hold at all times at once.
 
-A usual confidence interval holds at one number of values that is fixed beforehand: who looks after
-every value, and stops when the interval looks right, is misled far more often than its level says.
+A usual confidence interval holds at one number of values, fixed beforehand. If you look after every
+value, and stop when it looks right, it misleads you far more often than its level says.
 The intervals of a confidence sequence hold at all numbers of values together, with probability at
 least 1 - alpha, so that one may look at any time, and stop or go on for any reason.
 
@@ -43,7 +43,7 @@ def beta_mixture_bounds(count: float, total: float, alpha: float) -> tuple[float
         return 0.0, 1.0
     mean = min(total / count, 1.0)
     entropy = binary_entropy(mean)
-    # Means whose divergence is within this level, divided by the count, are in the interval.
+    # In the interval are the means whose divergence, times the count, is below this level.
     level = -math.log(alpha) - log_beta(total, count - total) - count * entropy
     high = -math.expm1(log_complement(count, mean, entropy, level))
     low = math.exp(log_complement(count, 1.0 - mean, entropy, level))
@@ -146,7 +146,7 @@ def check_alpha(alpha: object) -> float:
 
 
 LENGTH: Final = 6
-"""The length of the array of sums that the kernels read and write, which begins with zeros."""
+"""How many sums `add_value` keeps in its array, all 0 at first."""
 # The paper calls 1/2 and 3/4 reasonable.
 _LARGEST_BET: Final = 0.5
 
@@ -154,21 +154,21 @@ _LARGEST_BET: Final = 0.5
 def add_value(sums: Any, value: float, alpha: float) -> None:
     """Add a value in [0, 1] to the sums of `EmpiricalBernstein` (a kernel).
 
-    They are the number of values, their sum, the sum of squared deviations from the mean so far,
-    and the sums of bets, of bets times values, and of the terms of the width.
+    The sums are, in order: the number of values; their sum; their squared deviations from the mean
+    so far; the bets; the bets times the values; and the terms that make the interval wider.
     """
-    number = sums[0] + 1.0
-    before = (0.5 + sums[1]) / number
-    variance = (0.25 + sums[2]) / number
-    bet = math.sqrt(2.0 * math.log(2.0 / alpha) / (variance * number * math.log1p(number)))
+    count = sums[0] + 1.0
+    earlier_mean = (0.5 + sums[1]) / count
+    variance = (0.25 + sums[2]) / count
+    bet = math.sqrt(2.0 * math.log(2.0 / alpha) / (variance * count * math.log1p(count)))
     bet = min(bet, _LARGEST_BET)
-    sums[0] = number
+    sums[0] = count
     sums[1] += value
-    after = (0.5 + sums[1]) / (number + 1.0)
-    sums[2] += (value - after) * (value - after)
+    mean = (0.5 + sums[1]) / (count + 1.0)
+    sums[2] += (value - mean) * (value - mean)
     sums[3] += bet
     sums[4] += bet * value
-    sums[5] += (value - before) * (value - before) * (-math.log1p(-bet) - bet)
+    sums[5] += (value - earlier_mean) * (value - earlier_mean) * (-math.log1p(-bet) - bet)
 
 
 def empirical_bernstein_bounds(sums: Any, alpha: float) -> tuple[float, float]:
@@ -176,8 +176,8 @@ def empirical_bernstein_bounds(sums: Any, alpha: float) -> tuple[float, float]:
     if sums[0] <= 0.0:
         return 0.0, 1.0
     centre = sums[4] / sums[3]
-    width = (math.log(2.0 / alpha) + sums[5]) / sums[3]
-    return max(centre - width, 0.0), min(centre + width, 1.0)
+    half_width = (math.log(2.0 / alpha) + sums[5]) / sums[3]
+    return max(centre - half_width, 0.0), min(centre + half_width, 1.0)
 
 
 class EmpiricalBernstein:

@@ -192,7 +192,7 @@ def test_the_text_of_a_learner():
     lines = repr(learner).splitlines()
     assert lines[0].endswith("after 1 round, 2 arms, horizon 10000, anonymous feedback")
     assert lines[1].strip().startswith("phase 1: tolerance 0.5, ")
-    assert lines[2].strip() == "arm 0: left, credited with 1"
+    assert lines[2].strip() == "arm 0: remaining, credited with 1"
     named = QPMD().learner(arms=2, feedback="named")
     assert repr(named).splitlines()[1].strip() == "arm 0: 0 rewards used"
 

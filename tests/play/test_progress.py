@@ -62,7 +62,7 @@ class Notebook:
         main = SimpleNamespace(get_ipython=lambda: self.shell)
         monkeypatch.setitem(sys.modules, "IPython", main)
         monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=self.display))
-        monkeypatch.setattr(keyhole.play.progress, "_SECONDS_IN_PLACE", 0.0)
+        monkeypatch.setattr(keyhole.play.progress, "_SECONDS_BETWEEN_UPDATES", 0.0)
         monkeypatch.setattr(keyhole.play.progress, "_cell_line", {})
 
     def display(self, data, *, raw, display_id):

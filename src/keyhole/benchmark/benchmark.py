@@ -128,9 +128,8 @@ def _simulate(
     # most of it may be compilation.
     with track_total(progress, work) as total:
         for name, spec in specs.items():
-            cache.fill([spec], None, threads, None if total is None else total.of(name))
-            if total is not None:
-                total.finish(name)
+            cache.fill([spec], None, threads, total.of(name))
+            total.finish(name)
 
 
 class _RoundTimes:

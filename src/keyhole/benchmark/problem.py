@@ -71,33 +71,13 @@ def _mean_positive(gaps: FloatArray) -> float:
     return float(positive_gaps.mean()) if len(positive_gaps) else 0.0
 
 
-def _loss_of_arms(problem: AnyProblem) -> float:
-    return _mean_positive(problem.gaps)
-
-
-def _loss_by_level(problem: AnyProblem) -> float:
-    return float(np.mean([_mean_positive(level) for level in problem.gaps.T]))
-
-
-def _loss_of_pairs(problem: AnyProblem) -> float:
-    return _mean_positive(problem.gaps.min(axis=1))
-
-
-def _loss_of_funded_arm(problem: AnyProblem) -> float:
-    return float(problem.mean_losses[problem.optimal].mean())
-
-
-def _half_of_the_labels(problem: AnyProblem) -> float:
-    return float(problem.arms / 2)
-
-
 _LOSSES: Final[dict[str, Callable[[AnyProblem], float]]] = {
-    "stochastic": _loss_of_arms,
-    "delayed": _loss_of_arms,
-    "threshold": _loss_by_level,
-    "resource": _loss_of_pairs,
-    "semibandit": _loss_of_funded_arm,
-    "thresholding": _half_of_the_labels,
+    "stochastic": lambda problem: _mean_positive(problem.gaps),
+    "delayed": lambda problem: _mean_positive(problem.gaps),
+    "threshold": lambda problem: float(np.mean([*map(_mean_positive, problem.gaps.T)])),
+    "resource": lambda problem: _mean_positive(problem.gaps.min(axis=1)),
+    "semibandit": lambda problem: float(problem.mean_losses[problem.optimal].mean()),
+    "thresholding": lambda problem: float(problem.arms / 2),
 }
 
 

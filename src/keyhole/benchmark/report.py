@@ -120,13 +120,12 @@ def _profile(summary: SituationSummary) -> LineChart:
         x = [1.0, *ratios, _LARGEST_DRAWN]
         y = [sum(r <= ratio_limit for r in ratios) / count for ratio_limit in x]
         curves.append(Curve(label=standing.policy, x=x, y=y, steps=True))
-    best_labels = [standing.policy for standing in summary.ranked[:_MOST_NAMED]]
     return LineChart(
         id=f"profile-{summary.setting}-{summary.situation}-{summary.part}".replace(" ", "-"),
         x=Axis(title="times the best mean", scale="log", low=1.0, high=_LARGEST_DRAWN),
         y=Axis(title="share of problems", low=0.0, high=1.02),
         curves=curves,
-        named=best_labels,
+        named=[standing.policy for standing in summary.ranked[:_MOST_NAMED]],
         title=f"{summary.title} ({summary.part})",
         alt=f"Shares of the {count} problems by ratio; the table has the ratios.",
     )

@@ -13,6 +13,7 @@ from keyhole.benchmark.results_file import BenchmarkFile, ProblemRecord, ResultR
 from keyhole.benchmark.rules import FLOOR_SHARE, MORE_LINEAR, SITUATIONS
 from keyhole.pages.page import Table
 from keyhole.results.estimate import Estimate
+from keyhole.text_formatting import count_text
 
 
 @dataclass(frozen=True)
@@ -204,10 +205,9 @@ HEAD: Final = (
 
 def situation_table(summary: SituationSummary) -> Table:
     """Return the table of a situation: a row for each policy, the recommended one first."""
-    count = len(summary.problems)
     rows = [_standing_row(summary, standing) for standing in summary.standings]
-    problems = f"{count} problem{'' if count == 1 else 's'} for {summary.part}"
-    return Table(f"{summary.title}: {problems}", HEAD, rows)
+    problems = count_text(len(summary.problems), "problem")
+    return Table(f"{summary.title}: {problems} for {summary.part}", HEAD, rows)
 
 
 def _standing_row(summary: SituationSummary, standing: Standing) -> list[str]:

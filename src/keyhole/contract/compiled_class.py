@@ -233,14 +233,13 @@ class CompiledClass:
 
 def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
     """Return ``base_init``, ``base_select`` and ``base_update`` of a base (see `WrapperPolicy`)."""
-    helpers = {name: compiled_copy(getattr(base, name)) for name in base.helpers}
     return {
         f"base_{name}": bind_kernel(
             base.__qualname__,
             getattr(base, name, _do_nothing),
             call,
             identity_expressions(call),
-            helpers,
+            {name: compiled_copy(getattr(base, name)) for name in base.helpers},
         )
         for name, call in base_kernel_calls(base).items()
     }

@@ -484,10 +484,9 @@ class Policy:
         if not {"pulls", "totals"} <= state.keys():
             return [f"{name}: {value}" for name, value in state.items()]
         has_intervals = self.has_plain_counts(learner)
-        counts = zip(state["pulls"], state["totals"], strict=True)
         return [
             f"arm {arm}: {count_text(n, 'pull')}{mean_text(n, total, learner.scale, has_intervals)}"
-            for arm, (n, total) in enumerate(counts)
+            for arm, (n, total) in enumerate(zip(state["pulls"], state["totals"], strict=True))
         ]
 
     def has_plain_counts(self, learner: Any) -> bool:

@@ -64,13 +64,15 @@ class Scale(NamedTuple):
 
     def to_unit(self, value: V, unit: str = REWARD) -> V:
         """Convert a value from the user's units to those of policies."""
-        low = self.low if unit == REWARD else 0.0
-        return cast(V, (value - low) / self.span ** _POWERS[unit])
+        return cast(V, (value - self._origin(unit)) / self.span ** _POWERS[unit])
 
     def from_unit(self, value: V, unit: str = REWARD) -> V:
         """Convert a value from the units of policies to the user's."""
-        low = self.low if unit == REWARD else 0.0
-        return cast(V, low + value * self.span ** _POWERS[unit])
+        return cast(V, self._origin(unit) + value * self.span ** _POWERS[unit])
+
+    def _origin(self, unit: str) -> float:
+        """Return the value in the user's units that is 0 for policies."""
+        return self.low if unit == REWARD else 0.0
 
     def check_reward(self, name: str, reward: Any) -> float:
         """Return a reward in the units of policies; refuse one that is out of range."""

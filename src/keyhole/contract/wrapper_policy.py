@@ -84,8 +84,7 @@ class WrapperPolicy(Policy, abstract=True):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters by name; the base as its name and its own parameters."""
         base = cast(Policy, getattr(self, "base"))  # noqa: B009 (declared by subclasses)
-        table = {"name": type(base).__name__, **base.parameters()}
-        return Policy.numbers(self) | {"base": table}
+        return Policy.numbers(self) | {"base": {"name": type(base).__name__, **base.parameters()}}
 
     def numbers(self) -> dict[str, Any]:
         """Return the numbers that kernels read: the parameters, then those of the base."""

@@ -238,5 +238,4 @@ def _gaps_and_logs(means: ArrayLike, horizon: int) -> tuple[FloatArray, FloatArr
     values = check_vector("means", means, _UNIT)
     gaps = values.max() - values
     gaps = gaps[gaps > 0]
-    rounds = check_integer("horizon", horizon, Range(ge=1))
-    return gaps, np.maximum(1.0, np.log(rounds * gaps**2))
+    return gaps, np.maximum(1.0, np.log(check_integer("horizon", horizon, Range(ge=1)) * gaps**2))

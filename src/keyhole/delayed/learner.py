@@ -66,8 +66,7 @@ class Round(StudyRound):
         if self._arm < 0:
             return None
         named = self._pairs if facts["named"] else []
-        earlier_count = feedback_count - len(self._pairs)
-        buffered = cast(Any, self.policy).buffered_rewards(state, earlier_count)
+        buffered = cast(Any, self.policy).buffered_rewards(state, feedback_count - len(self._pairs))
         memory: int = facts["memory"]
         while memory < buffered + len(named):
             memory *= 2

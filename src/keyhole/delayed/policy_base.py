@@ -24,9 +24,9 @@ class Policy(Facts, CorePolicy, abstract=True):
     Kernels read `p.arms` and `p.named`, and `p.horizon` if the class lists it in `needs`. `select`
     returns an ``arm``; `update` may name ``arm`` and ``total``, and with named feedback ``count``,
     ``sources`` and ``rewards``. Arrays that hold rewards have the length "memory". A policy that
-    plays in phases writes `recommend`, which fills ``phase[0]``; ``eliminated``, the round in which
-    each arm was given up, or 0; and ``estimates`` with ``judged``, each arm's mean in the last
-    phase that it was pulled in, and the number of that phase, or 0.
+    plays in phases overrides `recommend`, which fills ``phase[0]``, the number of the phase; and
+    for each arm ``eliminated``, the round in which it was given up, or 0; ``judged``, the last
+    phase in which it was pulled, or 0; and ``estimates``, its mean at the end of that phase.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     vocabulary_class = StudyVocabulary
-    # `pending` stays "wait": the delay is part of the setting, and feedback belongs to a round.
+    # `pending` is "wait", its default: feedback belongs to a round, and only its rewards are late.
     feedback = "the sum of what arrives in a round (anonymous; named, it does not look at names)"
 
     if TYPE_CHECKING:  # generated from the known quantities at run time
@@ -141,12 +141,12 @@ class PhasePolicy(Policy, abstract=True):
         estimates = float_array("arms")
         """The arm's average at the end of the last phase that it was pulled in."""
         judged = int_array("arms")
-        """The number of that phase, or 0."""
+        """The last phase in which the arm was pulled to its end, or 0."""
         phase = int_array()
         length = float_array()
         """n_m: pulls of an arm by the end of the phase."""
         before = float_array()
-        """n_(m-1)."""
+        """n_(m-1): pulls of an arm by the end of the phase before."""
         arm = int_array()
         """The current arm of the phase."""
         left = float_array()
@@ -224,11 +224,12 @@ class PhasePolicy(Policy, abstract=True):
         scale = learner.scale
         tolerance = scale.from_unit(0.5**phase, DIFFERENCE)
         head = f"phase {phase}{bridge}: tolerance {tolerance:g}, {length} pulls an arm by its end"
-        statuses = [f"given up in round {end}" if end else "left" for end in state["eliminated"]]
-        rows = enumerate(zip(statuses, state["totals"], strict=True))
+        statuses = [
+            f"given up in round {end}" if end else "remaining" for end in state["eliminated"]
+        ]
         arms = [
             f"arm {arm}: {status}, credited with {scale.from_unit(total, DIFFERENCE):g}"
-            for arm, (status, total) in rows
+            for arm, (status, total) in enumerate(zip(statuses, state["totals"], strict=True))
         ]
         return [self.caution(learner.facts, None) or head, *arms]
 
@@ -259,8 +260,8 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
 def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
     """Give up the arms that have fallen behind, and go on with the remaining ones."""
     best = find_best_active(s.totals, s.active)
-    # Sums instead of averages: with rewards 0 and 1 they are exact, and so are ties, which keep an
-    # arm.
+    # Sums are compared, since averages are rounded: an arm that is exactly the tolerance below the
+    # best is kept.
     tolerance = 0.5 ** s.phase[0] * s.length[0]
     arms_left = 0
     for arm in range(p.arms):
@@ -272,7 +273,7 @@ def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length
             s.active[arm] = 0
             s.eliminated[arm] = t
         arms_left += s.active[arm]
-    # `left` is a float because of this: the pulls of the last arm never run out.
+    # The last arm is pulled to the end: because of this infinity, `left` is a float.
     if arms_left == 1:
         s.arm[0] = best
         s.left[0] = math.inf
@@ -300,7 +301,7 @@ def phase_log_term(horizon: int, tolerance: float) -> float:
 
 def phase_length(tolerance: float, log: float, bias: float) -> float:
     r"""Return the smallest n with sqrt(2 L / n) + B / n <= tolerance / 2, not rounded."""
-    # A quadratic equation in 1 / sqrt(n). Solved for sqrt(n), its two terms are added, and nothing
-    # cancels for a small bias.
+    # The larger root of a quadratic equation in sqrt(n), whose two terms are both positive: nothing
+    # cancels, also for a small bias.
     root = math.sqrt(2.0 * log) + math.sqrt(2.0 * log + 2.0 * bias * tolerance)
     return (root / tolerance) ** 2

@@ -133,8 +133,7 @@ def pair_kernel(first: Kernel, second: Kernel) -> Kernel:
 
     def draw(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
         split = 1 + int(numbers[0])
-        first_value = float(first(rng, numbers[1:split]))
-        return first_value, float(second(rng, numbers[split:]))
+        return float(first(rng, numbers[1:split])), float(second(rng, numbers[split:]))
 
     return draw
 

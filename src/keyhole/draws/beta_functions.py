@@ -8,7 +8,8 @@ from keyhole.kernels.kernel_declaration import kernel
 _HALF_LOG_TWO_PI: Final = 0.5 * math.log(2.0 * math.pi)
 # From here on the first five terms of Stirling's series leave an error below 2e-16.
 _STIRLING_FROM: Final = 15.0
-# Where both ways to compute a deviance are exact to a few units in the last place.
+# Below this ratio of |x - mean| to x + mean a deviance is computed as a series, above it directly;
+# near it, both are right to a few units in the last place.
 _SERIES_BELOW: Final = 0.1
 _EPSILON: Final = 2.0**-52
 # Keeps Lentz's method away from a division by zero.
@@ -38,10 +39,10 @@ def _deviance(x: float, mean: float) -> float:
     while True:
         term *= v * v
         odd += 2.0
-        new = total + term / odd
-        if new == total:
+        longer_sum = total + term / odd
+        if longer_sum == total:
             return total
-        total = new
+        total = longer_sum
 
 
 @kernel
@@ -65,7 +66,7 @@ def log_beta_weight(x: float, a: float, b: float) -> float:
 
 @kernel
 def _fraction(x: float, a: float, b: float) -> float:
-    """Return the continued fraction of I_x(a, b), by Lentz's method; x below about a/(a + b)."""
+    """Return the continued fraction of I_x(a, b) for x below its mean, by Lentz's method."""
     n = a + b
     c = 1.0
     d = 1.0 / _away_from_zero(1.0 - n * x / (a + 1.0))
@@ -86,6 +87,7 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 @kernel
 def _away_from_zero(value: float) -> float:
+    """Return a divisor as it is, or a tiny one in place of 0."""
     return value if abs(value) > _TINY else _TINY
 
 
@@ -95,8 +97,8 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
     This is the regularised incomplete beta function :math:`I_x(a, b)`. `x` is 0 or at least 1e-300,
     the shapes lie between 1e-300 and 1e12. The absolute error is below 2e-13 for shapes up to 10**4
-    and below 1e-12 up to 10**7 (measured against 50 digits). Small values left of (a + 1) / (a + b
-    + 2) are right to ten digits or more.
+    and below 1e-12 up to 10**7 (measured against 50 digits). Where `x` is below (a + 1) / (a + b +
+    2), about the mean, ten digits or more are right, however small the probability is.
 
     References
     ----------
@@ -114,8 +116,8 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 @kernel
 def log_beta_cdf_left(x: float, a: float, b: float) -> float:
-    """Return the logarithm of `beta_cdf(x, a, b)`, even where that is too small for a number.
+    """Return the logarithm of `beta_cdf(x, a, b)`, also where that itself underflows to 0.
 
-    `x` must lie left of (a + 1) / (a + b + 2), about the mean; to ten digits or more.
+    `x` must be below (a + 1) / (a + b + 2), about the mean. Ten digits or more are right.
     """
     return log_beta_weight(x, a, b) - math.log(a) + math.log(_fraction(x, a, b))

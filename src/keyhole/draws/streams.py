@@ -75,8 +75,7 @@ def stream(seed: int, replication: int = 0, purpose: int = POLICY) -> Stream:
     >>> uniform(rng), uniform(rng)
     (0.4144608105310156, 0.3649830455871761)
     """
-    key = stream_key(int(seed), int(replication), int(purpose))
-    return np.full(2, key, np.uint64)
+    return np.full(2, stream_key(int(seed), int(replication), int(purpose)), np.uint64)
 
 
 @kernel

@@ -342,10 +342,10 @@ def _write_metrics(
             settled += 1.0
             mistakes += wrong[arm * verdicts + code - 1]
     out[c, m, column] = rounds
-    out[c, m + 1, column] = 0.0 if s.stopped[0] != 0 else 1.0
+    out[c, m + 1, column] = s.stopped[0] == 0
     out[c, m + 2, column] = settled / arms
     out[c, m + 3, column] = mistakes / arms
-    out[c, m + 4, column] = 1.0 if mistakes > 0.0 else 0.0
+    out[c, m + 4, column] = mistakes > 0.0
 
 
 @kernel

@@ -23,7 +23,6 @@ from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import (
     FloatArray,
-    Layout,
     allocate,
     borrow_float,
     borrow_int,
@@ -74,9 +73,9 @@ def memory_layout(
     compiled: CompiledClass, sizes: Mapping[str, int]
 ) -> tuple[Words, list[dict[str, Any]]]:
     """Return the vector of a new learner, and the named arrays of each of its layouts."""
-    buffer, plan, views = allocate(
-        _layouts(compiled), compiled.dims, sizes, reserved=_cells_start(compiled)
-    )
+    layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
+    cells_start = PLAN + _LAYOUTS + len(compiled.dims) + 1
+    buffer, plan, views = allocate(layouts, compiled.dims, sizes, reserved=cells_start)
     word_view = buffer.view(np.uint64)
     word_view[PLAN : PLAN + len(plan)] = plan.view(np.uint64)
     return word_view, views
@@ -85,15 +84,6 @@ def memory_layout(
 def state_view(words: Words) -> FloatArray:
     """Return the cells of a learner's vector from the state on."""
     return words.view(np.float64)[int(words[PLAN + 1]) :]
-
-
-def _layouts(compiled: CompiledClass) -> tuple[Layout, ...]:
-    return (compiled.inputs, compiled.state, *compiled.records.layouts)
-
-
-def _cells_start(compiled: CompiledClass) -> int:
-    """Return the index of the first cell."""
-    return PLAN + _LAYOUTS + len(compiled.dims) + 1
 
 
 def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
@@ -217,8 +207,7 @@ def _compile_tell(kernels: LearnerKernels, records: KernelRecords) -> Kernel:
             write_feedback(cells, plan[4], dims, number)
         context = read_context(cells, plan[2], dims)
         decision = read_decision(cells, plan[3], dims)
-        feedback = read_feedback(cells, plan[4], dims)
-        update(p, s, header[ROUNDS], rng, context, decision, feedback)
+        update(p, s, header[ROUNDS], rng, context, decision, read_feedback(cells, plan[4], dims))
         header[PENDING] = header[OWNER_THREAD] = 0
         return 0
 
@@ -244,8 +233,7 @@ def _compile_other_calls(kernels: LearnerKernels) -> Kernel:
         else:
             # Of a learner's file: its pending decision is checked before anything relies on it.
             context = read_context(cells, plan[2], dims)
-            decision = read_decision(cells, plan[3], dims)
-            return 1 if allowed(p, context, decision) else 0
+            return int(allowed(p, context, read_decision(cells, plan[3], dims)))
         return 0
 
     return kernel(call_between_rounds)
@@ -332,8 +320,7 @@ def _build_log_replay_kernel(compiled: CompiledClass, setting: Setting) -> Kerne
                     return NOT_ALLOWED
             store_decision(words, log, row, context_at, feedback_at, context_at + log.shape[1])
             logged = read_decision(cells, decision_at, dims)
-            feedback = read_feedback(cells, feedback_at, dims)
-            update(p, s, t, rng, context, logged, feedback)
+            update(p, s, t, rng, context, logged, read_feedback(cells, feedback_at, dims))
             header[ROUNDS] = t
         return matches
 

@@ -131,7 +131,7 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
             context = read_context(copy, plan[2], dims)
             decision = select(p, copy_state, t, rng, context, copy, plan[3], dims)
             write_decision(copy, plan[3], dims, decision)
-            return 1 if allowed(p, context, decision) else 0
+            return int(allowed(p, context, decision))
         elif operation == TELL:
             # A row that is told has the feedback as well.
             width = ROW_HEADER + plan[5] - plan[2]
@@ -144,7 +144,7 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
                 update(p, s, int(rows[start]), rng, context, decision, feedback)
         elif operation == CHECK:
             context = read_context(settled, plan[2], dims)
-            return 1 if allowed(p, context, read_decision(settled, plan[3], dims)) else 0
+            return int(allowed(p, context, read_decision(settled, plan[3], dims)))
         else:
             recommend(p, s, t, rng, settled, plan[5], dims)
         return 1

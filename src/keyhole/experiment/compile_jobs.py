@@ -87,8 +87,7 @@ def _jobs(
         jobs.append((name, partial(compiled_step, policy, setting)))
         jobs.append((f"{name} loaded from a file", partial(_checked_step, policy, setting)))
     for environment in environments:
-        compiled = compiled_environment(environment)
-        job = partial(compiled_engine, setting, policy, compiled)
+        job = partial(compiled_engine, setting, policy, compiled_environment(environment))
         jobs.append((f"{name} in {environment.__name__}", job))
     return jobs
 

@@ -106,9 +106,8 @@ def _metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
 
 def metric_tables(run: RunFolder, metric: str) -> list[Table]:
     """Return the tables of one metric: means by round, and paired differences at the end."""
-    divisor = arms_divisor(run.curves, metric, _axes(run).get("y"))
     return [
-        means_table(run.curves, metric, divisor),
+        means_table(run.curves, metric, arms_divisor(run.curves, metric, _axes(run).get("y"))),
         *tail_tables(run.curves, metric),
         *paired_tables(run.curves, metric),
     ]

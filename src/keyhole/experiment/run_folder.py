@@ -219,8 +219,7 @@ def open_run(path: str | Path) -> RunFolder:
         Spec.model_validate(spec)
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / SPEC} is not a spec that this version can read") from error
-    points = _load_points(folder, spec, provenance)
-    return RunFolder(folder, spec, provenance, points)
+    return RunFolder(folder, spec, provenance, _load_points(folder, spec, provenance))
 
 
 def _load_points(

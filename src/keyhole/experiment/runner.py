@@ -26,7 +26,7 @@ from keyhole.files import folder_lock, has_content, read_saved_file, remove_draf
 from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.policy_simulation_job import json_digest, plan_parts
 from keyhole.play.policy_trial import try_policies
-from keyhole.play.progress import Observe, Report, TotalProgress, print_step, progress_callback
+from keyhole.play.progress import Report, TimeLeft, TotalProgress, print_step, progress_callback
 
 _BLOCKS: Final = "blocks"
 # Entries that only reports show: they may change in a folder that holds results.
@@ -93,7 +93,7 @@ def run(
                 specs = [point.spec for point in spec.points]
                 cache = cache or ResultCache(folder / _BLOCKS, specs)
                 with progress_callback(
-                    progress, _make_observer(progress, spec, cache, cluster, threads)
+                    progress, _time_left_estimator(progress, spec, cache, cluster, threads)
                 ) as report:
                     cache.fill(specs, cluster, threads, report)
             if progress is True:
@@ -111,13 +111,13 @@ def run(
         return run_folder.open_run(folder)
 
 
-def _make_observer(
+def _time_left_estimator(
     progress: bool | Report,
     spec: Spec,
     cache: ResultCache,
     cluster: Cluster | None,
     threads: int | None,
-) -> Observe | None:
+) -> TimeLeft | None:
     """Return the function that says how much time is left, where each policy is shown by itself."""
     # Of a sweep, and on a cluster, only the total is shown, which says it by its own speed.
     if progress is not True or cluster is not None or spec.sweep is not None:

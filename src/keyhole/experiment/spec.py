@@ -273,8 +273,7 @@ class Spec(BaseModel):
         except (TypeError, ValueError, FileNotFoundError) as error:
             errors.append(error)
         # Of an unknown setting, nothing is known of its policies.
-        is_known = self.problem.get("setting") in setting_names()
-        entries = self.policy if is_known else ()
+        entries = self.policy if self.problem.get("setting") in setting_names() else ()
         for i, entry in enumerate(entries):
             try:
                 label, policy = self._make_policy(entry)

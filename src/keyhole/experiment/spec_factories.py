@@ -191,10 +191,9 @@ def _import_file(path: Path, source: bytes) -> ModuleType:
 
 def _explain(error: BaseException, path: Path) -> str:
     """Return the message of an error in a file, and the number of its line."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    line = next((frame.lineno for frame in frames if frame.filename == str(path)), None)
     message = str(error)
-    line = lines[-1] if lines else None
     if isinstance(error, SyntaxError) and error.filename == str(path):
         message = error.msg
         line = error.lineno

@@ -57,8 +57,7 @@ class Summary:
 
     def last(self, policy: str, metric: str) -> Estimate | None:
         """Return the mean at the last checkpoint, if the point has the policy and metric."""
-        estimates = self.found.get(policy, {}).get(metric)
-        return estimates[-1] if estimates else None
+        return self.found.get(policy, {}).get(metric, [None])[-1]
 
     def last_text(self, policy: str, metric: str) -> str:
         """Return the same for a table; empty if the point lacks the policy or metric."""
@@ -279,10 +278,8 @@ def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summar
 
 
 def _digest(curves: Curves, label: str, metrics: Sequence[str]) -> bytes:
-    digest = hashlib.blake2b()
-    for name in metrics:
-        digest.update(curves.values(label, name).tobytes())
-    return digest.digest()
+    values = (curves.values(label, name).tobytes() for name in metrics)
+    return hashlib.blake2b(b"".join(values)).digest()
 
 
 def find_sweep_leaders(summaries: Summaries) -> list[Leaders]:

@@ -61,16 +61,19 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
     return set_in_context(_interpreted, wanted)
 
 
-def is_interpretation_requested() -> bool | None:
+def is_interpretation_requested(argument: bool | None = None) -> bool | None:
     """Return whether kernels are to be interpreted here; None if no setting says so.
+
+    An argument of the user's, if there is one, takes precedence over settings.
 
     Raises
     ------
     ValueError
         If the environment variable ``KEYHOLE_INTERPRET`` is neither 0 nor 1.
     """
-    if (is_requested := _interpreted.get()) is not None:
-        return is_requested
+    for is_requested in (argument, _interpreted.get()):
+        if is_requested is not None:
+            return is_requested
     setting = os.environ.get(_VARIABLE)
     if not setting:
         return None

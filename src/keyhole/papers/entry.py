@@ -23,6 +23,7 @@ from keyhole.papers import entry_files
 from keyhole.papers.claims import Claim
 from keyhole.papers.claims.bounds import BOUNDS, BoundName, check_bound
 from keyhole.papers.claims.kinds import check_claim, read_claims
+from keyhole.papers.claims.statistics import one_for_each
 from keyhole.papers.entry_files import FILES, TomlTable
 from keyhole.papers.entry_names import (
     Checkpoint,
@@ -69,10 +70,9 @@ class ParameterFigure(BaseModel):
     ) -> dict[str, list[tuple[float, Estimate]]]:
         """Return by policy the points of its curve: each x, in rising order, and the mean there."""
         points = sorted((x, key) for key, x in self.x.items())
-        labels = self.policies or curves[points[0][1]].labels
         return {
             label: [(x, curves[key].estimates(label, metric)[-1]) for x, key in points]
-            for label in labels
+            for label in self.policies or curves[points[0][1]].labels
         }
 
     def mean_scale(self, points: Mapping[str, Sequence[tuple[float, Estimate]]]) -> Scale:
@@ -131,7 +131,7 @@ class ProblemFigure(BaseModel):
 
 Means = Annotated[
     list[float],
-    BeforeValidator(lambda means: means if isinstance(means, list) else [means]),
+    BeforeValidator(lambda means: one_for_each(means, 1)),
     Field(min_length=1),
 ]
 """Means at each of some rounds; of one round alone, a number may stand for the list."""
@@ -246,6 +246,10 @@ class Entry(BaseModel):
     def identifier(self) -> str:
         """The argument of `find` for it: its name, or the path of its file."""
         return self.name if self._file is None else str(self._file)
+
+    def command(self, scale: str) -> str:
+        """Return the command that runs it; of an entry of the user's own it has no folder."""
+        return f"keyhole reproduce {Path(self.identifier).name} --scale {scale}"
 
     @property
     def heading(self) -> str:

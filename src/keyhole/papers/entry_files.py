@@ -49,10 +49,9 @@ def entry_folder(name: str) -> tuple[Traversable, str]:
             f"entry must be one of {name}, got the paper: name one of its entries (see keyhole "
             f"reproduce --list), or run all with --paper {name}"
         )
-    *folders, file = FILES[check_choice("entry", name, FILES, "keyhole reproduce --list")].split(
-        "/"
-    )
-    return resources.files("keyhole.papers").joinpath(*folders), file
+    path = FILES[check_choice("entry", name, FILES, "keyhole reproduce --list")]
+    folder, _, file = path.rpartition("/")
+    return resources.files("keyhole.papers") / folder, file
 
 
 def read_tables(folder: Traversable, file: str) -> TomlTable:

@@ -53,16 +53,6 @@ _BATCH_FORMAT: Final = "keyhole-everything"
 _VERSION: Final = 1
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """An entry to run, at a scale, into a folder, and the user's command for it."""
-
-    entry: Entry
-    scale: str
-    folder: Path
-    command: str
-
-
 @dataclass(frozen=True, repr=False)
 class Reproduction:
     """Results of a reproduction: its report, and the runs and verdicts of each entry."""
@@ -83,10 +73,8 @@ class Reproduction:
     def _repr_html_(self) -> str:
         """Return what notebooks show: how many claims hold, and each with its verdict."""
         rows = [[verdict.headline, verdict.status, verdict.origin] for verdict in self.verdicts]
-        tables = [
-            Table("What is claimed, and what was found.", ["claim", "verdict", "whose"], rows)
-        ]
-        return notebook_html(tables if rows else [], line=f"{self._headline()} ({self.report})")
+        table = Table("What is claimed, and what was found.", ["claim", "verdict", "whose"], rows)
+        return notebook_html([table] if rows else [], line=f"{self._headline()} ({self.report})")
 
     def _headline(self) -> str:
         theirs = [verdict for verdict in self.verdicts if verdict.origin != "ours"]
@@ -130,8 +118,10 @@ def reproduce(
     """
     entry = Entry.find(name)
     check_choice("scale", scale, SCALES)
-    choices = [_choose(entry, scale, Path(out))]
-    return _reproduce(choices, _title(entry, scale), threads=threads, progress=progress, on=on)
+    return _reproduce(
+        [entry], scale, Path(out), _title(entry, scale), entry.command(scale), threads=threads,
+        progress=progress, on=on,
+    )  # fmt: skip
 
 
 def demo(out: str | Path, *, threads: int | None = None, progress: bool = False) -> Reproduction:
@@ -141,9 +131,11 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
     Keyhole wrote is replaced.
     """
     entries = [Entry.load("tao2019-setup1"), Entry.load("crowd-labels").with_problems("bluebirds")]
-    choices = [_Choice(entry, "paper", Path(out), "keyhole demo") for entry in entries]
     title = "Keyhole: eleven policies, a paper's claims, and real labels"
-    return _reproduce(choices, title, threads=threads, progress=progress, renew=True)
+    return _reproduce(
+        entries, "paper", Path(out), title, "keyhole demo", threads=threads, progress=progress,
+        renew=True,
+    )  # fmt: skip
 
 
 def report_again(out: str | Path) -> Reproduction:
@@ -179,15 +171,12 @@ def _title(entry: Entry, scale: str) -> str:
     return f"{entry.title} ({scale} scale)"
 
 
-def _choose(entry: Entry, scale: str, folder: Path) -> _Choice:
-    # Records contain no paths.
-    command = f"keyhole reproduce {Path(entry.identifier).name} --scale {scale}"
-    return _Choice(entry, scale, folder, command)
-
-
 def _reproduce(
-    choices: Sequence[_Choice],
+    entries: Sequence[Entry],
+    scale: str,
+    folder: Path,
     title: str,
+    command: str,
     *,
     threads: int | None,
     progress: bool,
@@ -199,19 +188,19 @@ def _reproduce(
     `renew` replaces runs that other code wrote into the folder.
     """
     check_cluster_address(on, threads)
-    folder = choices[0].folder
-    marker = _make_marker(title, choices)
+    marker = _make_marker(title, entries, scale, command)
     _check_marker(folder, marker, renew=renew)
-    outcomes = tuple(
-        _run_entries(choices, {folder / MARKER: marker}, folder, threads, progress, on, renew=renew)
-    )
+    runs = [(entry, folder, command) for entry in entries]
+    markers = {folder / MARKER: marker}
+    outcomes = tuple(_run_entries(runs, scale, markers, folder, threads, progress, on, renew=renew))
     if progress:
         print_step("drawing the report")
     return Reproduction(title, _write_report(folder, outcomes), outcomes)
 
 
 def _run_entries(
-    choices: Sequence[_Choice],
+    runs: Sequence[tuple[Entry, Path, str]],
+    scale: str,
     markers: Mapping[Path, Marker],
     folder: Path,
     threads: int | None,
@@ -222,12 +211,13 @@ def _run_entries(
 ) -> Iterator[JudgedEntry]:
     """Run entries and yield each with its verdicts; write the marker files first.
 
-    The folder holds results that runs share, until all entries are finished.
+    `runs` are entries, the folder of each, and the command that it records. `folder` holds results
+    that they share, until all are finished.
     """
     specs = {
-        choice.folder / key: choice.entry.spec(key, choice.scale)
-        for choice in choices
-        for key in choice.entry.problems
+        entry_folder / key: entry.spec(key, scale)
+        for entry, entry_folder, _ in runs
+        for key in entry.problems
     }
     # Connected before anything is written: a cluster that does not answer leaves no folder behind.
     with connect_if_missing(specs, on, threads) as cluster:
@@ -244,24 +234,23 @@ def _run_entries(
     work = []
     if progress and is_local:
         work = list_work({spec.name: spec for spec in specs.values()}, cache, threads)
-    entries = [choice.entry for choice in choices]
+    entries = [entry for entry, _, _ in runs]
     with (
         background_compilation(entries, wanted=is_local and threads != 1),
         track_total(progress and is_local, work) as total,
     ):
-        for choice in choices:
-            runs = {}
-            for key in choice.entry.problems:
-                spec = specs[choice.folder / key]
+        for entry, entry_folder, command in runs:
+            run_folders = {}
+            for key in entry.problems:
+                spec = specs[entry_folder / key]
                 # `run` returns at once where a finished run is in the folder, which is how a second
                 # call resumes.
-                runs[key] = run(
-                    spec, choice.folder / key, threads=threads, command=choice.command, cache=cache,
-                    progress=False if total is None else total.of(spec.name),
+                run_folders[key] = run(
+                    spec, entry_folder / key, threads=threads, command=command, cache=cache,
+                    progress=total.of(spec.name),
                 )  # fmt: skip
-                if total is not None:
-                    total.finish(spec.name)
-            yield _judge(choice.entry, choice.scale, runs)
+                total.finish(spec.name)
+            yield _judge(entry, scale, run_folders)
     # By now each run folder has its own results.
     shutil.rmtree(cache.folder, ignore_errors=True)
 
@@ -326,13 +315,13 @@ def _judge(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> JudgedEnt
     return JudgedEntry(entry, scale, dict(runs), verdicts)
 
 
-def _make_marker(title: str, choices: Sequence[_Choice]) -> Marker:
+def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str) -> Marker:
     records = [
         {"entry": entry.identifier, "scale": scale, "problems": list(entry.problems)}
-        for entry, scale in ((choice.entry, choice.scale) for choice in choices)
+        for entry in entries
     ]
     head = {"format": _FORMAT, "version": _VERSION, "title": title}
-    return head | {"command": choices[0].command, "parts": records}
+    return head | {"command": command, "parts": records}
 
 
 def _check_marker(folder: Path, marker: Marker, *, renew: bool = False) -> None:
@@ -477,19 +466,19 @@ def reproduce_all(
     folders = {entry.name: folder / "entries" / entry.name for entry in entries}
     _check_folder(folder, scale)
     selection = [entry for entry in entries if paper in (None, entry.paper)]
-    choices = [_choose(entry, scale, folders[entry.name]) for entry in selection]
+    runs = [(entry, folders[entry.name], entry.command(scale)) for entry in selection]
     markers = {folder / BATCH_MARKER: _batch_marker(scale)}
-    for choice in choices:
-        marker = _make_marker(_title(choice.entry, scale), [choice])
-        _check_marker(choice.folder, marker)
-        markers[choice.folder / MARKER] = marker
+    for entry, entry_folder, command in runs:
+        marker = _make_marker(_title(entry, scale), [entry], scale, command)
+        _check_marker(entry_folder, marker)
+        markers[entry_folder / MARKER] = marker
     # Entries of earlier calls into this folder remain in its index.
     outcomes = {
         entry.name: outcome
         for entry in entries
         if entry not in selection and (outcome := _find_finished(entry, scale, folders[entry.name]))
     }
-    for outcome in _run_entries(choices, markers, folder, threads, progress, on):
+    for outcome in _run_entries(runs, scale, markers, folder, threads, progress, on):
         name = outcome.entry.name
         outcomes[name] = outcome
         write_reproduction(folders[name], [outcome], verdicts_by_id(outcomes.values()))
@@ -505,8 +494,7 @@ def _rewrite_pages(
 ) -> None:
     """Rewrite the pages of entries that judge statements which a new entry judges too."""
     all_verdicts = verdicts_by_id(outcomes.values())
-    names = new_outcome.related_entries & outcomes.keys() - {new_outcome.entry.name}
-    for name in sorted(names):
+    for name in sorted(new_outcome.related_entries & outcomes.keys() - {new_outcome.entry.name}):
         write_reproduction_page(folders[name], [outcomes[name]], all_verdicts)
 
 

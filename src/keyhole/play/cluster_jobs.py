@@ -184,9 +184,8 @@ def run_task(
     began = monotonic()
     values = simulate_replications(plan, label, replications, threads=1, report=stop_if_unwanted)
     seconds = monotonic() - began
-    return SimulationJob(plan, label, len(replications)).block(replications).to_bytes(
-        values
-    ), seconds
+    block = SimulationJob(plan, label, len(replications)).block(replications)
+    return block.to_bytes(values), seconds
 
 
 def warm_up_workers(cluster: Cluster) -> int:

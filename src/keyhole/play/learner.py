@@ -116,7 +116,7 @@ class Learner:
         interpreted: bool | None = None,
         arm_names: Sequence[Any] | None = None,
     ) -> None:
-        self._interpreted = is_interpretation_requested() if interpreted is None else interpreted
+        self._interpreted = is_interpretation_requested(interpreted)
         self.scale = Scale.of(scale)
         known_quantities = policy.check_facts(policy.setting.to_unit(facts, self.scale))
         address = [check_seed(seed), check_integer("replication", replication, _ADDRESS)]
@@ -146,8 +146,7 @@ class Learner:
         for name, view in inputs.items():
             view[...] = input_values[name]
         # Numbers in a file may be indices to which kernels write: then every index is checked.
-        checked = self._loaded or is_bounds_checked()
-        self._step = _find_step(self, compiled, checked)
+        self._step = _find_step(self, compiled, self._loaded or is_bounds_checked())
 
     @property
     def rounds(self) -> int:
@@ -368,8 +367,7 @@ class Learner:
 
     def _repr_html_(self) -> str:
         """Return the tables that notebooks show: policy, rounds, recommendation, and the state."""
-        decision = self._decision if self._pending else {}
-        return learner_html(self, self._known(), decision)
+        return learner_html(self, self._known(), self._decision if self._pending else {})
 
     def save(self, path: str | Path) -> None:
         """Save the learner to a file.
@@ -495,9 +493,8 @@ class Learner:
             learner_class = policy.learner_class or Learner
             if not issubclass(learner_class, cls):
                 raise ValueError(f"it is of the setting {policy.setting.name!r}")
-            if interpreted is None:
-                interpreted = is_interpretation_requested()
-            return _restore_learner(learner_class, policy, saved, True, interpreted)
+            requested = is_interpretation_requested(interpreted)
+            return _restore_learner(learner_class, policy, saved, True, requested)
         except DAMAGE as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error
 
@@ -519,8 +516,7 @@ def make_learner(
     policy: Policy, facts: Mapping[str, Any], *, seed: int = DEFAULT_SEED, replication: int = 0
 ) -> Any:
     """Return a learner of the class that the policy's setting declares, compiled at once."""
-    learner_class = policy.learner_class or Learner
-    return learner_class(
+    return (policy.learner_class or Learner)(
         policy, facts, seed=seed, replication=replication, interpreted=is_interpreted()
     )
 

@@ -271,7 +271,7 @@ def run_locally(
     block_seconds: float | None = None,
 ) -> None:
     """Simulate the remaining replications of a job on threads of this process, block by block."""
-    threads = os.cpu_count() or 1 if threads is None else threads
+    threads = threads or os.cpu_count() or 1
     seconds = _BLOCK_SECONDS if block_seconds is None else block_seconds
     total = job.total_rounds
 

@@ -1,5 +1,6 @@
 """Progress of one or many simulations on screen: bars, a line in a notebook, or plain lines."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,25 +16,25 @@ from keyhole.validate import escape_controls, short_repr
 
 Report = Callable[[str, int, int], object]
 """Called from time to time with a policy's label, the rounds done so far, and the rounds in all."""
-Observe = Callable[[str, int, int], str]
-"""Is told the same at each report, and returns the time left as text, or ""."""
+TimeLeft = Callable[[str, int, int], str]
+"""Takes the arguments of `Report`, and returns the time left in all as text, or ""."""
 Show = Callable[[str, float, str], None]
 """Shows the current work, the share of all rounds that is done, and the time left, or ""."""
 
 _SECONDS_BETWEEN_LINES: Final = 5.0
 _SECONDS_BETWEEN_TOTALS: Final = 10.0
-_SECONDS_IN_PLACE: Final = 0.5
-_LEAST_SECONDS: Final = 1.0  # after which a speed is known: the first rounds are counted late
+_SECONDS_BETWEEN_UPDATES: Final = 0.5  # of the line below a cell of a notebook
+_SECONDS_UNTIL_SPEED: Final = 1.0  # before, too few rounds have been reported to tell the speed
 
 
 @contextmanager
 def progress_callback(
-    progress: bool | Report, observe: Observe | None = None
+    progress: bool | Report, estimate_time_left: TimeLeft | None = None
 ) -> Iterator[Report | None]:
     """Yield the function that shows progress, or None if it is not wanted.
 
-    `progress` may be a function, which is then yielded itself. `observe` says how much time is left
-    in all; without it, lines say how much is left of each policy.
+    `progress` may be a function, which is then yielded itself. Without `estimate_time_left`, the
+    time that is left is shown for each policy alone.
     """
     if callable(progress):
         yield progress
@@ -45,12 +46,12 @@ def progress_callback(
     elif not progress:
         yield None
     elif sys.stderr is not None and sys.stderr.isatty():
-        yield from _show_bar(observe)
+        yield from _show_bar(estimate_time_left)
     else:
-        yield _LineReport(observe)
+        yield _LineReport(estimate_time_left)
 
 
-def _show_bar(observe: Observe | None) -> Iterator[Report]:
+def _show_bar(estimate_time_left: TimeLeft | None) -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -62,11 +63,13 @@ def _show_bar(observe: Observe | None) -> Iterator[Report]:
     )
     with Progress(*columns, console=Console(stderr=True)) as display:
         tasks: dict[str, TaskID] = {}
-        all_task = None if observe is None else display.add_task("all", total=None, speed="")
+        is_visible = estimate_time_left is not None
+        all_task = display.add_task("all", total=None, speed="", visible=is_visible)
 
         def report(label: str, played: int, total: int) -> None:
-            if observe is not None and all_task is not None:
-                display.update(all_task, description=observe(label, played, total) or "all")
+            if estimate_time_left:
+                time_left = estimate_time_left(label, played, total)
+                display.update(all_task, description=time_left or "all")
             if label not in tasks:
                 tasks[label] = display.add_task(escape_controls(label), total=total, speed="")
             display.update(tasks[label], completed=played)
@@ -89,7 +92,7 @@ class StatusLine:
     """
 
     def __init__(self, seconds: float) -> None:
-        self.seconds = _SECONDS_IN_PLACE if _in_notebook() else seconds
+        self.seconds = _SECONDS_BETWEEN_UPDATES if _in_notebook() else seconds
         self.printed_at = time.monotonic()
 
     @property
@@ -112,8 +115,8 @@ _cell_line: Final[dict[str, Any]] = {}
 
 def _show_in_cell(text: str) -> None:
     """Show a text below the cell that is executed, in the place of the one before."""
-    # An output that is updated, not printed text with a carriage return: of that, a saved notebook
-    # would keep every version, and what is printed next would follow on its line.
+    # Not printed with a carriage return: a saved notebook would keep every version of the text, and
+    # what the cell prints next would continue on its line.
     cell = sys.modules["IPython"].get_ipython().execution_count
     data = {"text/plain": text}
     if _cell_line.get("cell") == cell:
@@ -137,8 +140,8 @@ def _in_notebook() -> bool:
 class _LineReport:
     """Prints a line when a policy is done, and every few seconds before."""
 
-    def __init__(self, observe: Observe | None = None) -> None:
-        self.observe = observe
+    def __init__(self, estimate_time_left: TimeLeft | None) -> None:
+        self.estimate_time_left = estimate_time_left
         self.started: dict[str, tuple[float, int]] = {}
         self.done: set[str] = set()
         self.line = StatusLine(_SECONDS_BETWEEN_LINES)
@@ -146,7 +149,8 @@ class _LineReport:
     def __call__(self, label: str, played: int, total: int) -> None:
         now = time.monotonic()
         began, played_before = self.started.setdefault(label, (now, played))
-        time_left = self.observe and self.observe(label, played, total)
+        # Called at each report, shown or not: it counts the rounds.
+        time_left = self.estimate_time_left and self.estimate_time_left(label, played, total)
         is_early = played < total and not self.line.is_due
         if is_early or played == 0 or label in self.done:
             return
@@ -157,7 +161,7 @@ class _LineReport:
         text = f"{label}: {100 * played // total} %{per_second}"
         if time_left:
             text += f"; {time_left}"
-        elif speed > 0 and played < total and now - began >= _LEAST_SECONDS:
+        elif speed > 0 and played < total and now - began >= _SECONDS_UNTIL_SPEED:
             text += f", {(total - played) / speed:.0f} s left"
         self.line.print(text)
 
@@ -173,7 +177,7 @@ class WorkItem:
     rounds : int
         Its rounds, of all replications.
     expected : float
-        The seconds that it is expected to take, with its compilation, on some machine.
+        The seconds that it takes, with its compilation, on the machine of the known times.
     """
 
     place: str
@@ -185,8 +189,8 @@ class WorkItem:
 class TotalProgress:
     """Tracks the progress of all work, done in order, and the time that is left.
 
-    What is left takes as many times longer than expected as what was done here so far. Tables and
-    pages, which are written at the end, are not counted.
+    If the work done so far took twice the expected time, so will the rest. Tables and pages, which
+    are written at the end, are not counted.
 
     Parameters
     ----------
@@ -212,22 +216,21 @@ class TotalProgress:
         self._stored_rounds: dict[tuple[str, str], int] = {}
         self._expected_of_done = 0.0
 
-    def of(self, place: str) -> Observe:
-        """Return the function that tracks one problem, and returns the time left as text."""
+    def of(self, place: str) -> TimeLeft:
+        """Return the function that tracks the work on one problem."""
         return partial(self.update, place)
 
     def finish(self, place: str) -> None:
         """Count a place, and those below it, as done: cached results report no progress."""
         for key in [key for key in self._left if f"{key[0]}/".startswith(f"{place}/")]:
-            item = self._left.pop(key)
-            self._tell(item, 0, 0.0)
+            self._tell(self._left.pop(key), 0, 0.0)
 
     def update(self, place: str, label: str, played: int, total: int) -> str:
         """Track the progress of a policy; return the time left, "" if nothing is known of it."""
         key = place, label
         if (item := self._left.get(key)) is None:
             return ""
-        # Rounds of an earlier call were read, and say nothing of the speed.
+        # Rounds that an earlier call played were read from files: they say nothing of the speed.
         rounds_here = played - self._stored_rounds.setdefault(key, played)
         expected = item.expected * rounds_here / total
         if played == total:
@@ -238,25 +241,23 @@ class TotalProgress:
 
     def _tell(self, item: WorkItem, played: int, expected: float) -> str:
         """Show what is left while an item is played, and return the time left as text."""
-        share = played / item.rounds if item.rounds else 0.0
+        share = played / max(item.rounds, 1)
         expected_left = sum(work.expected for work in self._left.values()) - share * item.expected
         expected_done = self._expected_of_done + expected
-        text = ""
-        if expected_done:
-            seconds = (self._clock() - self._began) * expected_left / expected_done
-            text = f"about {format_duration(seconds)} left" if seconds else ""
+        seconds = (self._clock() - self._began) * expected_left / (expected_done or math.inf)
+        text = f"about {format_duration(seconds)} left" if seconds else ""
         if self._show is not None:
             rounds_left = sum(work.rounds for work in self._left.values()) - played
-            done_share = 1.0 - rounds_left / self._rounds if self._rounds else 1.0
+            done_share = 1.0 - rounds_left / max(self._rounds, 1)
             self._show(f"{item.place}: {item.label}", done_share, text)
         return text
 
 
 @contextmanager
-def track_total(is_shown: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgress | None]:
-    """Return a context manager with the tracker, shown on standard error, or with None."""
+def track_total(is_shown: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgress]:
+    """Return a context manager with the tracker, which shows progress on standard error or not."""
     if not is_shown:
-        yield None
+        yield TotalProgress(work)
     elif sys.stderr is not None and sys.stderr.isatty():
         with _bar() as show:
             yield TotalProgress(work, show)

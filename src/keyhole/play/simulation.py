@@ -20,8 +20,8 @@ from keyhole.play.simulation_plan import COUNT, Duration, Plan, SimulatedWorkers
 from keyhole.results.curves import Curves
 from keyhole.validate import DEFAULT_SEED, check_integer, explain_memory_errors
 
-# A killed call has nothing to resume, so blocks are as long as memory allows: threads wait for each
-# other only at the end of a block.
+# Blocks are as long as memory allows, since threads wait for each other at the end of each. Nothing
+# would be gained by shorter ones: blocks are not kept, and a killed call cannot be resumed.
 _BLOCK_SECONDS: Final = 3600.0
 
 
@@ -77,9 +77,9 @@ def simulate(
         Whether to check every index of a kernel. Without, one beyond its array goes unnoticed.
     interpreted : bool, optional
         Whether Python runs the kernels, in this thread: slowly, with the same results, for
-        debugging. By default as `keyhole.interpreted` says. Without it, a pair of Keyhole's own
-        policy and problem that is not compiled yet is interpreted if that takes less than half a
-        second.
+        debugging. By default as `keyhole.interpreted` says; where that is not used, Python runs one
+        of Keyhole's own policies on one of its own problems if they are not compiled yet, and if
+        that takes less than half a second.
     workers : int, default 1
         How many decisions may be pending at a time, up to 65,536: each worker asks, is busy, tells,
         and asks again. A checkpoint is a number of decisions; those still pending then are told
@@ -165,8 +165,8 @@ class StoppingTimes:
     tests, not_done : int
         The number of tests, and of those in which the policy was not done.
     median, quantile_90 : tuple of float
-        The rounds after which half of the tests, and 90 % of them, are done, and the ends of a 95 %
-        interval; infinite beyond the most rounds.
+        The number of rounds after which half of the tests are done, and that for 90 % of them; each
+        with the two ends of its 95 % interval. Numbers beyond `rounds` are infinite.
     guarantee : str
         What the policy promises, such as a bound on the chance that it names a wrong arm.
     error : tuple of float

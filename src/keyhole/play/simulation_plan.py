@@ -182,12 +182,8 @@ def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[i
     count = validate.check_integer(
         "checkpoints.count", table["count"], Range(ge=1, le=MOST_CHECKPOINTS)
     )
-    if (
-        validate.check_choice(
-            "checkpoints.spacing", table.get("spacing", "linear"), get_args(SpacingKind)
-        )
-        == "linear"
-    ):
+    spacing = table.get("spacing", "linear")
+    if validate.check_choice("checkpoints.spacing", spacing, get_args(SpacingKind)) == "linear":
         points = horizon * np.arange(1, count + 1) / count
     else:
         # One point more, of which the first is dropped: the spacing is then that of `count` steps.
@@ -259,7 +255,7 @@ class Plan:
                 "problem must derive from keyhole.policy.Problem, got "
                 f"{validate.short_repr(problem)}"
             )
-        interpreted = is_interpretation_requested() if interpreted is None else interpreted
+        interpreted = is_interpretation_requested(interpreted)
         policies = label_policies(policies)
         horizon = validate.check_integer("horizon", horizon, COUNT)
         first = problem.fact("arms") if problem.setting.budgeted else 1

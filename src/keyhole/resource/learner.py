@@ -13,6 +13,7 @@ from keyhole.play.log_learning import bool_column, float_column, reward_column
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.resource.cost_functions import FUNCTIONS
+from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_number
 
 _FROM_0: Final = Range(ge=0)
@@ -145,9 +146,8 @@ class Learner(CoreLearner):
             Whether the run exceeded the limit; if so, reward and consumption are left out.
         """
         self._expect_feedback()
-        decision = {"limit": self._decision["limit"].item()}
         feedback = self.vocabulary.parse_feedback(
-            {}, decision, reward, consumption, exceeded=exceeded
+            {}, {"limit": self._decision["limit"].item()}, reward, consumption, exceeded=exceeded
         )
         for name, view in self._feedback.items():
             view[()] = feedback[name]
@@ -205,11 +205,10 @@ class Learner(CoreLearner):
         return cast(tuple[int, float], self._recommend_in_words())
 
     def _known(self) -> list[str]:
-        arms = self.facts["arms"]
         limits = self.facts["limits"]
         some = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
         return [
-            f"{arms} arm{'' if arms == 1 else 's'}",
+            count_text(self.facts["arms"], "arm"),
             f"{some} up to {limits[-1]:g}",
             *describe_units(self.scale),
         ]

@@ -16,6 +16,7 @@ from keyhole.resource.environment import ContinuousLimitEnvironment, LimitedRunE
 from keyhole.resource.expected_gain import GainTable, gain_at, gain_curve, gain_table
 from keyhole.resource.joint_distributions import KERNELS, check_distributions
 from keyhole.resource.setting import SETTING, facts_of
+from keyhole.text_formatting import count_text
 from keyhole.validate import Range, SequenceLike, check_integer, check_number
 
 # A limit between two knots must be better than a knot by more than rounding errors.
@@ -241,6 +242,6 @@ class Problem(AnyProblem):
         """Return a summary of arms, limits and known functions."""
         some = "any limit" if self.continuous else f"{len(self.limits)} limits"
         return (
-            f"Problem({self.arms} arm{'' if self.arms == 1 else 's'}, {some} up to "
+            f"Problem({count_text(self.arms, 'arm')}, {some} up to "
             f"{self.limits[-1]:g}, cost={self.cost!r}, penalty={self.penalty!r})"
         )

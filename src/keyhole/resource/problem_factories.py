@@ -95,28 +95,13 @@ def _normal(reward: float, used: float, sd: float, used_sd: float, rho: float) -
     return TruncatedNormal((reward, used), ((sd * sd, shared), (shared, used_sd * used_sd)))
 
 
-def _positive(k: int) -> Distribution:
-    return _normal(0.45 - 0.03 * k, 0.90 + 0.03 * k, 0.25, np.sqrt(0.5), 0.5)
-
-
-def _negative(k: int) -> Distribution:
-    return _normal(0.70 - 0.03 * k, 1.20 + 0.03 * k, 0.20, np.sqrt(0.5), -0.6)
-
-
-def _independent(k: int) -> Distribution:
-    return BetaExponential(5, 5 + k, 1.0 - 0.03 * k)
-
-
-def _low_censoring(k: int) -> Distribution:
-    return _normal(0.70 - 0.05 * k, 0.30 + 0.025 * k, 0.20, 0.15, 0.5)
-
-
 _ARMS: Final[dict[str, tuple[Callable[[int], Distribution], int]]] = {
-    "PosCorr": (_positive, 10),
-    "NegCorr": (_negative, 10),
-    "Indep": (_independent, 10),
-    "LowCensoring": (_low_censoring, 5),
+    "PosCorr": (lambda k: _normal(0.45 - 0.03 * k, 0.90 + 0.03 * k, 0.25, np.sqrt(0.5), 0.5), 10),
+    "NegCorr": (lambda k: _normal(0.70 - 0.03 * k, 1.20 + 0.03 * k, 0.20, np.sqrt(0.5), -0.6), 10),
+    "Indep": (lambda k: BetaExponential(5, 5 + k, 1.0 - 0.03 * k), 10),
+    "LowCensoring": (lambda k: _normal(0.70 - 0.05 * k, 0.30 + 0.025 * k, 0.20, 0.15, 0.5), 5),
 }
+"""The distribution of arm k, and the usual number of arms, by instance."""
 _GRIDS: Final = {
     "main": np.linspace(0.1, 1.0, 11),
     "small": np.array([0.3, 0.6, 0.9]),

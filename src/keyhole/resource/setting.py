@@ -31,12 +31,12 @@ class Facts:
     cost_size = fact(int, ge=PIECE, argument=None, doc="numbers in the cost")
     cost = fact(
         float, "cost_size", argument=KnownFunction,
-        doc="what consumption costs, within [0, 1] up to the largest limit; not falling",
+        doc="cost of a consumption: not falling, and in [0, 1] up to the largest limit",
     )  # fmt: skip
     penalty_size = fact(int, ge=PIECE, argument=None, doc="numbers in the penalty")
     penalty = fact(
         float, "penalty_size", argument=KnownFunction,
-        doc="what exceeding a limit costs, at least 0; not falling",
+        doc="cost of exceeding a limit: not falling, and at least 0",
     )  # fmt: skip
     horizon = fact(int, ge=1, lt=2**40, always=False, doc="rounds in all")
 
@@ -70,22 +70,22 @@ def facts_of(
     scale: Scale = UNIT,
 ) -> dict[str, Any]:
     """Return the checked facts, with cost and penalty converted from the units of `scale`."""
-    checked = check_increasing("limits", check_vector("limits", limits, Range(gt=0)))
+    limit_array = check_increasing("limits", check_vector("limits", limits, Range(gt=0)))
     if not isinstance(continuous, bool | np.bool_):
         raise TypeError(f"continuous must be True or False, got {continuous!r}")
     functions: dict[str, Function] = {
-        "cost": as_function("cost", cost, checked),
-        "penalty": as_function("penalty", penalty, checked),
+        "cost": as_function("cost", cost, limit_array),
+        "penalty": as_function("penalty", penalty, limit_array),
     }
-    check_scale(functions["cost"], functions["penalty"], float(checked[-1]), scale.span)
-    # Checked above in the units of the user, whose messages it gives; kernels get [0, 1].
+    check_scale(functions["cost"], functions["penalty"], float(limit_array[-1]), scale.span)
+    # Rescaled after the checks, so that their messages are in the user's units.
     if scale != UNIT:
         functions["cost"] = rescale_function(functions["cost"], scale.span)
         functions["penalty"] = rescale_function(functions["penalty"], scale.span, scale.low)
     facts: dict[str, Any] = {
         "arms": arms,
-        "limit_count": len(checked),
-        "limits": checked,
+        "limit_count": len(limit_array),
+        "limits": limit_array,
         "continuous": int(continuous),
     }
     for name, function in functions.items():
@@ -109,5 +109,5 @@ def is_admissible(limits: FloatArray, continuous: int, limit: float) -> bool:
     """Return whether a limit is one of `limits`, or at most the largest if `continuous` is 1."""
     if continuous == 1:
         return bool(0.0 < limit <= limits[len(limits) - 1])
-    # Exactly, since policies hand out entries of this array.
+    # Equal to the last bit, since policies choose entries of this array.
     return bool(limits[limit_index(limits, limit)] == limit)

@@ -73,8 +73,7 @@ def curve_chart(
     if is_logarithm:  # half of the least mean, as far as intervals are shown
         low = smallest_mean / 2 if arms is None else float(np.log(smallest_mean / 2 / arms))
     elif metric_description.drawn != "mean":  # an axis that begins above 0 hides linear growth
-        ends = np.array([[line.y, line.low] for line in lines])
-        low = float(np.nanmin(ends, initial=0.0))
+        low = float(np.nanmin(np.array([[line.y, line.low] for line in lines]), initial=0.0))
     return LineChart(
         id=anchor,
         x=Axis(title="round", scale=x),

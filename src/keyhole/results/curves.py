@@ -144,8 +144,7 @@ class Curves:
         matches = [label for label in self.labels if label.partition("(")[0] == name]
         if len(matches) == 1:
             return matches[0]
-        asked_for = name if isinstance(policy, Policy) else policy
-        return check_choice("policy", asked_for, self.labels)
+        return check_choice("policy", name if isinstance(policy, Policy) else policy, self.labels)
 
     def mean(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return a metric's mean over replications, shape (checkpoints,)."""

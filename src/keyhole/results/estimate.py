@@ -139,9 +139,7 @@ class Estimate:
 
     def plus_minus(self) -> str:
         """Return the estimate for a table: ± half of the interval, or the whole one of a share."""
-        if self.count is not None:
-            return str(self)
-        if self.reach == 0.0:
+        if self.count is not None or self.reach == 0.0:
             return str(self)
         if not math.isfinite(self.reach):
             return f"{format_estimate(self.value)} ± n/a"
@@ -220,8 +218,8 @@ def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
     9, 0
     """
     # A value of a run, not one between two: of counts, say, readers look for the run itself.
-    ordered = np.sort(values if lower_is_better else -values)
     sign = 1.0 if lower_is_better else -1.0
+    ordered = np.sort(sign * values)
     rank = min(len(ordered) - 1, math.floor(_QUANTILE * len(ordered)))
     return Tail(sign * float(ordered[rank]), sign * float(ordered[-1]))
 

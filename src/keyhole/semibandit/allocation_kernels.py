@@ -73,7 +73,7 @@ def allocate_top(p: Facts, s: AllocationState, rng: Stream, number: int) -> None
             above += s.values[arm] > cut
         if above == number:
             for arm in range(p.arms):
-                s.funded[arm] = 1 if s.values[arm] > cut else 0
+                s.funded[arm] = s.values[arm] > cut
             return
         if above > number:
             low = cut
@@ -83,7 +83,7 @@ def allocate_top(p: Facts, s: AllocationState, rng: Stream, number: int) -> None
         s.order[arm] = arm
     sort_descending(s.order, s.values, p.arms)
     for rank in range(p.arms):
-        s.funded[s.order[rank]] = 1 if rank < number else 0
+        s.funded[s.order[rank]] = rank < number
 
 
 def allocate_best(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -> None:

@@ -107,7 +107,7 @@ class BisectionPolicy(Policy, abstract=True):
         learning = is_search_needed(p.arms, p.resource)
         for arm in range(p.arms):
             s.high[arm] = largest
-            s.settled[arm] = 0 if learning else 1
+            s.settled[arm] = not learning
             s.amounts[arm] = first_tried_amount(p, arm) if learning else largest
         s.unsettled[0] = p.arms if learning else 0
         s.needed[0] = p.loss_free_rounds

@@ -221,7 +221,7 @@ def search_depth_first(
         ):
             item = s.order[k]
             fits = weight + weights[item] <= space
-            s.set_names[0, row, column] = 1 if fits else 0
+            s.set_names[0, row, column] = fits
             if fits:
                 weight += weights[item]
                 value += values[item]

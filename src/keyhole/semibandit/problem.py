@@ -109,11 +109,10 @@ class Problem(AnyProblem):
         )
         self.thresholds: FloatArray = _check_thresholds(thresholds, len(self.mean_losses))
         self.resource = check_number("resource", resource, _RESOURCE)
-        self.rounds = None if self.distribution is None else self.distribution.rounds
+        self.rounds = getattr(self.distribution, "rounds", None)
         self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
-        unprevented = np.where(self.optimal, 0.0, self.mean_losses)
         # Added as kernels add, arm by arm: the regret of the best allocation is then exactly 0.
-        self.least_loss = float(sum_up(unprevented, self.arms))
+        self.least_loss = float(sum_up(np.where(self.optimal, 0.0, self.mean_losses), self.arms))
 
     @classmethod
     def replay(

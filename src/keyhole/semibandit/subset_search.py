@@ -91,7 +91,7 @@ def take_smallest(
         s.keys[item] = slope * spreads[item] - values[item]
     sort_descending(s.ranked, s.keys, items)
     for k in range(items):
-        s.trial[s.ranked[k]] = 1 if k < size else 0
+        s.trial[s.ranked[k]] = k < size
 
 
 def search_subsets(

@@ -111,7 +111,7 @@ class CheckContext:
 
     def play_through(self, replication: int) -> tuple[list[Decision], list[float]]:
         """Return the decisions of a replication, and all metrics in the end."""
-        learner, environment = self.learner(replication), self.environment(replication)
+        learner, environment = self.start_game(replication)
         decisions = list(self.play_rounds(learner, environment))
         return decisions, list(environment.score(learner._recommend()).values())
 

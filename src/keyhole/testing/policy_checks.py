@@ -120,7 +120,7 @@ def engine_and_learner_agree(subject: CheckContext) -> None:
 def saving_changes_nothing(subject: CheckContext) -> None:
     """Check that saving and loading a learner at random moments changes no decision."""
     straight, _ = subject.played
-    learner, environment = subject.learner(), subject.environment()
+    learner, environment = subject.start_game()
     draw = np.random.default_rng(subject.seed)
     # Both with a decision pending and between rounds: a file holds more in the former case.
     after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))

@@ -105,11 +105,10 @@ def parse_arms(
         raise ValueError(f"survival must have at least one arm, got {short_repr(arms)}")
     fields = entry_names("survival", listed if names is None else arms)
     parsed_arms = [_parse_arm(field, arm) for field, arm in zip(fields, listed, strict=True)]
-    m = (
-        _count_levels(parsed_arms)
-        if levels is None
-        else check_integer("levels", levels, Range(ge=1))
-    )
+    if levels is None:
+        m = _count_levels(parsed_arms)
+    else:
+        m = check_integer("levels", levels, Range(ge=1))
     distributions: list[Samples] = []
     for field, distribution in zip(fields, parsed_arms, strict=True):
         if isinstance(distribution, TabulatedDistribution):

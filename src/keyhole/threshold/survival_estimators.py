@@ -148,8 +148,7 @@ class KaplanMeierEstimator:
         for i, event in enumerate(events):
             if event not in (0.0, 1.0):
                 raise ValueError(f"events[{i}] must be True or False, got {event:g}")
-        ended = events == 1.0
-        times, deaths = np.unique(durations[ended], return_counts=True)
+        times, deaths = np.unique(durations[events == 1.0], return_counts=True)
         # At risk at a time: all durations that are not shorter, with those that end there.
         at_risk = len(durations) - np.searchsorted(np.sort(durations), times, side="left")
         object.__setattr__(self, "times", times)

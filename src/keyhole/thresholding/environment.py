@@ -28,12 +28,11 @@ def write_label_errors(
     wrong = 0.0
     for arm in range(len(right_labels)):
         # A side of -1 takes either label for right.
-        error = 1.0 if right_labels[arm] >= 0.0 and labels[arm] != right_labels[arm] else 0.0
-        wrong += error
+        metrics.errors[arm] = right_labels[arm] >= 0.0 and labels[arm] != right_labels[arm]
+        wrong += metrics.errors[arm]
         metrics.pulls[arm] = s.pulls[arm]
-        metrics.errors[arm] = error
     metrics.aggregate_regret[0] = wrong
-    metrics.simple_regret[0] = 1.0 if wrong > 0.0 else 0.0
+    metrics.simple_regret[0] = wrong > 0.0
     metrics.cumulative_reward[0] = s.reward[0]
 
 
@@ -176,7 +175,7 @@ class ConfidenceSequences(RewardEnvironment):
     def respond(e, s: State, rng: Stream, arm: int) -> float:  # type: ignore[override]
         """Return the reward of the arm's next pull, and compare the mean with its bounds."""
         seek_pull(rng, arm, s.pulls[arm])
-        reward = 1.0 if uniform(rng) < e.means[arm] else 0.0
+        reward = float(uniform(rng) < e.means[arm])
         s.pulls[arm] += 1
         s.totals[arm] += reward
         t = float(s.pulls[arm])

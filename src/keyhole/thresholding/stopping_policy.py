@@ -85,8 +85,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     def describe(self, learner: Any) -> list[str]:
         """Return the label, the pulls and the mean of each arm, and whether it is settled."""
         settled = settled_arms(self, learner.state)
-        lines = super().describe(learner)
         return [
             line.replace(": ", ": settled ", 1) if arm in settled else line
-            for arm, line in enumerate(lines)
+            for arm, line in enumerate(super().describe(learner))
         ]

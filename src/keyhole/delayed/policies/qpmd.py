@@ -98,8 +98,7 @@ class QPMD(WrapperPolicy, Policy):
             s.chosen[0] = base_select(p, s, 1, rng)
         # It ends, since every pass takes a reward from a queue.
         while s.oldest[s.chosen[0]] > 0:
-            reward = dequeue_reward(s, s.chosen[0])
-            base_update(p, s, s.steps[0], rng, s.chosen[0], reward)
+            base_update(p, s, s.steps[0], rng, s.chosen[0], dequeue_reward(s, s.chosen[0]))
             s.steps[0] += 1
             s.chosen[0] = base_select(p, s, s.steps[0], rng)
         return int(s.chosen[0])

@@ -308,8 +308,7 @@ def interpreted_code(code: CodeType, wraps: bool) -> CodeType:
         return code
     tree = find_definition(code)
     if not isinstance(tree, str):
-        rewritten = ast.fix_missing_locations(_Rewriter(wraps).visit(tree))
-        return compile_definition(rewritten, code)
+        return compile_definition(ast.fix_missing_locations(_Rewriter(wraps).visit(tree)), code)
     if code.co_filename == "<string>" and not _needs_rewriting(code, False):
         return code
     raise NotInterpretedError(

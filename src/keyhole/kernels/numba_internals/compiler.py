@@ -312,8 +312,7 @@ power:
 
 def _define_powers(module: binding.ModuleRef) -> None:
     """Replace the functions that a module calls for powers of floats, before it is optimised."""
-    called = {function.name for function in module.functions} & set(_POWERS)
-    for name in called:
+    for name in {function.name for function in module.functions} & set(_POWERS):
         replacement = f"keyhole_{name.replace('.', '_')}"
         module.get_function(name).name = replacement
         module.link_in(binding.parse_assembly(_POWER.format(name=replacement)))

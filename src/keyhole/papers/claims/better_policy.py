@@ -72,11 +72,9 @@ def not_better(
     is_better = any(cell.better for cell in cells)
     played = curves.replications
     detail = f"{'; '.join(map(str, cells))}; {runs_text(played, runs, is_found=is_better)}"
-    return Finding(
-        statistics.decide(supported=played >= runs and not is_better, contradicted=is_better),
-        detail,
-        (*statistics.differences(cells), statistics.known_number("runs", played, at_least=runs)),
-    )
+    status = statistics.decide(supported=played >= runs and not is_better, contradicted=is_better)
+    run_count = statistics.known_number("runs", played, at_least=runs)
+    return Finding(status, detail, (*statistics.differences(cells), run_count))
 
 
 def not_worse(

@@ -115,9 +115,8 @@ def below_bound(
     by Holm over the rounds). The negative control is held to the bound of the policy.
     """
     values = _bounds(results[problem], bound, claimed_policy, rounds)
-    return _compare_with_bound(
-        results[problem], metric, policy, {t: (-math.inf, value) for t, value in values.items()}
-    )
+    ranges = {t: (-math.inf, value) for t, value in values.items()}
+    return _compare_with_bound(results[problem], metric, policy, ranges)
 
 
 def above_bound(
@@ -129,9 +128,8 @@ def above_bound(
     It is judged as `below_bound`.
     """
     values = _bounds(results[problem], bound, claimed_policy, rounds)
-    return _compare_with_bound(
-        results[problem], metric, policy, {t: (value, math.inf) for t, value in values.items()}
-    )
+    ranges = {t: (value, math.inf) for t, value in values.items()}
+    return _compare_with_bound(results[problem], metric, policy, ranges)
 
 
 def check_below_bound(claim: AnyClaim, plan: Plan) -> None:
@@ -162,9 +160,8 @@ def _compare_with_bound(
     limit = format_estimate(bound, abs(bound) / 100)
     detail = f"{statistics.format_round(t)}: {tests[t][0]}, the bound is {limit}"
     if len(ranges) > 1:
-        detail = (
-            f"{len(ranges)} rounds compared; nearest to the bound (in standard errors) {detail}"
-        )
+        head = f"{len(ranges)} rounds compared; nearest to the bound (in standard errors)"
+        detail = f"{head} {detail}"
     reported_numbers = statistics.limit_numbers(list(numbers.values()), [numbers[t]])
     return Finding(statistics.judge_ranges(list(tests.values())), detail, reported_numbers)
 

@@ -112,9 +112,9 @@ def read_claims(
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
         # Ids count claims after this expansion: each problem's claim has an id of its own.
-        for policies_on_problem_table in _tables_by_problem(where, table):
+        for problem_table in _tables_by_problem(where, table):
             defaults = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
-            claims.append((where, _parse(where, cls, policies_on_problem_table, defaults)))
+            claims.append((where, _parse(where, cls, problem_table, defaults)))
     return claims
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import AfterValidator
@@ -63,19 +64,30 @@ def _range_test(name: str, estimate: Estimate, low: float, high: float, text: st
     return _RangeTest(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
 
 
+def _judge_rounds(
+    name: str, ranges: Ranges, estimate_at: Callable[[int | None], Estimate | None],
+    *, head: str, undefined: str = "",
+) -> Finding:  # fmt: skip
+    """Judge the estimates at some rounds; `undefined` says why there may be none at a round."""
+    tests = []
+    for t, floor, ceiling in ranges:
+        time = statistics.format_round(t)
+        estimate = estimate_at(t)
+        if estimate is None:
+            return Finding("undecided", f"{undefined} {time}")
+        tests.append(_range_test(f"{name} {time}", estimate, floor, ceiling, f"{time}: {estimate}"))
+    return _finding(f"{head} ", tests)
+
+
 def mean(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName,
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean of the metric of a `policy` on a `problem`."""
-    result = results[problem]
-    tests = []
-    for t, floor, ceiling in statistics.each_range(rounds, low, high):
-        estimate = result.estimate(policy, metric, t)
-        time = statistics.format_round(t)
-        text = f"{time}: {estimate}"
-        tests.append(_range_test(f"mean {time}", estimate, floor, ceiling, text))
-    return _finding(f"{result.curves.metric(metric).title} ", tests)
+    ranges = statistics.each_range(rounds, low, high)
+    estimate_at = partial(results[problem].estimate, policy, metric)
+    title = results[problem].curves.metric(metric).title
+    return _judge_rounds("mean", ranges, estimate_at, head=title)
 
 
 def check_mean(claim: AnyClaim, plan: Plan) -> None:
@@ -287,15 +299,12 @@ def _compare_cells(
 ) -> Finding:  # fmt: skip
     names = statistics.cell_names(cells, results)
     name = f"{names[0]} {sign} {names[1]}"
-    tests = []
-    for t, floor, ceiling in ranges:
-        time = statistics.format_round(t)
-        comparison = compare(*(cell.values(results, metric, t) for cell in cells))
-        if comparison is None:
-            return Finding("undecided", f"the mean of {names[1]} may be 0 {time}")
-        text = f"{time}: {comparison}"
-        tests.append(_range_test(f"{name} {time}", comparison, floor, ceiling, text))
-    return _finding(f"{name} ", tests)
+
+    def compare_at(t: int | None) -> Estimate | None:
+        return compare(*(cell.values(results, metric, t) for cell in cells))
+
+    undefined = f"the mean of {names[1]} may be 0"
+    return _judge_rounds(name, ranges, compare_at, head=name, undefined=undefined)
 
 
 def deviation_ratio(
@@ -374,11 +383,8 @@ def value(
 ) -> Finding:  # fmt: skip
     """Judge whether the metric is `value` in all replications, of all policies or one `policy`."""
     curves = results[problem].curves
-    labels = curves.labels
-    if policy:
-        labels = (policy,)
     counts = {}
-    for label in labels:
+    for label in [policy] if policy else curves.labels:
         differing = (curves.values(label, metric) != value).any(axis=0).sum()
         name = f"replications of {label} in which not so"
         counts[label] = statistics.known_number(name, differing, at_most=0)

@@ -54,7 +54,6 @@ def deciding_number(verdict: Verdict, numbers: Sequence[Number], metric: Metric)
 
 def draw_deciding_number(verdict: Verdict, number: Number) -> IntervalStrip:
     """Return the drawing of a number against the limit that is claimed of it, and both in words."""
-    value = str(number).partition(" [")[0]
     return IntervalStrip(
         value=number.value,
         low=number.low,
@@ -63,7 +62,7 @@ def draw_deciding_number(verdict: Verdict, number: Number) -> IntervalStrip:
         at_most=number.at_most,
         status=verdict.status,
         alt=format_verdict_number(number),
-        captions=(value, format_range(number.at_least, number.at_most)),
+        captions=(str(number).partition(" [")[0], format_range(number.at_least, number.at_most)),
     )
 
 
@@ -282,6 +281,5 @@ def claim_rows(
     groups: dict[str, list[JudgedClaim]] = {}
     for verdict in verdicts:
         others = shared_verdicts(verdict, outcome.scale, all_verdicts, on_page)
-        judged_claim = JudgedClaim(outcome, verdict, others)
-        groups.setdefault(verdict.headline, []).append(judged_claim)
+        groups.setdefault(verdict.headline, []).append(JudgedClaim(outcome, verdict, others))
     return [ClaimRow(group) for group in groups.values()]

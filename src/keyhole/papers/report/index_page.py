@@ -53,6 +53,16 @@ _ABOUT_NO_PAPER: Final = "about no paper"
 _MOST_LINKS: Final = 4
 
 
+def entry_of(verdict: Verdict) -> str:
+    """Return the name of the entry of a verdict."""
+    return verdict.id.partition("/")[0]
+
+
+def claim_address(verdict: Verdict) -> str:
+    """Return the address of a claim on the page of its entry, as a link of the index."""
+    return f"entries/{entry_of(verdict)}/report.html#{verdict.id}"
+
+
 @dataclass(frozen=True)
 class ClaimSquares:
     """Bars of squares, one for each claim, with a heading or a legend."""
@@ -62,14 +72,11 @@ class ClaimSquares:
     template: ClassVar[str] = "papers/report/templates/claim_squares.html.j2"
     legend: ClassVar = STATUS_WORDS
     counts = staticmethod(counts)
+    address = staticmethod(claim_address)
 
     def by_entry(self, verdicts: Sequence[Verdict]) -> list[list[Verdict]]:
         """Return the verdicts of each entry, in order."""
         return [list(group) for _, group in groupby(verdicts, entry_of)]
-
-    def address(self, verdict: Verdict) -> str:
-        """Return the address of a claim on the page of its entry."""
-        return claim_address(verdict)
 
     def words(self, verdict: Verdict) -> str:
         """Return the name of a square: verdict, problem, claim, and set-up if not the paper's."""
@@ -80,16 +87,6 @@ class ClaimSquares:
         if verdict.origin == "ours" or verdict.is_on_papers_setup:
             return text
         return f"{text} ({SETUPS[verdict.setup]})"
-
-
-def entry_of(verdict: Verdict) -> str:
-    """Return the name of the entry of a verdict."""
-    return verdict.id.partition("/")[0]
-
-
-def claim_address(verdict: Verdict) -> str:
-    """Return the address of a claim on the page of its entry, as a link of the index."""
-    return f"entries/{entry_of(verdict)}/report.html#{verdict.id}"
 
 
 def write_index(
@@ -237,12 +234,11 @@ class _Index:
         for setup, description in _SETUP_ROWS.items():
             verdicts = [v for v in self.judged + self.replicas if v.setup == setup]
             statuses = [verdict.status for verdict in verdicts]
-            entries = dict.fromkeys(map(entry_of, verdicts))
-            if setup in ("paper", "any"):
-                entries = {}
             counted = [str(statuses.count(status)) for status in STATUS_WORDS]
+            our_setups = [verdict for verdict in verdicts if not verdict.is_on_papers_setup]
+            entries = ", ".join(dict.fromkeys(map(entry_of, our_setups)))
             if verdicts:
-                rows.append([description, str(len(verdicts)), *counted, ", ".join(entries)])
+                rows.append([description, str(len(verdicts)), *counted, entries])
         head = ["set-up", "claims", *STATUS_WORDS.values(), "entries"]
         return Table("Claims of the papers, by whose set-up they were judged on", head, rows)
 
@@ -293,8 +289,7 @@ def gallery(outcomes: Sequence[JudgedEntry], all_verdicts: Mapping[str, Verdict]
     """
     tiles = []
     for outcome in outcomes:
-        blocks = entry_answer(outcome, all_verdicts, "")
-        answer = next(block for block in blocks if isinstance(block, Answer))
+        answer, _ = entry_answer(outcome, all_verdicts, "")
         folder = f"entries/{outcome.entry.name}"
         figures = entry_figures(outcome)
         tiles.append(

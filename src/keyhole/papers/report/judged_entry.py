@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from keyhole.durations import format_duration
@@ -39,11 +38,6 @@ class JudgedEntry:
     scale: str
     runs: dict[str, RunFolder]  # the finished runs, by problem
     verdicts: tuple[Verdict, ...]  # on its claims
-
-    @property
-    def command(self) -> str:
-        """The command that runs the entry, without its scale."""
-        return f"keyhole reproduce {Path(self.entry.identifier).name}"
 
     @property
     def replications(self) -> int:
@@ -87,10 +81,8 @@ class JudgedEntry:
 
     def common_metric(self) -> str:
         """Return the first of the entry's metrics that all problems have."""
-        for metric in self.entry.metrics:
-            if all(metric in curves.metrics for curves in self.curves.values()):
-                return metric
-        return self.entry.metrics[0]
+        common = set.intersection(*(set(curves.metrics) for curves in self.curves.values()))
+        return next(filter(common.__contains__, self.entry.metrics), self.entry.metrics[0])
 
 
 def verdicts_by_id(outcomes: Iterable[JudgedEntry]) -> Mapping[str, Verdict]:
@@ -176,7 +168,7 @@ def runs_to_decide(outcome: JudgedEntry, verdict: Verdict) -> RunsToDecide | Non
     text = f"{needed_runs:,.0f} runs needed, {verdict.replications:,} played"
     if outcome.scale == "paper" or outcome.paper_replications <= verdict.replications:
         return RunsToDecide(f"{text}; raise the replications in a copy of the entry's file")
-    command = f"{outcome.command} --scale paper"
+    command = outcome.entry.command("paper")
     if outcome.paper_replications < needed_runs:
         text += f", {outcome.paper_replications:,} with"
     seconds = seconds_of_run(outcome)
@@ -190,9 +182,8 @@ def seconds_of_run(outcome: JudgedEntry) -> float | None:
     """Return how long the runs of an entry took; None if their results came from a cache."""
     total = 0.0
     for run in outcome.runs.values():
-        started, finished = (
-            datetime.fromisoformat(run.provenance[end]) for end in ("started", "finished")
-        )
+        ends = (run.provenance[end] for end in ("started", "finished"))
+        started, finished = map(datetime.fromisoformat, ends)
         # The times are whole seconds.
         seconds = (finished - started).total_seconds()
         curves = run.curves
@@ -214,7 +205,7 @@ _WEAKEST_FIRST: Final = (_NO, _NOT_DECIDED, _IN_PART, _MOSTLY, _YES)
 
 def entry_answer(
     outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict], front: str
-) -> list[Answer | TemplateBlock]:
+) -> tuple[Answer, TemplateBlock]:
     """Return the answer of an entry, and the small line below it.
 
     Parameters
@@ -232,7 +223,7 @@ def entry_answer(
         text = "Figures alone: nothing is claimed."
         if checks:
             text = "No paper claims this. " + count_sentence(checks, "Keyhole's own", "check")
-        return [Answer(text), _entry_line(outcome, "", 0, front)]
+        return Answer(text), _entry_line(outcome, "", 0, front)
     ids = [verdict.id for verdict in outcome.papers_verdicts]
     elsewhere = sum(verdict.id != id for verdict, id in zip(deciding, ids, strict=True))
     judged, replicas = split_by_setup(deciding)
@@ -246,17 +237,16 @@ def entry_answer(
     # A word answers a question; a title asks none.
     if not outcome.entry.question:
         mark = ""
-    return [Answer(text, "", mark, status), _entry_line(outcome, counts(checks), elsewhere, front)]
+    return Answer(text, "", mark, status), _entry_line(outcome, counts(checks), elsewhere, front)
 
 
 def answer_sentence(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> str:
     """Return the answer of an entry with its word, and how many of Keyhole's own checks hold."""
-    answer = entry_answer(outcome, all_verdicts, "")[0]
-    assert isinstance(answer, Answer)
+    answer, _ = entry_answer(outcome, all_verdicts, "")
     sentences = [answer.mark, answer.text]
     if outcome.papers_verdicts and outcome.own_verdicts:
         sentences.append(count_sentence(outcome.own_verdicts, "Keyhole's own", "check"))
-    return " ".join(sentence for sentence in sentences if sentence)
+    return " ".join(filter(None, sentences))
 
 
 def _entry_line(outcome: JudgedEntry, checks: str, elsewhere: int, front: str) -> TemplateBlock:

@@ -139,11 +139,13 @@ class _EntryView:
         judged, replicas = split_by_setup(self.part.papers_verdicts)
         blocks: list[PageBlock] = []
         row_budget = MOST_ROWS
-        for heading, verdicts in (
-            ("The paper says", judged),
-            (f"The paper says; judged on {setup_words(replicas)}", replicas),
-            ("Keyhole checks", [] if judged or replicas else self.part.own_verdicts),
-        ):
+        groups = {
+            "The paper says": judged,
+            f"The paper says; judged on {setup_words(replicas)}": replicas,
+        }
+        if not self.part.papers_verdicts:
+            groups = {"Keyhole checks": self.part.own_verdicts}
+        for heading, verdicts in groups.items():
             if verdicts:
                 rows = claim_rows(self.part, verdicts, self.known, self.on_page)
                 blocks.append(ClaimRows(heading, rows, max(row_budget, 1)))

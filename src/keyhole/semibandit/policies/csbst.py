@@ -191,7 +191,7 @@ def try_candidate(p: CSBST, s: CSBST.State, rng: Stream) -> None:
     if p.random_subset == 1:
         shuffle(s.order, p.arms, rng)
     for k in range(p.arms):
-        s.funded[s.order[k]] = 1 if k < p.arms - s.index[0] + 1 else 0
+        s.funded[s.order[k]] = k < p.arms - s.index[0] + 1
 
 
 def has_loss(p: Policy, s: CSBST.State, losses: FloatArray) -> bool:

@@ -144,12 +144,11 @@ class ThresholdThompson(Policy):
     def describe(self, learner: Any) -> list[str]:
         """Return a line for each arm, with the range of its threshold and its losses."""
         state = learner.state
-        estimates = learner.recommend()
         return [
             f"arm {arm}: threshold above {state['lows'][arm]:.4g}, probably at most "
             f"{estimate:.4g}; {state['losses'][arm]:g} losses, and {state['clears'][arm]:g} rounds "
             "without at so little"
-            for arm, estimate in enumerate(estimates)
+            for arm, estimate in enumerate(learner.recommend())
         ]
 
 

@@ -87,8 +87,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
                 give_up_lower(s, arm, rival, level, p.arms)
                 give_up_lower(s, rival, arm, level, p.arms)
         if s.left[0] == 1:  # the arms are never given up all
-            best = argmin(s.open_pulls, p.arms)
-            settle_arm(s, best, 1, p.arms)
+            settle_arm(s, argmin(s.open_pulls, p.arms), 1, p.arms)
             s.left[0] = 0
             s.stopped[0] = t
 

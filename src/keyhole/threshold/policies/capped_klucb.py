@@ -103,8 +103,7 @@ class CappedKLUCB(Policy):
 def update_entropies(s: CappedKLUCB.State, arm: int, threshold: int) -> None:
     """Update the entropies of an arm at the levels up to the threshold."""
     for j in range(threshold):
-        mean = s.reached[arm, j] / s.tried[arm, j]
-        s.entropy[arm, j] = binary_entropy(mean)
+        s.entropy[arm, j] = binary_entropy(s.reached[arm, j] / s.tried[arm, j])
 
 
 def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, level: float) -> float:

@@ -1,4 +1,4 @@
-"""Policy OptKG: tries next the option whose next reward could make its label most certain."""
+"""Policy OptKG: pulls the arm whose next reward could raise the certainty of its label the most."""
 
 import math
 from typing import Final
@@ -18,8 +18,9 @@ from keyhole.policy import (
 from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.policy_base import Policy
 
-# Rounding errors accumulate in the incremental updates of I and ln w: after so many pulls of an arm
-# both are computed anew.
+# The probability I (see `OptKG`) and ln w, with w = x^A (1 - x)^B / B(A, B) at the threshold x, are
+# updated with each reward. After so many pulls of an arm both are computed anew, since rounding
+# errors accumulate.
 _RENEW_EVERY: Final = 1000
 # Logarithms of scores are rounded to this grid, and I is compared with 1/2 to this precision: far
 # coarser than rounding errors, finer than any difference that matters.
@@ -48,9 +49,9 @@ class OptKG(Policy):
 
     Notes
     -----
-    Departures from the paper: any threshold, where Chen et al. have 1/2; a reward x between 0 and 1
-    counts as x of a success and 1 - x of a failure. Ties go to the lowest arm. :doc:`/thresholding`
-    has how the score is computed.
+    Departures from the paper: the threshold, 1/2 in Chen et al., may be any; a reward x between 0
+    and 1 counts as x of a success and 1 - x of a failure. Ties go to the lowest arm.
+    :doc:`/thresholding` says how the score is computed.
 
     References
     ----------
@@ -79,12 +80,14 @@ class OptKG(Policy):
     b: float = parameter(default=1.0, ge=1e-6, le=1e6, doc="prior failures")
 
     class State(RewardCounts):
-        """Pulls, summed rewards, I, ln w, w, and minus the logarithm of the score of each arm."""
+        """Pulls, summed rewards, I, ln w, w, and the score of each arm."""
 
         above = float_array("arms")
+        """I: the probability that the arm's mean is at least the threshold."""
         log_weight = float_array("arms")
         weight = float_array("arms")
         index = argmin_tree_array("arms")
+        """Minus the logarithm of the score, in a tree that finds the smallest."""
 
     def init(p, s: State) -> None:
         """Set the posterior of every arm to the prior."""
@@ -93,7 +96,6 @@ class OptKG(Policy):
         s.above[:] = above
         s.log_weight[:] = log_weight
         s.weight[:] = math.exp(log_weight)
-        # Negated, since the tree of keys finds the smallest.
         argmin_fill(s.index, p.arms, -log_score(p.a, p.b, above, log_weight, s.weight[0]))
 
     def select(p, s: State) -> int:
@@ -139,13 +141,13 @@ def log_score(a: float, b: float, above: float, log_weight: float, weight: float
     `above` is I, the posterior probability of a mean of at least the threshold; `weight` is w, or 0
     where it underflows.
     """
-    # One more reward of the likelier kind raises the certainty by w / A or w / B. One of the other
-    # kind raises it only if it turns the label; I is then so close to 1/2 that w does not
-    # underflow.
-    toward, back = (a, b) if above >= 0.5 else (b, a)
-    overturning = weight / back - abs(2.0 * above - 1.0)
-    if overturning > weight / toward:
-        score = math.log(overturning)
+    # One more reward for the label raises its certainty by w / A (label 1) or w / B (label 0). One
+    # against it raises the certainty only if it changes the label; I is then so close to 1/2 that w
+    # does not underflow.
+    label_count, other_count = (a, b) if above >= 0.5 else (b, a)
+    gain_of_change = weight / other_count - abs(2.0 * above - 1.0)
+    if gain_of_change > weight / label_count:
+        score = math.log(gain_of_change)
     else:
-        score = log_weight - math.log(toward)
+        score = log_weight - math.log(label_count)
     return float(np.rint(score / _GRID))
