@@ -292,9 +292,8 @@ def write_aslib(
             _quoted(run.instance), str(times[run.instance, run.solver]), _quoted(run.solver),
             repr(run.seconds), check_choice("status", run.status, _EXPORTED), repr(run.limit),
         ]  # fmt: skip
-        if (
-            graded
-        ):  # the reader ignores a quality of a run that did not complete, but needs a number
+        # Of a run that did not complete the reader ignores the quality, but needs a number.
+        if graded:
             fields.append(repr(float(run.quality)).replace("nan", "0"))
         rows.append(",".join(fields))
     where.mkdir(parents=True, exist_ok=True)
