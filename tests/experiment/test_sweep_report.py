@@ -19,7 +19,7 @@ from keyhole.experiment import (
 from keyhole.experiment.report import spec_report_section, write_report
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
 from keyhole.experiment.sweep_charts import best_table, charts_by_parameter, charts_by_round
-from keyhole.experiment.sweep_points import point_values
+from keyhole.experiment.sweep_points import iterate_points
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import (
     Summaries,
@@ -71,7 +71,7 @@ def made_up(
     rng = np.random.default_rng(1)
     noises = {}
     points = []
-    for values in point_values(sweep):
+    for values in iterate_points(sweep):
         beside = repr([value for name, value in values.items() if name != "policy[0]"])
         noise = noises.setdefault(beside, 0.1 * rng.standard_normal((len(checkpoints), 1, 8)))
         found = {label: mean + noise for label, mean in means(values).items()}
@@ -476,7 +476,7 @@ def test_a_logarithmic_axis_leaves_out_a_panel_without_a_positive_mean(tmp_path)
                 (1,), [LOSS], {"A": np.full((1, 1, 4), means(values)["A"])}
             ),
         )
-        for values in point_values(sweep)
+        for values in iterate_points(sweep)
     ]
     spec = {"sweep": sweep, "name": "made up", "figure": {"y": "log"}}
     run = RunFolder(tmp_path, spec, {}, tuple(points))

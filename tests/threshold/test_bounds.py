@@ -244,7 +244,10 @@ def test_the_width_is_that_of_the_estimator():
             lambda: bounds.kmucb_bound([[0.5, 0.3], [0.4, 0.3]], 9),
             "survival must have one best arm at every level for Theorem 5, got several at level 2",
         ),
-        (lambda: bounds.estimate_failure([-1], 0.1), r"support\[0\] must be at least 0, got -1"),
+        (
+            lambda: bounds.estimate_failure([-1], 0.1),
+            r"support\[0\] must be at least 0, got -1",
+        ),
         (lambda: bounds.estimate_failure([1], -0.1), "error must be at least 0, got -0.1"),
         (lambda: bounds.estimate_width([0], 0.1), r"support\[0\] must be above 0, got 0"),
         (lambda: bounds.estimate_width([1], 1.0), r"delta must lie in \(0, 1\), got 1.0"),

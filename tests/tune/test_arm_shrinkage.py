@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import betaln
 
-from keyhole.tune.arm_shrinkage import _log_beta, draw_posterior_means, draw_posterior_shares
+from keyhole.tune.arm_shrinkage import _log_beta, draw_interval_shares, draw_posterior_means
 
 DRAWS = 4000
 
@@ -16,7 +16,7 @@ def column(*values):
 def test_an_arm_without_runs_has_the_distribution_of_the_others():
     of = column(*[100.0] * 9, 0.0)
     count = 0.8 * of
-    drawn = draw_posterior_shares(np.random.default_rng(1), count, of, 0.5, 0.5, DRAWS, 0.0)
+    drawn = draw_interval_shares(np.random.default_rng(1), count, of, 0.5, 0.5, DRAWS, 0.0)
     assert drawn.shape == (DRAWS, 10, 1)
     # What nine arms of 80 in 100 leave open is how much the tenth may differ from them.
     assert drawn[:, 9].mean() == pytest.approx(0.8, abs=0.05)
@@ -26,7 +26,7 @@ def test_an_arm_without_runs_has_the_distribution_of_the_others():
 def test_a_share_of_few_runs_is_shrunk_towards_the_others():
     of = column(*[100.0] * 9, 2.0)
     count = column(*[80.0] * 9, 0.0)
-    drawn = draw_posterior_shares(np.random.default_rng(2), count, of, 0.5, 0.5, DRAWS, 0.0)
+    drawn = draw_interval_shares(np.random.default_rng(2), count, of, 0.5, 0.5, DRAWS, 0.0)
     assert 0.3 < drawn[:, 9].mean() < 0.8
 
 

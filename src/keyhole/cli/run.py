@@ -39,7 +39,7 @@ def run_spec(
     quiet: bool = False,
 ) -> None:
     """Run a spec; print its means and the path of the report."""
-    # For the provenance, which a report shows: without the folders of this machine.
+    # The report shows this command: file names only, without the folders of this machine.
     command = f"keyhole run {path.name} --out {out.name}"
     if threads is not None:
         command += f" --threads {threads}"
@@ -70,10 +70,12 @@ def _point_as_json(point: Summary | Curves) -> dict[str, Any]:
     """Return the metrics of all policies at the last checkpoint of a point, by name."""
     metrics: dict[str, dict[str, Any]] = {}
     for label in point.labels:
-        for metric in point.found[label] if isinstance(point, Summary) else point.metrics:
+        for metric in (
+            point.estimates_by_policy[label] if isinstance(point, Summary) else point.metrics
+        ):
             last = point.estimates(label, metric)[-1]
-            ends = {"mean": last.value, "low": last.low, "high": last.high}
-            metrics.setdefault(metric, {})[label] = ends
+            estimate = {"mean": last.value, "low": last.low, "high": last.high}
+            metrics.setdefault(metric, {})[label] = estimate
     return {
         "point": dict(point.names) if isinstance(point, Summary) else {},
         "rounds": int(point.checkpoints[-1]),
@@ -88,7 +90,7 @@ def show_forecast(path: Path, threads: int | None, on: str, *, as_json: bool = F
     spec = Spec.from_file(path)
     if not as_json:
         _print_sweep(spec)
-    startup = process_time()  # a run takes as long to start
+    startup = process_time()  # CPU time so far: a run needs about as much to start
     began = perf_counter()
     with cluster_connection(on, threads) as cluster:
         if cluster is not None:
@@ -111,7 +113,7 @@ def _forecast_lines(size: Forecast, on: str, startup: float) -> list[str]:
     where = f"with {count_text(size.threads, 'worker')} of {on}"
     if on == THREADS:
         where = f"with {count_text(size.threads, 'thread')} on this machine"
-    runs_text = f"runs, a policy at a point each: {size.runs:,}"
+    runs_text = f"runs (one for each policy at each point): {size.runs:,}"
     if size.distinct != size.runs:
         runs_text += f", {size.distinct:,} of which differ and are played"
     lines = [
@@ -130,8 +132,8 @@ def _forecast_lines(size: Forecast, on: str, startup: float) -> list[str]:
         return [*lines, f"time: not known; no round of {policies_text} ended while it was measured"]
     lines.append(
         f"time: about {format_duration(size.seconds + startup)} {where}, of which "
-        f"{format_duration(startup)} to start; measured by {count_text(size.samples, 'run')} "
-        "of a moment; tables and report come on top"
+        f"{format_duration(startup)} to start; measured by "
+        f"{count_text(size.samples, 'short run')}; tables and report are not included"
     )
     return lines
 

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.draws.argmin_tree import argmin_keys_start, argmin_rebuild, argmin_size
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.kernels.kernel_declaration import (
-    from_internals,
     is_bounds_checked,
     kernel,
+    load_intrinsic,
     mark_views,
     set_python_equivalent,
 )
@@ -171,7 +171,7 @@ def _make_borrow(dtype: str, equivalent: str) -> Kernel:
     def borrow(buffer, start, shape):  # type: ignore[no-untyped-def]
         """Give its name to the view."""
 
-    view = from_internals(borrow, lambda internals: internals.make_view(dtype, borrow))
+    view = load_intrinsic(borrow, lambda internals: internals.make_view(dtype, borrow))
     return set_python_equivalent(
         view, f"keyhole.kernels.interpreter.interpreted_arrays:{equivalent}"
     )

@@ -42,8 +42,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     vocabulary_class = StudyVocabulary
-    # `pending` is "wait", its default: feedback belongs to a round, and only its rewards are late.
-    feedback = "the sum of what arrives in a round (anonymous; named, it does not look at names)"
+    # `pending` stays "wait": every round ends with its feedback, in which rewards may be missing.
+    feedback = "the sum of what arrives in a round; names of rewards, if told, are ignored"
 
     if TYPE_CHECKING:  # generated from the known quantities at run time
 
@@ -101,7 +101,8 @@ def format_used_rewards(rewards: FloatArray, totals: FloatArray, scale: Scale) -
     """
     tallies = zip(rewards, totals, strict=True)
     texts = (
-        f"{count_text(n, 'reward')} used{mean_text(n, total, scale, True)}" for n, total in tallies
+        f"{count_text(n, 'reward')} used{mean_text(n, total, scale, has_interval=True)}"
+        for n, total in tallies
     )
     return [f"arm {arm}: {text}" for arm, text in enumerate(texts)]
 
@@ -216,7 +217,7 @@ class PhasePolicy(Policy, abstract=True):
         )
 
     def describe(self, learner: Learner) -> list[str]:
-        """Return the phase, and for each arm whether it remains and its credited rewards."""
+        """Return the phase, or a caution, and for each arm whether it remains and its rewards."""
         state = learner.state
         phase = int(state["phase"][0])
         length = int(state["length"][0])

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.kernel_declaration import from_internals, kernel
+from keyhole.kernels.kernel_declaration import kernel, load_intrinsic
 
 # An implicit tree, as in a binary heap: the root's children are cells 0 to 15, and those of cell i
 # are the sixteen cells from 16 (i + 1) on. The leaves are the last cells, padded with infinity to
@@ -56,8 +56,8 @@ def find_among_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int
     return 0
 
 
-_smallest: Final = from_internals(smallest_of_sixteen, lambda internals: internals.smallest_in_node)
-_position: Final = from_internals(find_among_sixteen, lambda internals: internals.place_in_node)
+_smallest: Final = load_intrinsic(smallest_of_sixteen, lambda internals: internals.smallest_in_node)
+_position: Final = load_intrinsic(find_among_sixteen, lambda internals: internals.place_in_node)
 
 
 @kernel

@@ -30,9 +30,9 @@ from keyhole.draws.streams import (
 from keyhole.draws.streams import stream as stream  # for the examples
 from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.kernel_declaration import (
-    from_internals,
     intrinsic,
     kernel,
+    load_intrinsic,
     set_python_equivalent,
 )
 
@@ -412,7 +412,7 @@ def _none_of_four(
     return np.uint64(2**_LANES - 1)
 
 
-_four: Final[Kernel] = from_internals(
+_four: Final[Kernel] = load_intrinsic(
     _none_of_four,
     lambda internals: internals.make_four_betas(
         int(COUNTER_STEP), (int(MIX_FACTOR_1), int(MIX_FACTOR_2))

@@ -32,7 +32,7 @@ from keyhole.draws.streams import POLICY, stream_key
 from keyhole.drivers.engine import compile_is_stopped
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import from_internals, kernel, signature
+from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, signature
 
 Words = NDArray[np.uint64]
 
@@ -64,7 +64,7 @@ def _get_ident() -> int:
     return get_ident()
 
 
-_current_thread: Final[Kernel] = from_internals(
+_current_thread: Final[Kernel] = load_intrinsic(
     _get_ident, lambda internals: internals.thread_ident
 )
 

@@ -223,7 +223,7 @@ def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray
 
 
 @contextmanager
-def connect_if_missing(
+def cluster_if_runs_missing(
     specs: Mapping[Path, Spec], on: str | Executor, threads: int | None
 ) -> Iterator[Cluster | None]:
     """Return a context manager with the cluster, if one is named and some run is missing.

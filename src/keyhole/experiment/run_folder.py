@@ -25,7 +25,7 @@ from keyhole.experiment import setting_registry
 from keyhole.experiment.run_summary import run_line, sweep_table
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import errors_with_file, read_point
-from keyhole.experiment.sweep_points import point_values, problem_at
+from keyhole.experiment.sweep_points import iterate_points, problem_at
 from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
 from keyhole.text_formatting import count_text
@@ -234,7 +234,7 @@ def _load_points(
     first = 0
     try:
         entries = zip(
-            point_values(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True
+            iterate_points(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True
         )
         for values, count, arms in entries:
             # Row groups are numbered through the whole file, and points follow each other in it.

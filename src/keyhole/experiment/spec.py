@@ -58,7 +58,7 @@ class Spacing(BaseModel):
     spacing: SpacingKind = "linear"
 
 
-class Axes(BaseModel):
+class FigureAxes(BaseModel):
     """The axes of figures.
 
     Attributes
@@ -74,7 +74,7 @@ class Axes(BaseModel):
     y: Literal["linear", "log"] | None = None
 
 
-_MODELS: Final[dict[str, type[BaseModel]]] = {"checkpoints": Spacing, "figure": Axes}
+_MODELS: Final[dict[str, type[BaseModel]]] = {"checkpoints": Spacing, "figure": FigureAxes}
 _TABLES: Final = {
     "checkpoints": "be a list of rounds, or a table with a count",
     "policy": "be a list of tables, each headed [[policy]] with two brackets",
@@ -107,7 +107,7 @@ class Spec(BaseModel):
         Their distribution: a table ``{distribution = "Exponential", mean = 1}``.
     pending : {"impute", "ignore", "wait"}, optional
         How policies treat pending decisions.
-    figure : Axes
+    figure : FigureAxes
         The table ``[figure]``.
     problem : dict
         The table ``[problem]``.
@@ -147,7 +147,7 @@ class Spec(BaseModel):
     workers: Annotated[int, Field(ge=1, le=2**16, strict=True)] = 1
     duration: dict[str, Any] | None = None
     pending: str | None = None
-    figure: Axes = Axes()
+    figure: FigureAxes = FigureAxes()
     problem: dict[str, Any]
     policy: Annotated[list[dict[str, Any]], Field(min_length=1)]
     sweep: dict[str, list[Any]] | None = None
@@ -204,7 +204,7 @@ class Spec(BaseModel):
         # Entries with default values are left out: a spec has one digest, whether or not it writes
         # them.
         default_names = {name for name in ("title", "notes", "details") if not getattr(self, name)}
-        if self.figure == Axes():
+        if self.figure == FigureAxes():
             default_names.add("figure")
         if self.workers == 1:
             default_names.add("workers")

@@ -1,4 +1,4 @@
-"""Charts of a sweep: the best policies, and each metric against entries and rounds."""
+"""Charts of a sweep: the best policies, and each metric against parameters and rounds."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,9 @@ from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart
 
-_MOST_CHARTS: Final = 12  # on a page, which more would make too large; the files have more
+_MOST_CHARTS: Final = (
+    12  # panels on a page; more would make it too large, and the chart files have all
+)
 _SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
 _LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
 _MOST_TILES: Final = 200
@@ -65,34 +67,34 @@ def charts_by_parameter(
     It has a panel for each combination of the other entries, at most `MOST_PANELS`. Points that
     differ only in policies share a panel.
     """
-    lines: dict[str, list[tuple[float, Summary]]] = {}
+    panels: dict[str, list[tuple[float, Summary]]] = {}
     positions = dict(zip(map(id, summaries.points), _point_places(summaries, entry), strict=True))
-    for beside, points in sweep_summary.group_points(summaries.points, MOST_STYLES):
-        others = {name: text for name, text in beside.items() if name != entry}
-        line = lines.setdefault(sweep_summary.format_point_title(others, summaries.sweep), [])
-        line += [(positions[id(point)], point) for point in points]
+    for shared_names, points in sweep_summary.group_points(summaries.points, MOST_STYLES):
+        others = {name: text for name, text in shared_names.items() if name != entry}
+        panel = panels.setdefault(sweep_summary.format_point_title(others, summaries.sweep), [])
+        panel += [(positions[id(point)], point) for point in points]
     declaration = summaries.metrics[metric]
     values = summaries.sweep[entry]
-    title = entry if sweep_summary.are_numbers(values) else f"{entry}, by its position"
-    axis = Axis(title=title, scale=_parameter_scale(values))
+    axis_title = entry if sweep_summary.are_numbers(values) else f"{entry}, by its position"
+    axis = Axis(title=axis_title, scale=_parameter_scale(values))
     charts = [
         LineChart(
             id=f"{anchor}-{number}",
             x=axis,
             y=Axis(
                 title=declaration.title,
-                scale="log" if y == "log" and _has_positive_mean(line, metric) else "linear",
+                scale="log" if y == "log" and _has_positive_mean(panel, metric) else "linear",
             ),
-            curves=_curves_by_parameter(summaries, line, metric, entry),
-            alt=_describe_panel(title, declaration.title, entry, line, metric),
-            title=title if len(lines) > 1 else "",
+            curves=_curves_by_parameter(summaries, panel, metric, entry),
+            alt=_describe_panel(title, declaration.title, entry, panel, metric),
+            title=title if len(panels) > 1 else "",
         )
-        for number, (title, line) in enumerate(
-            sweep_summary.pick_evenly(list(lines.items()), MOST_PANELS), 1
+        for number, (title, panel) in enumerate(
+            sweep_summary.pick_evenly(list(panels.items()), MOST_PANELS), 1
         )
     ]
     begins_at_zero = y != "log" and declaration.drawn != "mean"
-    return _arrange(charts, len(lines), caption, begins_at_zero=begins_at_zero)
+    return _arrange(charts, len(panels), caption, begins_at_zero=begins_at_zero)
 
 
 def _point_places(summaries: Summaries, name: str) -> list[float]:
@@ -104,22 +106,21 @@ def _point_places(summaries: Summaries, name: str) -> list[float]:
 
 
 def _curves_by_parameter(
-    summaries: Summaries, line: Sequence[tuple[float, Summary]], metric: str, entry: str
+    summaries: Summaries, panel: Sequence[tuple[float, Summary]], metric: str, entry: str
 ) -> list[Curve]:
     is_numeric = sweep_summary.are_numbers(summaries.sweep[entry])
     curves = []
     for label in summaries.labels:
         # Points at the same x differ in other policies only, and have the same mean of this one.
-        means = {x: mean for x, point in line if (mean := point.last(label, metric)) is not None}
+        means = {x: mean for x, point in panel if (mean := point.last(label, metric)) is not None}
         if not means:
             continue
         rows = []
         for position, mean in sorted(means.items()):
             ends = (mean.low, mean.high) if math.isfinite(mean.reach) else (math.nan, math.nan)
             rows.append((position, mean.value, *ends))
-            if not is_numeric and position < max(
-                means
-            ):  # no line: there is nothing between two problems
+            # No line is drawn: there is nothing between two problems.
+            if not is_numeric and position < max(means):
                 rows.append((position, math.nan, math.nan, math.nan))
         x, y, low, high = map(list, zip(*rows, strict=True))
         curves.append(Curve(label=label, x=x, y=y, low=low, high=high))
@@ -132,17 +133,17 @@ def _parameter_scale(values: Sequence[Any]) -> Scale:
     return "log" if is_wide else "linear"
 
 
-def _has_positive_mean(line: Sequence[tuple[float, Summary]], metric: str) -> bool:
-    """Return whether a mean at the last checkpoint has a logarithm."""
-    means = (point.last(label, metric) for _, point in line for label in point.labels)
+def _has_positive_mean(panel: Sequence[tuple[float, Summary]], metric: str) -> bool:
+    """Return whether a mean at the last checkpoint is positive: a logarithmic axis can show it."""
+    means = (point.last(label, metric) for _, point in panel for label in point.labels)
     return any(mean is not None and mean.value > 0 for mean in means)
 
 
 def _describe_panel(
-    title: str, metric_title: str, entry: str, line: Sequence[tuple[float, Summary]], metric: str
+    title: str, metric_title: str, entry: str, panel: Sequence[tuple[float, Summary]], metric: str
 ) -> str:
     """Return the alternative text of a panel: the means at the last value."""
-    _, point = max(line, key=lambda pair: pair[0])
+    _, point = max(panel, key=lambda pair: pair[0])
     means = ((label, point.last(label, metric)) for label in point.labels)
     ends = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
     where = f"{title}: " if title else ""
@@ -168,14 +169,17 @@ def charts_by_round(
         )
         for number, panel in enumerate(panels, 1)
     ]
-    count = len(sweep_summary.group_points(summaries.points, MOST_STYLES))
-    is_logarithm = y == "log" or any(arms_divisor(panel, metric, y) for panel in panels)
-    chart = _arrange(charts, count, caption, shares_low=is_logarithm)
-    *others, last = panels[0].names or [""]
-    is_whole = len(panels) == math.prod(len(summaries.sweep[name]) for name in panels[0].names)
+    panel_count = len(sweep_summary.group_points(summaries.points, MOST_STYLES))
+    # There is a divisor where the logarithm of the mean by arms is drawn.
+    has_logarithms = y == "log" or any(arms_divisor(panel, metric, y) for panel in panels)
+    chart = _arrange(charts, panel_count, caption, shares_lower_end=has_logarithms)
+    *row_entries, column_entry = panels[0].names or [""]
+    has_all_combinations = len(panels) == math.prod(
+        len(summaries.sweep[name]) for name in panels[0].names
+    )
     # The last entry varies fastest: with a column for each of its values, the panels form a table.
-    if isinstance(chart, ChartGrid) and others and is_whole:
-        return replace(chart, columns=len(summaries.sweep[last]))
+    if isinstance(chart, ChartGrid) and row_entries and has_all_combinations:
+        return replace(chart, columns=len(summaries.sweep[column_entry]))
     return chart
 
 
@@ -189,13 +193,14 @@ def fit_page(chart: LineChart | ChartGrid) -> LineChart | ChartGrid:
 
 
 def _arrange(
-    charts: Sequence[LineChart], count: int, caption: str,
-    *, begins_at_zero: bool = False, shares_low: bool = False,
+    charts: Sequence[LineChart], panel_count: int, caption: str,
+    *, begins_at_zero: bool = False, shares_lower_end: bool = False,
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return one chart as it is, or a grid of several, which share their axes if they can."""
-    if count > len(charts):
-        caption += f" {len(charts)} of {count:,} panels, evenly spread over all."
-    # Those whose means have no logarithm differ from the others in the meaning of their axis.
+    if panel_count > len(charts):
+        caption += f" {len(charts)} of {panel_count:,} panels, evenly spread over all."
+    # A panel without positive means has a linear axis: only those with the most frequent axis share
+    # their range.
     axes = [(chart.y.title, chart.y.scale) for chart in charts]
     usual = [i for i, axis in enumerate(axes) if axis == max(axes, key=axes.count)]
     ranges = [_range(chart, begins_at_zero=begins_at_zero) for chart in charts]
@@ -203,7 +208,8 @@ def _arrange(
         only = replace(charts[0].y, low=ranges[0][0]) if begins_at_zero else charts[0].y
         return replace(charts[0], y=only, caption=caption, height=_LARGE)
     lows = [low for i in usual if (low := charts[i].y.low) is not None]
-    if shares_low and lows:  # what reaches below the axis ends at the same place in all panels
+    # Curves that leave the axis below are cut off at the same value in all panels.
+    if shares_lower_end and lows:
         for i in usual:
             ranges[i] = min(lows), ranges[i][1]
     ends = np.array([ranges[i] for i in usual])
@@ -237,5 +243,5 @@ def _range(chart: LineChart, *, begins_at_zero: bool) -> tuple[float, float]:
         low /= 2
     if begins_at_zero:
         low = min(0.0, low)
-    # The upper end is above the highest interval, whose edge would else be that of the plot.
+    # A margin above: the highest interval would else touch the edge of the plot.
     return (low if chart.y.low is None else chart.y.low), high + (high - low) * _MARGIN

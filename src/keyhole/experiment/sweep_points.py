@@ -169,7 +169,7 @@ def count_points(sweep: Mapping[str, Sequence[Any]]) -> int:
     return math.prod(map(len, sweep.values()))
 
 
-def point_values(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
+def iterate_points(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
     """Yield the values of each point: all combinations, in which the last entry varies fastest."""
     for values in product(*sweep.values()):
         yield dict(zip(sweep, values, strict=True))
@@ -183,7 +183,7 @@ def problem_at(table: Table, values: Table) -> Table:
 
 def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
     """Yield the values and the spec table of each point, with labels common to all points."""
-    points = list(point_values(table["sweep"]))
+    points = list(iterate_points(table["sweep"]))
     table_without_sweep = {name: entry for name, entry in table.items() if name != "sweep"}
     specs = []
     for values in points:

@@ -11,7 +11,7 @@ import numpy as np
 
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.run_summary import Leaders, describe_overlaps, find_leaders
-from keyhole.experiment.sweep_points import point_values, value_to_toml
+from keyhole.experiment.sweep_points import iterate_points, value_to_toml
 from keyhole.metric import Metric
 from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curves import Curves
@@ -35,7 +35,7 @@ class Summary:
     arms: int | None
     replications: int
     known: Mapping[str, Metric]
-    found: Mapping[str, Mapping[str, Sequence[Estimate]]]
+    estimates_by_policy: Mapping[str, Mapping[str, Sequence[Estimate]]]
     """The estimates at each checkpoint, by policy and metric."""
     tails: Mapping[str, Mapping[str, Tail]]
     """The bad runs at the last checkpoint, by policy and metric."""
@@ -45,7 +45,7 @@ class Summary:
     @property
     def labels(self) -> tuple[str, ...]:
         """The policies."""
-        return tuple(self.found)
+        return tuple(self.estimates_by_policy)
 
     def metric(self, name: str) -> Metric:
         """Return a metric by its name."""
@@ -53,11 +53,11 @@ class Summary:
 
     def estimates(self, policy: str, metric: str) -> Sequence[Estimate]:
         """Return the mean with its interval by checkpoint."""
-        return self.found[policy][metric]
+        return self.estimates_by_policy[policy][metric]
 
     def last(self, policy: str, metric: str) -> Estimate | None:
         """Return the mean at the last checkpoint, if the point has the policy and metric."""
-        return self.found.get(policy, {}).get(metric, [None])[-1]
+        return self.estimates_by_policy.get(policy, {}).get(metric, [None])[-1]
 
     def last_text(self, policy: str, metric: str) -> str:
         """Return the same for a table; empty if the point lacks the policy or metric."""
@@ -153,8 +153,10 @@ def _first_of_labels(points: Sequence[Summary]) -> list[Summary]:
 
 def _join_summaries(points: Sequence[Summary], names: Names) -> Summary:
     """Return one summary with the policies of all points."""
-    estimates = {label: means for point in points for label, means in point.found.items()}
-    return replace(points[0], names=names, found=estimates)
+    estimates = {
+        label: means for point in points for label, means in point.estimates_by_policy.items()
+    }
+    return replace(points[0], names=names, estimates_by_policy=estimates)
 
 
 T = TypeVar("T")
@@ -186,7 +188,7 @@ def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
 
 def point_names(sweep: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, str]]:
     """Yield the short names of the values of each point, in the order of the points."""
-    return point_values(short_names(sweep))
+    return iterate_points(short_names(sweep))
 
 
 def format_point_title(names: Mapping[str, str], among: Iterable[str] = ()) -> str:

@@ -30,7 +30,7 @@ def compiler_lock() -> AbstractContextManager[bool]:
     return _compiling
 
 
-def call_lock() -> AbstractContextManager[bool]:
+def interpreted_call_lock() -> AbstractContextManager[bool]:
     """Return the lock that excludes other interpreted calls, and forks."""
     return _calling
 

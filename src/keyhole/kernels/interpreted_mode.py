@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from keyhole.kernels.compiler_fork_locks import call_lock
+from keyhole.kernels.compiler_fork_locks import interpreted_call_lock
 
 T = TypeVar("T")
 Kernel = Callable[..., Any]
@@ -144,7 +144,7 @@ class AtomicCall:
         RuntimeError
             If another thread was in a call when this process was forked.
         """
-        with call_lock():
+        with interpreted_call_lock():
             # The fork did not wait for a call in another thread: here, it will never be finished.
             if self._process not in (0, os.getpid()):
                 raise RuntimeError(

@@ -185,7 +185,7 @@ def intrinsic(function: F) -> F:
     return cast(F, DeferredIntrinsic(cast(FunctionType, function), make))
 
 
-def from_internals(plain: F, make: Callable[[Any], Kernel]) -> F:
+def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
     """Return an intrinsic of `numba_internals`; `plain` runs in its place if it is interpreted.
 
     Parameters

@@ -52,8 +52,8 @@ def refuse_unknown(
 
 def names_in(model: BaseModel, name_kind: NameKind) -> list[str]:
     """Return the distinct problems, policies or metrics that a table names, in order."""
-    names = (str(name) for _, kind, name, _ in _find_names(model, "", None) if kind == name_kind)
-    return list(dict.fromkeys(names))
+    named = _find_names(model, "", None)
+    return list(dict.fromkeys(str(name) for _, its_kind, name, _ in named if its_kind == name_kind))
 
 
 def _check_name(path: str, name_kind: NameKind, value: object, plan: Plan, where: str) -> None:

@@ -15,7 +15,7 @@ from keyhole.clusters.cluster import THREADS, check_cluster_address
 from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.compile_jobs import spec_jobs
 from keyhole.experiment.forecast import list_work
-from keyhole.experiment.result_cache import ResultCache, connect_if_missing, simulate_missing
+from keyhole.experiment.result_cache import ResultCache, cluster_if_runs_missing, simulate_missing
 from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest
 from keyhole.files import (
@@ -220,7 +220,7 @@ def _run_entries(
         for key in entry.problems
     }
     # Connected before anything is written: a cluster that does not answer leaves no folder behind.
-    with connect_if_missing(specs, on, threads) as cluster:
+    with cluster_if_runs_missing(specs, on, threads) as cluster:
         for file, marker in markers.items():
             _write_marker(file, marker)
         if renew:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.compiled_class import CompiledClass, compiled_policy
-from keyhole.kernels.compiler_fork_locks import call_lock
+from keyhole.kernels.compiler_fork_locks import interpreted_call_lock
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter import error_explanation
 from keyhole.kernels.kernel_declaration import bounds_checked
@@ -95,7 +95,12 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
 
     def play() -> None:
         try:
-            with call_lock(), interpreted(), bounds_checked(), warnings.catch_warnings():
+            with (
+                interpreted_call_lock(),
+                interpreted(),
+                bounds_checked(),
+                warnings.catch_warnings(),
+            ):
                 # Its cautions are for the whole simulation, which gives them itself.
                 warnings.simplefilter("ignore")
                 _play(plan, label, rounds)

@@ -34,8 +34,8 @@ class RefinedGridPolicy(Policy, abstract=True):
 
     Every grid starts as the largest limit alone. A grid point :math:`\tau` stands for the limits
     between the next smaller point and itself, an interval of width :math:`h`; its index is its
-    estimated gain, a confidence length, and the bias L h. An interval whose bias reaches its
-    length is split into equal parts.
+    estimated gain, a confidence length, and the bias L h. An interval is split into equal parts
+    once its bias is at least the confidence length of its point.
 
     The confidence length of a point with n informative rounds is
     :math:`w \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. A subclass defines the kernels
@@ -89,7 +89,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         r"""Return the checked facts, and the largest possible size of a grid.
 
         No interval shorter than :math:`c / L` is split, with c the smallest confidence length, so
-        that none is shorter than that over n.
+        that none becomes shorter than that divided by `refine`.
         """
         facts = super().check_facts(values)
         if facts["continuous"] != 1:
@@ -168,7 +168,10 @@ def start_grids(p: Any, s: GridState) -> None:
 
 
 def record_round(s: Any, t: int, arm: int, limit: float, used: float, gain: float) -> None:
-    """Append round t to the arm's history, a linked list through `s.following`."""
+    """Append round t to the arm's history, a linked list through `s.following`.
+
+    `s` is the state of a policy that keeps the history, in arrays of its own.
+    """
     s.limits[t - 1] = limit
     s.consumptions[t - 1] = used
     s.gains[t - 1] = gain
@@ -195,7 +198,7 @@ def gain_estimate(s: GridState, arm: int, k: int) -> float:
 
 
 def bias(p: Any, s: GridState, arm: int, k: int) -> float:
-    """Return L times the width of point k's interval, which bounds its gains above the point's.
+    """Return L times the width of point k's interval: no gain in it exceeds the point's by more.
 
     The width is computed from the level, so that intervals of equal width tie exactly.
     """
@@ -209,7 +212,8 @@ def update_grid(
     """Update an arm's indices after a round and refine its grid; return the number of new points.
 
     The round was informative about points `first` to `stop` - 1. Index and split condition of the
-    others have not changed since the arm's last round, unless that round split an interval.
+    others have not changed since the arm's last round, unless that round split an interval. After
+    a split the biases are right, and the indices are to be computed anew.
     """
     # After a split positions have moved, and nothing cached is valid.
     if s.settled[arm] == 0.0:
@@ -220,9 +224,9 @@ def update_grid(
     if not recompute_bounds(p, s, arm, first, stop, width, spread):
         return 0
     s.settled[arm] = 0.0
-    fresh = refine_grid(p, s, arm, width, spread)
+    fresh_count = refine_grid(p, s, arm, width, spread)
     write_biases(p, s, arm)
-    return fresh
+    return fresh_count
 
 
 def write_biases(p: Any, s: GridState, arm: int) -> None:
@@ -232,7 +236,7 @@ def write_biases(p: Any, s: GridState, arm: int) -> None:
 
 
 def choose_best(s: GridState, arm: int) -> None:
-    """Write the arm's point with the largest index, (13); among equals the smallest."""
+    """Write the arm's point with the largest index (equation 13); among equals the smallest."""
     best = int(np.argmax(s.index[arm, : s.sizes[arm]]))
     s.best_index[arm] = s.index[arm, best]
     s.best_point[arm] = s.points[arm, best]
@@ -241,7 +245,7 @@ def choose_best(s: GridState, arm: int) -> None:
 def recompute_bounds(
     p: Any, s: GridState, arm: int, first: int, stop: int, width: Kernel, spread: float
 ) -> bool:
-    """Compute the indices of some points, (13); return whether an interval is wide, (14).
+    """Compute the indices of some points (equation 13); return whether an interval is wide (14).
 
     The index of a point without informative rounds is infinite, and its interval is not wide.
     """
@@ -277,7 +281,7 @@ def refine_grid(p: Any, s: GridState, arm: int, width: Kernel, spread: float) ->
         grown += s.cut[k] * (p.refine - 1)
     if grown == size:
         return 0
-    fresh = 0
+    fresh_count = 0
     position = grown
     # Points move to the right, in place: from the back, so that none is overwritten first.
     for k in range(size - 1, -1, -1):
@@ -292,10 +296,10 @@ def refine_grid(p: Any, s: GridState, arm: int, width: Kernel, spread: float) ->
         for division in range(p.refine - 1, 0, -1):
             position -= 1
             add_point(p, s, arm, position, low + (high - low) * division / p.refine, level)
-            s.fresh[fresh] = position
-            fresh += 1
+            s.fresh[fresh_count] = position
+            fresh_count += 1
     s.sizes[arm] = grown
-    return fresh
+    return fresh_count
 
 
 def copy_point(s: GridState, arm: int, k: int, position: int) -> None:
@@ -320,12 +324,12 @@ def add_point(p: Any, s: GridState, arm: int, position: int, point: float, level
     s.over[arm, position] = 0.0
 
 
-def count_earlier_rounds(s: Any, arm: int, fresh: int) -> None:
-    """Count all earlier rounds of the arm for its new points, given in decreasing order."""
+def count_earlier_rounds(s: Any, arm: int, fresh_count: int) -> None:
+    """Count all earlier rounds of the arm for its new points, those of `s.fresh`."""
     t = s.first[arm]
     while t > 0:
         # From the smallest new point up: a run says nothing on points above its limit.
-        for i in range(fresh - 1, -1, -1):
+        for i in range(fresh_count - 1, -1, -1):
             k = s.fresh[i]
             if s.points[arm, k] > s.limits[t - 1]:
                 break
@@ -335,18 +339,18 @@ def count_earlier_rounds(s: Any, arm: int, fresh: int) -> None:
 
 def finest_pair(p: Any, s: GridState) -> tuple[int, float]:
     """Return the pair played on the finest level; among several, the one with the best estimate."""
-    level = 0
+    finest_played = 0
     largest = -math.inf
     best_arm, best_limit = 0, p.limits[p.limit_count - 1]
     for arm in range(p.arms):
         for k in range(s.sizes[arm]):
             played = s.played[arm, k]
             # Points that were never played, only split off, have no claim to be the best.
-            if played == 0 or played < level:
+            if played == 0 or played < finest_played:
                 continue
             value = gain_estimate(s, arm, k)
-            if played > level or value > largest:
-                level = played
+            if played > finest_played or value > largest:
+                finest_played = played
                 largest = value
                 best_arm, best_limit = arm, s.points[arm, k]
     return best_arm, best_limit

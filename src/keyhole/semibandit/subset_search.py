@@ -17,7 +17,7 @@ TIE: Final = 1e-11
 _HALVINGS: Final = 16  # bisection steps on the range of slopes
 
 
-class Subsets:
+class SubsetSearch:
     """Working memory and result of `find_best_subset`."""
 
     best = int_array("arms")
@@ -37,7 +37,7 @@ class Subsets:
 
 
 def find_best_subset(
-    s: Subsets, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float
+    s: SubsetSearch, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float
 ) -> None:
     r"""Write the set with the smallest :math:`\sum v_i - \sqrt{w \sum b_i}` into `s.best`.
 
@@ -53,7 +53,7 @@ def find_best_subset(
 
 
 def best_slope(
-    s: Subsets, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float
+    s: SubsetSearch, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float
 ) -> float:
     """Return the slope of the tangent with approximately the largest lower bound."""
     smallest = largest = spreads[0]
@@ -82,7 +82,7 @@ def best_slope(
 
 
 def take_smallest(
-    s: Subsets, values: FloatArray, spreads: FloatArray, items: int, size: int, slope: float
+    s: SubsetSearch, values: FloatArray, spreads: FloatArray, items: int, size: int, slope: float
 ) -> None:
     """Rank the items by value less slope times spread; write the first `size` into `s.trial`."""
     for item in range(items):
@@ -95,7 +95,7 @@ def take_smallest(
 
 
 def search_subsets(
-    s: Subsets,
+    s: SubsetSearch,
     values: FloatArray,
     spreads: FloatArray,
     items: int,
@@ -134,13 +134,13 @@ def search_subsets(
         rank = s.chosen[depth] + 1
 
 
-def prefix_sum(s: Subsets, rank: int) -> float:
+def prefix_sum(s: SubsetSearch, rank: int) -> float:
     """Return the sum of the contributions of the items below a rank."""
     return s.sums[rank - 1] if rank > 0 else 0.0
 
 
 def is_duplicate(
-    s: Subsets, values: FloatArray, spreads: FloatArray, depth: int, rank: int
+    s: SubsetSearch, values: FloatArray, spreads: FloatArray, depth: int, rank: int
 ) -> bool:
     """Return whether the item equals the one before it, which was left out (symmetry breaking)."""
     if rank == 0 or (depth > 0 and s.chosen[depth - 1] == rank - 1):
@@ -151,7 +151,7 @@ def is_duplicate(
 
 
 def keep_better(
-    s: Subsets,
+    s: SubsetSearch,
     values: FloatArray,
     spreads: FloatArray,
     items: int,
@@ -174,7 +174,7 @@ def keep_better(
     return value
 
 
-def is_lexicographically_first(s: Subsets, items: int) -> bool:
+def is_lexicographically_first(s: SubsetSearch, items: int) -> bool:
     """Return whether the present set is lexicographically before the best one."""
     for item in range(items):
         if s.trial[item] != s.best[item]:

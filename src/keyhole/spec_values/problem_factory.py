@@ -15,7 +15,7 @@ from keyhole.validate import explain_memory_errors
 
 @dataclass(frozen=True)
 class Argument:
-    """A further entry of a factory, beside the one that names it.
+    """An entry of ``[problem]`` beside the one that names the factory: an argument of its function.
 
     Type and description are taken from the docstring of the function.
     """

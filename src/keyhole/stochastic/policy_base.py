@@ -145,7 +145,7 @@ class UCBPolicy(IndexPolicy, abstract=True):
 
     def width(p, pulls: float, deviation: Kernel) -> float:
         """Return V(N, delta): the least error whose deviation is at most delta."""
-        return smallest_error(p, pulls, deviation)
+        return confidence_radius(p, pulls, deviation)
 
     def update(  # type: ignore[override]
         p, s: IndexPolicy.State, arm: int, reward: float, width: Kernel, deviation: Kernel
@@ -186,7 +186,7 @@ def log_term(horizon: float) -> float:
     return 2.0 * math.log(2.0 * horizon)
 
 
-def smallest_error(p: Any, pulls: float, deviation: Kernel) -> float:
+def confidence_radius(p: Any, pulls: float, deviation: Kernel) -> float:
     """Return the least error whose deviation is at most delta."""
     # For few pulls the width exceeds 1: double first. The upper end is returned, since its
     # deviation is at most delta for certain.

@@ -128,7 +128,7 @@ def ask(transaction: Transaction, key: str | None, context_words: Words) -> Deci
         raise StudyDoneError(f"{text} (after {count_text(state.rounds, 'decision')})")
     if again_id := _find_to_ask_again(state, context):
         transaction.write(events.ASKED_AGAIN, again_id, b"", key)
-        return make_decision(state, again_id, state.pending[again_id])
+        return decision_from_row(state, again_id, state.pending[again_id])
     if state.definition.pending == "wait" and state.pending:
         policy = state.definition.policy
         text = f"{policy} waits for the feedback of {next(iter(state.pending))}"
@@ -143,7 +143,7 @@ def ask(transaction: Transaction, key: str | None, context_words: Words) -> Deci
     with convert_read_back_errors(state.vocabulary):
         state.checker.check_decision_words(body[events.ROUND.size : -events.STREAM.size])
     transaction.write(events.ASKED, id, body, key)
-    return make_decision(state, id, state.row(transaction.rows[-1]))
+    return decision_from_row(state, id, state.row(transaction.rows[-1]))
 
 
 def _find_handed_out(transaction: Transaction, id: str, key: str, context: Values) -> Decision:
@@ -154,14 +154,14 @@ def _find_handed_out(transaction: Transaction, id: str, key: str, context: Value
         raise ValueError(
             f"key must be new for another context, got {key!r}, used with {first_context}"
         )
-    return make_decision(state, id, row)
+    return decision_from_row(state, id, row)
 
 
 def find_decision(transaction: Transaction, key: str) -> Decision:
     """Return the decision of a key that was used before."""
     event = transaction.find_by_key(key)
     if event and (id := event.decision):
-        return make_decision(transaction.state, id, _find_row(transaction, id))
+        return decision_from_row(transaction.state, id, _find_row(transaction, id))
     raise ValueError(
         "key must be that of a decision of this study, asked or imported as pending, got "
         f"{short_repr(key)}"
@@ -174,7 +174,7 @@ def _find_row(transaction: Transaction, id: str) -> bytes:
     return transaction.state.pending.get(id) or transaction.state.row(first_event)
 
 
-def make_decision(state: State, id: str, row: bytes) -> Decision:
+def decision_from_row(state: State, id: str, row: bytes) -> Decision:
     """Return the decision of a row."""
     round_number, asked_at = events.ROW_HEADER.unpack_from(row)
     decision_words = MappingProxyType(state.vocabulary.format_decision(*state.values(row)))
@@ -186,7 +186,7 @@ def make_decision(state: State, id: str, row: bytes) -> Decision:
 
 def pending_decisions(state: State) -> list[Decision]:
     """Return the decisions without feedback, oldest first."""
-    return [make_decision(state, id, row) for id, row in state.pending.items()]
+    return [decision_from_row(state, id, row) for id, row in state.pending.items()]
 
 
 def _expire_overdue(transaction: Transaction) -> None:

@@ -73,7 +73,9 @@ def import_csv(
     decisions = [decision for decision, _ in rows]
     if has_times:
         window = target.find_window(within, columns["key"])
-        decisions = judge_by_window(rows, window, writer.clock(), keep_pending=target.can_wait)
+        decisions = outcomes_within_window(
+            rows, window, writer.clock(), keep_pending=target.can_wait
+        )
     # Without times a decision is its arm and its reward, as in files that were imported before.
     width = 4 if has_times else 2
     results = [decision[:width] for decision in decisions]
@@ -271,7 +273,7 @@ def read_past_decisions(
     return rows
 
 
-def judge_by_window(
+def outcomes_within_window(
     rows: Sequence[FileRow], window: float, now: float, *, keep_pending: bool
 ) -> list[PastDecision]:
     """Return decisions in the order of time, with what came of them in their window.

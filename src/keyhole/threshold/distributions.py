@@ -105,8 +105,10 @@ def parse_arms(
         raise ValueError(f"survival must have at least one arm, got {short_repr(arms)}")
     fields = entry_names("survival", listed if names is None else arms)
     parsed_arms = [_parse_arm(field, arm) for field, arm in zip(fields, listed, strict=True)]
+    source = "levels"
     if levels is None:
-        m = _count_levels(parsed_arms)
+        first, m = _count_levels(parsed_arms)
+        source = fields[first]
     else:
         m = check_integer("levels", levels, Range(ge=1))
     distributions: list[Samples] = []
@@ -119,9 +121,9 @@ def parse_arms(
         elif isinstance(distribution, Replay):
             distribution.check(field, Range(ge=0, le=m), whole=True)
         elif len(distribution.survival) != m:
-            source = f"{fields[0]}, " if levels is None else "levels, "
             raise ValueError(
-                f"{field} must have as many levels as {source}{m}; got {len(distribution.survival)}"
+                f"{field} must have as many levels as {source}, {m}; "
+                f"got {len(distribution.survival)}"
             )
         distributions.append(distribution)
     return distributions, m, names
@@ -137,19 +139,19 @@ def _parse_arm(name: str, arm: Any) -> Samples | TabulatedDistribution:
     return SurvivalTable(check_survival(name, check_vector(name, arm, _UNIT)))
 
 
-def _count_levels(distributions: Sequence[Samples | TabulatedDistribution]) -> int:
-    """Return the number of levels, from the first distribution that defines it."""
-    for distribution in distributions:
+def _count_levels(distributions: Sequence[Samples | TabulatedDistribution]) -> tuple[int, int]:
+    """Return the arm whose distribution is the first to define the number of levels, and these."""
+    for arm, distribution in enumerate(distributions):
         if isinstance(distribution, SurvivalTable | CustomDistribution):
-            return len(distribution.survival)
+            return arm, len(distribution.survival)
     tops = [
         distribution.distribution.support()[1]
         for distribution in distributions
         if isinstance(distribution, TabulatedDistribution)
     ]
     if len(tops) < len(distributions) or not np.isfinite(tops).all():
-        raise TypeError("levels must be given: these distributions have no largest value")
-    return int(max(tops))
+        raise TypeError("levels must be given: these distributions do not define their number")
+    return int(np.argmax(tops)), int(max(tops))
 
 
 def survival_function(distribution: Samples, levels: int) -> FloatArray:

@@ -137,7 +137,7 @@ class Learner(CoreLearner):
         """
         if not self._pending:
             self._refuse(NOT_ASKED)
-        # The step that learns refuses other threads: nothing is written before it.
+        # Other threads are refused within `_do`: nothing may be written before it.
         context = {"threshold": self._context["threshold"].item()}
         feedback = self.vocabulary.parse_feedback(context, {}, value, censored=censored)
         self._do(TELL_WITH_NUMBER, feedback["value"])
@@ -145,9 +145,9 @@ class Learner(CoreLearner):
     def replay(self, thresholds: ArrayLike, arms: ArrayLike, values: ArrayLike) -> int:
         """Replay a log: the same as `ask` and `tell` in every round, and much faster.
 
-        The policy learns from the arm in the log, whatever arm it asks for. A policy that can learn
-        from its own decisions only refuses a log with others (see `Policy.off_policy`). A log with
-        a row that is refused changes nothing.
+        The policy learns from the arm in the log, whatever arm it asks for. A policy that learns
+        from no decisions but its own refuses a log with different ones (see `Policy.off_policy`).
+        A log with a row that is refused changes nothing.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ LogLikelihood = Callable[[float, FloatArray, FloatArray], FloatArray]
 """Of the values of the arms, given s, m and the weight of each arm in m."""
 
 
-def draw_posterior_shares(
+def draw_interval_shares(
     rng: np.random.Generator, count: FloatArray, totals: FloatArray, alpha_prior: float,
     beta_prior: FloatArray | float, draws: int, unrelated_prior: float,
 ) -> FloatArray:  # fmt: skip

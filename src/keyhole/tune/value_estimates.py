@@ -11,7 +11,7 @@ from keyhole.cached_property import cached_property
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.durations import duration_unit
 from keyhole.resource.hazard_rate_policy import grid_coarseness
-from keyhole.tune.arm_shrinkage import draw_posterior_means, draw_posterior_shares
+from keyhole.tune.arm_shrinkage import draw_interval_shares, draw_posterior_means
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
 
@@ -309,8 +309,8 @@ class _Posterior:
             for count in (self._counts.entered, self._counts.ended, self._counts.done)
         )
         return (
-            draw_posterior_shares(rng, ended, entered, *self._prior_hazards, draws, unrelated),
-            draw_posterior_shares(rng, done, ended, *self._prior_succeed, draws, 0.0),
+            draw_interval_shares(rng, ended, entered, *self._prior_hazards, draws, unrelated),
+            draw_interval_shares(rng, done, ended, *self._prior_succeed, draws, 0.0),
             draw_posterior_means(rng, *self._of_seconds, draws, weight),
             draw_posterior_means(rng, *self._of_rewards, draws, weight),
         )

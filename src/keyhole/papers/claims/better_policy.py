@@ -20,39 +20,40 @@ def ordering(
 ) -> Finding:  # fmt: skip
     """Judge whether a policy is significantly better than others, in at least a share of the cases.
 
-    It is compared in every pair of another policy and a checkpoint. The claim holds if it is
+    A case is one of the others at one checkpoint. The claim holds if it is
     significantly better in at least the share `at_least` of these cases, and does not hold if so
     many are lost that the undecided ones cannot make up that share. A case is lost if the policy is
-    significantly worse, or equal in every replication and not 0. All comparisons are adjusted
+    significantly worse, or if both have the same values in every replication, which are not all 0.
+    All comparisons are adjusted
     together (Holm).
     """
     curves = results[problem].curves
     rounds = rounds or list(curves.checkpoints)
-    cells = statistics.comparisons(
+    cases = statistics.comparisons(
         curves, metric, [(policy, rival, t) for t in rounds for rival in others]
     )
-    wins = sum(cell.better for cell in cells)
-    losses = sum(cell.lost for cell in cells)
+    wins = sum(case.better for case in cases)
+    losses = sum(case.lost for case in cases)
     # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one case more.
-    needed = math.ceil(at_least * len(cells) - 1e-9)
+    needed = math.ceil(at_least * len(cases) - 1e-9)
     # Undecided cases may still be won: the claim fails only when too few are left to win.
-    status = statistics.decide(supported=wins >= needed, contradicted=len(cells) - losses < needed)
-    if len(cells) == 1:
-        return Finding(status, str(cells[0]), tuple(statistics.differences(cells)))
-    best = curves.metric(metric).best
-    rounds_behind = {cell.round for cell in cells if not cell.lead > 0}
+    status = statistics.decide(supported=wins >= needed, contradicted=len(cases) - losses < needed)
+    if len(cases) == 1:
+        return Finding(status, str(cases[0]), tuple(statistics.differences(cases)))
+    best_word = curves.metric(metric).best
+    rounds_behind = {case.round for case in cases if not case.lead > 0}
     rounds_ahead = sum(t not in rounds_behind for t in rounds)
-    text, examples = _least_favourable(cells)
+    text, examples = _least_favourable(cases)
     detail = (
-        f"significantly better in {wins} of {len(cells)} pairs of method and T "
-        f"({needed} needed), worse or equal in {losses}, open in {len(cells) - wins - losses}; "
-        f"{best} mean of all at {rounds_ahead} of {len(rounds)} T. {text}"
+        f"significantly better in {wins} of {len(cases)} pairs of method and T "
+        f"({needed} needed), worse or equal in {losses}, open in {len(cases) - wins - losses}; "
+        f"{best_word} mean of all at {rounds_ahead} of {len(rounds)} T. {text}"
     )
     numbers = (
         statistics.known_number("significantly better in", wins, at_least=needed),
-        statistics.known_number("worse or equal in", losses, at_most=len(cells) - needed),
-        statistics.known_number(f"{best} mean of all at", rounds_ahead),
-        *statistics.limit_numbers(statistics.differences(cells), statistics.differences(examples)),
+        statistics.known_number("worse or equal in", losses, at_most=len(cases) - needed),
+        statistics.known_number(f"{best_word} mean of all at", rounds_ahead),
+        *statistics.limit_numbers(statistics.differences(cases), statistics.differences(examples)),
     )
     return Finding(status, detail, numbers)
 
@@ -68,20 +69,20 @@ def not_better(
     """
     curves = results[problem].curves
     pairs = [(policy, rival, t) for t in rounds for rival in others]
-    cells = statistics.comparisons(curves, metric, pairs, adjust=False)
-    is_better = any(cell.better for cell in cells)
+    cases = statistics.comparisons(curves, metric, pairs, adjust=False)
+    is_better = any(case.better for case in cases)
     played = curves.replications
-    detail = f"{'; '.join(map(str, cells))}; {runs_text(played, runs, is_found=is_better)}"
+    detail = f"{'; '.join(map(str, cases))}; {runs_text(played, runs, is_found=is_better)}"
     status = statistics.decide(supported=played >= runs and not is_better, contradicted=is_better)
     run_count = statistics.known_number("runs", played, at_least=runs)
-    return Finding(status, detail, (*statistics.differences(cells), run_count))
+    return Finding(status, detail, (*statistics.differences(cases), run_count))
 
 
 def not_worse(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName,
     others: list[PolicyName], rounds: Rounds, runs: int,
 ) -> Finding:  # fmt: skip
-    """Judge whether none of some policies is significantly better than a policy, in so many runs.
+    """Judge whether no other policy is significantly better than this one, in at least `runs` runs.
 
     The claim does not hold if at some checkpoint one of the others is significantly better (all
     comparisons adjusted together, Holm); it holds if none is, in at least `runs` runs: in fewer,
@@ -89,14 +90,14 @@ def not_worse(
     """
     curves = results[problem].curves
     pairs = [(rival, policy, t) for t in rounds for rival in others]
-    cells = statistics.comparisons(curves, metric, pairs)
-    rival_wins = sum(cell.better for cell in cells)
-    rival_leads = sorted((cell for cell in cells if cell.lead > 0), key=lambda cell: cell.p_value)
+    cases = statistics.comparisons(curves, metric, pairs)
+    rival_wins = sum(case.better for case in cases)
+    rival_leads = sorted((case for case in cases if case.lead > 0), key=lambda case: case.p_value)
     played = curves.replications
-    direction = curves.metric(metric).better
+    better_word = curves.metric(metric).better
     detail = (
-        f"significantly better than {policy} in {rival_wins} of {len(cells)} pairs of "
-        f"method and T, of {direction} mean in {len(rival_leads)}"
+        f"significantly better than {policy} in {rival_wins} of {len(cases)} pairs of "
+        f"method and T, of {better_word} mean in {len(rival_leads)}"
     )
     if rival_leads:
         detail += "; the clearest: " + "; ".join(map(str, rival_leads[:_MOST_SHOWN]))
@@ -106,11 +107,11 @@ def not_worse(
             "pairs in which another is significantly better", rival_wins, at_most=0
         ),
         statistics.known_number(
-            f"pairs in which another has the {direction} mean", len(rival_leads)
+            f"pairs in which another has the {better_word} mean", len(rival_leads)
         ),
         statistics.known_number("runs", played, at_least=runs),
         *statistics.limit_numbers(
-            statistics.differences(cells), statistics.differences(rival_leads[:_MOST_SHOWN])
+            statistics.differences(cases), statistics.differences(rival_leads[:_MOST_SHOWN])
         ),
     )
     status = statistics.decide(
@@ -127,21 +128,24 @@ def runs_text(played: int, needed: int, *, is_found: bool) -> str:
     return f"{text} ({needed:,} are needed before finding nothing means something)"
 
 
-def _least_favourable(cells: Sequence[Comparison]) -> tuple[str, Sequence[Comparison]]:
+def _least_favourable(cases: Sequence[Comparison]) -> tuple[str, Sequence[Comparison]]:
     """Return, with their text, the least favourable comparisons, or else the least clear one."""
-    unwon_cells = sorted((cell for cell in cells if not cell.better), key=_sort_key)
-    if not unwon_cells:
-        least_clear = max(cells, key=lambda cell: cell.p_value)
+    unwon_cases = sorted((case for case in cases if not case.better), key=_sort_key)
+    if not unwon_cases:
+        least_clear = max(cases, key=lambda case: case.p_value)
         return f"The least clear: {least_clear}", [least_clear]
-    examples = unwon_cells[:_MOST_SHOWN]
+    examples = unwon_cases[:_MOST_SHOWN]
     text = "Not better: " + "; ".join(map(str, examples))
-    if len(unwon_cells) > _MOST_SHOWN:
-        text += f" and {len(unwon_cells) - _MOST_SHOWN} more"
+    if len(unwon_cases) > _MOST_SHOWN:
+        text += f" and {len(unwon_cases) - _MOST_SHOWN} more"
     return text, examples
 
 
-def _sort_key(cell: Comparison) -> tuple[bool, bool, float]:
-    """Return the sort key of a comparison: lost ones first, then the least favourable ones."""
-    if cell.lead < 0:
-        return not cell.lost, False, cell.p_value
-    return not cell.lost, True, -cell.p_value
+def _sort_key(case: Comparison) -> tuple[bool, bool, float]:
+    """Return the sort key of a comparison: lost ones, then those behind, then those ahead.
+
+    Behind, the clearest come first; ahead, the least clear.
+    """
+    if case.lead < 0:
+        return not case.lost, False, case.p_value
+    return not case.lost, True, -case.p_value

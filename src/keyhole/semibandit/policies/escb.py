@@ -5,7 +5,7 @@ import math
 from keyhole.policy import FloatArray, float_array, parameter
 from keyhole.semibandit.allocation_kernels import AllocationState, write_allocation
 from keyhole.semibandit.policy_base import EqualSharePolicy
-from keyhole.semibandit.subset_search import Subsets, find_best_subset
+from keyhole.semibandit.subset_search import SubsetSearch, find_best_subset
 
 
 class ESCB(EqualSharePolicy):
@@ -58,7 +58,7 @@ class ESCB(EqualSharePolicy):
 
     c: float = parameter(default=4.0, ge=0, doc="weight of ln ln t in the width")
 
-    class State(Subsets, AllocationState):
+    class State(SubsetSearch, AllocationState):
         """Allocation state, and the terms of the sets' bounds."""
 
         spreads = float_array("arms")

@@ -8,9 +8,10 @@ from keyhole.draws.mean_bounds import log_complement
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts
 
-# Attempts to find a number between the two largest bounds. The second mostly succeeds.
+# `select` looks for a q between the two largest bounds, which shows the winner without any bound.
+# It tries up to so many values; the second is mostly such a one.
 _TRIES: Final = 3
-# The number is accepted only if it differs from every bound by _MARGIN in ln(1 - q) and from every
+# A q is accepted only if it differs from every bound by _MARGIN in ln(1 - q) and from every
 # mean by _CLEAR relatively: far more than the rounding error of q, which is below 1e-13. Outside of
 # _LOWEST to _HIGHEST, in ln(1 - q), rounding of q or of divergences could be larger.
 _MARGIN: Final = 1e-8
@@ -40,11 +41,11 @@ class KLUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Ties, open in the paper, go to the lowest
-    arm. Where ln t is below 1, ln ln t counts as 0. No bound is computed where a number is found
-    between the largest bound and all others: an arm's bound is above the number if its divergence
-    there is within the limit. Near ties the bounds q are computed as ln(1 - q), with an error in q
-    below 1e-13, and only for arms that win a comparison.
+    Departures from the paper: none. Ties, open in the paper, go to the lowest arm. Where ln t is
+    below 1, ln ln t counts as 0. No bound is computed where a q is found between the largest bound
+    and all others: an arm's bound is above q if its :math:`n_i \, \mathrm{kl}(\hat\mu_i, q)` is
+    at most :math:`\ln t + c \ln \ln t`. Near ties the bounds q are computed as ln(1 - q), with an
+    error in q below 1e-13, and only for arms that win a comparison.
 
     References
     ----------
@@ -72,8 +73,9 @@ class KLUCB(Policy):
     class State(RewardCounts):
         """Pulls, summed rewards, their mean and its entropy of each arm; the arm pulled last.
 
-        `between` is ln(1 - q) for a q that lay between the largest bound and the others;
-        `unpulled` is the number of first arms that are known to have pulls.
+        `between` is ln(1 - q) for the last q that lay between the largest bound and the others, or
+        that was the largest bound: the next search starts there. All arms before `unpulled` are
+        known to have pulls.
         """
 
         mean = float_array("arms")
@@ -134,10 +136,10 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
     only_arm = -1
     for arm in range(len(s.mean)):
         mean, pulls = s.mean[arm], s.pulls[arm]
-        # A mean of 1 has the bound 1, which the bound of no smaller mean reaches.
+        # An arm with mean 1 has the bound 1; every smaller mean has a smaller bound.
         if mean >= 1.0:
             return arm
-        # The limit less pulls times the divergence at q. With entropy, ln q and ln(1 - q) at hand,
+        # The level less pulls times the divergence at q. With entropy, ln q and ln(1 - q) at hand,
         # no arm needs a logarithm.
         slack = level + pulls * (s.entropy[arm] + mean * log_q + (1.0 - mean) * x)
         gap = (q - mean) / q  # derivative of the divergence with respect to x, negated

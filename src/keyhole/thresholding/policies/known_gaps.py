@@ -21,10 +21,10 @@ class KnownGaps(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Two readings: there are no first pulls of each arm, since the
-    rule is defined at :math:`T_i = 0` (a hard arm may never be pulled, as in the optimal
-    allocation); and an arm whose gap is 0, which no number of pulls would settle, comes after all
-    others.
+    Departures from the paper: none. It leaves two things open, decided here: there are no first
+    pulls of each arm, since the rule is defined at :math:`T_i = 0` (a hard arm may never be pulled,
+    as in the optimal allocation); and an arm whose gap is 0, which no number of pulls would settle,
+    comes after all others.
 
     References
     ----------
