@@ -119,13 +119,13 @@ def test_a_dry_run_says_what_would_be_played_and_plays_nothing(keyhole, spec, tm
     assert lines[2] == "  policy.alpha = 1.0, problem.threshold = 0.4"
     assert lines[6:10] == [
         "points: 4",
-        "runs, a policy at a point each: 8, 6 of which differ and are played",
+        "runs (one for each policy at each point): 8, 6 of which differ and are played",
         "replications: 240",
         "rounds: 14,400",
     ]
     assert re.fullmatch(
         r"time: about \d.* with 1 thread on this machine, of which \d.* to start; measured by "
-        r"\d+ runs of a moment; tables and report come on top",
+        r"\d+ short runs; tables and report are not included",
         lines[10],
     )
     assert [path.name for path in tmp_path.iterdir()] == ["spec.toml"]
@@ -135,7 +135,9 @@ def test_a_dry_run_says_what_would_be_played_and_plays_nothing(keyhole, spec, tm
 def test_a_dry_run_of_a_plain_spec_has_no_points_to_list(keyhole, spec):
     code, out, _ = keyhole("run", spec, "--dry-run")
     assert code == 0
-    assert out.startswith("points: 1\nruns, a policy at a point each: 2\nreplications: 80\n")
+    assert out.startswith(
+        "points: 1\nruns (one for each policy at each point): 2\nreplications: 80\n"
+    )
 
 
 def test_a_run_needs_a_folder(keyhole, spec):
