@@ -47,8 +47,7 @@ class OUP(Policy):
     Examples
     --------
     >>> from keyhole.resource import Power
-    >>> cost = Power(slope=1)
-    >>> OUP().learner(arms=2, limits=[0.1, 0.4, 1], cost=cost, penalty=cost).ask()
+    >>> OUP().learner(arms=2, limits=[0.1, 0.4, 1], cost=Power(), penalty=Power()).ask()
     (0, 0.4)
     """
 
