@@ -646,7 +646,7 @@ class OUP(ForPairs):
         upper, lower = [1 for _ in everyone], [0 for _ in everyone]
         alpha, ended = [1 for _ in everyone], [0 for _ in everyone]
         tau, changes = [self.limits[0] for _ in everyone], [0 for _ in everyone]
-        worths = [[] for _ in everyone]
+        utilities = [[] for _ in everyone]
         while True:
             self.answer = lower.index(max(lower)), self.limits[-1]
             if max(upper) - max(lower) <= self.epsilon:
@@ -656,12 +656,12 @@ class OUP(ForPairs):
             if 2 * (1 - u) * alpha[i] <= u * (1 - ended[i] + alpha[i]):
                 # All instances so far are run again, and one more.
                 tau[i], changes[i] = self.listed(2 * tau[i]), changes[i] + 1
-                more, worths[i] = len(worths[i]) + 1, []
+                more, utilities[i] = len(utilities[i]) + 1, []
             for _ in range(more):
-                worths[i].append((yield i, tau[i]))
-            u, m = self.most(tau[i]), len(worths[i])
-            mean = sum(max(w, u) for w in worths[i]) / m
-            ended[i] = sum(w >= u for w in worths[i]) / m
+                utilities[i].append((yield i, tau[i]))
+            u, m = self.most(tau[i]), len(utilities[i])
+            mean = sum(max(w, u) for w in utilities[i]) / m
+            ended[i] = sum(w >= u for w in utilities[i]) / m
             alpha[i] = self.alpha(m, changes[i])
             upper[i] = min(upper[i], mean + (1 - u) * alpha[i])
             lower[i] = max(lower[i], mean - alpha[i] - u * (1 - ended[i]))

@@ -78,8 +78,8 @@ class OUP(Policy):
         """Let every arm be possibly the best, and double its limit before the first run if due."""
         s.upper[:] = 1.0
         s.needed[:] = 1.0
-        most = largest_utility(p.limits, 0, p.cost, p.penalty)
-        if limit_is_short(most, 1.0, 1.0):
+        top_utility = largest_utility(p.limits, 0, p.cost, p.penalty)
+        if limit_is_short(top_utility, 1.0, 1.0):
             s.position[:] = limit_index(p.limits, 2.0 * p.limits[0])
             s.doublings[:] = 1
 
@@ -96,30 +96,31 @@ class OUP(Policy):
         # With pending runs, feedback may be of a limit that the arm has no more.
         if s.kept[0] == 1 or position != s.position[arm]:
             return
-        most = largest_utility(p.limits, position, p.cost, p.penalty)
+        top_utility = largest_utility(p.limits, position, p.cost, p.penalty)
         utility = 0.0
         if exceeded == 0:
             largest_penalty = value_at(p.penalty, p.limits[p.limit_count - 1])
             gain = net_reward(p.cost, reward, consumption, exceeded)
             utility = scale_gain(gain, largest_penalty)
         s.runs[arm] += 1.0
-        s.total[arm] += max(utility, most)
-        s.ended[arm] += utility >= most
+        s.total[arm] += max(utility, top_utility)
+        s.ended[arm] += utility >= top_utility
         if s.runs[arm] < s.needed[arm]:
             return
         radius = bound_radius(p.arms, s.runs[arm], s.doublings[arm], p.delta)
         mean = s.total[arm] / s.runs[arm]
-        unended = 1.0 - s.ended[arm] / s.runs[arm]
-        s.upper[arm] = min(s.upper[arm], mean + (1.0 - most) * radius)
-        s.lower[arm] = max(s.lower[arm], mean - radius - most * unended)
-        if limit_is_short(most, radius, unended):
+        stopped_share = 1.0 - s.ended[arm] / s.runs[arm]
+        s.upper[arm] = min(s.upper[arm], mean + (1.0 - top_utility) * radius)
+        s.lower[arm] = max(s.lower[arm], mean - radius - top_utility * stopped_share)
+        if limit_is_short(top_utility, radius, stopped_share):
             s.position[arm] = limit_index(p.limits, 2.0 * limit)
             s.doublings[arm] += 1
             s.needed[arm] = s.runs[arm] + 1.0
             s.runs[arm] = 0.0
             s.total[arm] = 0.0
             s.ended[arm] = 0.0
-        s.arm[0] = s.best_arm[0] = 0
+        s.arm[0] = 0
+        s.best_arm[0] = 0
         for rival in range(1, p.arms):
             if s.upper[rival] > s.upper[s.arm[0]]:
                 s.arm[0] = rival
@@ -146,9 +147,9 @@ def largest_utility(
     return scale_gain(1.0 - value_at(cost, limits[position]), value_at(penalty, limits[last]))
 
 
-def limit_is_short(most: float, radius: float, unended: float) -> bool:
+def limit_is_short(top_utility: float, radius: float, stopped_share: float) -> bool:
     """Return whether the bounds of an arm lie apart for its limit more than for its few runs."""
-    return 2.0 * (1.0 - most) * radius <= most * (unended + radius)
+    return 2.0 * (1.0 - top_utility) * radius <= top_utility * (stopped_share + radius)
 
 
 def bound_radius(arms: int, runs: float, doublings: int, delta: float) -> float:
