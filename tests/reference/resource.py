@@ -50,6 +50,10 @@ class ForPairs:
     def pairs(self):
         return [(i, tau) for i in range(self.arms) for tau in self.limits]
 
+    def listed(self, limit):
+        """Return the smallest limit that is long enough, or the largest."""
+        return next((tau for tau in self.limits if tau >= limit), self.limits[-1])
+
     def best(self, history):
         """Return the pair played most often."""
         played = [(arm, limit) for arm, limit, _, _ in history]
@@ -599,10 +603,6 @@ class LeapsAndBounds(ForPairs):
         while True:
             yield self.answer
 
-    def listed(self, limit):
-        """Return the smallest limit that is long enough, or the largest."""
-        return next((tau for tau in self.limits if tau >= limit), self.limits[-1])
-
     def choose(self, history):
         if self.at_work is None:
             self.at_work = self.steps()
@@ -612,6 +612,71 @@ class LeapsAndBounds(ForPairs):
     def learn(self, history):
         _, limit, _, consumption = history[-1]
         self.asked = self.at_work.send(limit if consumption is None else consumption)
+
+    def best(self, history):
+        return self.answer
+
+
+@dataclass
+class OUP(ForPairs):
+    """The program of its authors, step by step: `steps` is told the utility of each run."""
+
+    epsilon: float
+    delta: float
+    at_work: object = None
+    asked: tuple = None
+    answer: tuple = None
+
+    def utility(self, reward, consumption):
+        if consumption is None:
+            return 0
+        top = self.penalty(self.limits[-1])
+        return (reward - self.cost(consumption) + top) / (1 + top)
+
+    def most(self, tau):
+        """Return u: what a run may still be worth that is stopped here."""
+        return 0 if tau == self.limits[-1] else self.utility(1, tau)
+
+    def alpha(self, m, k):
+        squares = (math.pi**2 / 6) ** 2 * m**2 * (k + 1) ** 2
+        return min(1, math.sqrt(math.log(4 * self.arms * squares / self.delta) / (2 * m)))
+
+    def steps(self):
+        everyone = range(self.arms)
+        upper, lower = [1 for _ in everyone], [0 for _ in everyone]
+        alpha, ended = [1 for _ in everyone], [0 for _ in everyone]
+        tau, changes = [self.limits[0] for _ in everyone], [0 for _ in everyone]
+        utilities = [[] for _ in everyone]
+        while True:
+            self.answer = lower.index(max(lower)), self.limits[-1]
+            if max(upper) - max(lower) <= self.epsilon:
+                break
+            i, more = upper.index(max(upper)), 1
+            u = self.most(tau[i])
+            if 2 * (1 - u) * alpha[i] <= u * (1 - ended[i] + alpha[i]):
+                # All instances so far are run again, and one more.
+                tau[i], changes[i] = self.listed(2 * tau[i]), changes[i] + 1
+                more, utilities[i] = len(utilities[i]) + 1, []
+            for _ in range(more):
+                utilities[i].append((yield i, tau[i]))
+            u, m = self.most(tau[i]), len(utilities[i])
+            mean = sum(max(w, u) for w in utilities[i]) / m
+            ended[i] = sum(w >= u for w in utilities[i]) / m
+            alpha[i] = self.alpha(m, changes[i])
+            upper[i] = min(upper[i], mean + (1 - u) * alpha[i])
+            lower[i] = max(lower[i], mean - alpha[i] - u * (1 - ended[i]))
+        while True:
+            yield self.answer
+
+    def choose(self, history):
+        if self.at_work is None:
+            self.at_work = self.steps()
+            self.asked = next(self.at_work)
+        return self.asked
+
+    def learn(self, history):
+        _, _, reward, consumption = history[-1]
+        self.asked = self.at_work.send(self.utility(reward, consumption))
 
     def best(self, history):
         return self.answer

@@ -1,6 +1,7 @@
 """The groups in which the policies of the resource setting are checked."""
 
 from keyhole.resource import (
+    OUP,
     RCUCB,
     AnytimeZoomingRCUCB,
     FixedLimit,
@@ -44,6 +45,7 @@ GROUPS = [
             HazardUCB(),
             SuccessiveHalving(),
             LeapsAndBounds(),
+            OUP(),
             FixedLimit(limit=0.6),
             FixedLimit(limit=0.9, base=ThompsonSampling()),
         ],

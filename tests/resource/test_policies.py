@@ -12,6 +12,7 @@ from keyhole.draws.streams import POLICY, stream, uniform
 from keyhole.drivers.learner_step import PENDING
 from keyhole.policy import Stream
 from keyhole.resource import (
+    OUP,
     RCUCB,
     AnytimeZoomingRCUCB,
     BetaExponential,
@@ -56,6 +57,8 @@ ON_LISTS = (
     SuccessiveHalving(),
     SuccessiveHalving(share=0.6),
     LeapsAndBounds(),
+    OUP(),
+    OUP(epsilon=0.9, delta=0.99),
 )
 ON_ALL = (
     ZoomingRCUCB(lipschitz=8),

@@ -23,6 +23,7 @@ from keyhole.resource.policies.fixed_limit import FixedLimit
 from keyhole.resource.policies.hazard_thompson import HazardThompson
 from keyhole.resource.policies.hazard_ucb import HazardUCB
 from keyhole.resource.policies.leaps_and_bounds import LeapsAndBounds
+from keyhole.resource.policies.oup import OUP
 from keyhole.resource.policies.rcucb import RCUCB
 from keyhole.resource.policies.reduction_thompson import ReductionThompson
 from keyhole.resource.policies.reduction_ucb import ReductionUCB
@@ -35,6 +36,7 @@ from keyhole.resource.problem_factories import PROBLEM_FACTORIES, portfolio, rep
 from keyhole.resource.setting import SETTING
 
 __all__ = [
+    "OUP",
     "PROBLEM_FACTORIES",
     "RCUCB",
     "SETTING",
