@@ -215,3 +215,31 @@ class FamilywiseStopping(Stopping):
 
     def __init__(self, threshold, base, arms, delta, tolerance):
         super().__init__(threshold, base, arms, tolerance, math.log(arms / delta))
+
+
+class FalseDiscoveryStopping(Stopping):
+    """e-BH by its definition, over the evidence at which arms were settled, or that of now."""
+
+    def __init__(self, threshold, base, arms, delta, tolerance):
+        super().__init__(threshold, base, arms, tolerance, None)
+        self.delta, self.wealth = delta, {"above": [0.0] * arms, "below": [0.0] * arms}
+
+    def learn(self, arm, reward):
+        self.rewards[arm].append(reward)
+        if self.verdicts[arm] is not None:
+            return
+        for verdict, null, low, high in (
+            ("above", self.low, self.low, 1.0),
+            ("below", self.high, 0.0, self.high),
+        ):
+            wealth = math.exp(log_mean_wealth(self.rewards[arm], null, low, high, steps=20))
+            self.wealth[verdict][arm] = wealth
+        arms = range(len(self.verdicts))
+        for verdict in ("above", "below"):
+            eligible = [i for i in arms if self.verdicts[i] in (None, verdict)]
+            ranked = sorted(eligible, key=lambda i, v=verdict: -self.wealth[v][i])
+            for k in range(len(ranked), 0, -1):
+                if self.wealth[verdict][ranked[k - 1]] >= len(arms) / (k * self.delta):
+                    for i in ranked[:k]:
+                        self.verdicts[i] = verdict
+                    break

@@ -81,6 +81,7 @@ VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = {
     },
     "thresholding": {
         # These stop by themselves: what counts is how many labels they need.
+        "FalseDiscoveryStopping": [],
         "FamilywiseStopping": [],
         "PerArmStopping": [],
     },

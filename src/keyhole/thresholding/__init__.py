@@ -9,6 +9,7 @@ number, or below. A policy chooses which arm to pull next, so that few labels ar
 from keyhole.distributions import CustomDistribution
 from keyhole.thresholding.learner import Learner, StudyVocabulary
 from keyhole.thresholding.policies.apt import APT
+from keyhole.thresholding.policies.false_discovery_stopping import FalseDiscoveryStopping
 from keyhole.thresholding.policies.familywise_stopping import FamilywiseStopping
 from keyhole.thresholding.policies.known_gaps import KnownGaps
 from keyhole.thresholding.policies.lsa import LSA
@@ -29,6 +30,7 @@ __all__ = [
     "UCBE",
     "ConfidenceCoverageProblem",
     "CustomDistribution",
+    "FalseDiscoveryStopping",
     "FamilywiseStopping",
     "IndexPolicy",
     "KnownGaps",

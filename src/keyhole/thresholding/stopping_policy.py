@@ -49,19 +49,11 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
             return
         add_reward(s, arm, reward, p.arms)
         needed = level(p)
-        histogram, pulls, total = (
-            s.evidence_histogram,
-            s.evidence_pulls[arm],
-            s.evidence_totals[arm],
-        )
-        low, high = p.threshold - p.tolerance, p.threshold + p.tolerance
-        if log_evidence_above(histogram, arm, pulls, total, low, needed) >= needed:
+        if evidence_above(s, arm, p.threshold - p.tolerance, needed) >= needed:
             settle_arm(s, arm, 1, p.arms)
-        elif log_evidence_below(histogram, arm, pulls, total, high, needed) >= needed:
+        elif evidence_below(s, arm, p.threshold + p.tolerance, needed) >= needed:
             settle_arm(s, arm, 2, p.arms)
-        # Settled arms rank last in the tree: if the first of it is settled, all are.
-        if s.settled[argmin(s.open_pulls, p.arms)] != 0:
-            s.stopped[0] = t
+        stop_if_all_are_settled(s, t, p.arms)
 
     def recommend(p, s: Evidence, labels: FloatArray) -> None:  # type: ignore[override]
         """Label settled arms by their verdicts, and the others by their means."""
@@ -94,3 +86,22 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
             line.replace(": ", ": settled ", 1) if arm in settled else line
             for arm, line in enumerate(lines)
         ]
+
+
+def evidence_above(s: Evidence, arm: int, null: float, floor: float) -> float:
+    """Return the logarithm of the evidence that an arm's mean is above a number: see the callee."""
+    pulls, total = s.evidence_pulls[arm], s.evidence_totals[arm]
+    return log_evidence_above(s.evidence_histogram, arm, pulls, total, null, floor)
+
+
+def evidence_below(s: Evidence, arm: int, null: float, floor: float) -> float:
+    """Return the same for a mean below."""
+    pulls, total = s.evidence_pulls[arm], s.evidence_totals[arm]
+    return log_evidence_below(s.evidence_histogram, arm, pulls, total, null, floor)
+
+
+def stop_if_all_are_settled(s: Evidence, t: int, arms: int) -> None:
+    """Note the round in which the last arm was settled."""
+    # Settled arms rank last in the tree: if the first of it is settled, all are.
+    if s.settled[argmin(s.open_pulls, arms)] != 0:
+        s.stopped[0] = t
