@@ -243,3 +243,50 @@ class FalseDiscoveryStopping(Stopping):
                     for i in ranked[:k]:
                         self.verdicts[i] = verdict
                     break
+
+
+class GoodArms:
+    """Kano et al. 2019: each round from the rewards alone, with the sets of good and bad arms."""
+
+    def __init__(self, threshold, arms, delta):
+        self.threshold, self.delta = threshold, delta
+        self.rewards, self.good, self.bad = [[] for _ in range(arms)], [], []
+
+    def active(self):
+        return [i for i in range(len(self.rewards)) if i not in self.good and i not in self.bad]
+
+    def width(self, arm):
+        n = len(self.rewards[arm])
+        return math.sqrt(math.log(4 * len(self.rewards) * n * n / self.delta) / (2 * n))
+
+    def choose(self, t):
+        for arm in self.active():
+            if not self.rewards[arm]:
+                return arm
+        hopes = {
+            arm: sum(self.rewards[arm]) / len(self.rewards[arm]) + self.hope(arm, t)
+            for arm in self.active()
+        }
+        return max(hopes, key=hopes.get)
+
+    def learn(self, arm, reward):
+        self.rewards[arm].append(reward)
+        mean = sum(self.rewards[arm]) / len(self.rewards[arm])
+        if mean - self.width(arm) >= self.threshold:
+            self.good.append(arm)
+        elif mean + self.width(arm) < self.threshold:
+            self.bad.append(arm)
+
+
+class HDoC(GoodArms):
+    """Algorithm 1."""
+
+    def hope(self, arm, t):
+        return math.sqrt(math.log(t) / (2 * len(self.rewards[arm])))
+
+
+class LUCBG(GoodArms):
+    """Algorithm 2."""
+
+    def hope(self, arm, t):
+        return self.width(arm)

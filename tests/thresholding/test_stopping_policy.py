@@ -248,7 +248,7 @@ def test_evidence_for_a_verdict_stays_and_others_need_less():
         learner.tell(arm != 3)
         arms.append((len(learner.settled), sum(v == "above" for v in learner.settled.values())))
     # All three good arms have the same rewards: none is settled until three can be.
-    assert [above for _, above in arms if above][0] == 3
+    assert next(above for _, above in arms if above) == 3
     assert learner.settled == {0: "above", 1: "above", 2: "above", 3: "below"}
 
 

@@ -83,6 +83,8 @@ VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = {
         # These stop by themselves: what counts is how many labels they need.
         "FalseDiscoveryStopping": [],
         "FamilywiseStopping": [],
+        "HDoC": [],
+        "LUCBG": [],
         "PerArmStopping": [],
     },
     "delayed": {

@@ -11,8 +11,10 @@ from keyhole.thresholding.learner import Learner, StudyVocabulary
 from keyhole.thresholding.policies.apt import APT
 from keyhole.thresholding.policies.false_discovery_stopping import FalseDiscoveryStopping
 from keyhole.thresholding.policies.familywise_stopping import FamilywiseStopping
+from keyhole.thresholding.policies.hdoc import HDoC
 from keyhole.thresholding.policies.known_gaps import KnownGaps
 from keyhole.thresholding.policies.lsa import LSA
+from keyhole.thresholding.policies.lucbg import LUCBG
 from keyhole.thresholding.policies.optkg import OptKG
 from keyhole.thresholding.policies.per_arm_stopping import PerArmStopping
 from keyhole.thresholding.policies.pooled_kg import PooledKG
@@ -25,6 +27,7 @@ from keyhole.thresholding.setting import SETTING
 __all__ = [
     "APT",
     "LSA",
+    "LUCBG",
     "PROBLEM_FACTORIES",
     "SETTING",
     "UCBE",
@@ -32,6 +35,7 @@ __all__ = [
     "CustomDistribution",
     "FalseDiscoveryStopping",
     "FamilywiseStopping",
+    "HDoC",
     "IndexPolicy",
     "KnownGaps",
     "Learner",

@@ -31,10 +31,9 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         W_i(\mu) = \int_0^1 \prod_t \Big(
         \frac{q}{\mu} \, x_t + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q
 
-    and i has the higher mean: x are an arm's rewards, kept as weights on 0, 1/20, ..., 1
-    (`keyhole.draws.betting_evidence`), W the mean wealth of bets, K the number of arms; the last
-    arm left is *best*. If the base chooses a settled arm, the open one with the fewest pulls is
-    tried.
+    and i has the higher mean: x are an arm's rewards, kept as weights on 0, 1/20, ..., 1, W the
+    mean wealth of bets, K the number of arms; the last arm left is *best*. If the base chooses a
+    settled arm, the open one with the fewest pulls is tried.
 
     Parameters
     ----------
@@ -51,10 +50,9 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
 
     References
     ----------
-    Ville (1939), "Etude critique de la notion de collectif". Wasserman, Ramdas and Balakrishnan
-    (2020), "Universal Inference", PNAS 117. Waudby-Smith and Ramdas (2024), "Estimating means of
-    bounded random variables by betting", JRSS B 86. Kaufmann and Kalyanakrishnan (2013),
-    "Information Complexity in Bandit Subset Selection", COLT: KL-LUCB.
+    Ville (1939), "Etude critique de la notion de collectif". Waudby-Smith and Ramdas (2024),
+    "Estimating means of bounded random variables by betting", JRSS B 86. Kaufmann and
+    Kalyanakrishnan (2013), "Information Complexity in Bandit Subset Selection", COLT: KL-LUCB.
 
     Examples
     --------

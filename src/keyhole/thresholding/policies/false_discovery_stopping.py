@@ -34,7 +34,7 @@ class FalseDiscoveryStopping(StoppingPolicy):
 
     Notes
     -----
-    Source: e-BH of the paper, for the stopped evidence. Proved: at any time at which you stop, the
+    Source: Keyhole's own; e-BH is known. Proved: at any time at which you stop, the
     share of wrong arms among those called above (0 if there are none) is on average at most delta,
     and so it is among those called below, and among all that are settled; see :doc:`/stopping`.
     Arms can be neither added nor retired.

@@ -10,14 +10,13 @@ class PerArmStopping(StoppingPolicy):
     r"""Settle each arm at level delta: at most a share delta of all arms is wrong on average.
 
     Where each wrong arm costs the same and nobody can say how many pulls are enough. With each
-    reward an arm is settled as *above* or *below* once the e-process against the other
-    reaches 1 / delta: for *above* the mean wealth of bets b that the mean is above c,
+    reward an arm is settled as *above* or *below* once the e-process against the other reaches
+    1 / delta: for *above* the mean wealth of bets b that the mean is above c,
 
     .. math:: c \int_0^{1/c} \prod_t \big(1 + b (x_t - c)\big) \, \mathrm{d}b \ge \frac{1}{\delta},
        \quad c = \theta - \mathrm{tolerance},
 
-    with x the arm's rewards, kept as weights on 0, 1/20, ..., 1
-    (`keyhole.draws.betting_evidence`). If the base chooses a settled arm,
+    with x the arm's rewards, kept as weights on 0, 1/20, ..., 1. If the base chooses a settled arm,
     the open one with the fewest pulls is tried in its place.
 
     Parameters
