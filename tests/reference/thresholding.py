@@ -74,6 +74,19 @@ class APT(ByIndex):
         return distance * distance / n
 
 
+class APGAI(ByMean):
+    """Jourdan and Reda 2023, Algorithm 1: two kinds of evidence, by whether a mean is above."""
+
+    def choose(self, pulls, totals):
+        arms = range(len(pulls))
+        if 0 in pulls:
+            return pulls.index(0)
+        distances = [totals[i] - self.threshold * pulls[i] for i in arms]
+        good = [max(distances[i], 0.0) / math.sqrt(pulls[i]) for i in arms]
+        bad = [max(-distances[i], 0.0) / math.sqrt(pulls[i]) for i in arms]
+        return good.index(max(good)) if max(distances) > 0 else bad.index(min(bad))
+
+
 class UCBE(ByIndex):
     """Tao et al. 2019, section 5: Delta - sqrt(a / T), a = 4^b (T - K) / H."""
 

@@ -1,6 +1,7 @@
 """The groups in which the policies of the thresholding setting are checked."""
 
 from keyhole.thresholding import (
+    APGAI,
     APT,
     LSA,
     LUCBG,
@@ -27,6 +28,7 @@ GROUPS = [
         five_arms,
         [
             LSA(),
+            APGAI(),
             APT(),
             UCBE(b=-1),
             OptKG(),

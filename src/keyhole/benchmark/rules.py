@@ -80,6 +80,8 @@ VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = {
         "TopTwoThompson": [],
     },
     "thresholding": {
+        # It looks for one good arm.
+        "APGAI": [],
         # These stop by themselves: what counts is how many labels they need.
         "FalseDiscoveryStopping": [],
         "FamilywiseStopping": [],

@@ -8,6 +8,7 @@ number, or below. A policy chooses which arm to pull next, so that few labels ar
 
 from keyhole.distributions import CustomDistribution
 from keyhole.thresholding.learner import Learner, StudyVocabulary
+from keyhole.thresholding.policies.apgai import APGAI
 from keyhole.thresholding.policies.apt import APT
 from keyhole.thresholding.policies.false_discovery_stopping import FalseDiscoveryStopping
 from keyhole.thresholding.policies.familywise_stopping import FamilywiseStopping
@@ -25,6 +26,7 @@ from keyhole.thresholding.problem import PROBLEM_FACTORIES, ConfidenceCoveragePr
 from keyhole.thresholding.setting import SETTING
 
 __all__ = [
+    "APGAI",
     "APT",
     "LSA",
     "LUCBG",
