@@ -159,7 +159,7 @@ class BetaMixture:
         """The interval after the values so far; (0, 1) before the first."""
         low, high = beta_mixture_bounds(float(self.count), self.total, self.alpha)
         if self._histogram[0, 0] > 0.0:
-            low, high = self._end(low), self._end(high)
+            return self._end(low), self._end(high)
         return low, high
 
     def _end(self, outside: float) -> float:
@@ -171,21 +171,26 @@ class BetaMixture:
         if not _CLOSE < outside < 1.0 - _CLOSE:
             return outside
         inside = self.total / self.count
-        excess, lack = self._excess(outside), self._excess(inside)
-        side = 0
+        excess = self._excess(outside)
+        lack = self._excess(inside)
+        moved_end = ""
         while excess > 0.0 and abs(outside - inside) > _CLOSE:
             mean = inside - lack * (outside - inside) / (excess - lack)
             value = self._excess(mean)
             if value > 0.0:
-                outside, excess = mean, value
-                lack *= 0.5 if side == 1 else 1.0
-                side = 1
+                outside = mean
+                excess = value
+                if moved_end == "outside":
+                    lack *= 0.5
+                moved_end = "outside"
             elif value == 0.0:
                 return mean
             else:
-                inside, lack = mean, value
-                excess *= 0.5 if side == -1 else 1.0
-                side = -1
+                inside = mean
+                lack = value
+                if moved_end == "inside":
+                    excess *= 0.5
+                moved_end = "inside"
         return outside
 
     def _excess(self, mean: float) -> float:

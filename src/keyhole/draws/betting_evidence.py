@@ -1,9 +1,4 @@
-"""Evidence on a mean by betting, from the weights of rewards on a grid in [0, 1] (kernels).
-
-A bet b against the mean c multiplies a wealth by 1 + b (x - c) with each reward x. The logarithm is
-concave in x: a reward that enters by weights at the two grid points next to it, whose mean it is,
-multiplies the wealth by no more. This holds for all b and c, so that the weights suffice for any.
-"""
+"""Evidence on a mean by betting, from the weights of rewards on a grid in [0, 1] (kernels)."""
 
 import math
 from typing import Any, Final
@@ -60,7 +55,12 @@ def end_weights(histogram: Any, arm: int, pulls: float, total: float) -> tuple[f
 def log_wealth(
     histogram: Any, arm: int, zeros: float, ones: float, null: float, bet: float
 ) -> float:
-    """Return the logarithm of the wealth of one bet, strictly between its limits."""
+    """Return the logarithm of the wealth of one bet, strictly between its limits.
+
+    A bet b against the mean c multiplies the wealth by 1 + b (x - c) with each reward x. The
+    logarithm is concave in x: a reward that enters by weights at the two grid points next to it,
+    whose mean it is, multiplies the wealth by no more. This holds for all b and c.
+    """
     wealth = 0.0
     if zeros > 0.0:
         wealth += zeros * math.log(1.0 - bet * null)
@@ -95,22 +95,23 @@ def find_peak(
     histogram: Any, arm: int, zeros: float, ones: float, null: float, low: float, high: float
 ) -> tuple[float, float, float]:
     """Return a bet near the peak of the wealth, which is log-concave, and the slopes there."""
-    left, right = low, high
+    lower = low
+    upper = high
     slope, curvature = wealth_slopes(histogram, arm, zeros, ones, null, 0.0)
     margin = 0.05 * (high - low)
     bet = min(max(slope / max(curvature, _TINY), low + margin), high - margin)
     for _ in range(_STEPS):
         slope, curvature = wealth_slopes(histogram, arm, zeros, ones, null, bet)
         if slope > 0.0:
-            left = bet
+            lower = bet
         else:
-            right = bet
+            upper = bet
         # Near the peak, or so near to a limit that the rest of the way adds little.
-        if slope * slope <= 0.01 * curvature or slope * (right - bet) + slope * (left - bet) < 0.1:
+        if slope * slope <= 0.01 * curvature or slope * (upper - bet) + slope * (lower - bet) < 0.1:
             break
         bet += slope / max(curvature, _TINY)
-        if not left < bet < right:
-            bet = 0.5 * (left + right)
+        if not lower < bet < upper:
+            bet = 0.5 * (lower + upper)
     return bet, slope, curvature
 
 
@@ -135,7 +136,8 @@ def log_mean_wealth(
     end = bet + reach
     while end < high and log_wealth(histogram, arm, zeros, ones, null, end) > peak - _NEGLIGIBLE:
         end = bet + 1.6 * (end - bet)
-    begin, end = max(begin, low), min(end, high)
+    begin = max(begin, low)
+    end = min(end, high)
     area = 0.0
     for node in range(len(_NODES)):
         at_node = begin + (end - begin) * float(_NODES[node])
@@ -192,13 +194,13 @@ def log_evidence_against(
 
     with :math:`\mu` the mean: all bets of either sign.
     """
-    low, high = -1.0 / (1.0 - mean), 1.0 / mean
-    return log_mean_wealth(histogram, arm, pulls, total, mean, low, high, -math.inf)
+    low = -1.0 / (1.0 - mean)
+    return log_mean_wealth(histogram, arm, pulls, total, mean, low, 1.0 / mean, -math.inf)
 
 
 def log_largest_wealth(histogram: Any, arm: int, pulls: float, total: float, mean: float) -> float:
     """Return a bound on `log_evidence_against` that takes a tenth of its time."""
     zeros, ones = end_weights(histogram, arm, pulls, total)
-    low, high = -1.0 / (1.0 - mean), 1.0 / mean
-    bet, _, _ = find_peak(histogram, arm, zeros, ones, mean, low, high)
+    low = -1.0 / (1.0 - mean)
+    bet = find_peak(histogram, arm, zeros, ones, mean, low, 1.0 / mean)[0]
     return log_wealth(histogram, arm, zeros, ones, mean, bet) + _PEAK_ERROR

@@ -48,7 +48,8 @@ class GoodArmPolicy(Policy, abstract=True):
                 return arm
             index = s.totals[arm] / s.pulls[arm] + bonus(p, t, s.pulls[arm])
             if index > highest:
-                choice, highest = arm, index
+                choice = arm
+                highest = index
         return max(choice, 0)
 
     def update(p, s: State, t: int, arm: int, reward: float) -> None:

@@ -90,13 +90,15 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
 
 def evidence_above(s: Evidence, arm: int, null: float, floor: float) -> float:
     """Return the logarithm of the evidence that an arm's mean is above a number: see the callee."""
-    pulls, total = s.evidence_pulls[arm], s.evidence_totals[arm]
+    pulls = s.evidence_pulls[arm]
+    total = s.evidence_totals[arm]
     return log_evidence_above(s.evidence_histogram, arm, pulls, total, null, floor)
 
 
 def evidence_below(s: Evidence, arm: int, null: float, floor: float) -> float:
     """Return the same for a mean below."""
-    pulls, total = s.evidence_pulls[arm], s.evidence_totals[arm]
+    pulls = s.evidence_pulls[arm]
+    total = s.evidence_totals[arm]
     return log_evidence_below(s.evidence_histogram, arm, pulls, total, null, floor)
 
 

@@ -138,8 +138,10 @@ def give_up_lower(s: BestArmStopping.State, arm: int, rival: int, level: float, 
     """Settle the other arm as not the best if its mean is proved to be lower."""
     if s.settled[rival] != 0:
         return
-    pulls, total = s.evidence_pulls[arm], s.evidence_totals[arm]
-    other_pulls, other_total = s.evidence_pulls[rival], s.evidence_totals[rival]
+    pulls = s.evidence_pulls[arm]
+    total = s.evidence_totals[arm]
+    other_pulls = s.evidence_pulls[rival]
+    other_total = s.evidence_totals[rival]
     is_higher = is_mean_higher(pulls, total, other_pulls, other_total, level)
     if is_higher or is_bet_won(s, arm, rival, level):
         settle_arm(s, rival, 2, arms)
@@ -172,8 +174,10 @@ def is_bet_won(s: BestArmStopping.State, arm: int, rival: int, level: float) -> 
     in both: with the arm ahead, its minimum has both means equal. The search for it ends where the
     product is below the level.
     """
-    pulls, total = s.evidence_pulls[arm], s.evidence_totals[arm]
-    other_pulls, other_total = s.evidence_pulls[rival], s.evidence_totals[rival]
+    pulls = s.evidence_pulls[arm]
+    total = s.evidence_totals[arm]
+    other_pulls = s.evidence_pulls[rival]
+    other_total = s.evidence_totals[rival]
     histogram = s.evidence_histogram
     is_graded = histogram[arm, 0] > 0.0 or histogram[rival, 0] > 0.0
     if not is_graded or total * other_pulls <= other_total * pulls:
@@ -208,6 +212,7 @@ def log_evidence_on_mean(s: BestArmStopping.State, arm: int, rival: int, mean: f
     """Return the logarithm of the evidence against one mean of both arms."""
     evidence = 0.0
     for each in (arm, rival):
-        pulls, total = s.evidence_pulls[each], s.evidence_totals[each]
+        pulls = s.evidence_pulls[each]
+        total = s.evidence_totals[each]
         evidence += log_evidence_against(s.evidence_histogram, each, pulls, total, mean)
     return evidence
