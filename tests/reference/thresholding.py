@@ -12,6 +12,8 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import betainc, betaincc
 
+from tests.reference.bets import log_mean_wealth
+
 
 def play(policy, reward, arms, rounds):
     """Return the arms pulled, and the labels at the end; `reward(arm, n)` is the n-th of an arm."""
@@ -70,6 +72,19 @@ class APT(ByIndex):
     def index(self, n, s):
         distance = abs(s - self.threshold * n) + self.epsilon * n
         return distance * distance / n
+
+
+class APGAI(ByMean):
+    """Jourdan and Reda 2023, Algorithm 1: two kinds of evidence, by whether a mean is above."""
+
+    def choose(self, pulls, totals):
+        arms = range(len(pulls))
+        if 0 in pulls:
+            return pulls.index(0)
+        distances = [totals[i] - self.threshold * pulls[i] for i in arms]
+        good = [max(distances[i], 0.0) / math.sqrt(pulls[i]) for i in arms]
+        bad = [max(-distances[i], 0.0) / math.sqrt(pulls[i]) for i in arms]
+        return good.index(max(good)) if max(distances) > 0 else bad.index(min(bad))
 
 
 class UCBE(ByIndex):
@@ -174,26 +189,16 @@ class PooledKG:
 
 
 class Stopping:
-    """The stopping policies, from the definition of the e-process as a mean over alternatives.
+    """The stopping policies, from the definition of the e-process as a mean over bets.
 
-    `base` is a reference policy. Each arm has a list of its rewards; the mixture over the
-    alternatives on the other side of the null is the mean over Gauss-Legendre nodes.
+    `base` is a reference policy. Each arm has a list of its rewards; the bets are on the means on
+    the other side of the null.
     """
 
     def __init__(self, threshold, base, arms, tolerance, needed):
         self.base, self.needed = base, needed
         self.verdicts, self.rewards = [None] * arms, [[] for _ in range(arms)]
-        nodes, weights = np.polynomial.legendre.leggauss(400)
-        self.weights = weights / 2
-        low, high = threshold - tolerance, threshold + tolerance
-        self.above = (low, low + (1 - low) * (nodes + 1) / 2)
-        self.below = (high, high * (nodes + 1) / 2)
-
-    def evidence(self, rewards, null, alternatives):
-        ones, zeros = sum(rewards), sum(1 - reward for reward in rewards)
-        logs = ones * np.log(alternatives / null)
-        logs += zeros * np.log((1 - alternatives) / (1 - null))
-        return float(np.sum(self.weights * np.exp(logs)))
+        self.low, self.high = threshold - tolerance, threshold + tolerance
 
     def choose(self, pulls, totals):
         arm = self.base.choose(pulls, totals)
@@ -204,9 +209,10 @@ class Stopping:
 
     def learn(self, arm, reward):
         self.rewards[arm].append(reward)
-        if self.evidence(self.rewards[arm], *self.above) >= self.needed:
+        rewards = self.rewards[arm]
+        if log_mean_wealth(rewards, self.low, low=self.low, steps=20) >= self.needed:
             self.verdicts[arm] = "above"
-        elif self.evidence(self.rewards[arm], *self.below) >= self.needed:
+        elif log_mean_wealth(rewards, self.high, high=self.high, steps=20) >= self.needed:
             self.verdicts[arm] = "below"
 
 
@@ -214,11 +220,86 @@ class PerArmStopping(Stopping):
     """Each arm at level delta."""
 
     def __init__(self, threshold, base, arms, delta, tolerance):
-        super().__init__(threshold, base, arms, tolerance, 1 / delta)
+        super().__init__(threshold, base, arms, tolerance, math.log(1 / delta))
 
 
 class FamilywiseStopping(Stopping):
     """Each arm at level delta / K."""
 
     def __init__(self, threshold, base, arms, delta, tolerance):
-        super().__init__(threshold, base, arms, tolerance, arms / delta)
+        super().__init__(threshold, base, arms, tolerance, math.log(arms / delta))
+
+
+class FalseDiscoveryStopping(Stopping):
+    """e-BH by its definition, over the evidence at which arms were settled, or that of now."""
+
+    def __init__(self, threshold, base, arms, delta, tolerance):
+        super().__init__(threshold, base, arms, tolerance, None)
+        self.delta, self.wealth = delta, {"above": [0.0] * arms, "below": [0.0] * arms}
+
+    def learn(self, arm, reward):
+        self.rewards[arm].append(reward)
+        if self.verdicts[arm] is not None:
+            return
+        for verdict, null, low, high in (
+            ("above", self.low, self.low, 1.0),
+            ("below", self.high, 0.0, self.high),
+        ):
+            wealth = math.exp(log_mean_wealth(self.rewards[arm], null, low, high, steps=20))
+            self.wealth[verdict][arm] = wealth
+        arms = range(len(self.verdicts))
+        for verdict in ("above", "below"):
+            eligible = [i for i in arms if self.verdicts[i] in (None, verdict)]
+            ranked = sorted(eligible, key=lambda i, v=verdict: -self.wealth[v][i])
+            for k in range(len(ranked), 0, -1):
+                if self.wealth[verdict][ranked[k - 1]] >= len(arms) / (k * self.delta):
+                    for i in ranked[:k]:
+                        self.verdicts[i] = verdict
+                    break
+
+
+class GoodArms:
+    """Kano et al. 2019: each round from the rewards alone, with the sets of good and bad arms."""
+
+    def __init__(self, threshold, arms, delta):
+        self.threshold, self.delta = threshold, delta
+        self.rewards, self.good, self.bad = [[] for _ in range(arms)], [], []
+
+    def active(self):
+        return [i for i in range(len(self.rewards)) if i not in self.good and i not in self.bad]
+
+    def width(self, arm):
+        n = len(self.rewards[arm])
+        return math.sqrt(math.log(4 * len(self.rewards) * n * n / self.delta) / (2 * n))
+
+    def choose(self, t):
+        for arm in self.active():
+            if not self.rewards[arm]:
+                return arm
+        hopes = {
+            arm: sum(self.rewards[arm]) / len(self.rewards[arm]) + self.hope(arm, t)
+            for arm in self.active()
+        }
+        return max(hopes, key=hopes.get)
+
+    def learn(self, arm, reward):
+        self.rewards[arm].append(reward)
+        mean = sum(self.rewards[arm]) / len(self.rewards[arm])
+        if mean - self.width(arm) >= self.threshold:
+            self.good.append(arm)
+        elif mean + self.width(arm) < self.threshold:
+            self.bad.append(arm)
+
+
+class HDoC(GoodArms):
+    """Algorithm 1."""
+
+    def hope(self, arm, t):
+        return math.sqrt(math.log(t) / (2 * len(self.rewards[arm])))
+
+
+class LUCBG(GoodArms):
+    """Algorithm 2."""
+
+    def hope(self, arm, t):
+        return self.width(arm)

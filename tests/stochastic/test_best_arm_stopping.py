@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
+from keyhole.draws.betting_evidence import GRID, add_to_histogram, log_evidence_against
 from keyhole.policy import FloatArray, float_array
 from keyhole.stochastic import (
     UCB1,
@@ -55,23 +56,23 @@ def test_the_reference_takes_the_same_decisions(base, rewards, means, delta, see
     assert learner.is_done == (not slow.open_arms())
 
 
-@pytest.mark.parametrize("values", [(0.0, 1.0), (0.0, 0.25, 1.0)])
+@pytest.mark.parametrize("values", [(0.0, 0.25, 1.0), (0.0, 0.32, 1.0)])
 @pytest.mark.parametrize("weights", [(0.5, 0.3, 0.2), (0.8, 0.1, 0.1), (0.2, 0.2, 0.6)])
-def test_the_evidence_against_the_truth_has_a_mean_of_at_most_1(values, weights):
-    """Over all outcomes of three rewards of each of two arms with the same distribution."""
-    weights = np.array(weights[: len(values)])
-    chances = dict(zip(values, weights / weights.sum(), strict=True))
-    mean = 0.0
-    for outcome in itertools.product(values, repeat=6):
-        chance = math.prod(chances[value] for value in outcome)
-        one, other = outcome[:3], outcome[3:]
-        mixture = math.prod(reference.averaged_likelihood(list(rs)) for rs in (one, other))
-        if sum(one) > sum(other):
-            null = reference.log_likelihood(list(outcome), sum(outcome) / 6)
-        else:
-            null = sum(reference.log_likelihood(list(rs), sum(rs) / 3) for rs in (one, other))
-        mean += chance * mixture / math.exp(null)
-    assert 0.05 < mean <= 1.0
+def test_the_evidence_against_the_true_mean_has_a_mean_of_at_most_1(values, weights):
+    """Over all outcomes of three rewards; exactly 1 where they are on the grid of twentieths."""
+    mean = float(np.dot(values, weights))
+    evidence = 0.0
+    for outcome in itertools.product(range(3), repeat=3):
+        rewards = [values[i] for i in outcome]
+        histogram = np.zeros((1, GRID))
+        for reward in rewards:
+            add_to_histogram(histogram, 0, reward)
+        log = log_evidence_against(histogram, 0, 3.0, sum(rewards), mean)
+        evidence += math.prod(weights[i] for i in outcome) * math.exp(log)
+    if values[1] == 0.25:
+        assert evidence == pytest.approx(1.0, abs=1e-6)
+    else:
+        assert 0.99 < evidence < 1.0
 
 
 @settings(max_examples=40)

@@ -1,7 +1,7 @@
 """Problems, samplers and references for the tests of the thresholding bandit."""
 
 from keyhole.draws.streams import ENVIRONMENT, stream
-from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, PooledKG, Uniform
+from keyhole.thresholding import APGAI, APT, LSA, UCBE, KnownGaps, OptKG, PooledKG, Uniform
 from tests.interpreted_draws import seek_pull, uniform
 from tests.reference import thresholding as reference
 
@@ -25,6 +25,7 @@ def reference_of(policy, problem, horizon):
     """Return the reference implementation of a policy."""
     facts = {
         LSA: {},
+        APGAI: {},
         APT: {},
         OptKG: {},
         PooledKG: {},

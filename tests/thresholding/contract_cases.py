@@ -1,10 +1,14 @@
 """The groups in which the policies of the thresholding setting are checked."""
 
 from keyhole.thresholding import (
+    APGAI,
     APT,
     LSA,
+    LUCBG,
     UCBE,
+    FalseDiscoveryStopping,
     FamilywiseStopping,
+    HDoC,
     KnownGaps,
     OptKG,
     PerArmStopping,
@@ -24,6 +28,7 @@ GROUPS = [
         five_arms,
         [
             LSA(),
+            APGAI(),
             APT(),
             UCBE(b=-1),
             OptKG(),
@@ -32,6 +37,9 @@ GROUPS = [
             KnownGaps(),
             PerArmStopping(),
             FamilywiseStopping(),
+            FalseDiscoveryStopping(),
+            HDoC(),
+            LUCBG(),
         ],
         horizon=30,
         compiled=[LSA()],

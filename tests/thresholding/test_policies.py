@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, PooledKG, Problem, Uniform
+from keyhole.thresholding import APGAI, APT, LSA, UCBE, KnownGaps, OptKG, PooledKG, Problem, Uniform
 from tests.lengths import short_or_long
 from tests.reference.thresholding import play
 from tests.thresholding.cases import (
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.interpreted
 POLICIES = (
     LSA(),
     LSA(alpha=0.05),
+    APGAI(),
     APT(),
     APT(epsilon=0.05),
     UCBE(b=-1),

@@ -11,6 +11,7 @@ from keyhole.policy import float_array
 from keyhole.thresholding import (
     APT,
     LSA,
+    FalseDiscoveryStopping,
     FamilywiseStopping,
     IndexPolicy,
     OptKG,
@@ -23,6 +24,9 @@ from tests.reference import thresholding as reference
 from tests.thresholding.cases import SETUP_1, bernoulli
 
 pytestmark = pytest.mark.interpreted
+
+
+RULES = [PerArmStopping, FamilywiseStopping, FalseDiscoveryStopping]
 
 
 class MostLikelyWrong(IndexPolicy):
@@ -43,7 +47,7 @@ def run_to_the_end(learner, reward, most):
     return asked
 
 
-@pytest.mark.parametrize("kind", [PerArmStopping, FamilywiseStopping])
+@pytest.mark.parametrize("kind", RULES)
 @pytest.mark.parametrize("tolerance", [0.0, 0.1])
 def test_it_takes_the_decisions_of_the_reference(kind, tolerance):
     means = [0.1, 0.8, 0.3, 0.95]
@@ -227,9 +231,30 @@ EDGES = {
 }
 
 
+def test_more_is_found_among_many_arms_than_with_no_wrong_arm_at_all():
+    problem = Problem([0.7] * 8 + [0.45] * 24, 0.5)
+    rules = {kind.__name__: kind(base=Uniform()) for kind in RULES}
+    curves = simulate(problem, rules, horizon=32 * 30, replications=4)
+    settled = [curves.mean(name, "settled")[-1] for name in rules]
+    # In the order of what they promise: among all arms, any, and among those settled.
+    assert settled[1] < settled[2] < settled[0]
+
+
+def test_evidence_for_a_verdict_stays_and_others_need_less():
+    learner = FalseDiscoveryStopping(base=Uniform()).learner(arms=4, threshold=0.5)
+    arms = []
+    while not learner.is_done:
+        arm = learner.ask()
+        learner.tell(arm != 3)
+        arms.append((len(learner.settled), sum(v == "above" for v in learner.settled.values())))
+    # All three good arms have the same rewards: none is settled until three can be.
+    assert next(above for _, above in arms if above) == 3
+    assert learner.settled == {0: "above", 1: "above", 2: "above", 3: "below"}
+
+
 @pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("kind", [PerArmStopping, FamilywiseStopping])
+@pytest.mark.parametrize("kind", RULES)
 @pytest.mark.parametrize("base", [MostLikelyWrong(), LSA()], ids=repr)
 @pytest.mark.parametrize("name", EDGES)
 def test_thousands_of_runs_at_the_edge(name, base, kind):

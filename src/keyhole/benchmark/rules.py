@@ -80,8 +80,13 @@ VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = {
         "TopTwoThompson": [],
     },
     "thresholding": {
+        # It looks for one good arm.
+        "APGAI": [],
         # These stop by themselves: what counts is how many labels they need.
+        "FalseDiscoveryStopping": [],
         "FamilywiseStopping": [],
+        "HDoC": [],
+        "LUCBG": [],
         "PerArmStopping": [],
     },
     "delayed": {

@@ -44,7 +44,7 @@ class Guarantee:
 
     Attributes
     ----------
-    metric : {"wrong_settled", "any_wrong_settled"}
+    metric : {"wrong_settled", "any_wrong_settled", "wrong_of_settled"}
         The metric: see `keyhole.metric.STOP_METRICS`.
     most : float
         The largest mean that it may have.

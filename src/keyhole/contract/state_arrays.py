@@ -52,12 +52,15 @@ class Field:
         Python and files see the keys in it.
     kept : bool
         Whether files of learners hold it: see `scratch_array`.
+    added : bool
+        Whether files of an earlier version lack it, which had then learnt nothing for it: zeros.
     """
 
     dtype: str
     shape: tuple[Dim, ...] = ()
     tree: bool = False
     kept: bool = True
+    added: bool = False
 
     def extent(self, dims: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape in numbers, given the integers that its names stand for."""
@@ -69,7 +72,7 @@ class Field:
         return _argmin_size(shape[0]) if self.tree else math.prod(shape)
 
 
-def float_array(*shape: Dim) -> FloatArray:
+def float_array(*shape: Dim, added: bool = False) -> FloatArray:
     """Declare a float64 state array, zero at the start.
 
     Parameters
@@ -78,13 +81,15 @@ def float_array(*shape: Dim) -> FloatArray:
         One entry an axis: a length, or the name of an integer that the policy knows, such as the
         fact "arms" or one of its own integer parameters. Without any, the array has length 1:
         kernels read the number as ``s.name[0]``.
+    added : bool
+        Whether learners that were saved before the policy had the array are read, with zeros in it.
 
     Examples
     --------
     >>> class State:
     ...     totals = float_array("arms")
     """
-    return cast(FloatArray, Field("float64", shape or (1,)))
+    return cast(FloatArray, Field("float64", shape or (1,), added=added))
 
 
 def int_array(*shape: Dim) -> IntArray:

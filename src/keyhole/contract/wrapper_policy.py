@@ -16,6 +16,7 @@ from keyhole.contract.state_arrays import (
     int_array,
 )
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
+from keyhole.draws.betting_evidence import GRID, add_to_histogram
 from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import check_choice
@@ -218,6 +219,8 @@ class Evidence:
     stopped = int_array()
     evidence_pulls = float_array("arms")
     evidence_totals = float_array("arms")
+    evidence_histogram = float_array("arms", GRID, added=True)
+    """The weights of rewards between 0 and 1: see `keyhole.draws.betting_evidence`."""
     open_pulls = argmin_tree_array("arms")
     """The pulls of each open arm; infinite once it is settled."""
 
@@ -277,6 +280,7 @@ def add_reward(s: Evidence, arm: int, reward: float, arms: int) -> None:
     """Add a reward to the evidence."""
     s.evidence_pulls[arm] += 1.0
     s.evidence_totals[arm] += reward
+    add_to_histogram(s.evidence_histogram, arm, reward)
     if s.settled[arm] == 0:
         argmin_update(s.open_pulls, arms, arm, s.evidence_pulls[arm])
 

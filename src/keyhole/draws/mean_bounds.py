@@ -9,7 +9,6 @@ import math
 from typing import Final
 
 from keyhole.draws.beta_functions import beta_cdf, log_beta_weight
-from keyhole.kernels.kernel_declaration import kernel
 
 # Newton's method converges quadratically: after a step this small the result is exact to rounding.
 _CLOSE: Final = 1e-8
@@ -48,60 +47,36 @@ def log_complement(pulls: float, mean: float, entropy: float, level: float) -> f
     return x
 
 
-@kernel
-def is_mean_above(total: float, pulls: float, null: float, level: float) -> bool:
-    r"""Return whether the e-process against "mean <= null" is at least exp(level).
+def log_mixture_above(total: float, pulls: float, null: float, floor: float) -> float:
+    r"""Return the logarithm of the e-process of 0/1 rewards against "mean <= null" (a kernel).
 
-    The e-process is the uniform mixture over the alternatives q in (null, 1),
+    Below `floor`, which is above 0, it returns minus infinity, mostly after a few operations. The
+    e-process is the uniform mixture over the alternatives q in (null, 1),
 
     .. math:: E_n = \frac{1}{1 - c} \int_c^1 \prod_{t=1}^{n} \Big(\frac{q}{c}\Big)^{x_t}
        \Big(\frac{1 - q}{1 - c}\Big)^{1 - x_t} \mathrm{d}q
        = \frac{B(s + 1, f + 1) \; P(Z > c)}{(1 - c) \, c^s (1 - c)^f}
 
-    with c the null, s the sum of the rewards, f = n - s, and Z of the beta distribution with shapes
-    s + 1 and f + 1. It is a supermartingale for all rewards in [0, 1] whose mean, given the past,
-    is at most c: each factor is convex in the reward, hence at most its chord from x = 0 to x = 1,
-    whose mean grows with the mean of x and is 1 at c. By Ville's inequality the chance that it ever
-    reaches exp(level) is then at most exp(-level). Rewards of 0 and 1 lose nothing by the chord;
-    for others the evidence is weaker than it could be.
+    with c the null, s the sum of the rewards, at most 10**12 in number, f = n - s, and Z of the
+    beta distribution with shapes s + 1 and f + 1. Against "mean >= null" it is that of one minus
+    the rewards, with one minus the null. It holds for all rewards in [0, 1]: see
+    `keyhole.draws.betting_evidence`, which has more evidence for those in between.
 
-    Most calls take a few operations: the logarithm of E is at most :math:`(s - nc)^2 / (n c (1 -
-    c))`, and the beta distribution is evaluated only if E without P(Z > c) reaches the level.
-
-    Parameters
-    ----------
-    total, pulls : float
-        The sum of the rewards and their number, at most 10**12.
-    null : float
-        In (0, 1).
-    level : float
-        Above 0.
+    The logarithm of E is at most :math:`(s - nc)^2 / (n c (1 - c))`, and the beta distribution is
+    evaluated only if E without P(Z > c) reaches the floor.
 
     Examples
     --------
-    >>> is_mean_above(10.0, 10.0, 0.5, math.log(20)), is_mean_above(4.0, 4.0, 0.5, math.log(20))
-    (True, False)
+    >>> round(log_mixture_above(10.0, 10.0, 0.5, 1.0), 2), log_mixture_above(4.0, 4.0, 0.5, 3.0)
+    (5.23, -inf)
     """
     distance = total - null * pulls
-    if distance <= 0.0 or distance * distance < level * pulls * null * (1.0 - null):
-        return False
+    if distance <= 0.0 or distance * distance < floor * pulls * null * (1.0 - null):
+        return -math.inf
     a, b = total + 1.0, max(pulls - total, 0.0) + 1.0
     log_bound = math.log(null) - log_beta_weight(null, a, b)
-    if log_bound < level:
-        return False
+    if log_bound < floor:
+        return -math.inf
     tail = beta_cdf(1.0 - null, b, a)
-    return tail > 0.0 and log_bound + math.log(tail) >= level
-
-
-@kernel
-def is_mean_below(total: float, pulls: float, null: float, level: float) -> bool:
-    """Return whether the e-process against "mean >= null" is at least exp(level).
-
-    That is `is_mean_above` of one minus the rewards, against one minus the null.
-
-    Examples
-    --------
-    >>> is_mean_below(0.0, 10.0, 0.5, math.log(20)), is_mean_below(0.0, 4.0, 0.5, math.log(20))
-    (True, False)
-    """
-    return is_mean_above(pulls - total, pulls, 1.0 - null, level)
+    evidence = log_bound + math.log(tail) if tail > 0.0 else -math.inf
+    return evidence if evidence >= floor else -math.inf

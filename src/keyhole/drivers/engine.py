@@ -346,6 +346,7 @@ def _write_metrics(
     out[c, m + 2, column] = settled / arms
     out[c, m + 3, column] = mistakes / arms
     out[c, m + 4, column] = mistakes > 0.0
+    out[c, m + 5, column] = mistakes / max(settled, 1.0)
 
 
 @kernel

@@ -63,14 +63,20 @@ class SavedLearner:
     rounds: int
     pending: bool
     stream: NDArray[np.uint64]
-    arrays: Arrays
+    arrays: dict[str, dict[str, NDArray[Any]]]
     scale: Scale = UNIT
     arm_names: tuple[Any, ...] | None = None
 
     def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
-        """Refuse arrays whose dtypes or shapes differ from those of a layout."""
-        saved_arrays = {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items() if f.kept}
-        self._compare(group, saved_arrays)
+        """Refuse arrays whose dtypes or shapes differ from those of a layout.
+
+        Arrays that were added to the policy after the file was written are zero.
+        """
+        lacking = {n for n, f in layout.fields.items() if f.added} - self.arrays[group].keys()
+        kept = {n: f for n, f in layout.fields.items() if f.kept and n not in lacking}
+        self._compare(group, {n: (f.dtype, f.extent(sizes)) for n, f in kept.items()})
+        for name in lacking:
+            self.arrays[group][name] = np.zeros(layout.fields[name].extent(sizes))
 
     def fill(self, arrays: Arrays) -> None:
         """Copy the saved arrays into those of a learner with equal dtypes and shapes."""

@@ -8,10 +8,14 @@ number, or below. A policy chooses which arm to pull next, so that few labels ar
 
 from keyhole.distributions import CustomDistribution
 from keyhole.thresholding.learner import Learner, StudyVocabulary
+from keyhole.thresholding.policies.apgai import APGAI
 from keyhole.thresholding.policies.apt import APT
+from keyhole.thresholding.policies.false_discovery_stopping import FalseDiscoveryStopping
 from keyhole.thresholding.policies.familywise_stopping import FamilywiseStopping
+from keyhole.thresholding.policies.hdoc import HDoC
 from keyhole.thresholding.policies.known_gaps import KnownGaps
 from keyhole.thresholding.policies.lsa import LSA
+from keyhole.thresholding.policies.lucbg import LUCBG
 from keyhole.thresholding.policies.optkg import OptKG
 from keyhole.thresholding.policies.per_arm_stopping import PerArmStopping
 from keyhole.thresholding.policies.pooled_kg import PooledKG
@@ -22,14 +26,18 @@ from keyhole.thresholding.problem import PROBLEM_FACTORIES, ConfidenceCoveragePr
 from keyhole.thresholding.setting import SETTING
 
 __all__ = [
+    "APGAI",
     "APT",
     "LSA",
+    "LUCBG",
     "PROBLEM_FACTORIES",
     "SETTING",
     "UCBE",
     "ConfidenceCoverageProblem",
     "CustomDistribution",
+    "FalseDiscoveryStopping",
     "FamilywiseStopping",
+    "HDoC",
     "IndexPolicy",
     "KnownGaps",
     "Learner",

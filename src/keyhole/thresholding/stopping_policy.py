@@ -15,7 +15,7 @@ from keyhole.contract.wrapper_policy import (
     add_reward,
     settle_arm,
 )
-from keyhole.draws.mean_bounds import is_mean_above, is_mean_below
+from keyhole.draws.betting_evidence import log_evidence_above, log_evidence_below
 from keyhole.policy import FloatArray, Kernel, Stream, argmin, parameter
 from keyhole.thresholding.policies.lsa import LSA
 from keyhole.thresholding.policy_base import Policy, is_above
@@ -48,16 +48,12 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         if s.settled[arm] != 0:  # a verdict is final, whatever is learnt later
             return
         add_reward(s, arm, reward, p.arms)
-        pulls = s.evidence_pulls[arm]
-        total = s.evidence_totals[arm]
         needed = level(p)
-        if is_mean_above(total, pulls, p.threshold - p.tolerance, needed):
+        if evidence_above(s, arm, p.threshold - p.tolerance, needed) >= needed:
             settle_arm(s, arm, 1, p.arms)
-        elif is_mean_below(total, pulls, p.threshold + p.tolerance, needed):
+        elif evidence_below(s, arm, p.threshold + p.tolerance, needed) >= needed:
             settle_arm(s, arm, 2, p.arms)
-        # Settled arms rank last in the tree: if the first of it is settled, all are.
-        if s.settled[argmin(s.open_pulls, p.arms)] != 0:
-            s.stopped[0] = t
+        stop_if_all_are_settled(s, t, p.arms)
 
     def recommend(p, s: Evidence, labels: FloatArray) -> None:  # type: ignore[override]
         """Label settled arms by their verdicts, and the others by their means."""
@@ -89,3 +85,24 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
             line.replace(": ", ": settled ", 1) if arm in settled else line
             for arm, line in enumerate(super().describe(learner))
         ]
+
+
+def evidence_above(s: Evidence, arm: int, null: float, floor: float) -> float:
+    """Return the logarithm of the evidence that an arm's mean is above a number: see the callee."""
+    pulls = s.evidence_pulls[arm]
+    total = s.evidence_totals[arm]
+    return log_evidence_above(s.evidence_histogram, arm, pulls, total, null, floor)
+
+
+def evidence_below(s: Evidence, arm: int, null: float, floor: float) -> float:
+    """Return the same for a mean below."""
+    pulls = s.evidence_pulls[arm]
+    total = s.evidence_totals[arm]
+    return log_evidence_below(s.evidence_histogram, arm, pulls, total, null, floor)
+
+
+def stop_if_all_are_settled(s: Evidence, t: int, arms: int) -> None:
+    """Note the round in which the last arm was settled."""
+    # Settled arms rank last in the tree: if the first of it is settled, all are.
+    if s.settled[argmin(s.open_pulls, arms)] != 0:
+        s.stopped[0] = t

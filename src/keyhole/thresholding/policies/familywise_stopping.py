@@ -13,8 +13,8 @@ class FamilywiseStopping(StoppingPolicy):
     the number of arms (Bonferroni's correction). For means near 1/2 an arm takes about
     ln K / (2 d^2) more pulls, d its distance from the threshold plus the tolerance.
 
-    .. math:: \frac{B(s + 1, f + 1) \; P(Z > c)}{(1 - c) \, c^s (1 - c)^f} \ge \frac{K}{\delta},
-       \quad c = \theta - \mathrm{tolerance}, \quad Z \sim \mathrm{Beta}(s + 1, f + 1)
+    .. math:: c \int_0^{1/c} \prod_t \big(1 + b (x_t - c)\big) \, \mathrm{d}b \ge \frac{K}{\delta},
+       \quad c = \theta - \mathrm{tolerance}
 
     Parameters
     ----------

@@ -10,13 +10,13 @@ class PerArmStopping(StoppingPolicy):
     r"""Settle each arm at level delta: at most a share delta of all arms is wrong on average.
 
     Where each wrong arm costs the same and nobody can say how many pulls are enough. With each
-    reward an arm is settled as *above* or *below* once the e-process against the other
-    (`keyhole.draws.mean_bounds`) reaches 1 / delta; for *above*
+    reward an arm is settled as *above* or *below* once the e-process against the other reaches
+    1 / delta: for *above* the mean wealth of bets b that the mean is above c,
 
-    .. math:: \frac{B(s + 1, f + 1) \; P(Z > c)}{(1 - c) \, c^s (1 - c)^f} \ge \frac{1}{\delta},
-       \quad c = \theta - \mathrm{tolerance}, \quad Z \sim \mathrm{Beta}(s + 1, f + 1)
+    .. math:: c \int_0^{1/c} \prod_t \big(1 + b (x_t - c)\big) \, \mathrm{d}b \ge \frac{1}{\delta},
+       \quad c = \theta - \mathrm{tolerance},
 
-    with s the sum of the arm's rewards and f its pulls less s. If the base chooses a settled arm,
+    with x the arm's rewards, kept as weights on 0, 1/20, ..., 1. If the base chooses a settled arm,
     the open one with the fewest pulls is tried in its place.
 
     Parameters

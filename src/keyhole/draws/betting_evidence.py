@@ -1,0 +1,206 @@
+"""Evidence on a mean by betting, from the weights of rewards on a grid in [0, 1] (kernels)."""
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.draws.mean_bounds import log_mixture_above
+
+GRID: Final = 20
+"""The grid is 0, 1/20, ..., 1. With 1, 2, 4, 10, 20, 40, 100 steps an arm of mean .6 takes 99.8,
+27.1, 19.9, 18.8, 18.6, 18.6, 18.6 pulls to be settled at .5 - .05 (beta rewards, concentration 8,
+2,000 runs), and one of mean .5 takes 1105, 231, 112, 86, 83, 82, 82."""
+
+# A substitution clusters the nodes of Gauss and Legendre at the ends of the interval, where a power
+# of a weight between 0 and 1 may vanish: measured, the logarithm of the mean is right to 1e-6.
+_POSITIONS: Final = (np.polynomial.legendre.leggauss(48)[0] + 1.0) / 2.0
+_NODES: Final = _POSITIONS**2 * (3.0 - 2.0 * _POSITIONS)
+_WEIGHTS: Final = np.polynomial.legendre.leggauss(48)[1] * 3.0 * _POSITIONS * (1.0 - _POSITIONS)
+# Bets whose wealth is below the largest by this factor (as a logarithm) are left out.
+_NEGLIGIBLE: Final = 25.0
+# `find_peak` comes as near to the largest logarithm.
+_PEAK_ERROR: Final = 0.1
+_STEPS: Final = 60
+_TINY: Final = 1e-300  # keeps divisions from 0, where all rewards are equal to the null
+
+
+def add_to_histogram(histogram: Any, arm: int, reward: float) -> None:
+    """Add a reward to an arm's row: the weights at 1/20, ..., 19/20, after their sum.
+
+    Those at 0 and 1 follow from these, the number of rewards and their total. For rewards of 0 and
+    1 the row stays zero.
+    """
+    lower = int(reward * GRID)
+    share = reward * GRID - lower
+    if 0 < lower < GRID:
+        histogram[arm, lower] += 1.0 - share
+        histogram[arm, 0] += 1.0 - share
+    if share > 0.0 and lower + 1 < GRID:
+        histogram[arm, lower + 1] += share
+        histogram[arm, 0] += share
+
+
+def end_weights(histogram: Any, arm: int, pulls: float, total: float) -> tuple[float, float]:
+    """Return the weights at 0 and at 1."""
+    zeros = pulls - total
+    ones = total
+    if histogram[arm, 0] > 0.0:
+        for grade in range(1, GRID):
+            ones -= histogram[arm, grade] * (grade / GRID)
+            zeros -= histogram[arm, grade] * (1.0 - grade / GRID)
+    return max(zeros, 0.0), max(ones, 0.0)
+
+
+def log_wealth(
+    histogram: Any, arm: int, zeros: float, ones: float, null: float, bet: float
+) -> float:
+    """Return the logarithm of the wealth of one bet, strictly between its limits.
+
+    A bet b against the mean c multiplies the wealth by 1 + b (x - c) with each reward x. The
+    logarithm is concave in x: a reward that enters by weights at the two grid points next to it,
+    whose mean it is, multiplies the wealth by no more. This holds for all b and c.
+    """
+    wealth = 0.0
+    if zeros > 0.0:
+        wealth += zeros * math.log(1.0 - bet * null)
+    if ones > 0.0:
+        wealth += ones * math.log(1.0 + bet * (1.0 - null))
+    for grade in range(1, GRID):
+        if histogram[arm, grade] > 0.0:
+            wealth += histogram[arm, grade] * math.log(1.0 + bet * (grade / GRID - null))
+    return wealth
+
+
+def wealth_slopes(
+    histogram: Any, arm: int, zeros: float, ones: float, null: float, bet: float
+) -> tuple[float, float]:
+    """Return the slope of `log_wealth` in the bet, and minus its curvature."""
+    ratio = (1.0 - null) / (1.0 + bet * (1.0 - null))
+    slope = ones * ratio
+    curvature = ones * ratio * ratio
+    ratio = null / (1.0 - bet * null)
+    slope -= zeros * ratio
+    curvature += zeros * ratio * ratio
+    for grade in range(1, GRID):
+        if histogram[arm, grade] > 0.0:
+            distance = grade / GRID - null
+            ratio = distance / (1.0 + bet * distance)
+            slope += histogram[arm, grade] * ratio
+            curvature += histogram[arm, grade] * ratio * ratio
+    return slope, curvature
+
+
+def find_peak(
+    histogram: Any, arm: int, zeros: float, ones: float, null: float, low: float, high: float
+) -> tuple[float, float, float]:
+    """Return a bet near the peak of the wealth, which is log-concave, and the slopes there."""
+    lower = low
+    upper = high
+    slope, curvature = wealth_slopes(histogram, arm, zeros, ones, null, 0.0)
+    margin = 0.05 * (high - low)
+    bet = min(max(slope / max(curvature, _TINY), low + margin), high - margin)
+    for _ in range(_STEPS):
+        slope, curvature = wealth_slopes(histogram, arm, zeros, ones, null, bet)
+        if slope > 0.0:
+            lower = bet
+        else:
+            upper = bet
+        # Near the peak, or so near to a limit that the rest of the way adds little.
+        if slope * slope <= 0.01 * curvature or slope * (upper - bet) + slope * (lower - bet) < 0.1:
+            break
+        bet += slope / max(curvature, _TINY)
+        if not lower < bet < upper:
+            bet = 0.5 * (lower + upper)
+    return bet, slope, curvature
+
+
+def log_mean_wealth(
+    histogram: Any, arm: int, pulls: float, total: float, null: float,
+    low: float, high: float, floor: float,
+) -> float:  # fmt: skip
+    """Return the logarithm of the mean wealth over all bets from `low` to `high`.
+
+    Minus infinity stands for a value that is certainly below `floor`.
+    """
+    zeros, ones = end_weights(histogram, arm, pulls, total)
+    bet, slope, curvature = find_peak(histogram, arm, zeros, ones, null, low, high)
+    peak = log_wealth(histogram, arm, zeros, ones, null, bet)
+    if peak + _PEAK_ERROR < floor:
+        return -math.inf
+    # Six standard deviations of a normal curve, or more where the wealth falls more slowly.
+    reach = 6.0 / max(math.sqrt(curvature) + abs(slope), _TINY)
+    begin = bet - reach
+    while begin > low and log_wealth(histogram, arm, zeros, ones, null, begin) > peak - _NEGLIGIBLE:
+        begin = bet - 1.6 * (bet - begin)
+    end = bet + reach
+    while end < high and log_wealth(histogram, arm, zeros, ones, null, end) > peak - _NEGLIGIBLE:
+        end = bet + 1.6 * (end - bet)
+    begin = max(begin, low)
+    end = min(end, high)
+    area = 0.0
+    for node in range(len(_NODES)):
+        at_node = begin + (end - begin) * float(_NODES[node])
+        wealth = log_wealth(histogram, arm, zeros, ones, null, at_node)
+        area += float(_WEIGHTS[node]) * math.exp(wealth - peak)
+    return peak + math.log(area * (end - begin) / (high - low))
+
+
+def log_evidence_above(
+    histogram: Any, arm: int, pulls: float, total: float, null: float, floor: float
+) -> float:
+    r"""Return the logarithm of the e-process against "mean <= null", or minus infinity below floor.
+
+    .. math:: E_n = c \int_0^{1/c} \prod_{t=1}^{n} \big(1 + b (x_t - c)\big) \, \mathrm{d}b
+
+    with c the null; each reward enters by its weights on the grid. The value of rewards of 0 and 1
+    is `log_mixture_above`, which is at most this one for all others, and stands in where rounding
+    says the contrary.
+    """
+    distance = total - null * pulls
+    if distance <= 0.0:
+        return -math.inf
+    evidence = log_mixture_above(total, pulls, null, floor)
+    # A wealth is at most exp(b distance).
+    if histogram[arm, 0] > 0.0 and distance >= floor * null:
+        limit = 1.0 / null
+        wealth = log_mean_wealth(histogram, arm, pulls, total, null, 0.0, limit, floor)
+        evidence = max(evidence, wealth)
+    return evidence
+
+
+def log_evidence_below(
+    histogram: Any, arm: int, pulls: float, total: float, null: float, floor: float
+) -> float:
+    """Return the same against "mean >= null"."""
+    distance = null * pulls - total
+    if distance <= 0.0:
+        return -math.inf
+    evidence = log_mixture_above(pulls - total, pulls, 1.0 - null, floor)
+    if histogram[arm, 0] > 0.0 and distance >= floor * (1.0 - null):
+        limit = -1.0 / (1.0 - null)
+        wealth = log_mean_wealth(histogram, arm, pulls, total, null, limit, 0.0, floor)
+        evidence = max(evidence, wealth)
+    return evidence
+
+
+def log_evidence_against(
+    histogram: Any, arm: int, pulls: float, total: float, mean: float
+) -> float:
+    r"""Return the logarithm of the e-process against "the mean is `mean`", which is convex in that.
+
+    .. math:: E_n = \int_0^1 \prod_{t=1}^{n} \Big(\frac{q}{\mu} \, x_t
+       + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q
+
+    with :math:`\mu` the mean: all bets of either sign.
+    """
+    low = -1.0 / (1.0 - mean)
+    return log_mean_wealth(histogram, arm, pulls, total, mean, low, 1.0 / mean, -math.inf)
+
+
+def log_largest_wealth(histogram: Any, arm: int, pulls: float, total: float, mean: float) -> float:
+    """Return a bound on `log_evidence_against` that takes a tenth of its time."""
+    zeros, ones = end_weights(histogram, arm, pulls, total)
+    low = -1.0 / (1.0 - mean)
+    bet = find_peak(histogram, arm, zeros, ones, mean, low, 1.0 / mean)[0]
+    return log_wealth(histogram, arm, zeros, ones, mean, bet) + _PEAK_ERROR

@@ -1,0 +1,96 @@
+"""Base class of the policies that name good options, one by one, as soon as each is proved."""
+
+import math
+from types import MappingProxyType
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.contract.policy import Guarantee
+from keyhole.policy import FloatArray, Kernel, float_array, int_array, parameter
+from keyhole.thresholding.policy_base import Policy, is_above
+from keyhole.thresholding.problem import Problem
+
+
+class GoodArmPolicy(Policy, abstract=True):
+    """Base class: settles arms by Hoeffding's bounds; a subclass says which open arm is pulled.
+
+    A subclass defines ``bonus(p, t, pulls)``: the open arm with the largest mean plus bonus is
+    pulled.
+    """
+
+    helpers: ClassVar[tuple[str, ...]] = ("bonus",)
+    helper_arguments = MappingProxyType({"bonus": ("p", "t", "pulls")})
+    verdicts = ("above", "below")
+    pending: ClassVar[tuple[str, ...]] = ("ignore",)
+    off_policy = True
+    cost_per_round = "K logarithms and roots"
+
+    delta: float = parameter(default=0.05, gt=0, lt=1, doc="the chance of any wrong verdict")
+
+    class State:
+        """The verdicts, and the rewards on which they rest."""
+
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        settled = int_array("arms")
+        stopped = int_array()
+
+    def select(p, s: State, t: int, bonus: Kernel) -> int:
+        """Return the open arm with the largest index; before, each open arm once."""
+        choice = -1
+        highest = -math.inf
+        for arm in range(p.arms):
+            if s.settled[arm] != 0:
+                continue
+            if s.pulls[arm] == 0.0:
+                return arm
+            index = s.totals[arm] / s.pulls[arm] + bonus(p, t, s.pulls[arm])
+            if index > highest:
+                choice = arm
+                highest = index
+        return max(choice, 0)
+
+    def update(p, s: State, t: int, arm: int, reward: float) -> None:
+        """Count the reward, and settle the arm if a bound has passed the threshold."""
+        s.pulls[arm] += 1.0
+        s.totals[arm] += reward
+        if s.settled[arm] != 0:
+            return
+        mean = s.totals[arm] / s.pulls[arm]
+        width = confidence_width(s.pulls[arm], p.arms, p.delta)
+        if mean - width >= p.threshold:
+            s.settled[arm] = 1
+        elif mean + width < p.threshold:
+            s.settled[arm] = 2
+        if s.settled[arm] != 0:
+            is_done = True
+            for other in range(p.arms):
+                is_done = is_done and s.settled[other] != 0
+            if is_done:
+                s.stopped[0] = t
+
+    def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
+        """Label settled arms by their verdicts, and the others by their means."""
+        for arm in range(p.arms):
+            above = is_above(s.pulls[arm], s.totals[arm], p.threshold)
+            labels[arm] = above if s.settled[arm] == 0 else s.settled[arm] == 1
+
+    def guarantee(self) -> Guarantee:
+        """Return the bound on the chance of any wrong arm."""
+        text = f"chance of any arm wrong: at most {self.delta:g}"
+        return Guarantee("any_wrong_settled", self.delta, text)
+
+    def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
+        """Return which verdicts are wrong."""
+        wrong = np.stack([~problem.labels, problem.labels], axis=1)
+        return wrong & ~np.asarray(problem.free)[:, np.newaxis]
+
+
+def confidence_width(pulls: float, arms: int, delta: float) -> float:
+    r"""Return :math:`\sqrt{\ln(4 K n^2 / \delta) / (2 n)}`: no mean of K arms is ever further off.
+
+    That is with a chance of at least 1 - delta, for independent rewards in [0, 1].
+    """
+    return math.sqrt(math.log(4.0 * arms * pulls * pulls / delta) / (2.0 * pulls))

@@ -1,0 +1,112 @@
+"""Policy FalseDiscoveryStopping: settles options so that few of those it settled are wrong."""
+
+import math
+
+from keyhole.contract.policy import Guarantee
+from keyhole.contract.wrapper_policy import Evidence, add_reward, settle_arm
+from keyhole.policy import FloatArray, Kernel, Stream, float_array
+from keyhole.thresholding.stopping_policy import (
+    StoppingPolicy,
+    evidence_above,
+    evidence_below,
+    stop_if_all_are_settled,
+)
+
+
+class FalseDiscoveryStopping(StoppingPolicy):
+    r"""Settle the arms with the most evidence: of those settled, few are wrong on average.
+
+    For lists of finds among many arms, most of which are not: `PerArmStopping` bounds the errors
+    among all arms, which may be most of those that it calls above; `FamilywiseStopping` needs more
+    pulls. After each reward an arm i is settled as *above* if
+
+    .. math:: E_i \ge \frac{K}{k \, \delta}, \qquad k = \max \Big\{ k : \# \Big\{ j : E_j \ge
+        \frac{K}{k \, \delta} \Big\} \ge k \Big\}
+
+    with E the evidence of `PerArmStopping` for *above*, which stays what it was once an arm is
+    settled as above and counts no more once it is settled as below, and K the number of arms. Then
+    the same for *below*, by itself.
+
+    Parameters
+    ----------
+    base, delta, tolerance
+        As for `PerArmStopping`.
+
+    Notes
+    -----
+    Source: Keyhole's own; e-BH is known. Proved: at any time at which you stop, the
+    share of wrong arms among those called above (0 if there are none) is on average at most delta,
+    and so it is among those called below, and among all that are settled; see :doc:`/stopping`.
+    Arms can be neither added nor retired.
+
+    References
+    ----------
+    Wang and Ramdas (2022), "False discovery rate control with e-values", JRSS B 84; section 4. Xu,
+    Wang and Ramdas (2021), "A unified framework for bandit multiple testing", NeurIPS. Jamieson and
+    Jain (2018), "A bandit approach to sequential experimental design with false discovery control",
+    NeurIPS.
+
+    Examples
+    --------
+    >>> learner = FalseDiscoveryStopping().learner(arms=2, threshold=0.5)
+    >>> while not learner.is_done:
+    ...     learner.tell(learner.ask() == 1)
+    >>> learner.settled, learner.rounds
+    ({0: 'below', 1: 'above'}, 14)
+    """
+
+    cost_per_round = "one step of the base, some logarithms and O(K) near a verdict"
+
+    class State(Evidence):
+        """The verdicts, the rewards on which they rest, and the evidence near a verdict."""
+
+        log_above = float_array("arms")
+        log_below = float_array("arms")
+
+    def level(p) -> float:
+        """Return ln(1 / delta), the least evidence that may settle an arm."""
+        return -math.log(p.delta)
+
+    def update(  # type: ignore[override]
+        p, s: State, t: int, rng: Stream, arm: int, reward: float, level: Kernel,
+        base_update: Kernel,
+    ) -> None:  # fmt: skip
+        """Have the base learn the reward, and settle all arms with enough evidence."""
+        base_update(p, s, t, rng, arm, reward)
+        if s.settled[arm] != 0:
+            return
+        add_reward(s, arm, reward, p.arms)
+        least = level(p)
+        s.log_above[arm] = evidence_above(s, arm, p.threshold - p.tolerance, least)
+        s.log_below[arm] = evidence_below(s, arm, p.threshold + p.tolerance, least)
+        settle_largest(s, s.log_above, 1, least, p.arms)
+        settle_largest(s, s.log_below, 2, least, p.arms)
+        stop_if_all_are_settled(s, t, p.arms)
+
+    def guarantee(self) -> Guarantee:
+        """Return the bound on the expected share of wrong arms among those settled."""
+        text = (
+            f"expected share of the settled arms wrong by {self.tolerance:g} or more: "
+            f"at most {self.delta:g}"
+        )
+        return Guarantee("wrong_of_settled", self.delta, text)
+
+
+def settle_largest(
+    s: Evidence, evidence: FloatArray, verdict: int, least: float, arms: int
+) -> None:
+    """Give a verdict to the largest number of arms that have evidence for so many."""
+    count = arms
+    needed = least
+    while count > 0:
+        needed = least + math.log(arms / count)
+        reached = 0
+        for arm in range(arms):
+            if s.settled[arm] in (0, verdict) and evidence[arm] >= needed:
+                reached += 1
+        if reached >= count:
+            break
+        count = reached
+    for arm in range(arms):
+        if count > 0 and s.settled[arm] == 0 and evidence[arm] >= needed:
+            settle_arm(s, arm, verdict, arms)

@@ -1,0 +1,50 @@
+"""Policy HDoC: names good options as soon as each is proved, the most promising first."""
+
+import math
+
+from keyhole.thresholding.good_arm_policy import GoodArmPolicy
+
+
+class HDoC(GoodArmPolicy):
+    r"""Pull the open arm of which UCB1 hopes the most, and name arms once they are proved.
+
+    For good arms one after the other, the best soon, where the search may end at any time. For
+    labels of all arms `FamilywiseStopping` takes a third of the pulls.
+
+    After one pull of each arm, pull among those that are not settled
+
+    .. math:: \arg\max_i \; \hat\mu_i + \sqrt{\frac{\ln t}{2 N_i}}
+
+    with :math:`N_i` pulls and :math:`\hat\mu_i` the mean reward. After each reward, the arm is
+    *above* if its lower bound is at least the threshold, and *below* if its upper bound is less:
+
+    .. math:: \hat\mu_i \mp \sqrt{\frac{\ln(4 K N_i^2 / \delta)}{2 N_i}}
+
+    Parameters
+    ----------
+    delta : float, default 0.05
+        The chance that any arm is ever settled wrongly, at most; in (0, 1).
+
+    Notes
+    -----
+    Departures from the paper: none. Read as: t is the number of the round, and the bounds of an arm
+    are looked at after its own pulls alone, since those of others stay. Ties, open in the paper, go
+    to the lowest arm. Arms can be neither added nor retired.
+
+    References
+    ----------
+    Kano, Honda, Sakamaki, Matsuura, Nakamura and Sugiyama (2019), "Good arm identification via
+    bandit feedback", Machine Learning 108; Algorithm 1 (HDoC).
+
+    Examples
+    --------
+    >>> learner = HDoC().learner(arms=2, threshold=0.5)
+    >>> while not learner.is_done:
+    ...     learner.tell(learner.ask() == 1)
+    >>> learner.settled, learner.rounds
+    ({0: 'below', 1: 'above'}, 46)
+    """
+
+    def bonus(p, t: int, pulls: float) -> float:
+        """Return the width of UCB1."""
+        return math.sqrt(math.log(t) / (2.0 * pulls))

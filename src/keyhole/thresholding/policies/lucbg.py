@@ -1,0 +1,44 @@
+"""Policy LUCBG: names good options as soon as each is proved, by their upper bounds."""
+
+from keyhole.thresholding.good_arm_policy import GoodArmPolicy, confidence_width
+
+
+class LUCBG(GoodArmPolicy):
+    r"""Pull the open arm with the largest upper bound, and name arms once they are proved.
+
+    LUCB-G, the baseline of `HDoC`, which explores less: its upper bound holds for all arms and
+    times.
+
+    After one pull of each arm, pull among those that are not settled
+
+    .. math:: \arg\max_i \; \hat\mu_i + \sqrt{\frac{\ln(4 K N_i^2 / \delta)}{2 N_i}}
+
+    with :math:`N_i` pulls, :math:`\hat\mu_i` the mean reward and K the number of arms. Arms are
+    settled as by `HDoC`.
+
+    Parameters
+    ----------
+    delta : float, default 0.05
+        The chance that any arm is ever settled wrongly, at most; in (0, 1).
+
+    Notes
+    -----
+    Departures from the paper: none, read as for `HDoC`. Ties go to the lowest arm.
+
+    References
+    ----------
+    Kano, Honda, Sakamaki, Matsuura, Nakamura and Sugiyama (2019), "Good arm identification via
+    bandit feedback", Machine Learning 108; Algorithm 2 (LUCB-G).
+
+    Examples
+    --------
+    >>> learner = LUCBG().learner(arms=2, threshold=0.5)
+    >>> while not learner.is_done:
+    ...     learner.tell(learner.ask() == 1)
+    >>> learner.settled, learner.rounds
+    ({0: 'below', 1: 'above'}, 46)
+    """
+
+    def bonus(p, t: int, pulls: float) -> float:
+        """Return the width of the bounds that settle arms."""
+        return confidence_width(pulls, p.arms, p.delta)
