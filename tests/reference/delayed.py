@@ -195,6 +195,36 @@ class DelayedUCB1:
             self.rewards[source].append(reward)
 
 
+class ARSUCB:
+    """ARS-UCB of Wang et al. 2021, from a list of all its rounds: arm, pulls, sum of arrivals."""
+
+    def __init__(self, arms, alpha=4.0, growth=1.0):
+        self.arms, self.alpha, self.growth = range(arms), alpha, growth
+        self.rounds = []
+        self.wanted = 0
+
+    def bound(self, arm, t):
+        own = [round for round in self.rounds if round[0] == arm]
+        if not own:
+            return math.inf
+        pulls = sum(n for _, n, _ in own)
+        mean = sum(total for _, _, total in own) / pulls
+        return mean + math.sqrt(self.alpha * math.log(t) / pulls)
+
+    def choose(self, t):
+        if not self.rounds or self.rounds[-1][1] >= self.wanted:
+            bounds = [self.bound(arm, t) for arm in self.arms]
+            arm = bounds.index(max(bounds))
+            earlier = sum(other == arm for other, _, _ in self.rounds)
+            self.wanted = (earlier + 1) ** self.growth
+            self.rounds.append([arm, 0, 0.0])
+        return self.rounds[-1][0]
+
+    def learn(self, arm, arrived):
+        self.rounds[-1][1] += 1
+        self.rounds[-1][2] += sum(reward for _, reward in arrived)
+
+
 class Regression:
     """The regressions of Keyhole's own rule for one delay: every row of each is kept.
 
