@@ -24,7 +24,7 @@ pytestmark = pytest.mark.interpreted
         (20.0, Geometric(7.5)),
     ],
 )
-@pytest.mark.parametrize("correct_delay", [0, 1])
+@pytest.mark.parametrize("correct_delay", [0, 1, 2])
 def test_the_reference_takes_the_same_decisions_for_any_expected_delay(told, delay, correct_delay):
     # A batch lasts for two delays at least, and there must be several.
     horizon = short_or_long(max(500, int(30 * told)), 2500)
@@ -142,8 +142,8 @@ def test_a_delay_that_is_understated_tenfold_is_corrected():
     assert curves.values("believed", "regret")[-1].max() > 0.9 * 0.3 * 20_000
 
 
-@pytest.mark.parametrize("correct_delay", [-1, 2, 0.5])
-def test_correct_delay_is_0_or_1(correct_delay):
+@pytest.mark.parametrize("correct_delay", [-1, 3, 0.5])
+def test_correct_delay_is_0_1_or_2(correct_delay):
     with pytest.raises((TypeError, ValueError), match="correct_delay must"):
         RegressionUCB(5.0, correct_delay)
 
