@@ -304,7 +304,8 @@ class RegressionUCB:
         best = scores.index(min(scores))
         if not self.margin:
             return [self.regressions[best]]
-        order = [*range(best, len(scores)), *range(best)]
+        longer = [k for k, power in enumerate(self.powers) if power > self.powers[best]]
+        order = [best, *sorted(longer, key=lambda k: (k < best, k))]
         return [self.regressions[k] for k in order if scores[k] <= scores[best] + self.margin]
 
     def choose(self, t):

@@ -188,13 +188,13 @@ class RegressionUCB(Policy):
 def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
     """Return the arm with the largest upper bound of its mean, and the delay by which it is."""
     best, best_delay, highest = 0, 0, -math.inf
-    # Optimism about delays, too: while two explain the sums alike, an arm that looks poor by one
-    # may be good by the other.
+    # Optimism about delays, too: an arm that looks poor by the likeliest may be good by a longer one
+    # that explains the sums nearly as well.
     plausible = s.scores[s.delay[0]] + _PLAUSIBLE
     considered = _COMPARED if p.correct_delay == _OPTIMISTIC else 1
     for offset in range(considered):
         k = (s.delay[0] + offset) % _COMPARED
-        if s.scores[k] > plausible:
+        if s.scores[k] > plausible or _POWERS[k] < _POWERS[s.delay[0]]:
             continue
         residual = s.residuals[k] / s.batches[0]
         for arm in range(p.arms):
