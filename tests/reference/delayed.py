@@ -289,7 +289,7 @@ class RegressionUCB:
         self.arms, self.told, self.rounds = range(arms), expected_delay, 0
         self.powers = [0, 1, 2, 3, 4, 5, -1, -2] if correct_delay else [0]
         self.margin = 6 if correct_delay == 2 else 0
-        self.again = [0] if correct_delay == 2 else []
+        self.again = [*self.arms] if correct_delay == 2 else []
         self.most = horizon / (8 * arms) if horizon else math.inf
         self.regressions = [Regression(arms, expected_delay * 2.0**k) for k in self.powers]
         self.pulls, self.total = [0] * arms, 0

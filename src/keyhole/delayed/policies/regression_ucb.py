@@ -30,14 +30,14 @@ class RegressionUCB(Policy):
     The choice where only sums arrive and the expected delay is known roughly. Each batch, of
     :math:`\lceil \max(1, 2d, N / 10) \rceil` rounds for an arm with N pulls and the delay d,
     updates a regression of the sums on the rewards expected by then, with estimates :math:`b_j /
-    A_j`. After one batch of each arm and a second of the first, the batch that begins in round t is
-    of the arm
+    A_j`. After a batch of each arm in turn, and another in reverse order, the batch that begins in
+    round t is of the arm
 
     .. math:: \arg\max_j \; \max_d \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
 
     with :math:`v_j` the variance. Eight delays d, from a quarter of the one that is told to 32
-    times, are compared by how well they explain the sums; those count that explain them nearly best.
-    See :doc:`/delayed` for the rule in full.
+    times, are compared by how well they explain the sums: the best counts, and longer ones that are
+    nearly as good. See :doc:`/delayed` for the rule in full.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class RegressionUCB(Policy):
         The expected delay in rounds, D, at least 0: a guess will do. With 0 nothing is compared.
         Of delays that are mostly short and rarely very long, tell the usual one.
     correct_delay : {0, 1, 2}, default 2
-        0: only the delay that is told counts. 1: the one that explains the sums best, and the first
-        arm has no second batch, as in version 0.2. 2: those that explain them nearly best.
+        0: only the delay that is told counts. 1: the best one, as in version 0.2. With both, arms
+        have one first batch. 2: the rule above.
     horizon : int, default 0
         Rounds in all, if known: no batch is then longer than horizon / (8 K), or a tenth of the
         pulls of its arm.
@@ -126,10 +126,10 @@ class RegressionUCB(Policy):
             return int(s.arm[0])
         k = s.delay[0]
         arm = first_unpulled(s.pulls, s.begin)
-        if arm < 0 and s.batches[0] == p.arms and p.correct_delay == _OPTIMISTIC:
-            # What the first arm earned in its first batch may all have arrived in the second one,
-            # as if it were of another arm.
-            arm = 0
+        if arm < 0 and s.batches[0] < 2 * p.arms and p.correct_delay == _OPTIMISTIC:
+            # What an arm earned in its first batch may all have arrived in the next one, as if it
+            # were of another arm. In the same order once more it might again.
+            arm = 2 * p.arms - 1 - s.batches[0]
         elif arm < 0:
             arm, k = find_largest_bound(p, s, math.log(t))
         s.arm[0] = arm
@@ -164,8 +164,8 @@ class RegressionUCB(Policy):
         return 0
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
-        """Return a warning if first batches take more than a quarter of the rounds, else nothing."""
-        rounds = 2 * math.ceil(self.expected_delay) * facts["arms"]
+        """Return a warning if first batches take more than a quarter of the rounds, or nothing."""
+        rounds = math.ceil(_DELAYS_A_BATCH * self.expected_delay) * facts["arms"]
         horizon = facts.get("horizon", math.inf)
         if self.horizon or rounds <= _LONG_SHARE * horizon:
             return ""
@@ -188,7 +188,7 @@ class RegressionUCB(Policy):
 def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
     """Return the arm with the largest upper bound of its mean, and the delay by which it is."""
     best, best_delay, highest = 0, 0, -math.inf
-    # Optimism about delays, too: an arm that looks poor by the likeliest may be good by a longer one
+    # Optimism about delays, too: an arm that looks poor by the best one may be good by a longer one
     # that explains the sums nearly as well.
     plausible = s.scores[s.delay[0]] + _PLAUSIBLE
     considered = _COMPARED if p.correct_delay == _OPTIMISTIC else 1
