@@ -141,7 +141,7 @@ def test_it_comes_back_to_a_first_arm_whose_rewards_fell_into_the_next_batch():
     policies = {"2": RegressionUCB(50.0), "1": RegressionUCB(50.0, correct_delay=1)}
     curves = simulate(problem, policies, horizon=2000, replications=5)
     assert curves.mean("2", "regret")[-1] < 300
-    assert curves.values("1", "regret")[-1].min() == 380  # the first arm in one batch of 100
+    assert curves.values("1", "regret")[-1].min() > 370  # the first arm in one batch of 100
 
 
 def test_each_arm_has_two_batches_before_any_is_chosen_the_second_in_reverse_order():
