@@ -19,9 +19,8 @@ class ARSUCB(Policy):
 
     .. math:: \arg\max_i \; M_i / N_i + \sqrt{\alpha \ln t / N_i}
 
-    with :math:`N_i` the pulls of arm i so far, and :math:`M_i` what arrived meanwhile. It is the
-    published choice where nothing is known of the delays, and breaks where they are long and nearly
-    constant: what `RegressionUCB` loses there, told as little, is in :doc:`/which_policy`.
+    with :math:`N_i` the pulls of arm i so far, and :math:`M_i` what arrived meanwhile. It breaks
+    where delays are long and nearly constant; `RegressionUCB` needs to be told as little.
 
     Parameters
     ----------
@@ -32,11 +31,10 @@ class ARSUCB(Policy):
 
     Notes
     -----
-    Bound: for any increasing number of pulls :math:`f(k)` the paper claims a regret of the order
-    :math:`\sum_i \ln T / \Delta_i`, which is that of the lower bound, plus a term that depends on
-    the delays and not on T. A reward may be spread over several rounds there, and arrives at once
-    here. Readings, since the constants were read at second hand: :math:`f(k) = k^q` with q = 1
-    and :math:`\alpha = 4`; ties go to the lowest arm. With named feedback, names are ignored.
+    Departures from the paper: a reward arrives at once, and may be spread over rounds there. It
+    claims a regret of the order :math:`\sum_i \ln T / \Delta_i`, that of the lower bound, plus a
+    term of the delays alone. Readings, since it was read at second hand: :math:`k^q` pulls, q = 1
+    and :math:`\alpha = 4`; ties go to the lowest arm. Names are ignored.
 
     References
     ----------

@@ -27,29 +27,23 @@ _OPTIMISTIC: Final = 2  # the value of `correct_delay`
 class RegressionUCB(Policy):
     r"""Pull arms in batches, and the one with the largest upper bound by a regression of the sums.
 
-    The choice where only sums arrive and the expected delay is known roughly. Each batch, of
-    :math:`\lceil \max(1, 2d, N / 10) \rceil` rounds for an arm with N pulls and the delay d,
-    updates a regression of the sums on the rewards expected by then, with estimates :math:`b_j /
-    A_j`. After a batch of each arm in turn, and another in reverse order, the batch that begins in
-    round t is of the arm
+    The choice where only sums arrive. Each batch, of :math:`\lceil \max(1, 2d, N / 10) \rceil`
+    rounds for an arm with N pulls and the delay d, updates a regression of the sums on the rewards
+    expected by then. After one of each arm, and another in reverse order, the next is of the arm
 
     .. math:: \arg\max_j \; \max_d \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
 
-    with :math:`v_j` the variance. Eight delays d, from a quarter of the one that is told to 32
-    times, are compared by how well they explain the sums: the best counts, and longer ones that are
-    nearly as good. See :doc:`/delayed` for the rule in full.
+    with estimates :math:`b_j / A_j` and their variance :math:`v_j`. Of eight delays, from a quarter
+    of the told one to 32 times, those count that explain the sums well (:doc:`/delayed`).
 
     Parameters
     ----------
     expected_delay : float, default 50
-        The expected delay in rounds, D, at least 0: a guess will do. With 0 nothing is compared.
-        Of delays that are mostly short and rarely very long, tell the usual one.
+        D, in rounds, at least 0: a guess will do. Where few rewards are very late, the usual delay.
     correct_delay : {0, 1, 2}, default 2
-        0: only the delay that is told counts. 1: the best one, as in version 0.2. With both, arms
-        have one first batch. 2: the rule above.
+        0: only D counts. 1: the best delay, as in version 0.2. Both: one first batch. 2: as above.
     horizon : int, default 0
-        Rounds in all, if known: no batch is then longer than horizon / (8 K), or a tenth of the
-        pulls of its arm.
+        Rounds in all, if known: first batches then have at most horizon / (8 K).
 
     Notes
     -----
@@ -69,8 +63,7 @@ class RegressionUCB(Policy):
     >>> problem = Problem(means=[0.3, 0.6], delay=Uniform(0, 100))
     >>> policies = [RegressionUCB(expected_delay=50), ODAAFB(expected_delay=50, bound=100)]
     >>> curves = simulate(problem, policies, horizon=10_000, replications=2)
-    >>> regret = [curves.mean(policy, "regret")[-1] for policy in policies]
-    >>> bool(regret[0] < 0.5 * regret[1])
+    >>> bool(curves.mean(policies[0], "regret")[-1] < 0.5 * curves.mean(policies[1], "regret")[-1])
     True
     """
 
