@@ -81,7 +81,8 @@ class ARSUCB(Policy):
             for arm in range(p.arms):
                 bound = s.totals[arm] / s.pulls[arm] + math.sqrt(log / s.pulls[arm])
                 if bound > highest:
-                    best, highest = arm, bound
+                    best = arm
+                    highest = bound
         s.arm[0] = best
         s.rounds[best] += 1.0
         s.left[0] = math.ceil(s.rounds[best] ** p.growth)
