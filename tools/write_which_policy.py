@@ -6,6 +6,7 @@ Also write the time of a round of each policy, from which the time left of a run
 judging: by hand nothing is added that could differ from the table.
 """
 
+import math
 import sys
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ RESULTS = ROOT / "docs" / "benchmark.json"
 GUIDE = ROOT / "docs" / "which_policy.md"
 ROUND_TIMES = ROOT / "src" / "keyhole" / "experiment" / "round_times.toml"
 MOST_NAMED = 3
+MOST_OF_ALL = 0.9
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 INTRO = """\
@@ -30,9 +32,12 @@ new policy had been run on before it was fixed, with one exception that the benc
 There are no contextual policies here (which read features of a visitor or an item): use Vowpal
 Wabbit, MABWiser, contextualbandits or River. Nor are there policies for means that drift.
 
-- **Next**: how much larger the mean regret of the next best is, a geometric mean over the problems.
+- **Next**: how much larger the mean regret of the next best is, a geometric mean over the problems;
+  "no difference shown" where its 95 % interval, as if they had shared no random numbers, holds 1.
 - **Worst run**: the largest regret of any run, over the smallest mean on the same problem.
-- **Linear runs**: those that lose more than half of a wrong choice in every round.
+- **Linear runs**: those that lose more than half of a wrong choice in every round, and the policy
+  with the fewest where it is another. Where none is named no policy has fewer: in hundreds of runs
+  a budget may let none find the best arm. A problem that has nine in ten of them is named.
 - **Behind on**: problems on which another policy is clearly better, with the ratio of the means.
   It is in the thousands where the other happened to begin with the best choice and never left it.
 """
@@ -91,7 +96,23 @@ def next_best(summary) -> str:
     others = [one for one in summary.ranked if one != best and one.ratio >= best.ratio]
     if not others:
         return ""
-    return f"`{others[0].policy}` {TIMES} {format_ratio(others[0].ratio / best.ratio)}"
+    if is_difference_shown(summary, best, others[0]):
+        return f"`{others[0].policy}` {TIMES} {format_ratio(others[0].ratio / best.ratio)}"
+    return f"`{others[0].policy}`, no difference shown"
+
+
+def is_difference_shown(summary, best, other) -> bool:
+    """Return whether the unpaired 95 % interval of the ratio of two policies is above 1."""
+    from keyhole.benchmark.rules import FLOOR_SHARE
+
+    variance = 0.0
+    for problem in summary.problems:
+        floor = FLOOR_SHARE * problem.wrong_choice
+        for result in problem.results:
+            if result.policy in (best.policy, other.policy):
+                variance += (result.std_error / (result.mean + floor)) ** 2
+    difference = len(summary.problems) * math.log(other.ratio / best.ratio)
+    return difference > 1.96 * math.sqrt(variance)
 
 
 def linear_runs(summary, best) -> str:
@@ -100,6 +121,10 @@ def linear_runs(summary, best) -> str:
 
     fewest = min(summary.ranked, key=lambda one: one.linear)
     own = format_share(best.linear_share)
+    for problem in summary.problems:
+        linear = next(one.linear for one in problem.results if one.policy == best.policy)
+        if len(summary.problems) > 1 and linear >= max(1, MOST_OF_ALL * best.linear):
+            own += f", on {problem.name}"
     if fewest.linear == best.linear:
         return own
     return f"{own} (`{fewest.policy}` {format_share(fewest.linear_share)})"

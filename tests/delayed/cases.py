@@ -1,6 +1,6 @@
 """Policies, problems, samplers and references for the tests of delayed feedback."""
 
-from dataclasses import MISSING, fields
+from dataclasses import fields
 
 from keyhole.delayed import QPMD, Problem, Uniform
 from keyhole.draws.streams import ENVIRONMENT, stream
@@ -11,8 +11,8 @@ from tests.reference import delayed as reference
 
 def make_policy(kind, **known):
     """Return a policy of a class, with those of the known parameters that it takes."""
-    wanted = [item.name for item in fields(kind) if item.default is MISSING]
-    return kind(**{name: known[name] for name in wanted})
+    names = [item.name for item in fields(kind)]
+    return kind(**{name: value for name, value in known.items() if name in names})
 
 
 POLICIES = [

@@ -26,6 +26,7 @@ GROUPS = [
         horizon=60,
         seed=2,
         slow=[QPMD(base=KLUCB()), QPMD(base=OptimisticThompson())],
+        ignored_warnings=[".* rounds for its first batches"],
     ),
     ContractGroup(
         two_arms,

@@ -1,5 +1,6 @@
 """Tests of the policy `RegressionUCB` beside those that run for every policy of the setting."""
 
+import json
 import math
 
 import numpy as np
@@ -24,19 +25,23 @@ pytestmark = pytest.mark.interpreted
         (20.0, Geometric(7.5)),
     ],
 )
-@pytest.mark.parametrize("correct_delay", [0, 1])
-def test_the_reference_takes_the_same_decisions_for_any_expected_delay(told, delay, correct_delay):
+@pytest.mark.parametrize("correct_delay", [0, 1, 2])
+@pytest.mark.parametrize("limit", [0, 200])
+def test_the_reference_takes_the_same_decisions_for_any_parameters(
+    told, delay, correct_delay, limit
+):
     # A batch lasts for two delays at least, and there must be several.
     horizon = short_or_long(max(500, int(30 * told)), 2500)
     problem = Problem([0.3, 0.7, 0.5, 0.0], delay)
     asked, arrivals = play(
-        reference.RegressionUCB(problem.arms, told, correct_delay),
+        reference.RegressionUCB(problem.arms, told, correct_delay, limit),
         make_sampler(problem, 5, 0),
         4,
         horizon,
     )
     assert np.count_nonzero(np.diff(asked)) > 4
-    learner = RegressionUCB(told, correct_delay).learner(arms=4, feedback="anonymous")
+    policy = RegressionUCB(told, correct_delay, limit)
+    learner = policy.learner(arms=4, feedback="anonymous")
     for t, arm in enumerate(asked):
         assert learner.ask() == arm, t
         learner.tell(sum(reward for _, reward in arrivals[t]))
@@ -131,6 +136,48 @@ def test_it_learns_where_the_expected_delay_is_overstated_tenfold():
     assert curves.mean("it", "regret")[-1] < 0.25 * 0.3 * 5000  # a coin has .5
 
 
+def test_it_comes_back_to_a_first_arm_whose_rewards_fell_into_the_next_batch():
+    problem = Problem([0.7, 0.5], Constant(130))
+    policies = {"2": RegressionUCB(50.0), "1": RegressionUCB(50.0, correct_delay=1)}
+    curves = simulate(problem, policies, horizon=2000, replications=5)
+    assert curves.mean("2", "regret")[-1] < 300
+    assert curves.values("1", "regret")[-1].min() > 370  # the first arm in one batch of 100
+
+
+def test_each_arm_has_two_batches_before_any_is_chosen_the_second_in_reverse_order():
+    learner, arms = RegressionUCB(1.0).learner(arms=3, feedback="anonymous"), []
+    for _ in range(12):
+        arms.append(learner.ask())
+        learner.tell(float(arms[-1] == 2))
+    assert arms == [0, 0, 1, 1, 2, 2, 2, 2, 1, 1, 0, 0]
+
+
+def test_a_learner_of_version_0_2_goes_on_without_the_second_ones(tmp_path):
+    learner = RegressionUCB(1.0, correct_delay=1).learner(arms=2, feedback="anonymous")
+    learner.save(tmp_path / "learner.json")
+    saved = json.loads((tmp_path / "learner.json").read_text())
+    # What 0.2 wrote of the policy: neither a horizon nor another value of `correct_delay`.
+    assert saved["content"]["parameters"].pop("horizon") == 0
+    policy = RegressionUCB.from_parameters(saved["content"]["parameters"])
+    assert policy == learner.policy
+
+
+def test_a_horizon_that_is_told_limits_the_first_batches():
+    learner, pulls = RegressionUCB(100.0, horizon=320).learner(arms=2, feedback="anonymous"), []
+    for _ in range(40):
+        pulls.append(learner.ask())
+        learner.tell(0.0)
+    assert pulls == [0] * 20 + [1] * 20
+
+
+def test_it_warns_where_first_batches_take_more_than_a_quarter_of_the_rounds():
+    problem = Problem([0.3, 0.5], Constant(3))
+    with pytest.warns(UserWarning, match="takes 160 of 500 rounds for its first batches"):
+        simulate(problem, [RegressionUCB(40.0)], horizon=500, replications=1)
+    simulate(problem, [RegressionUCB(31.0)], horizon=500, replications=1)
+    simulate(problem, [RegressionUCB(40.0, horizon=500)], horizon=500, replications=1)
+
+
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_a_delay_that_is_understated_tenfold_is_corrected():
@@ -142,8 +189,8 @@ def test_a_delay_that_is_understated_tenfold_is_corrected():
     assert curves.values("believed", "regret")[-1].max() > 0.9 * 0.3 * 20_000
 
 
-@pytest.mark.parametrize("correct_delay", [-1, 2, 0.5])
-def test_correct_delay_is_0_or_1(correct_delay):
+@pytest.mark.parametrize("correct_delay", [-1, 3, 0.5])
+def test_correct_delay_is_0_1_or_2(correct_delay):
     with pytest.raises((TypeError, ValueError), match="correct_delay must"):
         RegressionUCB(5.0, correct_delay)
 
@@ -155,7 +202,7 @@ def test_an_expected_delay_that_cannot_be_is_refused(delay):
 
 
 def test_a_learner_shows_estimates_in_the_units_of_its_user():
-    learner = RegressionUCB(0.0).learner(arms=2, feedback="anonymous", scale=(0, 10))
+    learner = RegressionUCB(0.0, 1).learner(arms=2, feedback="anonymous", scale=(0, 10))
     for total in (10, 0, 10, 10):
         learner.ask()
         learner.tell(total)

@@ -195,6 +195,36 @@ class DelayedUCB1:
             self.rewards[source].append(reward)
 
 
+class ARSUCB:
+    """ARS-UCB of Wang et al. 2021, from a list of all its rounds: arm, pulls, sum of arrivals."""
+
+    def __init__(self, arms, alpha=4.0, growth=1.0):
+        self.arms, self.alpha, self.growth = range(arms), alpha, growth
+        self.rounds = []
+        self.wanted = 0
+
+    def bound(self, arm, t):
+        own = [round for round in self.rounds if round[0] == arm]
+        if not own:
+            return math.inf
+        pulls = sum(n for _, n, _ in own)
+        mean = sum(total for _, _, total in own) / pulls
+        return mean + math.sqrt(self.alpha * math.log(t) / pulls)
+
+    def choose(self, t):
+        if not self.rounds or self.rounds[-1][1] >= self.wanted:
+            bounds = [self.bound(arm, t) for arm in self.arms]
+            arm = bounds.index(max(bounds))
+            earlier = sum(other == arm for other, _, _ in self.rounds)
+            self.wanted = (earlier + 1) ** self.growth
+            self.rounds.append([arm, 0, 0.0])
+        return self.rounds[-1][0]
+
+    def learn(self, arm, arrived):
+        self.rounds[-1][1] += 1
+        self.rounds[-1][2] += sum(reward for _, reward in arrived)
+
+
 class Regression:
     """The regressions of Keyhole's own rule for one delay: every row of each is kept.
 
@@ -255,30 +285,43 @@ class Regression:
 class RegressionUCB:
     """Keyhole's own rule, from its definition: regressions for each delay that is compared."""
 
-    def __init__(self, arms, expected_delay, correct_delay=1):
+    def __init__(self, arms, expected_delay=50, correct_delay=2, horizon=0):
         self.arms, self.told, self.rounds = range(arms), expected_delay, 0
         self.powers = [0, 1, 2, 3, 4, 5, -1, -2] if correct_delay else [0]
+        self.margin = 6 if correct_delay == 2 else 0
+        self.again = [*self.arms] if correct_delay == 2 else []
+        self.most = horizon / (8 * arms) if horizon else math.inf
         self.regressions = [Regression(arms, expected_delay * 2.0**k) for k in self.powers]
         self.pulls, self.total = [0] * arms, 0
         self.arm, self.left = None, 0
 
-    def best(self):
+    def plausible(self):
+        """Return the regressions that may be right, from the best on, in the order of delays."""
         scores = [
             regression.surprise() + 3 * abs(power)
             for power, regression in zip(self.powers, self.regressions, strict=True)
         ]
-        return self.regressions[scores.index(min(scores))]
+        best = scores.index(min(scores))
+        if not self.margin:
+            return [self.regressions[best]]
+        longer = [k for k, power in enumerate(self.powers) if power > self.powers[best]]
+        order = [best, *sorted(longer, key=lambda k: (k < best, k))]
+        return [self.regressions[k] for k in order if scores[k] <= scores[best] + self.margin]
 
     def choose(self, t):
         if self.left == 0:
-            best = self.best()
+            delays = self.plausible()
+            used = delays[0]
             if 0 in self.pulls:
                 self.arm = self.pulls.index(0)
+            elif self.again:
+                self.arm = self.again.pop()
             else:
-                bounds = [best.bound(arm, t) for arm in self.arms]
-                self.arm = bounds.index(max(bounds))
-            delays = 2 * max(self.told, min(best.delay, 0.05 * self.rounds / 2))
-            self.left = max(1, math.ceil(delays), math.ceil(0.1 * self.pulls[self.arm]))
+                pairs = [(delay, arm) for delay in delays for arm in self.arms]
+                used, self.arm = max(pairs, key=lambda pair: pair[0].bound(pair[1], t))
+            wait = 2 * max(self.told, min(used.delay, 0.05 * self.rounds / 2))
+            wait = min(wait, self.most)
+            self.left = max(1, math.ceil(wait), math.ceil(0.1 * self.pulls[self.arm]))
         return self.arm
 
     def learn(self, arm, arrived):

@@ -190,15 +190,19 @@ def _playable_entry(
     if ORDERS.get(entry["name"], order) != order:
         raise UnplayableError(f"{problem.name!r} has another order of rewards than it is made for")
     for parameter in fields(policy_class):
+        if parameter.name in entry:
+            continue
         # A parameter without a default is one that users must know: the problem has to state it.
         is_needed = parameter.default is MISSING and parameter.default_factory is MISSING
-        if is_needed and parameter.name not in entry:
-            if parameter.name not in problem.told:
-                raise UnplayableError(
-                    f"its parameter {parameter.name!r} has no default, and {problem.name!r} does "
-                    f"not state it"
-                )
+        if parameter.name in problem.told:
             entry[parameter.name] = problem.told[parameter.name]
+        elif parameter.name == "horizon":
+            entry["horizon"] = horizon
+        elif is_needed:
+            raise UnplayableError(
+                f"its parameter {parameter.name!r} has no default, and {problem.name!r} does "
+                f"not state it"
+            )
     policy = make_policy(entry, problem.setting, Path())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -42,6 +42,7 @@ SITUATIONS: Final[dict[str, dict[str, str]]] = {
     "delayed": {
         "sums": "Only sums arrive, and the delay is known about",
         "told wrongly": "Only sums arrive, and what is told of the delay is wrong by up to ten",
+        "nothing told": "Only sums arrive, and nothing is told of the delay",
         "delays differ by arm": "Only sums arrive, and delays depend on the arm or the reward",
         "named": "Each reward arrives with its arm",
     },

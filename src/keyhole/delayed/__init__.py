@@ -18,6 +18,7 @@ from keyhole.delayed.delay_distributions import (
     Uniform,
 )
 from keyhole.delayed.learner import Learner, StudyVocabulary
+from keyhole.delayed.policies.ars_ucb import ARSUCB
 from keyhole.delayed.policies.delayed_ucb1 import DelayedUCB1
 from keyhole.delayed.policies.naive_phases import NaivePhases
 from keyhole.delayed.policies.odaaf import ODAAF
@@ -31,6 +32,7 @@ from keyhole.delayed.setting import SETTING
 from keyhole.distributions import CustomDistribution
 
 __all__ = [
+    "ARSUCB",
     "ODAAF",
     "ODAAFB",
     "ODAAFV",

@@ -18,27 +18,32 @@ _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
 _COMPARED: Final = len(_POWERS)
 _ROUNDS_A_BATCH: Final = 0.05  # at most, of all so far, for a delay longer than that told
 _PENALTY: Final = 3.0  # of each doubling or halving, in the score of a delay
+_PLAUSIBLE: Final = 6.0  # most by which the score of a delay may exceed the best, two penalties
+_LEAST_BATCHES: Final = 8.0  # of each arm in the horizon, where that is told
+_LONG_SHARE: Final = 0.25  # of the horizon, for first batches: above it there is a warning
+_OPTIMISTIC: Final = 2  # the value of `correct_delay`
 
 
 class RegressionUCB(Policy):
     r"""Pull arms in batches, and the one with the largest upper bound by a regression of the sums.
 
-    The choice where only sums arrive and the expected delay is known roughly. Each batch, of
-    :math:`\lceil \max(1, 2d, N / 10) \rceil` rounds for an arm with N pulls and the delay d,
-    updates a regression of the sums on the rewards expected by then, with estimates :math:`b_j /
-    A_j`. After one batch of each arm, the batch that begins in round t is of the arm
+    The choice where only sums arrive. Each batch, of :math:`\lceil \max(1, 2d, N / 10) \rceil`
+    rounds for an arm with N pulls and the delay d, updates a regression of the sums on the rewards
+    expected by then. After one of each arm, and another in reverse order, the next is of the arm
 
-    .. math:: \arg\max_j \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
+    .. math:: \arg\max_j \; \max_d \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
 
-    with :math:`v_j` the variance. Eight delays, from a quarter of the one that is told to 32 times,
-    are compared by how well they explain the sums. See :doc:`/delayed` for the rule in full.
+    with estimates :math:`b_j / A_j` and their variance :math:`v_j`. Of eight delays, from a quarter
+    of the told one to 32 times, those count that explain the sums well (:doc:`/delayed`).
 
     Parameters
     ----------
-    expected_delay : float
-        The expected delay in rounds, D, at least 0. With 0 there is nothing to compare.
-    correct_delay : {0, 1}, default 1
-        Whether other delays are compared with it. With 0 only the one that is told counts.
+    expected_delay : float, default 50
+        D, in rounds, at least 0: a guess will do. Where few rewards are very late, the usual delay.
+    correct_delay : {0, 1, 2}, default 2
+        0: only D counts. 1: the best delay, as in version 0.2. Both: one first batch. 2: as above.
+    horizon : int, default 0
+        Rounds in all, if known: first batches then have at most horizon / (8 K).
 
     Notes
     -----
@@ -58,19 +63,19 @@ class RegressionUCB(Policy):
     >>> problem = Problem(means=[0.3, 0.6], delay=Uniform(0, 100))
     >>> policies = [RegressionUCB(expected_delay=50), ODAAFB(expected_delay=50, bound=100)]
     >>> curves = simulate(problem, policies, horizon=10_000, replications=2)
-    >>> regret = [curves.mean(policy, "regret")[-1] for policy in policies]
-    >>> bool(regret[0] < 0.5 * regret[1])
+    >>> bool(curves.mean(policies[0], "regret")[-1] < 0.5 * curves.mean(policies[1], "regret")[-1])
     True
     """
 
     pending = ("wait",)
     cost_per_round = "O(1); O(K) at the end of a batch"
 
-    expected_delay: float = parameter(ge=0, le=2**52, doc="expected delay")
-
+    expected_delay: float = parameter(default=50.0, ge=0, le=2**52, doc="expected delay")
     correct_delay: int = parameter(
-        default=1, ge=0, le=1, doc="1: compare other delays with the expected one; 0: do not"
-    )
+        default=_OPTIMISTIC, ge=0, le=_OPTIMISTIC,
+        doc="other delays: 0 none, 1 the likeliest, 2 all that are nearly as likely",
+    )  # fmt: skip
+    horizon: int = parameter(default=0, ge=0, le=2**40, doc="rounds in all; 0 if unknown")
 
     class State:
         """The regressions of each delay and arm, and the present batch."""
@@ -112,16 +117,23 @@ class RegressionUCB(Policy):
         """Return the arm of the present batch; if it is over, begin one."""
         if s.left[0] > 0.0:
             return int(s.arm[0])
+        k = s.delay[0]
         arm = first_unpulled(s.pulls, s.begin)
-        if arm < 0:
-            arm = find_largest_bound(p, s, math.log(t))
+        if arm < 0 and s.batches[0] < 2 * p.arms and p.correct_delay == _OPTIMISTIC:
+            # What an arm earned in its first batch may all have arrived in the next one, as if it
+            # were of another arm. In the same order once more it might again.
+            arm = 2 * p.arms - 1 - s.batches[0]
+        elif arm < 0:
+            arm, k = find_largest_bound(p, s, math.log(t))
         s.arm[0] = arm
         delays = _DELAYS_A_BATCH * p.expected_delay
         # A longer delay than that told may look best by chance at first, hence the bound by t. A
         # shorter one does where one arm, pulled most, is quick: in short batches a late arm would
         # never be seen to pay.
         longest = max(delays, _ROUNDS_A_BATCH * (t - 1))
-        delays = min(delays * 2.0 ** max(_POWERS[s.delay[0]], 0.0), longest)
+        delays = min(delays * 2.0 ** max(_POWERS[k], 0.0), longest)
+        if p.horizon > 0:
+            delays = min(delays, p.horizon / (_LEAST_BATCHES * p.arms))
         s.length[0] = max(1.0, np.ceil(max(delays, _GROWTH * s.pulls[arm])))
         s.left[0] = s.length[0]
         s.total[0] = 0.0
@@ -134,7 +146,7 @@ class RegressionUCB(Policy):
         s.left[0] -= 1.0
         if s.left[0] <= 0.0:
             s.batches[0] += 1
-            compared = _COMPARED if p.correct_delay else 1
+            compared = _COMPARED if p.correct_delay > 0 else 1
             for k in range(compared):
                 write_expected_arrivals(s, k, arm, p.expected_delay * 2.0 ** _POWERS[k])
                 learn_from_batch(p, s, k, arm)
@@ -143,6 +155,17 @@ class RegressionUCB(Policy):
     def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
         """Return 0, since only sums are kept."""
         return 0
+
+    def caution(self, facts: Mapping[str, Any], problem: object) -> str:
+        """Return a warning if first batches take more than a quarter of the rounds, or nothing."""
+        rounds = math.ceil(_DELAYS_A_BATCH * self.expected_delay) * facts["arms"]
+        horizon = facts.get("horizon", math.inf)
+        if self.horizon or rounds <= _LONG_SHARE * horizon:
+            return ""
+        return (
+            f"{self} takes {rounds} of {horizon} rounds for its first batches, two expected delays "
+            f"for each of {facts['arms']} arms: with horizon={horizon} they are shorter"
+        )
 
     def describe(self, learner: Any) -> list[str]:
         """Return the pulls of each arm and its estimated mean."""
@@ -155,20 +178,27 @@ class RegressionUCB(Policy):
         ]
 
 
-def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> int:
-    """Return the arm with the largest upper bound of its mean, by the delay with the best score."""
-    k = s.delay[0]
-    residual = s.residuals[k] / s.batches[0]
-    best, highest = 0, -math.inf
-    for arm in range(p.arms):
-        information = s.information[k, arm]
-        mean = clipped_mean(s, k, arm)
-        variance = min(0.25, mean * (1.0 - mean) + 2.0 * log / information)
-        variance = max(variance, residual)
-        bound = s.weighted[k, arm] / information + math.sqrt(2.0 * variance * log / information)
-        if bound > highest:
-            best, highest = arm, bound
-    return best
+def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
+    """Return the arm with the largest upper bound of its mean, and the delay by which it is."""
+    best, best_delay, highest = 0, 0, -math.inf
+    # Optimism about delays, too: an arm that looks poor by the best one may be good by a longer one
+    # that explains the sums nearly as well.
+    plausible = s.scores[s.delay[0]] + _PLAUSIBLE
+    considered = _COMPARED if p.correct_delay == _OPTIMISTIC else 1
+    for offset in range(considered):
+        k = (s.delay[0] + offset) % _COMPARED
+        if s.scores[k] > plausible or _POWERS[k] < _POWERS[s.delay[0]]:
+            continue
+        residual = s.residuals[k] / s.batches[0]
+        for arm in range(p.arms):
+            information = s.information[k, arm]
+            mean = clipped_mean(s, k, arm)
+            variance = min(0.25, mean * (1.0 - mean) + 2.0 * log / information)
+            variance = max(variance, residual)
+            bound = s.weighted[k, arm] / information + math.sqrt(2.0 * variance * log / information)
+            if bound > highest:
+                best, best_delay, highest = arm, k, bound
+    return best, best_delay
 
 
 def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: float) -> None:

@@ -1,0 +1,107 @@
+"""Policy ARSUCB for late rewards: pulls arms in rounds that grow longer, told nothing of delays."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from keyhole.contract.reward_units import mean_text
+from keyhole.delayed.policy_base import Policy
+from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
+from keyhole.text_formatting import count_text
+
+
+class ARSUCB(Policy):
+    r"""Pull arms in rounds that grow longer, told nothing of the delays: adaptive round size.
+
+    A *round* of the paper is several pulls of an arm in a row: the k-th of an arm has
+    :math:`\lceil k^q \rceil`, and what arrives meanwhile counts as that arm's. After one of each
+    arm in turn, the one that begins in round t of the game is of the arm
+
+    .. math:: \arg\max_i \; M_i / N_i + \sqrt{\alpha \ln t / N_i}
+
+    with :math:`N_i` the pulls of arm i so far, and :math:`M_i` what arrived meanwhile. It breaks
+    where delays are long and nearly constant; `RegressionUCB` needs to be told as little.
+
+    Parameters
+    ----------
+    alpha : float, default 4
+        Exploration, above 0.
+    growth : float, default 1
+        q, from 0 to 8: how fast rounds grow. With 2 they are soon longer than the delays.
+
+    Notes
+    -----
+    Departures from the paper: a reward arrives at once, and may be spread over rounds there. It
+    claims a regret of the order :math:`\sum_i \ln T / \Delta_i`, that of the lower bound, plus a
+    term of the delays alone. Readings, since it was read at second hand: :math:`k^q` pulls, q = 1
+    and :math:`\alpha = 4`; ties go to the lowest arm. Names are ignored.
+
+    References
+    ----------
+    Wang, Wang and Huang (2021), "Adaptive Algorithms for Multi-armed Bandit with Composite and
+    Anonymous Feedback", AAAI, arXiv 2012.07048; ARS-UCB.
+
+    Examples
+    --------
+    >>> learner = ARSUCB().learner(arms=2, feedback="anonymous")
+    >>> pulled = []
+    >>> for _ in range(12):
+    ...     pulled.append(learner.ask())
+    ...     learner.tell(0)
+    >>> pulled
+    [0, 1, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1]
+    """
+
+    pending = ("wait",)
+    cost_per_round = "O(1); O(K) at the end of a round of the paper"
+
+    alpha: float = parameter(default=4.0, gt=0, doc="exploration")
+    growth: float = parameter(default=1.0, ge=0, le=8, doc="q: the k-th round has k**q pulls")
+
+    class State:
+        """What arrived in the rounds of each arm, and the present round."""
+
+        totals = float_array("arms")
+        pulls = float_array("arms")
+        rounds = float_array("arms")
+        arm = int_array()
+        """The arm of the present round."""
+        left = float_array()
+        """Its pulls that remain."""
+        begin = scratch_array()
+
+    def select(p, s: State, t: int) -> int:
+        """Return the arm of the present round; if it is over, begin one."""
+        if s.left[0] > 0.0:
+            return int(s.arm[0])
+        best = first_unpulled(s.pulls, s.begin)
+        if best < 0:
+            highest = -math.inf
+            log = p.alpha * math.log(t)
+            for arm in range(p.arms):
+                bound = s.totals[arm] / s.pulls[arm] + math.sqrt(log / s.pulls[arm])
+                if bound > highest:
+                    best = arm
+                    highest = bound
+        s.arm[0] = best
+        s.rounds[best] += 1.0
+        s.left[0] = math.ceil(s.rounds[best] ** p.growth)
+        return int(best)
+
+    def update(p, s: State, arm: int, total: float) -> None:
+        """Credit what arrived to the arm."""
+        s.totals[arm] += total
+        s.pulls[arm] += 1.0
+        s.left[0] -= 1.0
+
+    def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
+        """Return 0, since only sums are kept."""
+        return 0
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return the pulls of each arm and the mean of what arrived meanwhile."""
+        tallies = enumerate(zip(learner.state["pulls"], learner.state["totals"], strict=True))
+        return [
+            f"arm {arm}: {count_text(pulls, 'pull')}{mean_text(pulls, total, learner.scale)}"
+            for arm, (pulls, total) in tallies
+        ]
