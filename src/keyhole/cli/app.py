@@ -59,6 +59,19 @@ def catalog(
     print_catalog(setting, as_json)
 
 
+@add_command(app, "keyhole cite", "keyhole cite LSA", "keyhole cite tao2019-setup1")
+def cite(
+    name: Annotated[
+        str | None, typer.Argument(help="A policy, an entry or a data set; by default Keyhole.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print BibTeX of Keyhole, or of what a name rests on."""
+    from keyhole.cli.cite import print_citation
+
+    print_citation(name, as_json)
+
+
 @add_command(
     app,
     "keyhole run spec.toml --out results",
