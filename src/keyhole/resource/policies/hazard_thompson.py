@@ -28,7 +28,8 @@ class HazardThompson(HazardRatePolicy):
         \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr)
 
     with :math:`\bar h` pooled over all arms, and play the pair with the largest gain for these
-    hazards, in every second round the first arm never run: see :doc:`/resource`.
+    hazards, in every second round the first arm never run: see :doc:`/resource`. Pools begin with
+    one run: hazard 1/2, reward 1, and the cost of the middle of the interval.
 
     Parameters
     ----------
