@@ -103,7 +103,7 @@ def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
 def print_verdicts_and_exit(result: "Reproduction", *, as_json: bool, verbose: bool) -> NoReturn:
     """Print the verdicts, and end with 1 if a claim does not hold."""
     print_verdicts(result, as_json=as_json, verbose=verbose)
-    _exit_by_status(result.verdicts)
+    exit_by_status(result.verdicts)
 
 
 def print_all_verdicts_and_exit(
@@ -119,7 +119,7 @@ def print_all_verdicts_and_exit(
         f"index: {result.index}",
         as_json=as_json,
     )
-    _exit_by_status(result.verdicts)
+    exit_by_status(result.verdicts)
 
 
 def _verdicts_as_json(verdicts: "Iterable[Verdict]") -> dict[str, Any]:
@@ -138,6 +138,21 @@ def _verdicts_as_json(verdicts: "Iterable[Verdict]") -> dict[str, Any]:
     }
 
 
-def _exit_by_status(verdicts: "Iterable[Verdict]") -> NoReturn:
+def print_latex(parts: "Sequence[JudgedEntry]") -> None:
+    """Print for each entry the means on each problem, and its verdicts, as tables for LaTeX."""
+    from keyhole.results.latex import latex_table
+
+    for part in parts:
+        for problem, curves in part.curves.items():
+            title = f"{part.entry.title}, {part.entry.problems[problem].title}"
+            typer.echo(curves.to_latex(metrics=part.entry.metrics, caption=title) + "\n")
+        rows = [[verdict.headline, verdict.about, verdict.status] for verdict in part.verdicts]
+        if rows:
+            head = ["claim", "about", "verdict"]
+            typer.echo(latex_table(f"{part.entry.title}: claims.", head, rows) + "\n")
+
+
+def exit_by_status(verdicts: "Iterable[Verdict]") -> NoReturn:
+    """End with 1 if a claim does not hold, else with 0."""
     failed = any(verdict.status == "does not hold" for verdict in verdicts)
     raise typer.Exit(output.CLAIM_FAILED if failed else 0)

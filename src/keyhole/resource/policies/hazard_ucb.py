@@ -30,8 +30,8 @@ class HazardUCB(HazardRatePolicy):
     .. math:: \hat\nu_{ij} + \sqrt{2 \alpha_t \ln t \; \hat\sigma_{ij}^2}
 
     In every second round the first arm that was never run is played, with the limit at which
-    :math:`\hat\nu` is largest. Pools begin with one run: hazard
-    1/2, reward 1, and the cost of the middle of the interval. See :doc:`/resource` for the variance.
+    :math:`\hat\nu` is largest. Pools begin with one run: hazard 1/2, reward 1, and the cost of
+    the middle of the interval. See :doc:`/resource` for the variance.
 
     Parameters
     ----------
