@@ -12,7 +12,7 @@ from typing import Any, Final
 _HOME: Final = Path(__file__).parent
 _SOURCE_ENDINGS: Final = (".py", ".toml")
 _DIGITS: Final = 16
-_PATIENCE: Final = 10.0  # seconds
+_TIMEOUT: Final = 10.0  # seconds
 
 
 def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _git(*arguments: str) -> str | None:
     """Return what a command of Git prints; None if it fails, or if there is no Git."""
     try:
         result = subprocess.run(
-            ["git", *arguments], cwd=_HOME, capture_output=True, check=True, timeout=_PATIENCE
+            ["git", *arguments], cwd=_HOME, capture_output=True, check=True, timeout=_TIMEOUT
         )
     except (OSError, subprocess.SubprocessError):
         return None

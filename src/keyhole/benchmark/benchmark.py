@@ -139,14 +139,14 @@ def _command(
     add: Sequence[str | Path],
 ) -> str:
     """Return the commands that give the same results, without the folders of this machine."""
-    words = ["--scale", scale]
-    for option, values in (("--problems", problems), ("--policies", policies), ("--add", add)):
-        for value in values:
+    arguments = ["--scale", scale]
+    for option, values in {"--problems": problems, "--policies": policies, "--add": add}.items():
+        for value in map(str, values):
             # A pattern has no folders; of files, readers know the name.
-            words += [option, value if option == "--problems" else Path(value).name]
+            arguments += [option, value if option == "--problems" else Path(value).name]
     names = [""] if list(settings) == list(SITUATIONS) else settings
     return " && ".join(
-        shlex.join(["keyhole", "bench", *filter(None, [name]), *words, "--out", "folder"])
+        shlex.join(["keyhole", "bench", *filter(None, [name]), *arguments, "--out", "folder"])
         for name in names
     )
 
