@@ -45,7 +45,7 @@ extensions = [
     "name_breaks",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
-bibtex_bibfiles = ["references.bib"]
+bibtex_bibfiles = ["../src/keyhole/references.bib"]
 bibtex_default_style = "named"
 bibtex_reference_style = "author_year"
 numpydoc_show_class_members = False

@@ -274,7 +274,7 @@ def first_reference(text: str) -> str:
     if found is None:
         return ""
     key = re.sub(r"[^a-z]", "", re.split(r",| and ", found[1])[0].lower()) + found[2]
-    if f"{{{key}," in (ROOT / "docs" / "references.bib").read_text():
+    if f"{{{key}," in (ROOT / "src/keyhole/references.bib").read_text():
         return f"{{cite:p}}`{key}`"
     return f"{' '.join(found[1].split())} ({found[2]})"
 

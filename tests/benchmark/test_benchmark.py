@@ -3,11 +3,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import keyhole.play.progress
 from keyhole import simulate
 from keyhole.benchmark import RESULTS_FILE, bench, read_results
+from keyhole.benchmark.benchmark import VALUES_FILE
 from keyhole.benchmark.rules import SCALES, SEED
 from keyhole.results.estimate import compare
 from keyhole.thresholding import LSA, Problem, Uniform
@@ -61,6 +64,22 @@ def test_a_yardstick_is_not_ranked(folder):
 def test_the_file_is_what_the_call_returns(folder):
     content = played(folder)
     assert read_results(folder / RESULTS_FILE) == content
+    assert content.command == (
+        "keyhole bench thresholding --scale quick --problems tao-1 --policies LSA "
+        "--policies Uniform --policies UCBE --out folder"
+    )
+    assert content.software.versions["keyhole"] == content.keyhole
+    assert len(content.software.sources) == 16
+
+
+def test_raw_values_are_those_that_the_means_are_of(folder):
+    (problem,) = played(folder).problems
+    table = pq.read_table(folder / VALUES_FILE)
+    assert table.column_names == ["setting", "problem", "policy", "replication", "regret"]
+    for one in problem.results:
+        rows = table.filter(pc.field("policy") == one.policy)
+        assert rows["replication"].to_pylist() == list(range(20))
+        assert np.mean(rows["regret"].to_numpy()) == pytest.approx(one.mean, rel=1e-5)
 
 
 def test_a_second_call_simulates_only_what_is_missing(folder, monkeypatch):

@@ -1,12 +1,20 @@
-"""Every entry of the bibliography leads to its source."""
+"""The bibliography has every work that a docstring names, and each leads to its source."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 from pybtex.database import parse_file
 
-ENTRIES = parse_file(Path(__file__).parents[2] / "docs" / "references.bib").entries
+from keyhole.cli.cite import bibliography, cited_keys
+
+SOURCES = Path(__file__).parents[2] / "src" / "keyhole"
+ENTRIES = parse_file(SOURCES / "references.bib").entries
+
+_NAME = r"(?:[Dd]e |Van )?[A-Z][a-z][\w-]*"
+_NAMES = rf"{_NAME}(?:(?:, | and ){_NAME}| et al\.)*"
+_CITATION = re.compile(rf"({_NAMES}(?:'s)?,? \(?(?:19|20)\d\d[ab]?)\b")
 
 
 @pytest.mark.parametrize("key", ENTRIES)
@@ -14,5 +22,25 @@ def test_an_entry_has_a_doi_or_else_a_url(key):
     fields = ENTRIES[key].fields
     if "doi" in fields:
         assert re.fullmatch(r"10\.\d{4,9}/\S+", fields["doi"])
+    elif ENTRIES[key].type == "book" and "url" not in fields:
+        assert fields["publisher"]  # a printed book, which libraries have
     else:
         assert re.fullmatch(r"https://\S+", fields["url"])
+
+
+def test_every_work_that_a_docstring_names_is_listed():
+    missing = set()
+    count = 0
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = " ".join((ast.get_docstring(node) or "").split())
+                citations = _CITATION.findall(text)
+                count += len(citations)
+                missing |= {(path.name, words) for words in citations if not cited_keys(words)}
+    assert not missing
+    assert count > 100
+
+
+def test_the_bibliography_is_read_whole():
+    assert list(bibliography()) == list(ENTRIES)

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 import keyhole.papers
+from keyhole import papers
 from keyhole.papers import FILES, SCALES, Entry
 from keyhole.papers.entry_files import PAPERS
 from tests.papers.conftest import entry_of
@@ -128,3 +129,16 @@ def test_a_file_with_an_unknown_problem_is_refused(tmp_path):
     (tmp_path / "bad.toml").write_text('title = "x"\nuse.problems = ["nowhere"]\n')
     with pytest.raises(ValueError, match=r"bad\.toml: .*nowhere"):
         Entry.from_file(tmp_path, "bad.toml", "bad")
+
+
+def test_a_set_up_is_a_problem_by_name():
+    assert papers.problem("tao2019-setup1").arms == 10
+    assert papers.problem("bengs2022-figure4", "negcorr").arms == 10
+    for names, message in [
+        (("tao2019-setup9",), "did you mean 'tao2019-setup"),
+        (("tao2019-setup1", "setup2"), "problem must be one of setup1; got 'setup2'"),
+        (("bengs2022-figure4",), "problem must be given, .* several: poscorr, negcorr, indep"),
+        (("mine.toml",), "there is no file mine.toml"),
+    ]:
+        with pytest.raises((ValueError, FileNotFoundError), match=message):
+            papers.problem(*names)

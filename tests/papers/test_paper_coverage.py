@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from keyhole.cli.cite import bibliography
 from keyhole.contract.policy import Policy
 from keyhole.papers import FILES
 from keyhole.papers.entry_files import PAPERS
@@ -117,8 +118,7 @@ def plain(text):
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_papers_are_as_the_bibliography_has_them(paper):
-    bibliography = (Path(__file__).parents[2] / "docs" / "references.bib").read_text()
-    (entry,) = re.findall(rf"^@\w+{{{paper},\n(.*?)^}}", bibliography, re.MULTILINE | re.DOTALL)
+    entry = bibliography()[paper]
     fields = {key: plain(value) for key, value in re.findall(r"(\w+) = {(.*)},?\n", entry)}
     coverage = COVERAGES[paper]
     assert fields["title"] == coverage.title

@@ -1,13 +1,17 @@
 """`bench`: simulate every policy of some settings on every problem of the benchmark."""
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from time import process_time
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from keyhole.benchmark import results_file
 from keyhole.benchmark.problem_list import (
@@ -23,6 +27,7 @@ from keyhole.benchmark.results_file import (
     BenchmarkFile,
     ProblemRecord,
     ResultRecord,
+    SoftwareRecord,
 )
 from keyhole.benchmark.rules import LINEAR_SHARE, SCALES, SEED, SITUATIONS, Scale
 from keyhole.contract.state_arrays import FloatArray
@@ -33,10 +38,12 @@ from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import print_step, track_total
 from keyhole.play.thread_executor import measure_seconds_per_round
+from keyhole.provenance import describe_software
 from keyhole.results.estimate import compare, mean_estimate
 from keyhole.validate import check_choice
 
 RESULTS_FILE: Final = "benchmark.json"
+VALUES_FILE: Final = "values.parquet"
 _CACHE_FOLDER: Final = "simulations"
 _TIMES_FILE: Final = "nanoseconds.json"
 _QUANTILE: Final = 0.9
@@ -56,8 +63,9 @@ def bench(
 ) -> BenchmarkFile:
     """Simulate policies on the benchmark's problems; write ``benchmark.json`` into a folder.
 
-    A second call resumes an interrupted one; simulations are kept in the folder, so that one that
-    only adds policies or problems simulates no other again.
+    Beside it, ``values.parquet`` has the regret of every replication. A second call resumes an
+    interrupted one; simulations are kept in the folder, so that one that only adds policies or
+    problems simulates no other again.
 
     Parameters
     ----------
@@ -111,12 +119,51 @@ def bench(
             version=VERSION,
             keyhole=version("keyhole"),
             scale=scale,
+            date=datetime.now(UTC).date().isoformat(),
+            command=_command(setting_names, scale, problems, policies, add),
+            software=SoftwareRecord(**describe_software()),
             problems=[_problem_record(game, cache, times) for game in games],
         )
         times.write()
+        _write_values(folder / VALUES_FILE, games, cache)
         content = results_file.add_results(content, other_files)
         results_file.write_results(folder / RESULTS_FILE, content)
     return content
+
+
+def _command(
+    settings: Iterable[str],
+    scale: str,
+    problems: Sequence[str],
+    policies: Sequence[str],
+    add: Sequence[str | Path],
+) -> str:
+    """Return the commands that give the same results, without the folders of this machine."""
+    arguments = ["--scale", scale]
+    for option, values in {"--problems": problems, "--policies": policies, "--add": add}.items():
+        for value in map(str, values):
+            # A pattern has no folders; of files, readers know the name.
+            arguments += [option, value if option == "--problems" else Path(value).name]
+    names = [""] if list(settings) == list(SITUATIONS) else settings
+    return " && ".join(
+        shlex.join(["keyhole", "bench", *filter(None, [name]), *arguments, "--out", "folder"])
+        for name in names
+    )
+
+
+def _write_values(path: Path, games: Iterable[Game], cache: ResultCache) -> None:
+    """Write the regret of every replication at the horizon."""
+    rows = [
+        (game.problem.setting, game.problem.name, label, replication, float(regret))
+        for game in games
+        for label, values in cache.values(game.spec).items()
+        for replication, regret in enumerate(values[-1, 0])
+    ]
+    names = ["setting", "problem", "policy", "replication", "regret"]
+    table = pa.table([list(column) for column in zip(*rows, strict=True)], names=names)
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table, buffer)
+    write_atomically(path, buffer.getvalue().to_pybytes())
 
 
 def _simulate(

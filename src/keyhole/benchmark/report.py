@@ -16,7 +16,8 @@ from keyhole.benchmark.summary import (
 )
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
-from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, write_page
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, write_page
+from keyhole.provenance import software_text
 from keyhole.text_formatting import count_text
 
 PAGE: Final = "report.html"
@@ -53,7 +54,8 @@ def _page(content: BenchmarkFile) -> Page:
             Answer(
                 f"{count_text(len(content.problems), 'problem')}, "
                 f"{count_text(len(situations), 'situation')}: the best policy of each.",
-                f"{content.scale.capitalize()} scale; Keyhole {content.keyhole}.",
+                f"{content.scale.capitalize()} scale; Keyhole {content.keyhole}"
+                f"{f', {content.date}' if content.date else ''}.",
             )
         ],
         figures=[_best_policy_tiles(ranked)],
@@ -61,8 +63,18 @@ def _page(content: BenchmarkFile) -> Page:
         sections=[
             Section("reading", "How to read the tables", [Text(_HOW_TO_READ)]),
             *(_setting_section(content, name, summaries) for name in content.settings),
+            *_provenance_sections(content),
         ],
     )
+
+
+def _provenance_sections(content: BenchmarkFile) -> list[Section]:
+    """Return the versions and the command; nothing for a file of 0.2.0, which lacks them."""
+    if content.software is None:
+        return []
+    row = [software_text(content.software.model_dump()), str(content.date), str(content.command)]
+    table = Table("Versions, date and command.", ["versions", "date", "command"], [row])
+    return [Section("provenance", "Provenance", [table])]
 
 
 def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:

@@ -62,6 +62,16 @@ class ProblemRecord(_Record):
     results: list[ResultRecord]
 
 
+class SoftwareRecord(_Record):
+    """The software that simulated: see `keyhole.provenance.describe_software`."""
+
+    versions: dict[str, str] = Field(description="by package")
+    python: str
+    system: str
+    commit: str | None = Field(description="of Keyhole; -dirty if changed since; null without Git")
+    sources: str = Field(description="digest of Keyhole's sources")
+
+
 class BenchmarkFile(_Record):
     """The results of the benchmark at one scale."""
 
@@ -69,6 +79,9 @@ class BenchmarkFile(_Record):
     version: _Version
     keyhole: str = Field(description="the version that simulated them")
     scale: str
+    date: str | None = Field(default=None, description="when it was written, as YYYY-MM-DD (UTC)")
+    command: str | None = Field(default=None, description="that gives these results again")
+    software: SoftwareRecord | None = Field(default=None, description="null in files of 0.2.0")
     problems: list[ProblemRecord]
 
     def of_setting(self, setting: str) -> list[ProblemRecord]:

@@ -7,8 +7,8 @@ from typing import Annotated, Final
 import typer
 
 from keyhole.cli import bench, init, new, reproductions, study_read_commands, tune
-from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, Verbose, add_command
-from keyhole.cli.output import print_result
+from keyhole.cli.options import AsJson, AsLatex, On, Out, Quiet, Threads, Verbose, add_command
+from keyhole.cli.output import check_one_format, print_result
 from keyhole.extras import require_extra
 
 _DEMO: Final = Path("keyhole-out/demo")
@@ -59,6 +59,19 @@ def catalog(
     print_catalog(setting, as_json)
 
 
+@add_command(app, "keyhole cite", "keyhole cite LSA", "keyhole cite tao2019-setup1")
+def cite(
+    name: Annotated[
+        str | None, typer.Argument(help="A policy, an entry or a data set; by default Keyhole.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print BibTeX of Keyhole, or of what a name rests on."""
+    from keyhole.cli.cite import print_citation
+
+    print_citation(name, as_json)
+
+
 @add_command(
     app,
     "keyhole run spec.toml --out results",
@@ -74,9 +87,11 @@ def run(
         bool, typer.Option("--dry-run", help="Print the size of the run and its expected time.")
     ] = False,
     as_json: AsJson = False,
+    as_latex: AsLatex = False,
     quiet: Quiet = False,
 ) -> None:
     """Run an experiment, or resume one."""
+    check_one_format(as_json=as_json, as_latex=as_latex)
     from keyhole.clusters.cluster import check_cluster_address
 
     # Before other imports, which take a while, so that a bad address is refused at once.
@@ -95,7 +110,7 @@ def run(
     if out is None or dry_run:
         show_forecast(spec, threads, on, as_json=as_json)
     else:
-        run_spec(spec, out, threads, on, as_json=as_json, quiet=quiet)
+        run_spec(spec, out, threads, on, as_json=as_json, as_latex=as_latex, quiet=quiet)
 
 
 @add_command(app, "keyhole report results")
@@ -142,9 +157,11 @@ def reproduce(
     list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
+    as_latex: AsLatex = False,
     quiet: Quiet = False,
 ) -> None:
     """Rerun published experiments and judge their claims."""
+    check_one_format(as_json=as_json, as_latex=as_latex)
     if list_:
         reproductions.show_entries(as_json=as_json)
         return
@@ -167,10 +184,16 @@ def reproduce(
         result = papers.reproduce(
             name, scale=scale, out=out, threads=threads, progress=not quiet, on=on
         )
+        if as_latex:
+            reproductions.print_latex(result.parts)
+            reproductions.exit_by_status(result.verdicts)
         reproductions.print_verdicts_and_exit(result, as_json=as_json, verbose=verbose)
     results = papers.reproduce_all(
         out=out, paper=paper, scale=scale, threads=threads, progress=not quiet, on=on
     )
+    if as_latex:
+        reproductions.print_latex(results.parts)
+        reproductions.exit_by_status(results.verdicts)
     reproductions.print_all_verdicts_and_exit(results, as_json=as_json, verbose=verbose)
 
 

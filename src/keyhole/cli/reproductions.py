@@ -103,7 +103,7 @@ def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
 def print_verdicts_and_exit(result: "Reproduction", *, as_json: bool, verbose: bool) -> NoReturn:
     """Print the verdicts, and end with 1 if a claim does not hold."""
     print_verdicts(result, as_json=as_json, verbose=verbose)
-    _exit_by_status(result.verdicts)
+    exit_by_status(result.verdicts)
 
 
 def print_all_verdicts_and_exit(
@@ -113,7 +113,7 @@ def print_all_verdicts_and_exit(
     verdicts = result.verdicts
     if as_json:
         output.print_json(_verdicts_as_json(verdicts) | {"index": result.index})
-        _exit_by_status(verdicts)
+        exit_by_status(verdicts)
     if verbose:
         _print_every_verdict(verdicts)
     entries = count_text(len(result.parts), "entry")
@@ -123,7 +123,7 @@ def print_all_verdicts_and_exit(
     refuted.sort(key=lambda verdict: verdict.origin == "ours")
     _print_unmet(refuted, _MOST_LINES - len(lines) - 1)
     typer.echo(f"index: {result.index}")
-    _exit_by_status(verdicts)
+    exit_by_status(verdicts)
 
 
 def _verdicts_as_json(verdicts: "Iterable[Verdict]") -> dict[str, Any]:
@@ -142,6 +142,21 @@ def _verdicts_as_json(verdicts: "Iterable[Verdict]") -> dict[str, Any]:
     }
 
 
-def _exit_by_status(verdicts: "Iterable[Verdict]") -> NoReturn:
+def print_latex(parts: "Sequence[JudgedEntry]") -> None:
+    """Print for each entry the means on each problem, and its verdicts, as tables for LaTeX."""
+    from keyhole.results.latex import latex_table
+
+    for part in parts:
+        for problem, curves in part.curves.items():
+            title = f"{part.entry.title}, {part.entry.problems[problem].title}"
+            typer.echo(curves.to_latex(metrics=part.entry.metrics, caption=title) + "\n")
+        rows = [[verdict.headline, verdict.about, verdict.status] for verdict in part.verdicts]
+        if rows:
+            head = ["claim", "about", "verdict"]
+            typer.echo(latex_table(f"{part.entry.title}: claims.", head, rows) + "\n")
+
+
+def exit_by_status(verdicts: "Iterable[Verdict]") -> NoReturn:
+    """End with 1 if a claim does not hold, else with 0."""
     failed = any(verdict.status == "does not hold" for verdict in verdicts)
     raise typer.Exit(output.CLAIM_FAILED if failed else 0)

@@ -20,6 +20,7 @@ from keyhole.experiment.sweep_summary import Summaries
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, Section, Table, Text, write_page
+from keyhole.provenance import software_text
 from keyhole.results.curve_chart import arms_divisor, caption, cell_note, curve_chart
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, format_estimate
@@ -127,13 +128,12 @@ def provenance_section(runs: Sequence[RunFolder]) -> Section:
     rows = []
     for run in runs:
         provenance = run.provenance
-        versions = ", ".join(f"{k} {v}" for k, v in provenance["versions"].items())
         rows.append(
             [
                 run.spec["name"],
                 str(provenance["seed"]),
                 _replications(run.spec),
-                f"{versions}; Python {provenance['python']}; {provenance['system']}",
+                software_text(provenance),
                 f"{provenance['started']} to {provenance['finished']}",
                 provenance["command"],
             ]

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import platform
 import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
@@ -27,6 +26,7 @@ from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.policy_simulation_job import json_digest, plan_parts
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import Report, TimeLeft, TotalProgress, print_step, progress_callback
+from keyhole.provenance import describe_software
 
 _BLOCKS: Final = "blocks"
 # Entries that only reports show: they may change in a folder that holds results.
@@ -215,9 +215,7 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "seed": spec.seed,
         "arms": arms if spec.sweep else arms[0],
         "command": command,
-        "versions": {package: version(package) for package in _packages(_PACKAGES, spec)},
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
+        **describe_software(_packages(_PACKAGES, spec)),
         "arithmetic": math_library_digest(),
         "started": _now(),
         "finished": None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from keyhole.papers.entry_files import FILES
 
 if TYPE_CHECKING:
-    from keyhole.papers.entry import SCALES, Entry
+    from keyhole.papers.entry import SCALES, Entry, problem
     from keyhole.papers.reproduction import (
         ReproducedEntries,
         Reproduction,
@@ -29,6 +29,7 @@ __all__ = [
     "Reproduction",
     "demo",
     "is_reproduction",
+    "problem",
     "report_again",
     "reproduce",
     "reproduce_all",
@@ -39,7 +40,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'keyhole.papers' has no attribute {name!r}")
-    home = "entry" if name in ("SCALES", "Entry") else "reproduction"
+    home = "entry" if name in ("SCALES", "Entry", "problem") else "reproduction"
     return getattr(import_module(f"keyhole.papers.{home}"), name)
 
 

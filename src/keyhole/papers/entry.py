@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from keyhole.contract.problem import Problem
 from keyhole.experiment import Spec, setting_registry
 from keyhole.pages.page import Table
 from keyhole.papers import entry_files
@@ -411,3 +412,32 @@ class Entry(BaseModel):
             check_choice(f"{where}.parameters", label, policies)
             policies[label] = policies[label] | parameters
         return list(policies.values())
+
+
+def problem(entry: str, problem: str | None = None) -> Problem:
+    """Return the problem of an entry, such as a paper's set-up, to simulate your policies on.
+
+    Parameters
+    ----------
+    entry : str
+        Its name (``keyhole reproduce --list``), or the path of an entry of your own.
+    problem : str, optional
+        The key of one of its problems; needed if it has several.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such entry or problem, or if the entry has several and none is named.
+
+    Examples
+    --------
+    >>> problem("tao2019-setup1").means[:2]
+    array([0.2 , 0.25])
+    """
+    source = Entry.find(entry)
+    if problem is None and len(source.problems) > 1:
+        raise ValueError(
+            f"problem must be given, since {entry} has several: {', '.join(source.problems)}"
+        )
+    key = check_choice("problem", problem or next(iter(source.problems)), source.problems)
+    return source.spec(key, next(iter(source.scales))).plan.problem

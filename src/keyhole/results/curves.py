@@ -21,6 +21,7 @@ from keyhole.results.estimate import (
     share_estimate,
     tail_of_runs,
 )
+from keyhole.results.latex import latex_table
 from keyhole.validate import check_choice
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from keyhole.results.curve_chart import Scale
 
 _LEAST_DRAWN: Final = 2  # checkpoints
+_LEVEL: Final = 0.05
 
 
 class Curves:
@@ -89,7 +91,7 @@ class Curves:
         """Return the means at the last checkpoint, as text in columns."""
         from keyhole.pages.notebook_html import text_table
 
-        caption, head, rows = self._last_means()
+        caption, head, rows = self._last_means(self._shown_metrics())
         return f"{caption}\n{text_table(head, rows)}"
 
     def _repr_html_(self) -> str:
@@ -97,7 +99,7 @@ class Curves:
         from keyhole.pages.notebook_html import notebook_html, picture_html
         from keyhole.pages.page import Table
 
-        tables = [Table(*self._last_means())]
+        tables = [Table(*self._last_means(self._shown_metrics()))]
         if len(self.checkpoints) < _LEAST_DRAWN or not has_extra("plots"):
             return notebook_html(tables)
         from keyhole.pages.matplotlib_chart import chart_figure
@@ -106,9 +108,8 @@ class Curves:
         chart = curve_chart(self, self.metrics[0])
         return notebook_html(tables, picture_html(chart_figure(chart), chart.alt))
 
-    def _last_means(self) -> tuple[str, list[str], list[list[str]]]:
+    def _last_means(self, shown_metrics: Sequence[str]) -> tuple[str, list[str], list[list[str]]]:
         """Return the means at the last checkpoint: caption, head and rows of a table."""
-        shown_metrics = [m for m in self.metrics if not self.metric(m).detail] or self.metrics
         rows = [
             [label, *(self.estimates(label, m)[-1].plus_minus() for m in shown_metrics)]
             for label in self.labels
@@ -118,6 +119,10 @@ class Curves:
             "± half of its 95 % interval; of a share, the whole interval."
         )
         return caption, ["policy", *(self.metric(m).title for m in shown_metrics)], rows
+
+    def _shown_metrics(self) -> list[str]:
+        """Return the metrics without details; all if there are no others."""
+        return [m for m in self.metrics if not self.metric(m).detail] or list(self.metrics)
 
     def metric(self, name: str) -> Metric:
         """Return a metric by its name: its title, unit, and which of two means is better."""
@@ -211,6 +216,58 @@ class Curves:
         """Return the summary as a pandas data frame, as in `to_arrow` (needs keyhole[pandas])."""
         require_extra("files,pandas", "Curves.to_pandas()")
         return cast("pandas.DataFrame", self.to_arrow().to_pandas())
+
+    def to_latex(self, *, metrics: Sequence[str] | None = None, caption: str = "") -> str:
+        r"""Return a table for LaTeX: the means at the last checkpoint with their 95 % intervals.
+
+        In bold are, of each metric, the best mean and those that are not significantly worse:
+        paired two-sided t-tests at the level of 5 %, adjusted for their number (Holm). It needs
+        ``\usepackage{booktabs}``, and here keyhole[scipy].
+
+        Parameters
+        ----------
+        metrics : sequence of str, optional
+            Which ones, a column each; by default those that are shown elsewhere.
+        caption : str, optional
+            The beginning of the caption, such as the name of the problem.
+
+        Raises
+        ------
+        ValueError
+            If a metric is unknown.
+        ImportError
+            If SciPy is not installed.
+        """
+        require_extra("scipy", "Curves.to_latex()")
+        shown_metrics = [check_choice("metric", m, self.metrics) for m in metrics or []]
+        shown_metrics = shown_metrics or self._shown_metrics()
+        text, head, rows = self._last_means(shown_metrics)
+        bold = {
+            (row, 1 + column)
+            for column, metric in enumerate(shown_metrics)
+            for row, label in enumerate(self.labels)
+            if label in self._best_labels(metric)
+        }
+        text = f"{text} Bold: no other is significantly better (paired t-tests, Holm, 5 %)."
+        return latex_table(f"{caption}: {text}" if caption else text, head, rows, bold)
+
+    def _best_labels(self, metric: str) -> set[str]:
+        """Return the policy with the best mean, and those that are not significantly worse."""
+        last_values = {label: self.values(label, metric)[-1] for label in self.labels}
+        sign = 1.0 if self.metric(metric).better == "lower" else -1.0
+        best = min(self.labels, key=lambda label: sign * last_values[label].mean())
+        p_values = {
+            label: compare(values, last_values[best]).p_value
+            for label, values in last_values.items()
+            if label != best
+        }
+        # Holm: the smallest p-value is compared with 5 % over their number, the next over one less.
+        worse = set()
+        for i, label in enumerate(sorted(p_values, key=lambda label: p_values[label])):
+            if p_values[label] > _LEVEL / (len(p_values) - i):
+                break
+            worse.add(label)
+        return set(self.labels) - worse
 
     def plot(
         self,

@@ -3,11 +3,9 @@
 import base64
 import gzip
 import json
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -15,6 +13,7 @@ from keyhole.durations import format_duration
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, write_page
+from keyhole.provenance import describe_software, software_text
 from keyhole.text_formatting import capitalize
 from keyhole.tune import charts, summary
 from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune
@@ -235,8 +234,7 @@ def _spec_section(tune: SavedTune) -> Section:
         names[5:] = [f"... {len(names):,} in all"]
     rows = [["instances", ", ".join(names)]]
     rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _SPEC]
-    rows.append(["versions", f"keyhole {version('keyhole')}; Python {platform.python_version()}; "
-                             f"{platform.system()} {platform.machine()}"])  # fmt: skip
+    rows.append(["versions", software_text(describe_software(["keyhole"]))])
     arms = [[arm.name, summary.command_line(tune, arm.name)] for arm in tune.spec.arms]
     commands = Table("Commands.", ["arm", "command"], arms)
     return Section("spec", "Spec", [commands, Table("Other entries.", ["entry", "value"], rows)])

@@ -27,8 +27,8 @@ class HazardThompson(HazardRatePolicy):
     .. math:: h_{ij} \sim \mathrm{Beta}\bigl(\kappa_t (s \bar h_j + d_{ij}),
         \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr)
 
-    with :math:`\bar h` pooled over all arms, and play the pair with the largest gain for these
-    hazards, in every second round the first arm never run: see :doc:`/resource`.
+    with :math:`\bar h` pooled over all arms and a run of hazard 1/2, reward 1, the middle's cost.
+    Play the pair of the largest gain, in every second round an arm never run: :doc:`/resource`.
 
     Parameters
     ----------

@@ -24,13 +24,13 @@ class HazardUCB(HazardRatePolicy):
 
     The choice for budgets of hundreds or thousands of runs, with one limit or several. The model is
     that of `HazardThompson`, without randomness: with :math:`\hat\nu_{ij}` the gain at the means of
-    its posteriors and :math:`\hat\sigma_{ij}^2` its variance to the first order, play the pair with
-    the largest
+    its posteriors and :math:`\hat\sigma_{ij}^2` its variance to the first order
+    (:doc:`/resource`), play the pair with the largest
 
     .. math:: \hat\nu_{ij} + \sqrt{2 \alpha_t \ln t \; \hat\sigma_{ij}^2}
 
     In every second round the first arm that was never run is played, with the limit at which
-    :math:`\hat\nu` is largest. See :doc:`/resource` for the variance.
+    :math:`\hat\nu` is largest. Pools begin with a run of hazard 1/2, reward 1, the middle's cost.
 
     Parameters
     ----------

@@ -1,0 +1,102 @@
+"""Command `cite`: print BibTeX of Keyhole, or of the works that a policy or entry names."""
+
+import inspect
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from importlib.metadata import version
+from typing import Final
+
+from keyhole.cli.output import print_result
+from keyhole.validate import check_choice
+
+RELEASED: Final = "2026-11-27"
+"""The day of this version, as in CITATION.cff."""
+
+_ENTRY: Final = re.compile(r"^@\w+{(\w+),\n.*?^}$", re.MULTILINE | re.DOTALL)
+_KEY: Final = re.compile(r"([a-z]+)(\d{4})([a-z]?)")
+_LETTERS: Final = str.maketrans({"ö": "oe", "ü": "ue", "ä": "ae", "-": ""})
+# Between the first author and the year stand names alone, or a title and a conference.
+_BETWEEN: Final = r"(?:[^.;\d()]|\b(?:al|[a-z])\.)*"
+
+
+def print_citation(name: str | None, as_json: bool) -> None:
+    """Print the works that a name stands for; of one that names none, Keyhole itself."""
+    works = {}
+    if name is not None:
+        sources = dict(_named_sources())
+        text = sources[check_choice("NAME", name, sources, "keyhole catalog, reproduce --list")]
+        works = {key: bibliography()[key] for key in cited_keys(text)}
+    works = works or {"keyhole": _own_entry()}
+    print_result(works, "\n\n".join(works.values()), as_json=as_json)
+
+
+@cache
+def bibliography() -> dict[str, str]:
+    """Return the BibTeX entries of the works that docstrings name, by key."""
+    text = resources.files("keyhole").joinpath("references.bib").read_text(encoding="utf-8")
+    return {entry[1]: entry[0] for entry in _ENTRY.finditer(text)}
+
+
+def cited_keys(text: str) -> list[str]:
+    """Return the keys of the works that a text names by their first author and year.
+
+    Examples
+    --------
+    >>> cited_keys("Tao, Blanco, Peng and Zhou (2019); Hoermann (1993b); Pike-Burke et al. 2018")
+    ['tao2019', 'pikeburke2018', 'hoermann1993b']
+    """
+    plain_text = unicodedata.normalize("NFKD", text.lower().translate(_LETTERS))
+    plain_text = " ".join(plain_text.encode("ascii", "ignore").decode().split())
+    return [key for key in bibliography() if _is_cited(key, plain_text)]
+
+
+def _is_cited(key: str, plain_text: str) -> bool:
+    author, year, letter = _KEY.fullmatch(key).groups()  # type: ignore[union-attr]
+    pattern = rf"\b{author}\b{_BETWEEN}[( ]{year}{letter}\b"
+    return re.search(pattern, plain_text) is not None
+
+
+def _named_sources() -> Iterator[tuple[str, str]]:
+    """Yield the name of every policy, entry and data set, with a text that names its works."""
+    from keyhole.experiment import setting_registry
+    from keyhole.papers.entry_files import FILES, PAPERS, entry_folder, read_tables
+
+    for setting in setting_registry.all_settings():
+        for policy in setting.policies.values():
+            yield policy.__name__, inspect.getdoc(policy) or ""
+    for name in FILES:
+        yield name, read_tables(*entry_folder(name))["source"]
+    for paper in PAPERS:
+        yield paper, f"{paper[:-4]} {paper[-4:]}"
+    for folder in resources.files("keyhole.data").iterdir():
+        notes = folder.joinpath("README.md")
+        if notes.is_file():
+            text = notes.read_text(encoding="utf-8")
+            yield folder.name, text
+            for file in folder.iterdir():
+                if file.name.endswith(".csv"):
+                    yield file.name.removesuffix(".csv"), _paragraph_of(file.name, text)
+
+
+def _paragraph_of(file: str, notes: str) -> str:
+    """Return what notes on a folder say of the source of one file, or of the folder."""
+    name = file.removesuffix(".csv")
+    items = re.findall(r"^- \*\*(.*?)\*\*:(.*?)(?=^- |\Z)", notes, re.MULTILINE | re.DOTALL)
+    texts = [text for names, text in items if name in names.split(", ")]
+    return " ".join(texts) or notes
+
+
+def _own_entry() -> str:
+    number = version("keyhole")
+    return (
+        "@software{keyhole,\n"
+        "  author = {{The Keyhole developers}},\n"
+        "  title = {Keyhole: Bandits That Decide from Partial Feedback},\n"
+        f"  version = {{{number}}},\n"
+        f"  date = {{{RELEASED}}},\n"
+        f"  year = {{{RELEASED[:4]}}}\n"
+        "}"
+    )

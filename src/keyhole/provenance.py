@@ -1,0 +1,87 @@
+"""The software that computed a result: versions, commit, and a digest of Keyhole's sources."""
+
+import hashlib
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+_HOME: Final = Path(__file__).parent
+_SOURCE_ENDINGS: Final = (".py", ".toml")
+_DIGITS: Final = 16
+_TIMEOUT: Final = 10.0  # seconds
+
+
+def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -> dict[str, Any]:
+    """Return what computes results here, as JSON values; without names of folders and users.
+
+    Parameters
+    ----------
+    packages : iterable of str
+        Whose versions.
+
+    Returns
+    -------
+    dict
+        `versions` by package; `python`; `system`; `sources`, the digest of Keyhole's sources; and
+        `commit`, which ends in ``-dirty`` where tracked files were changed since. It is None
+        where Keyhole's sources are not in a Git repository.
+    """
+    return {
+        "versions": {package: version(package) for package in packages},
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "commit": _commit(),
+        "sources": _sources_digest(),
+    }
+
+
+def software_text(software: Mapping[str, Any]) -> str:
+    """Return a description of `describe_software` as a line; one of 0.2.0 has no commit.
+
+    Examples
+    --------
+    >>> software = {"versions": {"keyhole": "0.2.0"}, "python": "3.12.1", "system": "Linux x86_64"}
+    >>> software_text(software | {"commit": None, "sources": "0123456789abcdef"})
+    'keyhole 0.2.0; Python 3.12.1; Linux x86_64; sources 0123456789abcdef'
+    """
+    versions = ", ".join(f"{name} {number}" for name, number in software["versions"].items())
+    identities = [
+        f"{name} {software[name]}" for name in ("commit", "sources") if software.get(name)
+    ]
+    return "; ".join([versions, f"Python {software['python']}", software["system"], *identities])
+
+
+@cache
+def _sources_digest() -> str:
+    """Return a digest of the names and bytes of all files with code, claims and problems."""
+    digest = hashlib.sha256()
+    paths = {path.relative_to(_HOME).as_posix(): path for path in _HOME.rglob("*")}
+    for name in sorted(paths):
+        if name.endswith(_SOURCE_ENDINGS):
+            content = hashlib.sha256(paths[name].read_bytes()).hexdigest()
+            digest.update(f"{name} {content}\n".encode())
+    return digest.hexdigest()[:_DIGITS]
+
+
+@cache
+def _commit() -> str | None:
+    """Return the commit of the repository that tracks this file, or None."""
+    # An environment may lie inside somebody's repository, whose commit says nothing of Keyhole.
+    if _git("ls-files", "--error-unmatch", Path(__file__).name) is None:
+        return None
+    return _git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+
+
+def _git(*arguments: str) -> str | None:
+    """Return what a command of Git prints; None if it fails, or if there is no Git."""
+    try:
+        result = subprocess.run(
+            ["git", *arguments], cwd=_HOME, capture_output=True, check=True, timeout=_TIMEOUT
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return result.stdout.decode().strip()

@@ -1,0 +1,88 @@
+"""Tables for LaTeX, with the rules of its package booktabs."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from keyhole.validate import escape_controls
+
+_ESCAPES: Final = str.maketrans(
+    {
+        **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\ensuremath{<}",
+        ">": r"\ensuremath{>}",
+        "±": r"\ensuremath{\pm}",
+        "\N{MULTIPLICATION SIGN}": r"\ensuremath{\times}",
+        "\N{NO-BREAK SPACE}": "~",
+    }
+)
+
+
+def escape_latex(text: str) -> str:
+    r"""Return a text as LaTeX prints it.
+
+    Examples
+    --------
+    >>> escape_latex("50 % of a_1 ± 2")
+    '50 \\% of a\\_1 \\ensuremath{\\pm} 2'
+    """
+    return escape_controls(text).translate(_ESCAPES)
+
+
+def latex_table(
+    caption: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    bold: Collection[tuple[int, int]] = (),
+) -> str:
+    r"""Return a table, to be put into a document with ``\usepackage{booktabs}``.
+
+    Parameters
+    ----------
+    caption : str
+        Its title.
+    head, rows : sequences of str
+        The names of the columns, and the cells of each row.
+    bold : collection of (row, column), optional
+        Cells to print in bold type, counted from 0.
+
+    Examples
+    --------
+    >>> print(latex_table("Regret", ["policy", "mean"], [["A", "1 ± 0.1"]], {(0, 1)}))
+    \begin{table}
+    \centering
+    \caption{Regret}
+    \begin{tabular}{ll}
+    \toprule
+    policy & mean \\
+    \midrule
+    A & \textbf{1 \ensuremath{\pm} 0.1} \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    """
+    lines = [
+        " & ".join(
+            rf"\textbf{{{escape_latex(cell)}}}" if (i, j) in bold else escape_latex(cell)
+            for j, cell in enumerate(row)
+        )
+        for i, row in enumerate(rows)
+    ]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{escape_latex(caption)}}}",
+            rf"\begin{{tabular}}{{{'l' * len(head)}}}",
+            r"\toprule",
+            " & ".join(map(escape_latex, head)) + r" \\",
+            r"\midrule",
+            # Braces: a row that begins with a bracket would be the option of the line break before.
+            *(("{}" if line.startswith("[") else "") + line + r" \\" for line in lines),
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )
