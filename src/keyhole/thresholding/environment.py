@@ -175,7 +175,7 @@ class ConfidenceSequences(RewardEnvironment):
     def respond(e, s: State, rng: Stream, arm: int) -> float:  # type: ignore[override]
         """Return the reward of the arm's next pull, and compare the mean with its bounds."""
         seek_pull(rng, arm, s.pulls[arm])
-        reward = float(uniform(rng) < e.means[arm])
+        reward = 1.0 if uniform(rng) < e.means[arm] else 0.0
         s.pulls[arm] += 1
         s.totals[arm] += reward
         t = float(s.pulls[arm])
