@@ -68,7 +68,10 @@ def main() -> None:
         path = Path(argument).resolve()
         if not path.is_relative_to(_SOURCES) or not path.is_file():
             sys.exit(f"{argument} must be a file below src/keyhole")
-        for test, names in list(find_tests(path).items())[:_SHOWN]:
+        tests = find_tests(path)
+        if not tests:
+            sys.stdout.write("no test names what it defines; see the tests of its package\n")
+        for test, names in list(tests.items())[:_SHOWN]:
             shown = ", ".join(names[:_MOST_NAMES])
             sys.stdout.write(f"{test.relative_to(ROOT)}{': ' if shown else ''}{shown}\n")
 

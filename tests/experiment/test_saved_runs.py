@@ -7,6 +7,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -59,6 +60,9 @@ def test_its_spec_means_what_it_meant(folder, tmp_path):
     played = run(spec, tmp_path / "played", command=EXPECTED[folder.name]["command"])
     for name in TABLES:
         old, new = (pq.read_table(one / name) for one in (folder, played.folder))
+        if "metric" in old.column_names:  # there may be metrics that are newer than the run
+            new = new.filter(pc.is_in(new["metric"], old["metric"].unique()))
+        new = new.select([column for column in new.column_names if column in old.column_names])
         assert new.column_names == old.column_names
         for column in old.column_names:
             before, now = (table.column(column).to_pylist() for table in (old, new))
@@ -66,8 +70,9 @@ def test_its_spec_means_what_it_meant(folder, tmp_path):
                 assert now == pytest.approx(before, rel=1e-9)
             elif column == "round":
                 assert now == before
-    expected = EXPECTED[folder.name]
-    assert [numbers(point.curves) for point in played.points] == expected["numbers"]
+    for point, expected in zip(played.points, EXPECTED[folder.name]["numbers"], strict=True):
+        for label, by_metric in numbers(point.curves).items():
+            assert {name: by_metric[name] for name in expected[label]} == expected[label]
 
 
 def test_the_toml_beside_it_is_read_the_same_or_refused_with_one_line(folder):

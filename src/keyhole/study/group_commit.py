@@ -9,8 +9,8 @@
    which change the state (`Transaction`). An ask lets the policy decide; what is told, the policy
    learns in batches, at the latest before its next decision (`State.learn_batch`).
 5. Commit: their events are written together, with their digests, and the lock is released
-   (`Store.commit`). SQLite writes them to the `-wal`, and flushes it unless `durability` is
-   "process_crash".
+   (`Store.commit`). SQLite (`Sqlite._add`, `Sqlite._commit`) writes them to the `-wal`, and flushes
+   it unless `durability` is "process_crash".
 6. Answer: each thread gets the result of its operation, or the error.
 
 What only reads has a replica of the state (`ReadOnlyReplica`), and waits for nobody.
