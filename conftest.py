@@ -10,6 +10,7 @@ import faulthandler
 import gc
 import os
 import sys
+from collections import defaultdict
 from contextlib import contextmanager
 
 import pytest
@@ -59,6 +60,7 @@ AS_USERS = (
         )
     ),
 )  # fmt: skip
+FEW = 3  # parameters of a test that is marked few, in `make test`: the ends, and those between
 SLOW = 3600  # seconds a test that is marked slow may take
 GRACE = 60  # seconds for a test to end after its limit
 
@@ -90,6 +92,8 @@ def pytest_unconfigure(config):
 
 def pytest_collection_modifyitems(session, items):
     """Mark examples as interpreted, since few are long; mark kernels; give slow tests more time."""
+    for item in find_rest(items):
+        item.add_marker(pytest.mark.slow)
     for item in items:
         if item.nodeid.startswith(KERNELS):
             item.add_marker(pytest.mark.kernels)
@@ -99,6 +103,19 @@ def pytest_collection_modifyitems(session, items):
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW))
+
+
+def find_rest(items):
+    """Return what `make test` leaves out of tests that are marked `few`: see `FEW`."""
+    parameters = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
+            parameters[item.nodeid.partition("[")[0]].append(item)
+    for alike in parameters.values():
+        number = next(iter(alike[0].get_closest_marker("few").args), FEW)
+        step = max(1.0, (len(alike) - 1) / (number - 1))
+        kept = {round(i * step) for i in range(number)}
+        yield from (item for i, item in enumerate(alike) if i not in kept)
 
 
 def is_interpreted(item):
@@ -117,7 +134,10 @@ def pytest_runtest_protocol(item):
 @contextmanager
 def _kernel_mode(item):
     """Interpret or compile what a test says."""
-    if item.config.getoption("--compiled") or item.get_closest_marker("compiled"):
+    marks = {mark.name for mark in item.iter_markers()}
+    # The rest of few tests that are not of kernels is slow by its number alone.
+    is_rest = {"few", "slow"} <= marks and "kernels" not in marks
+    if (item.config.getoption("--compiled") and not is_rest) or "compiled" in marks:
         yield
     elif is_interpreted(item):
         with keyhole.interpreted():

@@ -34,6 +34,17 @@ def test_with_a_check(only_interpreted):
     compares = interpreter_checks.interpreted_and_compiled_agree
     assert (compares in policy_checks.CHECKS) is not {marked}
 
+@pytest.mark.few
+@pytest.mark.parametrize("number", range(9))
+def test_the_ends_and_the_middle(number, found):
+    assert number in (0, 4, 8)
+    assert found is {marked}
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("number", [*range(8), pytest.param(8, marks=pytest.mark.slow)])
+def test_the_ends_of_what_is_not_slow(number):
+    assert number in (0, 7)
+
 def example():
     """Tell who runs it.
 
@@ -51,7 +62,7 @@ def test_what_is_marked_is_interpreted_unless_all_is_to_be_compiled(options, mar
     plugins = ["-p", "conftest", "-p", "tests.conftest", "-p", "no:cacheprovider"]
     env = os.environ | {"KEYHOLE_INTERPRET": "0"}
     done = python("-m", "pytest", "-q", ini, *plugins, *options, path, cwd=ROOT, env=env)
-    assert done.stdout.splitlines()[-1].startswith("4 passed"), done.stdout
+    assert done.stdout.splitlines()[-1].startswith("9 passed"), done.stdout
 
 
 def test_there_are_no_examples_in_docstrings_of_tests_which_nobody_would_run():
