@@ -2,8 +2,8 @@
 
 A test that is marked `interpreted` has its kernels run by Python, which takes less time than to
 compile them where little is played; with `--compiled` they are compiled. So are examples in
-docstrings. Every test ends: there is a time limit, and a watchdog for what the limit cannot
-interrupt.
+docstrings. Of long lists of parameters, most are left to `make test-slow`. Every test ends: there
+is a time limit, and a watchdog for what the limit cannot interrupt.
 """
 
 import faulthandler
@@ -60,11 +60,12 @@ AS_USERS = (
         )
     ),
 )  # fmt: skip
-FEW = 3  # parameters of a test that is marked few, in `make test`: the ends, and those between
+MANY = 6  # parameters of a test that `make test` goes through
 SLOW = 3600  # seconds a test that is marked slow may take
 GRACE = 60  # seconds for a test to end after its limit
 
 _terminal = pytest.StashKey[int]()
+_is_rest = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser):
@@ -72,12 +73,6 @@ def pytest_addoption(parser):
     parser.addoption(
         "--compiled", action="store_true", help="compile the kernels of tests marked as interpreted"
     )
-
-
-@pytest.hookimpl(wrapper=True, optionalhook=True)
-def pytest_xdist_auto_num_workers():
-    """Have one worker more than there are cores: tests wait for processes that they start."""
-    return 1 + (yield)
 
 
 def pytest_configure(config):
@@ -92,7 +87,8 @@ def pytest_unconfigure(config):
 
 def pytest_collection_modifyitems(session, items):
     """Mark examples as interpreted, since few are long; mark kernels; give slow tests more time."""
-    for item in find_rest(items):
+    for item in find_rest(session, items):
+        item.stash[_is_rest] = True
         item.add_marker(pytest.mark.slow)
     for item in items:
         if item.nodeid.startswith(KERNELS):
@@ -105,17 +101,23 @@ def pytest_collection_modifyitems(session, items):
             item.add_marker(pytest.mark.timeout(SLOW))
 
 
-def find_rest(items):
-    """Return what `make test` leaves out of tests that are marked `few`: see `FEW`."""
-    parameters = defaultdict(list)
+def find_rest(session, items):
+    """Return what `make test` leaves to `make test-slow` of long lists of parameters.
+
+    Where a test has more than `MANY`, it takes three of them, or as many as the mark `few` says:
+    the first, the last, and those that are as far from each other. A file that is named to pytest
+    has all of them.
+    """
+    lists = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
-            parameters[item.nodeid.partition("[")[0]].append(item)
-    for alike in parameters.values():
-        number = next(iter(alike[0].get_closest_marker("few").args), FEW)
-        step = max(1.0, (len(alike) - 1) / (number - 1))
-        kept = {round(i * step) for i in range(number)}
-        yield from (item for i, item in enumerate(alike) if i not in kept)
+        if not session.isinitpath(item.path) and not item.get_closest_marker("slow"):
+            lists[item.nodeid.partition("[")[0]].append(item)
+    for parameters in lists.values():
+        if len(parameters) > MANY:
+            mark = parameters[0].get_closest_marker("few")
+            number = mark.args[0] if mark else 3
+            kept = {round(i * (len(parameters) - 1) / (number - 1)) for i in range(number)}
+            yield from (item for i, item in enumerate(parameters) if i not in kept)
 
 
 def is_interpreted(item):
@@ -135,8 +137,8 @@ def pytest_runtest_protocol(item):
 def _kernel_mode(item):
     """Interpret or compile what a test says."""
     marks = {mark.name for mark in item.iter_markers()}
-    # The rest of few tests that are not of kernels is slow by its number alone.
-    is_rest = {"few", "slow"} <= marks and "kernels" not in marks
+    # What is slow by its number alone runs as in `make test`, if it is not compiled there anyway.
+    is_rest = item.stash.get(_is_rest, False) and not {"kernels", "interpreted"} <= marks
     if (item.config.getoption("--compiled") and not is_rest) or "compiled" in marks:
         yield
     elif is_interpreted(item):
