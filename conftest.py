@@ -2,14 +2,15 @@
 
 A test that is marked `interpreted` has its kernels run by Python, which takes less time than to
 compile them where little is played; with `--compiled` they are compiled. So are examples in
-docstrings. Every test ends: there is a time limit, and a watchdog for what the limit cannot
-interrupt.
+docstrings. Of long lists of parameters, most are left to `make test-slow`. Every test ends: there
+is a time limit, and a watchdog for what the limit cannot interrupt.
 """
 
 import faulthandler
 import gc
 import os
 import sys
+from collections import defaultdict
 from contextlib import contextmanager
 
 import pytest
@@ -59,10 +60,12 @@ AS_USERS = (
         )
     ),
 )  # fmt: skip
+MANY = 6  # parameters of a test that `make test` goes through
 SLOW = 3600  # seconds a test that is marked slow may take
 GRACE = 60  # seconds for a test to end after its limit
 
 _terminal = pytest.StashKey[int]()
+_is_rest = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser):
@@ -70,12 +73,6 @@ def pytest_addoption(parser):
     parser.addoption(
         "--compiled", action="store_true", help="compile the kernels of tests marked as interpreted"
     )
-
-
-@pytest.hookimpl(wrapper=True, optionalhook=True)
-def pytest_xdist_auto_num_workers():
-    """Have one worker more than there are cores: tests wait for processes that they start."""
-    return 1 + (yield)
 
 
 def pytest_configure(config):
@@ -90,6 +87,9 @@ def pytest_unconfigure(config):
 
 def pytest_collection_modifyitems(session, items):
     """Mark examples as interpreted, since few are long; mark kernels; give slow tests more time."""
+    for item in find_rest(session, items):
+        item.stash[_is_rest] = True
+        item.add_marker(pytest.mark.slow)
     for item in items:
         if item.nodeid.startswith(KERNELS):
             item.add_marker(pytest.mark.kernels)
@@ -99,6 +99,25 @@ def pytest_collection_modifyitems(session, items):
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW))
+
+
+def find_rest(session, items):
+    """Return what `make test` leaves to `make test-slow` of long lists of parameters.
+
+    Where a test has more than `MANY`, it takes three of them, or as many as the mark `few` says:
+    the first, the last, and those that are as far from each other. A file that is named to pytest
+    has all of them.
+    """
+    lists = defaultdict(list)
+    for item in items:
+        if not session.isinitpath(item.path) and not item.get_closest_marker("slow"):
+            lists[item.nodeid.partition("[")[0]].append(item)
+    for parameters in lists.values():
+        if len(parameters) > MANY:
+            mark = parameters[0].get_closest_marker("few")
+            number = mark.args[0] if mark else 3
+            kept = {round(i * (len(parameters) - 1) / (number - 1)) for i in range(number)}
+            yield from (item for i, item in enumerate(parameters) if i not in kept)
 
 
 def is_interpreted(item):
@@ -117,7 +136,10 @@ def pytest_runtest_protocol(item):
 @contextmanager
 def _kernel_mode(item):
     """Interpret or compile what a test says."""
-    if item.config.getoption("--compiled") or item.get_closest_marker("compiled"):
+    marks = {mark.name for mark in item.iter_markers()}
+    # What is slow by its number alone runs as in `make test`, if it is not compiled there anyway.
+    is_rest = item.stash.get(_is_rest, False) and not {"kernels", "interpreted"} <= marks
+    if (item.config.getoption("--compiled") and not is_rest) or "compiled" in marks:
         yield
     elif is_interpreted(item):
         with keyhole.interpreted():

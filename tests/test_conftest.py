@@ -54,6 +54,40 @@ def test_what_is_marked_is_interpreted_unless_all_is_to_be_compiled(options, mar
     assert done.stdout.splitlines()[-1].startswith("4 passed"), done.stdout
 
 
+LISTS = """
+import pytest
+
+@pytest.mark.parametrize("number", range(9))
+def test_many(number):
+    assert number in ({many})
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("number", [*range(8), pytest.param(8, marks=pytest.mark.slow)])
+def test_as_many_as_it_says(number):
+    assert number in ({few})
+
+@pytest.mark.parametrize("number", range(6))
+def test_not_many(number):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "passed", "many", "few"),
+    [
+        ("", [], 11, "0, 4, 8", "0, 7"),
+        ("", ["-m", "slow"], 13, "1, 2, 3, 5, 6, 7", "1, 2, 3, 4, 5, 6, 8"),
+        ("test_lists.py", [], 23, "*range(9),", "*range(8),"),  # a file that is named has all
+    ],
+)
+def test_of_a_long_list_of_parameters_some_are_slow(name, options, passed, many, few, tmp_path):
+    (tmp_path / "test_lists.py").write_text(LISTS.format(many=many, few=few))
+    ini = f"--config-file={ROOT / 'pyproject.toml'}"
+    plugins = ["-p", "conftest", "-p", "no:cacheprovider"]
+    done = python("-m", "pytest", "-q", ini, *plugins, *options, tmp_path / name, cwd=ROOT)
+    assert done.stdout.splitlines()[-1].startswith(f"{passed} passed"), done.stdout
+
+
 def test_there_are_no_examples_in_docstrings_of_tests_which_nobody_would_run():
     others = (path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__))
     assert not [path for path in others if re.search(r"^\s*>>> ", path.read_text(), re.M)]

@@ -51,6 +51,7 @@ def compiled_once(request, monkeypatch):
             monkeypatch.setattr(module, "bounds_checked", nullcontext)
 
 
+@pytest.mark.few(100)
 @pytest.mark.parametrize(("group", "policy", "check"), CASES)
 def test_every_policy_keeps_the_contract(group, policy, check):
     # A learner of a file has its indices checked in any case: it would be compiled once more.

@@ -1,6 +1,7 @@
 """Policies of users that fail are refused by name before anything is simulated."""
 
 import math
+import warnings
 from collections import defaultdict
 
 import pytest
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.interpreted
 
 BROKEN = """
 import math
+import warnings
 from keyhole.policy import float_array, parameter
 from keyhole.thresholding import IndexPolicy, LSA, Policy
 
@@ -239,4 +241,7 @@ class Endless(LSA):
 
 def test_the_trial_of_a_policy_that_never_decides_ends(monkeypatch):
     monkeypatch.setattr(policy_trial, "_MOST_SECONDS", 0.3)
+    before = list(warnings.filters)
     attempt_all(Endless())
+    # Its thread may still run, and may then ignore no warning of the simulation's.
+    assert warnings.filters == before

@@ -95,31 +95,27 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
 
     def play() -> None:
         try:
-            with (
-                interpreted_call_lock(),
-                interpreted(),
-                bounds_checked(),
-                warnings.catch_warnings(),
-            ):
-                # Its cautions are for the whole simulation, which gives them itself.
-                warnings.simplefilter("ignore")
+            with interpreted_call_lock(), interpreted(), bounds_checked():
                 _play(plan, label, rounds)
         except BaseException as error:  # a user's policy may raise anything
             errors.append(error)
         finally:
             end.set()
 
-    # In a thread of its own, which can be ended in the midst of a round.
-    trial = threading.Thread(target=copy_context().run, args=(play,), daemon=True)
-    trial.start()
-    try:
-        end.wait(_MOST_SECONDS)
-    finally:
-        is_late = not end.is_set()
-        if is_late:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(trial.ident or 0), ctypes.py_object(SystemExit)
-            )
+    # Its cautions are for the whole simulation, which gives them itself. What is ignored holds for
+    # the whole process: so this thread ends it, and not the trial, which may end late.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # In a thread of its own, which can be ended in the midst of a round.
+        trial = threading.Thread(target=copy_context().run, args=(play,), daemon=True)
+        trial.start()
+        try:
+            end.wait(_MOST_SECONDS)
+        finally:
+            if is_late := not end.is_set():
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(trial.ident or 0), ctypes.py_object(SystemExit)
+                )
     _seconds[compiled.digest] += perf_counter() - began
     if errors and not is_late and not isinstance(errors[0], error_explanation.NotInterpretedError):
         return errors[0]

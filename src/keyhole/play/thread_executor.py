@@ -354,8 +354,10 @@ class DaemonThreadPool:
         self._stopped.set()
         deadline = monotonic() + seconds
         try:
+            # In short waits: one takes no notice of a Ctrl-C that comes while it begins.
             for thread in self._threads:
-                thread.join(max(0.0, deadline - monotonic()))
+                while thread.is_alive() and monotonic() < deadline:
+                    thread.join(_POLL_SECONDS)
         except KeyboardInterrupt:
             return False  # Python 3.11 takes a thread for ended when the wait for it is interrupted
         return not any(thread.is_alive() for thread in self._threads)
