@@ -15,6 +15,9 @@ import keyhole.data
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
 from tools import draw_models, write_lists, write_reference
 
+# A file, class or page more is the change that these tests are for: `make test` goes through all.
+pytestmark = pytest.mark.few(1000)
+
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 POLICIES = [policy for setting in BUILT_IN for policy in find_setting(setting).policies.values()]
