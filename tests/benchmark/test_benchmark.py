@@ -122,7 +122,7 @@ def test_a_tenth_of_the_rounds_is_no_fewer_than_a_thousand():
         ({"settings": "delay"}, "setting must be one of"),
         ({"scale": "full"}, "scale must be one of quick, paper; got 'full'"),
         ({"problems": ["tao-9"]}, "problems must be one of tuning, judging, tao-1"),
-        ({"policies": ["LSAA"]}, "policies must be one of APT"),
+        ({"policies": ["LSAA"]}, "policies must be one of APGAI, APT"),
         ({"policies": [MINE]}, "must be of thresholding, got one of delayed"),
         ({"policies": ["none.py:Mine"]}, "there is no file 'none.py'"),
         ({"problems": ["alike"], "policies": ["UCBE"], "add": ["none.json"]}, "none.json"),

@@ -118,7 +118,7 @@ def test_a_policy_of_keyhole_is_found_by_its_name(keyhole):
     [
         (["why"], "POLICY must be given with keyhole cache why"),
         (["info", "LSA"], "POLICY must be left out without keyhole cache why"),
-        (["why", "LSB"], "POLICY must be one of APT, "),
+        (["why", "LSB"], "POLICY must be one of APGAI, APT, "),
         (["why", "no.py:Mine"], "POLICY: there is no file 'no.py'"),
     ],
 )

@@ -57,7 +57,7 @@ def test_each_setting_has_an_answer():
 
 @pytest.mark.parametrize("setting", BUILT_IN)
 def test_an_experiment_runs_as_it_stands(setting, keyhole, folder):
-    words = ("--setting", setting, "--horizon", 60, "--out", "mine.toml")
+    words = ("--setting", setting, "--horizon", 10_000, "--out", "mine.toml")
     code, out, err = keyhole("init", "--goal", "simulate", *words)
     assert code == 0, err
     assert out == "mine.toml\nnext: keyhole run mine.toml --out results\n"
@@ -66,12 +66,12 @@ def test_an_experiment_runs_as_it_stands(setting, keyhole, folder):
     (folder / "mine.toml").write_text(few)
     code, _, err = keyhole("run", "mine.toml", "--out", "results", "--threads", 1)
     assert code == 0, err
-    assert load_run(folder / "results").checkpoints[-1] == 60
+    assert load_run(folder / "results").checkpoints[-1] == 10_000
 
 
 @pytest.mark.parametrize("setting", BUILT_IN)
 def test_an_experiment_names_the_recommended_policies(setting, keyhole, folder):
-    assert keyhole("init", "--goal", "simulate", "--setting", setting, "--horizon", 60)[0] == 0
+    assert keyhole("init", "--goal", "simulate", "--setting", setting, "--horizon", 10_000)[0] == 0
     text = (folder / "experiment.toml").read_text()
     page = (ROOT / "docs" / "which_policy.md").read_text()
     section = page.partition(f"]({setting}.md)\n")[2].partition("\n## ")[0]

@@ -36,6 +36,7 @@ PRINTING = {
     "bench": ["bench thresholding --problems tao-1 --policies LSA --threads 1 --out out"],
     "cache": ["cache info"],
     "catalog": ["catalog thresholding"],
+    "cite": ["cite LSA"],
     "compile": ["compile spec.toml"],
     "demo": ["demo --out out"],
     "doctor": ["doctor"],

@@ -142,18 +142,18 @@ def _verdicts_as_json(verdicts: "Iterable[Verdict]") -> dict[str, Any]:
     }
 
 
-def print_latex(parts: "Sequence[JudgedEntry]") -> None:
+def print_latex(entries: "Sequence[JudgedEntry]") -> None:
     """Print for each entry the means on each problem, and its verdicts, as tables for LaTeX."""
     from keyhole.results.latex import latex_table
 
-    for part in parts:
-        for problem, curves in part.curves.items():
-            title = f"{part.entry.title}, {part.entry.problems[problem].title}"
-            typer.echo(curves.to_latex(metrics=part.entry.metrics, caption=title) + "\n")
-        rows = [[verdict.headline, verdict.about, verdict.status] for verdict in part.verdicts]
+    for judged in entries:
+        for problem, curves in judged.curves.items():
+            title = f"{judged.entry.title}, {judged.entry.problems[problem].title}"
+            typer.echo(curves.to_latex(metrics=judged.entry.metrics, caption=title) + "\n")
+        rows = [[verdict.headline, verdict.about, verdict.status] for verdict in judged.verdicts]
         if rows:
             head = ["claim", "about", "verdict"]
-            typer.echo(latex_table(f"{part.entry.title}: claims.", head, rows) + "\n")
+            typer.echo(latex_table(f"{judged.entry.title}: claims.", head, rows) + "\n")
 
 
 def exit_by_status(verdicts: "Iterable[Verdict]") -> NoReturn:

@@ -26,10 +26,11 @@ Readers with any colour vision can distinguish them.
 # Two constants of a hash, found by a search: with them no two built-in policies of a setting have
 # the same colour if the setting has at most seven; of those with up to fourteen, at most two have.
 # Nor have labels of the figures in the documentation, which name policies as papers do. Tests say
-# so when a new policy breaks this. The order of the colours gives `Uniform`, to which
-# others are compared, the black.
+# so when a new policy breaks this: it gets a colour of its own, so that others keep theirs. The
+# order of the colours gives `Uniform`, to which others are compared, the black.
 _START: Final = 7356
 _MULTIPLIER: Final = 3_871_776_092
+_CHOSEN: Final = {"APGAI": 0, "HDoC": 2, "LUCBG": 3, "OUP": 6}
 _MASK: Final = 0xFFFFFFFF  # 32 bits
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
@@ -69,6 +70,8 @@ def policy_colour(label: str) -> str:
 
 
 def _colour_number(identifier: str) -> int:
+    if identifier in _CHOSEN:
+        return _CHOSEN[identifier]
     # Not `hash`, which differs between processes.
     mixed = zlib.crc32(identifier.encode(), _START) * _MULTIPLIER & _MASK
     return mixed * len(COLOURS) >> _MASK.bit_length()

@@ -66,8 +66,8 @@ class GoodArmPolicy(Policy, abstract=True):
             s.settled[arm] = 2
         if s.settled[arm] != 0:
             is_done = True
-            for other in range(p.arms):
-                is_done = is_done and s.settled[other] != 0
+            for k in range(p.arms):
+                is_done = is_done and s.settled[k] != 0
             if is_done:
                 s.stopped[0] = t
 

@@ -39,7 +39,7 @@ class ARSUCB(Policy):
     References
     ----------
     Wang, Wang and Huang (2021), "Adaptive Algorithms for Multi-armed Bandit with Composite and
-    Anonymous Feedback", AAAI, arXiv 2012.07048; ARS-UCB.
+    Anonymous Feedback", AAAI, arXiv:2012.07048; ARS-UCB.
 
     Examples
     --------

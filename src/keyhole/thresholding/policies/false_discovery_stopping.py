@@ -76,11 +76,11 @@ class FalseDiscoveryStopping(StoppingPolicy):
         if s.settled[arm] != 0:
             return
         add_reward(s, arm, reward, p.arms)
-        least = level(p)
-        s.log_above[arm] = evidence_above(s, arm, p.threshold - p.tolerance, least)
-        s.log_below[arm] = evidence_below(s, arm, p.threshold + p.tolerance, least)
-        settle_largest(s, s.log_above, 1, least, p.arms)
-        settle_largest(s, s.log_below, 2, least, p.arms)
+        floor = level(p)
+        s.log_above[arm] = evidence_above(s, arm, p.threshold - p.tolerance, floor)
+        s.log_below[arm] = evidence_below(s, arm, p.threshold + p.tolerance, floor)
+        settle_largest(s, s.log_above, 1, floor, p.arms)
+        settle_largest(s, s.log_below, 2, floor, p.arms)
         stop_if_all_are_settled(s, t, p.arms)
 
     def guarantee(self) -> Guarantee:
