@@ -55,9 +55,14 @@ def test_each_setting_has_an_answer():
     assert set(SITUATIONS) == set(BUILT_IN)
 
 
+# Some policies warn where their first search takes a large part of the rounds.
+HORIZONS = {"delayed": 4_000, "semibandit": 4_000}
+
+
 @pytest.mark.parametrize("setting", BUILT_IN)
 def test_an_experiment_runs_as_it_stands(setting, keyhole, folder):
-    words = ("--setting", setting, "--horizon", 10_000, "--out", "mine.toml")
+    horizon = HORIZONS.get(setting, 60)
+    words = ("--setting", setting, "--horizon", horizon, "--out", "mine.toml")
     code, out, err = keyhole("init", "--goal", "simulate", *words)
     assert code == 0, err
     assert out == "mine.toml\nnext: keyhole run mine.toml --out results\n"
@@ -66,12 +71,14 @@ def test_an_experiment_runs_as_it_stands(setting, keyhole, folder):
     (folder / "mine.toml").write_text(few)
     code, _, err = keyhole("run", "mine.toml", "--out", "results", "--threads", 1)
     assert code == 0, err
-    assert load_run(folder / "results").checkpoints[-1] == 10_000
+    assert load_run(folder / "results").checkpoints[-1] == horizon
 
 
 @pytest.mark.parametrize("setting", BUILT_IN)
 def test_an_experiment_names_the_recommended_policies(setting, keyhole, folder):
-    assert keyhole("init", "--goal", "simulate", "--setting", setting, "--horizon", 10_000)[0] == 0
+    horizon = HORIZONS.get(setting, 60)
+    words = ("--goal", "simulate", "--setting", setting, "--horizon", horizon)
+    assert keyhole("init", *words)[0] == 0
     text = (folder / "experiment.toml").read_text()
     page = (ROOT / "docs" / "which_policy.md").read_text()
     section = page.partition(f"]({setting}.md)\n")[2].partition("\n## ")[0]
