@@ -15,9 +15,7 @@ from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart
 
-_MOST_CHARTS: Final = (
-    12  # panels on a page; more would make it too large, and the chart files have all
-)
+_MOST_CHARTS: Final = 12  # panels on a page, which more would make too large; the files have all
 _SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
 _LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
 _MOST_TILES: Final = 200

@@ -439,5 +439,7 @@ def problem(entry: str, problem: str | None = None) -> Problem:
         raise ValueError(
             f"problem must be given, since {entry} has several: {', '.join(source.problems)}"
         )
-    key = check_choice("problem", problem or next(iter(source.problems)), source.problems)
-    return source.spec(key, next(iter(source.scales))).plan.problem
+    if problem is None:
+        problem = next(iter(source.problems))
+    check_choice("problem", problem, source.problems)
+    return source.spec(problem, next(iter(source.scales))).plan.problem

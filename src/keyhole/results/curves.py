@@ -237,16 +237,24 @@ class Curves:
             If a metric is unknown.
         ImportError
             If SciPy is not installed.
+
+        Examples
+        --------
+        >>> from keyhole import simulate
+        >>> from keyhole.thresholding import APT, LSA, Problem
+        >>> problem = Problem([0.4, 0.6, 0.7], threshold=0.5)
+        >>> curves = simulate(problem, [LSA(), APT()], horizon=60, replications=20)
+        >>> print(curves.to_latex(metrics=["simple_regret"]).splitlines()[5])
+        policy & chance of any wrong label \\
         """
         require_extra("scipy", "Curves.to_latex()")
         shown_metrics = [check_choice("metric", m, self.metrics) for m in metrics or []]
         shown_metrics = shown_metrics or self._shown_metrics()
         text, head, rows = self._last_means(shown_metrics)
         bold = {
-            (row, 1 + column)
+            (self.labels.index(label), 1 + column)
             for column, metric in enumerate(shown_metrics)
-            for row, label in enumerate(self.labels)
-            if label in self._best_labels(metric)
+            for label in self._best_labels(metric)
         }
         text = f"{text} Bold: no other is significantly better (paired t-tests, Holm, 5 %)."
         return latex_table(f"{caption}: {text}" if caption else text, head, rows, bold)

@@ -192,7 +192,10 @@ def _results_blocks(tune: SavedTune) -> list[PageBlock]:
         for row in rows
     ]
     sentences = _join_sentences(summary.format_comparison(tune), summary.format_open_question(tune))
-    return [Table(f"{progress}.", head, cells), *map(Text, filter(None, [sentences]))]
+    blocks: list[PageBlock] = [Table(f"{progress}.", head, cells)]
+    if sentences:
+        blocks.append(Text(sentences))
+    return blocks
 
 
 def _arms_block(tune: SavedTune) -> Table:

@@ -180,7 +180,8 @@ class RegressionUCB(Policy):
 
 def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
     """Return the arm with the largest upper bound of its mean, and the delay by which it is."""
-    best, best_delay, highest = 0, 0, -math.inf
+    best, best_delay = 0, s.delay[0]
+    highest = -math.inf
     # Optimism about delays, too: an arm that looks poor by the best one may be good by a longer one
     # that explains the sums nearly as well.
     plausible = s.scores[s.delay[0]] + _PLAUSIBLE

@@ -20,12 +20,11 @@ def ordering(
 ) -> Finding:  # fmt: skip
     """Judge whether a policy is significantly better than others, in at least a share of the cases.
 
-    A case is one of the others at one checkpoint. The claim holds if it is
-    significantly better in at least the share `at_least` of these cases, and does not hold if so
-    many are lost that the undecided ones cannot make up that share. A case is lost if the policy is
-    significantly worse, or if both have the same values in every replication, which are not all 0.
-    All comparisons are adjusted
-    together (Holm).
+    A case is one of the others at one checkpoint. The claim holds if the policy is significantly
+    better in at least the share `at_least` of the cases, and does not hold if so many are lost that
+    the undecided ones cannot make up that share. A case is lost if the policy is significantly
+    worse, or if both have the same values in every replication, which are not all 0. All
+    comparisons are adjusted together (Holm).
     """
     curves = results[problem].curves
     rounds = rounds or list(curves.checkpoints)
