@@ -78,8 +78,8 @@ def test_the_citation_file_is_valid_and_has_the_five_papers():
 def test_keyhole_is_cited_as_its_file_says(keyhole):
     code, out, _ = keyhole("cite")
     assert code == 0
-    assert out.startswith("@software{keyhole,")
-    assert f"version = {{{CITATION['version']}}}" in out
+    assert out.startswith("@misc{keyhole,")
+    assert f"note = {{Version {CITATION['version']}}}" in out
     assert CITATION["date-released"] == RELEASED
     assert f"## {CITATION['version']} ({RELEASED})" in Path("CHANGELOG.md").read_text()
 

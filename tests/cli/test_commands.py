@@ -214,6 +214,16 @@ def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
     assert page == f"index: {out / 'index.html'}"
     assert code == int("not hold" in printed)
     assert keyhole(*words)[:2] == (code, printed)
+    code_of_tables, tables, _ = keyhole(*words, "--latex")
+    assert code_of_tables == code
+    assert tables.count(r"\begin{tabular}") == 5  # of four problems, and of the claims
+    assert (
+        sum(
+            line.endswith((r"& holds \\", r"hold \\", r"undecided \\"))
+            for line in tables.splitlines()
+        )
+        == 5
+    )
 
 
 @pytest.mark.parametrize("refuted", [1, 30])

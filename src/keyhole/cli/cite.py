@@ -90,13 +90,12 @@ def _paragraph_of(file: str, notes: str) -> str:
 
 
 def _own_entry() -> str:
-    number = version("keyhole")
+    # The type and the fields that styles of BibTeX print, too.
     return (
-        "@software{keyhole,\n"
+        "@misc{keyhole,\n"
         "  author = {{The Keyhole developers}},\n"
         "  title = {Keyhole: Bandits That Decide from Partial Feedback},\n"
-        f"  version = {{{number}}},\n"
-        f"  date = {{{RELEASED}}},\n"
+        f"  note = {{Version {version('keyhole')}}},\n"
         f"  year = {{{RELEASED[:4]}}}\n"
         "}"
     )

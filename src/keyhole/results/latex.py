@@ -5,6 +5,7 @@ from typing import Final
 
 from keyhole.validate import escape_controls
 
+_LONGEST_CELL: Final = 50  # characters, above which the text of a cell goes over several lines
 _ESCAPES: Final = str.maketrans(
     {
         **{letter: f"\\{letter}" for letter in "&%$#_{}"},
@@ -70,12 +71,17 @@ def latex_table(
         )
         for i, row in enumerate(rows)
     ]
+    # A column of sentences is as wide as half a line, and they go on in the next one.
+    columns = "".join(
+        r"p{.5\linewidth}" if max(map(len, cells)) > _LONGEST_CELL else "l"
+        for cells in zip(head, *rows, strict=True)
+    )
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{escape_latex(caption)}}}",
-            rf"\begin{{tabular}}{{{'l' * len(head)}}}",
+            rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             " & ".join(map(escape_latex, head)) + r" \\",
             r"\midrule",
