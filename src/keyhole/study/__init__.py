@@ -4,14 +4,19 @@ A program *asks* a study for a decision, acts on it, and *tells* it later what c
 feedback); many decisions may wait for theirs.
 """
 
-from keyhole.study.events import SettingCodeError
-from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, copy_intact_events
-from keyhole.study.operations import (
-    Decision,
+from keyhole.study.errors import (
     DifferentFeedbackError,
+    KeyUsedError,
     PendingDecisionError,
     StudyDoneError,
+    StudyExistsError,
+    UnknownArmError,
+    UnknownDecisionError,
+    UnknownStudyError,
 )
+from keyhole.study.events import SettingCodeError
+from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, copy_intact_events
+from keyhole.study.operations import Decision
 from keyhole.study.policy_state import LearningError
 from keyhole.study.storage import DamagedError, StoreError, backup
 from keyhole.study.study import Study, list_studies
@@ -21,6 +26,7 @@ __all__ = [
     "DatabaseCheck",
     "Decision",
     "DifferentFeedbackError",
+    "KeyUsedError",
     "LearningError",
     "PendingDecisionError",
     "SettingCodeError",
@@ -28,6 +34,10 @@ __all__ = [
     "Study",
     "StudyCheck",
     "StudyDoneError",
+    "StudyExistsError",
+    "UnknownArmError",
+    "UnknownDecisionError",
+    "UnknownStudyError",
     "backup",
     "check_database",
     "copy_intact_events",

@@ -13,29 +13,18 @@ from keyhole.contract.policy import Policy
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import StudyVocabulary, Values, Words, check_reserved_words
 from keyhole.study import events
+from keyhole.study.errors import (
+    DifferentFeedbackError,
+    KeyUsedError,
+    PendingDecisionError,
+    StudyDoneError,
+    UnknownDecisionError,
+)
 from keyhole.study.group_commit import Transaction
 from keyhole.study.state import State, drop_signs_of_zeros
 from keyhole.study.storage import Row
 from keyhole.text_formatting import count_text
 from keyhole.validate import short_repr, suggestion
-
-
-class DifferentFeedbackError(ValueError):
-    """A decision is told feedback that differs from what it was told before."""
-
-
-class PendingDecisionError(RuntimeError):
-    """The policy waits for the feedback of a pending decision, and takes no other."""
-
-    later = True
-    """Whether the same may be tried later on."""
-
-
-class StudyDoneError(RuntimeError):
-    """The policy has enough: every arm is settled, and nothing is left to decide."""
-
-    done = True
-    """Whether the work is done: commands exit with a code of their own."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +140,7 @@ def _find_handed_out(transaction: Transaction, id: str, key: str, context: Value
     state = transaction.state
     row = _find_row(transaction, id)
     if (first_context := state.values(row)[0]) != context:
-        raise ValueError(
+        raise KeyUsedError(
             f"key must be new for another context, got {key!r}, used with {first_context}"
         )
     return decision_from_row(state, id, row)
@@ -162,7 +151,7 @@ def find_decision(transaction: Transaction, key: str) -> Decision:
     event = transaction.find_by_key(key)
     if event and (id := event.decision):
         return decision_from_row(transaction.state, id, _find_row(transaction, id))
-    raise ValueError(
+    raise UnknownDecisionError(
         "key must be that of a decision of this study, asked or imported as pending, got "
         f"{short_repr(key)}"
     )
@@ -230,7 +219,7 @@ def expire_pending(transaction: Transaction, decision: str | Decision) -> None:
     id = _decision_id(decision)
     if not isinstance(id, str) or id not in transaction.state.pending:
         _find_events(transaction, id)
-        raise ValueError(f"id must be of a pending decision; {id} is settled")
+        raise DifferentFeedbackError(f"id must be of a pending decision; {id} is settled")
     expire(transaction, id)
 
 
@@ -238,7 +227,9 @@ def _find_events(transaction: Transaction, id: str) -> list[Row]:
     """Return the events of a decision, of which the first handed it out."""
     rows = transaction.events_of_decision(id) if events.is_decision_id(id) else []
     if not rows:
-        raise ValueError(f"id must be that of a decision of this study, got {short_repr(id)}")
+        raise UnknownDecisionError(
+            f"id must be that of a decision of this study, got {short_repr(id)}"
+        )
     if why := _find_contradiction(transaction.state, id, [row.kind for row in rows]):
         transaction.store.raise_damaged(transaction.study, id, why)
     return rows

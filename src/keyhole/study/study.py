@@ -234,8 +234,8 @@ class Study:
     def find_decision(self, key: str) -> Decision:
         """Return the decision of an idempotency key, and take none if there is none.
 
-        Keys are given to `ask`, or by a column of a file to `import_csv`. An unknown one is a
-        `ValueError`.
+        Keys are given to `ask`, or by a column of a file to `import_csv`. An unknown one is an
+        `UnknownDecisionError`.
         """
         check_short_line("key", key, LONGEST)
         return self._writer.submit(operations.find_decision, key)
@@ -244,7 +244,7 @@ class Study:
         """Record the feedback of a decision; return once it is durable.
 
         The same feedback may be told twice. Different feedback is a `DifferentFeedbackError`, an
-        unknown id a `ValueError`.
+        unknown id an `UnknownDecisionError`.
 
         Parameters
         ----------
