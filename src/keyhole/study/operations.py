@@ -1,13 +1,13 @@
 """Decisions, and the operations on a study's log: ask, tell, expire, change arms or policy."""
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from inspect import signature
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.contract.policy import Policy
 from keyhole.play.saved_learner import DAMAGE
@@ -20,11 +20,22 @@ from keyhole.study.errors import (
     StudyDoneError,
     UnknownDecisionError,
 )
-from keyhole.study.group_commit import Transaction
+from keyhole.study.group_commit import Call, Transaction
 from keyhole.study.state import State, drop_signs_of_zeros
 from keyhole.study.storage import Row
+from keyhole.study.storage.store import LONGEST
 from keyhole.text_formatting import count_text
-from keyhole.validate import short_repr, suggestion
+from keyhole.validate import (
+    Range,
+    check_integer,
+    check_sequence,
+    check_short_line,
+    short_repr,
+    suggestion,
+)
+
+_TELLINGS: Final = "a sequence of pairs, of a decision's id and its feedback"
+_MAX_ITEMS: Final = 10_000  # of one call: its transaction holds up all other writers
 
 
 @dataclass(frozen=True)
@@ -106,6 +117,8 @@ def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
 
 def ask(transaction: Transaction, key: str | None, context_words: Words) -> Decision:
     """Return a new decision, the one of an idempotency key, or one that is to be asked again."""
+    if key is not None:
+        check_short_line("key", key, LONGEST)
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     # Before anything expires: a repeated call with a key that was used changes nothing.
@@ -135,6 +148,33 @@ def ask(transaction: Transaction, key: str | None, context_words: Words) -> Deci
     return decision_from_row(state, id, state.row(transaction.rows[-1]))
 
 
+def run_each(transaction: Transaction, calls: Iterable[Call]) -> list[Any]:
+    """Run operations one after the other; return the result of each, or its error.
+
+    An error that leaves the transaction useless is raised.
+    """
+    outcomes: list[object] = []
+    for operation, arguments in calls:
+        try:
+            outcomes.append(operation(transaction, *arguments))
+        except Exception as error:
+            if transaction.state.is_dirty or not transaction.store.has_lock():
+                raise
+            outcomes.append(error)
+    return outcomes
+
+
+def ask_many(
+    transaction: Transaction, number: int, key: str | None, context_words: Words
+) -> list[Decision | Exception]:
+    """Return new decisions, or those of the idempotency keys ``key/0``, ``key/1`` and so on."""
+    check_integer("n", number, Range(ge=1, le=_MAX_ITEMS))
+    if key is not None:
+        check_short_line("key", f"{key}/{number - 1}", LONGEST)
+    keys = (None if key is None else f"{key}/{i}" for i in range(number))
+    return run_each(transaction, ((ask, (item_key, context_words)) for item_key in keys))
+
+
 def _find_handed_out(transaction: Transaction, id: str, key: str, context: Values) -> Decision:
     """Return the decision of a key that was used before; its context must be the same."""
     state = transaction.state
@@ -148,6 +188,7 @@ def _find_handed_out(transaction: Transaction, id: str, key: str, context: Value
 
 def find_decision(transaction: Transaction, key: str) -> Decision:
     """Return the decision of a key that was used before."""
+    check_short_line("key", key, LONGEST)
     event = transaction.find_by_key(key)
     if event and (id := event.decision):
         return decision_from_row(transaction.state, id, _find_row(transaction, id))
@@ -291,6 +332,24 @@ def tell(
     # With "no_reward" the policy has learnt that there was none: this feedback is only recorded.
     late_kind = events.TOLD_TOO_LATE if state.assumes_no_reward else events.TOLD_LATE
     transaction.write(late_kind, id, row + body)
+
+
+def tell_many(transaction: Transaction, tellings: object) -> list[Exception | None]:
+    """Record the feedback of decisions."""
+    pairs = check_sequence("tellings", tellings, _TELLINGS)
+    if len(pairs) > _MAX_ITEMS:
+        raise ValueError(f"tellings must be at most {_MAX_ITEMS:,}, got {len(pairs):,}")
+    return run_each(transaction, [_tell_call(pair) for pair in pairs])
+
+
+def _tell_call(pair: object) -> Call:
+    """Return the call that tells a decision its feedback, given by name or as a value."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise TypeError(f"tellings must be {_TELLINGS}, got {short_repr(pair)}")
+    decision, feedback = pair
+    if isinstance(feedback, Mapping):
+        return tell, (decision, (), feedback)
+    return tell, (decision, (feedback,), {})
 
 
 def encode_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback: Words) -> bytes:

@@ -23,8 +23,7 @@ from keyhole.study.operations import Decision
 from keyhole.study.state import State
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.store import LONGEST
-from keyhole.validate import check_line, check_names, check_sequence, check_short_line, escape_html
+from keyhole.validate import check_line, check_names, check_sequence, escape_html
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -227,9 +226,42 @@ class Study:
         **context
             The context of the setting: ``threshold`` where arms are asked for at a threshold.
         """
-        if key is not None:
-            check_short_line("key", key, LONGEST)
         return self._writer.submit(operations.ask, key, context)
+
+    def ask_many(
+        self, n: int, *, key: str | None = None, **context: object
+    ) -> list[Decision | Exception]:
+        """Return many decisions, all in one transaction, once they are durable.
+
+        This takes far less time than as many calls of `ask`. Those before an error stand: where the
+        policy has enough, or waits for feedback, the list ends with errors.
+
+        Parameters
+        ----------
+        n : int
+            How many, from 1 to 10,000.
+        key : str, optional
+            The idempotency key of the call; that of decision i is ``key/i``, counted from 0.
+        **context
+            As in `ask`, the same for all.
+
+        Returns
+        -------
+        list of Decision or Exception
+            For each the decision, or the error that `ask` raises.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.stochastic import UCB1
+        >>> from keyhole.study import Study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
+        ...         decisions = study.ask_many(2)
+        ...         study.tell_many([(decision.id, 1) for decision in decisions])
+        [None, None]
+        """
+        return self._writer.submit(operations.ask_many, n, key, context)
 
     def find_decision(self, key: str) -> Decision:
         """Return the decision of an idempotency key, and take none if there is none.
@@ -237,7 +269,6 @@ class Study:
         Keys are given to `ask`, or by a column of a file to `import_csv`. An unknown one is an
         `UnknownDecisionError`.
         """
-        check_short_line("key", key, LONGEST)
         return self._writer.submit(operations.find_decision, key)
 
     def tell(self, id: str | Decision, *unnamed: object, **feedback: object) -> None:
@@ -254,6 +285,25 @@ class Study:
             Feedback as the setting calls it, such as ``reward``: see the page of the setting.
         """
         self._writer.submit(operations.tell, id, unnamed, feedback)
+
+    def tell_many(self, tellings: Iterable[tuple[str | Decision, Any]]) -> list[Exception | None]:
+        """Record the feedback of many decisions, all in one transaction; return once it is durable.
+
+        This takes far less time than as many calls of `tell`. It is not all or none: what is right
+        is recorded, and only what is wrong is not.
+
+        Parameters
+        ----------
+        tellings : sequence of pairs
+            Up to 10,000 pairs of a decision or its id, and its feedback: a dict of what the setting
+            calls it, such as ``{"reward": 1}``, or the one value that `tell` takes without a name.
+
+        Returns
+        -------
+        list of Exception or None
+            For each the error that `tell` raises, or None.
+        """
+        return self._writer.submit(operations.tell_many, tellings)
 
     def tell_sum(self, *unnamed: object, **feedback: object) -> None:
         """Record the sum of the rewards since the last call, where feedback is anonymous.
