@@ -4,6 +4,8 @@ A program *asks* a study for a decision, acts on it, and *tells* it later what c
 feedback); many decisions may wait for theirs.
 """
 
+from typing import TYPE_CHECKING
+
 from keyhole.study.errors import (
     DifferentFeedbackError,
     KeyUsedError,
@@ -21,7 +23,11 @@ from keyhole.study.policy_state import LearningError
 from keyhole.study.storage import DamagedError, StoreError, backup
 from keyhole.study.study import Study, list_studies
 
+if TYPE_CHECKING:
+    from keyhole.study.async_study import AsyncStudy
+
 __all__ = [
+    "AsyncStudy",
     "DamagedError",
     "DatabaseCheck",
     "Decision",
@@ -43,3 +49,12 @@ __all__ = [
     "copy_intact_events",
     "list_studies",
 ]
+
+
+# Imported when first used: asyncio takes longer to import than all the rest.
+def __getattr__(name: str) -> object:
+    if name == "AsyncStudy":
+        from keyhole.study.async_study import AsyncStudy
+
+        return AsyncStudy
+    raise AttributeError(f"module 'keyhole.study' has no attribute {name!r}")

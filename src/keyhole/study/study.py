@@ -212,7 +212,7 @@ class Study:
 
     # Deciding.
 
-    def ask(self, *, key: str | None = None, **context: object) -> Decision:
+    def ask(self, /, *, key: str | None = None, **context: object) -> Decision:
         """Return a decision, once it is durable.
 
         If the policy has enough, this raises a `StudyDoneError`: see `is_done`. A key that was used
@@ -229,7 +229,7 @@ class Study:
         return self._writer.submit(operations.ask, key, context)
 
     def ask_many(
-        self, n: int, *, key: str | None = None, **context: object
+        self, /, n: int, *, key: str | None = None, **context: object
     ) -> list[Decision | Exception]:
         """Return many decisions, all in one transaction, once they are durable.
 
@@ -271,7 +271,7 @@ class Study:
         """
         return self._writer.submit(operations.find_decision, key)
 
-    def tell(self, id: str | Decision, *unnamed: object, **feedback: object) -> None:
+    def tell(self, /, id: str | Decision, *unnamed: object, **feedback: object) -> None:
         """Record the feedback of a decision; return once it is durable.
 
         The same feedback may be told twice. Different feedback is a `DifferentFeedbackError`, an
@@ -305,7 +305,7 @@ class Study:
         """
         return self._writer.submit(operations.tell_many, tellings)
 
-    def tell_sum(self, *unnamed: object, **feedback: object) -> None:
+    def tell_sum(self, /, *unnamed: object, **feedback: object) -> None:
         """Record the sum of the rewards since the last call, where feedback is anonymous.
 
         Parameters
@@ -431,7 +431,7 @@ class Study:
         """Retire an arm for good; its pending decisions may still be told."""
         self._writer.submit(operations.retire_arm, name)
 
-    def change_policy(self, policy: Policy, **facts: object) -> None:
+    def change_policy(self, /, policy: Policy, **facts: object) -> None:
         """Replace the policy by another of the same setting, which learns the whole log.
 
         This is possible also where the present policy fails at the log (`LearningError`).
@@ -659,7 +659,7 @@ class Study:
             store.create(name, definition.to_bytes(), time.time(), rows)
         return cls(storage, name, policies=policies)
 
-    def replay(self, policy: Policy, **facts: object) -> "Replay":
+    def replay(self, /, policy: Policy, **facts: object) -> "Replay":
         """Return the decisions that another policy would have taken, given the same feedback.
 
         Parameters
