@@ -11,7 +11,8 @@ from keyhole.study.study import Study
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
-_Waiting = tuple["asyncio.Future[Any]", Call]
+_Awaited = Coroutine[object, None, _Result]
+_Waiting = tuple["asyncio.Future[object]", Call]
 
 
 class _CallRecorder:
@@ -31,7 +32,7 @@ class _CallRecorder:
 
 def _committed(
     method: Callable[Concatenate[Study, _Parameters], _Result],
-) -> Callable[Concatenate["AsyncStudy", _Parameters], Coroutine[Any, Any, _Result]]:
+) -> Callable[Concatenate["AsyncStudy", _Parameters], _Awaited[_Result]]:
     """Return a method of `Study`, one that submits a call, as one that is awaited."""
 
     @wraps(method)
@@ -48,7 +49,7 @@ def _committed(
 
 def _in_thread(
     method: Callable[Concatenate[Study, _Parameters], _Result],
-) -> Callable[Concatenate["AsyncStudy", _Parameters], Coroutine[Any, Any, _Result]]:
+) -> Callable[Concatenate["AsyncStudy", _Parameters], _Awaited[_Result]]:
     """Return a method of `Study` as one that is awaited, and runs in a thread meanwhile."""
 
     @wraps(method)
@@ -72,10 +73,8 @@ class _Attribute(Generic[_Result]):
     @overload
     def __get__(self, study: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, study: "AsyncStudy", owner: type) -> Coroutine[Any, Any, _Result]: ...
-    def __get__(
-        self, study: "AsyncStudy | None", owner: type
-    ) -> Self | Coroutine[Any, Any, _Result]:
+    def __get__(self, study: "AsyncStudy", owner: type) -> _Awaited[_Result]: ...
+    def __get__(self, study: "AsyncStudy | None", owner: type) -> Self | _Awaited[_Result]:
         return self if study is None else asyncio.to_thread(self._read, study.study)
 
 
@@ -139,7 +138,7 @@ class AsyncStudy:
         self.study = await self._loop.run_in_executor(self._executor, self._open_study)
         return self
 
-    def __await__(self) -> Generator[Any, Any, Self]:
+    def __await__(self) -> Generator[object, None, Self]:
         """Open the study and return it."""
         return self.__aenter__().__await__()
 
@@ -186,7 +185,9 @@ class AsyncStudy:
         outcomes.add_done_callback(partial(self._answer, futures))
 
     def _answer(
-        self, futures: tuple["asyncio.Future[Any]", ...], outcomes: "asyncio.Future[list[Any]]"
+        self,
+        futures: tuple["asyncio.Future[object]", ...],
+        outcomes: "asyncio.Future[list[object]]",
     ) -> None:
         """Hand out the outcomes of calls, and go on with those that came meanwhile."""
         error = outcomes.exception()

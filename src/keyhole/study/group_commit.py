@@ -263,7 +263,7 @@ class GroupCommit(CachedState):
         self._check_process()
         return cast(_Result, self._run_alone(_Request(operation, arguments)))
 
-    def submit_many(self, calls: Iterable[Call]) -> list[Any]:
+    def submit_many(self, calls: Iterable[Call]) -> list[object]:
         """Run operations, each with its arguments, as if each had a thread that submits it.
 
         Return the result of each, or its error, an `Exception`.
