@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from inspect import signature
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,6 +104,36 @@ class Decision:
         until = self.until and self.until.isoformat()
         content = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
         return content | {"until": until}
+
+
+@dataclass(frozen=True)
+class DecisionRecord:
+    """A decision, and what has become of it.
+
+    Attributes
+    ----------
+    decision : Decision
+        The decision.
+    status : str
+        "pending", "to ask again" (it expired, and waits to be handed out once more), "told",
+        "told late", "told too late" (recorded and not counted) or "expired"; "asked" where
+        decisions get no feedback.
+    feedback : mapping or None
+        The feedback by name, told or, of a decision that expired, assumed; None without any.
+    settled_at : datetime or None
+        When it was told or expired, in UTC; None while it is pending.
+    """
+
+    decision: Decision
+    status: str
+    feedback: Mapping[str, Any] | None
+    settled_at: datetime | None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the record as JSON objects have it."""
+        settled_at = self.settled_at and self.settled_at.isoformat()
+        content = {"status": self.status, "feedback": self.feedback, "settled_at": settled_at}
+        return self.decision.as_json() | content
 
 
 @contextmanager
@@ -214,9 +245,43 @@ def decision_from_row(state: State, id: str, row: bytes) -> Decision:
     return Decision(id, decision_words, int(round_number), time, until)
 
 
-def pending_decisions(state: State) -> list[Decision]:
-    """Return the decisions without feedback, oldest first."""
-    return [decision_from_row(state, id, row) for id, row in state.pending.items()]
+def pending_decisions(state: State, limit: int | None = None) -> list[Decision]:
+    """Return the decisions without feedback, oldest first; at most `limit`."""
+    rows = islice(state.pending.items(), limit)
+    return [decision_from_row(state, id, row) for id, row in rows]
+
+
+def find_record(transaction: Transaction, decision: str | Decision) -> DecisionRecord:
+    """Return a decision, and what has become of it."""
+    state = transaction.state
+    id = _decision_id(decision)
+    rows = _find_events(transaction, id)
+    last_event = rows[-1]
+    row = state.pending.get(id)
+    if row is not None:
+        status = "to ask again" if id in state.to_ask_again else "pending"
+        return DecisionRecord(decision_from_row(state, id, row), status, None, None)
+    row = state.row(rows[0])
+    feedback = None
+    settled_at = None
+    if last_event is not rows[0]:
+        settled_at = datetime.fromtimestamp(last_event.at, UTC)
+        if body := _feedback_of_event(state, last_event):
+            feedback = _format_feedback(state, row, body)
+    status = events.KINDS[last_event.kind].name
+    return DecisionRecord(decision_from_row(state, id, row), status, feedback, settled_at)
+
+
+def _feedback_of_event(state: State, event: Row) -> bytes:
+    """Return the feedback in the body of an event that told it or assumed it."""
+    if event.kind in (events.TOLD, events.EXPIRED):
+        return event.body
+    return state.split_late_body(event.body)[1]
+
+
+def _format_feedback(state: State, row: bytes, body: bytes) -> Mapping[str, Any]:
+    """Return feedback by name."""
+    return state.vocabulary.format_feedback(*state.values(row), state.feedback.unpack(body))
 
 
 def _expire_overdue(transaction: Transaction) -> None:
@@ -319,12 +384,11 @@ def tell(
     body = encode_feedback(state, row, unnamed, feedback)
     for event in rows:
         if event.kind in (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE):
-            told_body = event.body if event.kind == events.TOLD else event.body[len(row) :]
+            told_body = _feedback_of_event(state, event)
             # The same again is no error: the answer to the first call may have been lost.
             if told_body == body:
                 return
-            told_values = state.feedback.unpack(told_body)
-            told_words = state.vocabulary.format_feedback(*state.values(row), told_values)
+            told_words = _format_feedback(state, row, told_body)
             raise DifferentFeedbackError(
                 f"{id} was told {told_words} before, and cannot be told otherwise; to correct a "
                 "mistake, see the how-to 'A label was wrong'"

@@ -19,11 +19,18 @@ from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition, TimeoutRule
 from keyhole.study.events import ASKED, POLICY_CHANGED
 from keyhole.study.group_commit import Clock, GroupCommit, ReadOnlyReplica, check_clock, check_now
-from keyhole.study.operations import Decision
+from keyhole.study.operations import Decision, DecisionRecord
 from keyhole.study.state import State
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.validate import check_line, check_names, check_sequence, escape_html
+from keyhole.validate import (
+    Range,
+    check_integer,
+    check_line,
+    check_names,
+    check_sequence,
+    escape_html,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -465,6 +472,41 @@ class Study:
     def pending(self) -> list[Decision]:
         """The decisions without feedback, oldest first."""
         return self._replica.read(operations.pending_decisions)
+
+    @property
+    def pending_count(self) -> int:
+        """How many decisions have no feedback: the length of `pending`, which takes longer."""
+        return self._replica.read(lambda state: len(state.pending))
+
+    def oldest_pending(self, limit: int) -> list[Decision]:
+        """Return the first decisions of `pending`, at most `limit` of them."""
+        check_integer("limit", limit, Range(ge=0))
+        return self._replica.read(partial(operations.pending_decisions, limit=limit))
+
+    def decision(self, id: str | Decision) -> DecisionRecord:
+        """Return a decision with its status, its feedback and when that came.
+
+        An unknown id is an `UnknownDecisionError`. A decision whose timeout is over stays pending
+        until somebody asks.
+
+        Parameters
+        ----------
+        id : str or Decision
+            The decision or its id.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.stochastic import UCB1
+        >>> from keyhole.study import Study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
+        ...         study.tell(study.ask(key="visit 7"), 1)
+        ...         record = study.decision(study.find_decision("visit 7"))
+        >>> record.decision.arm, record.status, record.feedback
+        ('red', 'told', {'reward': 1.0})
+        """
+        return self._writer.submit(operations.find_record, id)
 
     @property
     def to_ask_again(self) -> list[str]:
