@@ -22,8 +22,8 @@ Values = dict[str, Any]
 Words = dict[str, Any]
 
 RESERVED_WORDS: Final = frozenset(
-    ["at", "decision", "event", "head", "id", "key", "policy", "round", "seq", "stream", "until",
-     "words"]
+    ["at", "decision", "event", "exclude", "excluded", "head", "id", "key", "metadata", "policy",
+     "round", "seq", "stream", "until", "words"]
 )  # fmt: skip
 """Names of columns of the log and of attributes of decisions."""
 

@@ -8,24 +8,19 @@ from numpy.typing import NDArray
 
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.policy import Policy
-from keyhole.contract.state_arrays import FloatArray, IntArray, allocate
+from keyhole.contract.state_arrays import FloatArray, IntArray, allocate, copy_arms
 from keyhole.drivers import pending_step
 from keyhole.kernels.interpreted_mode import interpreted, is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.study_vocabulary import RoundFeedback, Values
 from keyhole.study.definition import Definition
-from keyhole.study.storage import Row
 from keyhole.validate import explain_memory_errors
 
 _NO_ROWS: Final = np.zeros(1)
 
 
-class PolicyChangedError(Exception):
-    """The policy changes at this event: the new one must learn the log from its beginning."""
-
-    def __init__(self, event: Row) -> None:
-        super().__init__("the policy changed")
-        self.definition, self.seq = event.body, event.seq
+class RebuildError(Exception):
+    """At a change of policy, or a correction of feedback, the whole log must be learnt anew."""
 
 
 class LearningError(RuntimeError):
@@ -174,13 +169,7 @@ class PolicyState:
         with interpreted(self._interpreted):
             new_state = PolicyState(self.definition, self.facts | {"arms": arms})
         fields = self._compiled.state.fields
-        for name, old_array in self.state.items():
-            new_array = new_state.state[name]
-            if "arms" not in fields[name].shape:
-                new_array[...] = old_array
-                continue
-            axis = fields[name].shape.index("arms")
-            np.moveaxis(new_array, axis, 0)[targets] = np.moveaxis(old_array, axis, 0)[sources]
+        copy_arms(fields, self.state, new_state.state, sources, targets)
         return self._hand_over_to(new_state)
 
     def with_facts(self, facts: Values) -> "PolicyState":

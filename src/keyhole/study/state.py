@@ -3,8 +3,10 @@
 Values are packed into rows of 8 bytes each: round, time, context and decision, and feedback.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from struct import Struct
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 import numpy as np
@@ -16,12 +18,15 @@ from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, FloatArray, IntArray
 from keyhole.play.study_vocabulary import StudyRound, StudyVocabulary, Values
 from keyhole.study import events
-from keyhole.study.arms import Arms
+from keyhole.study.arms import Arms, pack_numbers, unpack_numbers
 from keyhole.study.definition import Definition
 from keyhole.study.events import ROUND, ROW_HEADER, STREAM
-from keyhole.study.policy_state import LearningError, PolicyChangedError, PolicyState
+from keyhole.study.policy_state import LearningError, PolicyState, RebuildError
 from keyhole.study.storage import Row
 
+Corrections = Mapping[str, Row]
+"""The last correction of each decision that was corrected, by its id."""
+NO_CORRECTIONS: Final[Corrections] = MappingProxyType({})
 MAX_BATCH_SIZE: Final = 4096  # rows that are learnt together
 _NO_ROWS: Final = np.zeros((0, 0))
 _STRUCT_CODES: Final = {"int64": "q", "float64": "d"}
@@ -117,8 +122,8 @@ class DecisionRowCodec:
 
     Attributes
     ----------
-    bytes : int
-        The length of a row.
+    bytes, bytes_of_event : int
+        The lengths of a row, and of the body of an event that excludes no arm.
     """
 
     def __init__(
@@ -129,17 +134,36 @@ class DecisionRowCodec:
         self._arms = arms
         self._decision = ROW_HEADER.size + self.context.bytes  # where it begins
         self.bytes = self._decision + self.decision.bytes
+        self.bytes_of_event = ROUND.size + self.bytes - ROW_HEADER.size + STREAM.size
         self._arm_cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
         self._arm_offsets = [_CELL_BYTES * cell for cell in self._arm_cells]  # in a decision
 
-    def body_of_event(self, round: float, cells: bytes, stream: Iterable[int]) -> bytes:
+    def body_of_event(
+        self, round: float, cells: bytes, stream: Iterable[int], excluded: Sequence[int] = ()
+    ) -> bytes:
         """Return the body of the event of a decision, given as the cells of its row."""
-        return ROUND.pack(round) + cells + STREAM.pack(*stream)
+        body = ROUND.pack(round) + cells + STREAM.pack(*stream)
+        return body + pack_numbers(excluded) if excluded else body
+
+    def cells_of_event(self, body: bytes) -> bytes:
+        """Return the cells of a decision's row from the body of its event."""
+        return body[ROUND.size : self.bytes_of_event - STREAM.size]
 
     def stream_of_event(self, body: bytes) -> tuple[int, int]:
         """Return the policy's random stream after a decision, from the body of its event."""
-        first, second = STREAM.unpack_from(body, ROUND.size + self.bytes - ROW_HEADER.size)
+        first, second = STREAM.unpack_from(body, self.bytes_of_event - STREAM.size)
         return first, second
+
+    def excluded_arms(self, body: bytes) -> list[int]:
+        """Return the numbers of the arms that a decision left out, from the body of its event."""
+        bits = body[self.bytes_of_event :]
+        return unpack_numbers(bits) if bits else []
+
+    def with_arms(self, arms: Arms) -> "DecisionRowCodec":
+        """Return a codec of the same rows for other arms in use."""
+        codec = copy(self)
+        codec._arms = arms
+        return codec
 
     def values(self, row: bytes) -> tuple[Values, Values]:
         """Return context and decision of a row."""
@@ -153,13 +177,14 @@ class DecisionRowCodec:
         """Return whether all arms of a decision are in use."""
         if not self._arms.has_retired_arms:
             return True
-        return all(self._arms.is_live(number) for number in self._arm_numbers(row))
+        return all(self._arms.is_live(number) for number in self.arm_numbers(row))
 
     def positions(self, row: bytes) -> list[int]:
         """Return the positions of the arms of a decision; -1 for retired ones."""
-        return [int(self._arms.positions[number]) for number in self._arm_numbers(row)]
+        return [int(self._arms.positions[number]) for number in self.arm_numbers(row)]
 
-    def _arm_numbers(self, row: bytes) -> list[int]:
+    def arm_numbers(self, row: bytes) -> list[int]:
+        """Return the numbers of the arms of a decision."""
         begin = self._decision
         return [_NUMBER.unpack_from(row, begin + offset)[0] for offset in self._arm_offsets]
 
@@ -237,10 +262,17 @@ class LogState:
         The definition of the study.
     since : int, default 0
         The event at which the definition came into force.
+    corrections : dict of str to Row, optional
+        The last correction of each decision that was corrected, by its id: see `find_corrections`.
+        Its feedback is learnt in the place of what was told.
     """
 
-    def __init__(self, definition: Definition, since: int = 0) -> None:
+    def __init__(
+        self, definition: Definition, since: int = 0, corrections: Corrections = NO_CORRECTIONS
+    ) -> None:
         self.definition, self.since = definition, since
+        self.corrections = corrections
+        self._last_correction = max((event.seq for event in corrections.values()), default=0)
         policy = definition.policy
         sizes = compiled_policy(type(policy)).sizes(policy.numbers() | definition.facts)
         self.arms = Arms(definition.arms)
@@ -263,8 +295,8 @@ class LogState:
         """Return the row of a decision, from the event that handed it out."""
         # The time is no part of the body: it is a column of the log.
         (round_number,) = ROUND.unpack_from(event.body)
-        end = ROUND.size + self.decisions.bytes - ROW_HEADER.size
-        return ROW_HEADER.pack(round_number, event.at) + event.body[ROUND.size : end]
+        cells = self.decisions.cells_of_event(event.body)
+        return ROW_HEADER.pack(round_number, event.at) + cells
 
     def values(self, row: bytes) -> tuple[Values, Values]:
         """Return context and decision of a row."""
@@ -273,6 +305,11 @@ class LogState:
     def split_late_body(self, body: bytes) -> tuple[bytes, bytes]:
         """Return the row and the feedback in the body of an event of late feedback."""
         return body[: self.decisions.bytes], body[self.decisions.bytes :]
+
+    def corrected(self, event: Row, feedback: bytes) -> bytes:
+        """Return the feedback of an event as it was last corrected; else as it was told."""
+        correction = self.corrections.get(str(event.decision))
+        return feedback if correction is None else self.split_late_body(correction.body)[1]
 
     def is_live(self, id: str) -> bool:
         """Return whether the arm of a pending decision is in use."""
@@ -318,6 +355,16 @@ class LogState:
     def change_policy(self, event: Row) -> None:
         """Replace the policy."""
 
+    def correct(self, event: Row) -> None:
+        """Raise `RebuildError` unless the correction was known from the beginning."""
+        if event.seq > self._last_correction:
+            raise RebuildError
+
+
+def find_corrections(rows: Iterable[Row]) -> Corrections:
+    """Return the last correction of each decision in a log, by its id."""
+    return {str(row.decision): row for row in rows if row.kind == events.CORRECTED}
+
 
 class State(LogState):
     """Pending decisions and the policy's state after some event.
@@ -338,15 +385,22 @@ class State(LogState):
 
     Parameters
     ----------
-    definition, since
+    definition, since, corrections
         As in `LogState`.
     learns : bool, default True
         Whether the policy learns. If not, the state can do all but decide and recommend: for logs
         at which the policy fails.
     """
 
-    def __init__(self, definition: Definition, since: int = 0, *, learns: bool = True) -> None:
-        super().__init__(definition, since)
+    def __init__(
+        self,
+        definition: Definition,
+        since: int = 0,
+        corrections: Corrections = NO_CORRECTIONS,
+        *,
+        learns: bool = True,
+    ) -> None:
+        super().__init__(definition, since, corrections)
         self.learns = learns
         self.is_dirty = False
         self.policy_state = PolicyState(definition, definition.facts)
@@ -377,30 +431,53 @@ class State(LogState):
         begin = ROW_HEADER.size + self.decisions.context.bytes
         return self.policy_state.is_allowed(policy_row[ROW_HEADER.size : begin], policy_row[begin:])
 
-    def decide(self, context: Values, now: float) -> bytes:
-        """Let the policy decide; return the body of the event to write."""
+    def decide(self, context: Values, now: float, excluded: Sequence[int] = ()) -> bytes:
+        """Let the policy decide, without some arms; return the body of the event to write."""
         self.is_dirty = True
         self.learn_batch()
         self._end_round()
         cells = self.decisions.context.pack(context)
+        if excluded:
+            cells += self._decide_without(excluded, cells, now)
+            return self.body_of_decision(cells, excluded)
         imputes_all = self._must_reimpute or self._always_reimputes
-        rows = self._rows_to_impute(now, imputes_all)
+        rows = self._rows_to_impute(self.decisions, now, imputes_all)
         decision = self.policy_state.decide(self.rounds + 1, cells, rows, imputes_all=imputes_all)
         self._must_reimpute = False
         self._not_imputed = []
         return self.body_of_decision(cells + self.decisions.with_numbers(decision))
 
-    def body_of_decision(self, cells: bytes) -> bytes:
+    def body_of_decision(self, cells: bytes, excluded: Sequence[int] = ()) -> bytes:
         """Return the body of the event of the next decision, with the stream as it is now."""
         stream = self.policy_state.stream[:2].tolist()
-        return self.decisions.body_of_event(self.rounds + 1, cells, stream)
+        return self.decisions.body_of_event(self.rounds + 1, cells, stream, excluded)
 
-    def _rows_to_impute(self, now: float, imputes_all: bool) -> FloatArray:
+    def _decide_without(self, excluded: Sequence[int], context: bytes, now: float) -> bytes:
+        """Return the decision of the policy as if some arms had just been retired.
+
+        Its state stays as it is; its random stream goes on.
+        """
+        # Kernels have no mask. Those of a policy whose `update` counts, and whose `select` reads
+        # the counts (`off_policy`), decide as well on a state that has the other arms alone.
+        # Masking what the policy has decided, or asking again until it is another arm, would not
+        # be its decision, and need not end.
+        arms = self.arms.without(excluded)
+        decisions = self.decisions.with_arms(arms)
+        sources = self.arms.positions[arms.live]
+        view = self.policy_state.with_arms(len(sources), sources, np.arange(len(sources)))
+        rows = self._rows_to_impute(decisions, now, imputes_all=True)
+        decision = view.decide(self.rounds + 1, context, rows, imputes_all=True)
+        self.policy_state.stream[:2] = view.stream[:2]
+        return decisions.with_numbers(decision)
+
+    def _rows_to_impute(
+        self, decisions: DecisionRowCodec, now: float, imputes_all: bool
+    ) -> FloatArray:
         """Return the pending decisions whose feedback is still to be imputed, as kernel rows."""
         rows: Collection[bytes] = self.pending.values() if imputes_all else self._not_imputed
         if self.definition.pending != "impute" or not rows:
             return _NO_ROWS
-        return self.decisions.as_cells(rows, now, self.definition.time_unit)
+        return decisions.as_cells(rows, now, self.definition.time_unit)
 
     def _end_round(self) -> None:
         """Let the policy learn the round that has ended, in settings that learn by round."""
@@ -444,8 +521,8 @@ class State(LogState):
         ------
         EventError
             For an event that no study can have written.
-        PolicyChangedError
-            At a change of policy, even if an event before it made the policy fail.
+        RebuildError
+            At a change of policy or a correction, even if an event before it made the policy fail.
         LearningError
             If the policy fails at an event.
         """
@@ -459,13 +536,14 @@ class State(LogState):
                         self._replay_decision(event)
                     last_decision = event.body
                 self.apply(event)
-            except PolicyChangedError:
+            except RebuildError:
                 raise
             except Exception as error:
-                # The error does not matter if a later event replaces the policy that failed.
+                # The error does not matter if a later event replaces the policy that failed, or
+                # the feedback at which it failed.
                 for later in rows:
-                    if later.kind == events.POLICY_CHANGED:
-                        self.change_policy(later)
+                    if later.kind in events.CHANGES:
+                        events.KINDS[later.kind].apply(self, later)
                 if isinstance(error, LearningError):
                     raise
                 raise LearningError(self.definition.policy, event.seq, error) from error
@@ -473,8 +551,9 @@ class State(LogState):
             self.policy_state.stream[:2] = self.decisions.stream_of_event(last_decision)
 
     def _replay_decision(self, event: Row) -> None:
-        """Repeat a decision for its effect on the policy's state."""
-        if self.definition.pending != "impute":
+        """Repeat a decision for its effect on the policy's state; without some arms it has none."""
+        is_of_all_arms = len(event.body) == self.decisions.bytes_of_event
+        if self.definition.pending != "impute" and is_of_all_arms:
             self.decide(self.decisions.context.unpack(event.body, ROUND.size), event.at)
         self.learn_batch()
         self.policy_state.stream[:2] = self.decisions.stream_of_event(event.body)
@@ -547,9 +626,9 @@ class State(LogState):
         self._policy_arms = None
 
     def change_policy(self, event: Row) -> None:
-        """Raise `PolicyChangedError` if the policy changes here: `CachedState` then rebuilds."""
+        """Raise `RebuildError` if the policy changes here: `CachedState` then rebuilds."""
         if event.seq > self.since:
-            raise PolicyChangedError(event)
+            raise RebuildError
 
     # What is settled: see `keyhole.policy.Policy.verdicts`.
 
