@@ -200,7 +200,7 @@ def ask(
 ) -> None:
     """Print a decision: its id and its fields."""
     fields = {} if metadata is None else {"metadata": parse_json("--metadata", metadata)}
-    decision = study.ask(key=key, exclude=exclude or (), **fields, **parse_key_values(values))
+    decision = study.ask(key=key, exclude=exclude, **fields, **parse_key_values(values))
     text = f"{decision.id} {format_key_values(decision.words)}"
     print_result(decision.as_json(), text, as_json=as_json)
 

@@ -324,21 +324,6 @@ class Policy:
         borrowed = cls.borrowed_kernels()
         kernel_signatures.check_kernels(cls, signatures, cls.input_fields(), borrowed, remedy)
 
-    def check_exclusion(self) -> None:
-        """Refuse to leave arms out of a decision where the policy, or its setting, cannot."""
-        fields = (*self.setting.decision.values(), *self.setting.context.values())
-        fields += tuple(self.input_fields().values())
-        if any("arms" in field.shape for field in fields):
-            raise TypeError(
-                f"exclude must be empty: what {self} decides, or knows in advance, is about all "
-                "arms at once"
-            )
-        if not self.off_policy:
-            raise TypeError(
-                f"exclude must be empty: {self} learns from its own decisions alone, and a "
-                "decision without some arms is another (see off_policy)"
-            )
-
     @classmethod
     def explain_waiting(cls) -> str:
         """Return why the policy waits though its author has not said so, and what to do; or "".

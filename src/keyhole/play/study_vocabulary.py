@@ -304,6 +304,27 @@ class StudyRound:
         raise NotImplementedError
 
 
+def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:
+    """Refuse to leave arms out of a decision where the policy, or its setting, cannot."""
+    setting = policy.setting
+    fields = (*setting.context.values(), *setting.decision.values())
+    fields += tuple(policy.input_fields().values())
+    if any("arms" in field.shape for field in fields):
+        raise TypeError(
+            f"exclude must be empty: what {policy} decides, or knows in advance, is about all arms"
+        )
+    if not vocabulary.find_arm_fields():
+        raise TypeError(
+            f"exclude must be empty in the setting {setting.name!r}: {type(vocabulary).__name__} "
+            "must name the fields that hold arms, as `arm_fields`"
+        )
+    if not policy.off_policy:
+        raise TypeError(
+            f"exclude must be empty: {policy} learns from its own decisions alone, and one without "
+            "some arms is not its own (off_policy)"
+        )
+
+
 def check_reserved_words(words: Iterable[str]) -> None:
     """Refuse reserved words in a vocabulary with a ValueError."""
     if not RESERVED_WORDS.isdisjoint(words):

@@ -107,7 +107,7 @@ class Arms:
         numbers = set()
         for name in check_sequence(field, names):
             if not isinstance(name, str) or self._numbers.get(name) not in self._in_use:
-                check_choice(f"a name of {field}", name, self.names_in_use)
+                check_choice(f"an arm of {field}", name, self.names_in_use)
             numbers.add(self._numbers[name])
         if len(numbers) == len(self._in_use):
             raise ValueError(f"{field} must leave an arm, and has all {len(numbers)} in use")

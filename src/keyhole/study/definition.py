@@ -201,15 +201,6 @@ class Definition:
                 f"{type(vocabulary).__name__} must name the fields that hold arms, as `arm_fields`"
             )
 
-    def check_exclusion(self) -> None:
-        """Refuse to leave arms out of a decision if the policy, or its decisions, cannot."""
-        self.policy.check_exclusion()
-        if not (vocabulary := self.vocabulary(self.arms)).find_arm_fields():
-            raise TypeError(
-                f"exclude must be empty in the setting {self.policy.setting.name!r}: "
-                f"{type(vocabulary).__name__} must name the fields that hold arms, as `arm_fields`"
-            )
-
     def vocabulary(self, arms: Sequence[str]) -> StudyVocabulary:
         """Return the study's vocabulary, for arms of these names."""
         vocabulary_class = cast(type[StudyVocabulary], self.policy.vocabulary_class)

@@ -166,6 +166,43 @@ def _check_snapshot(snapshot: tuple[int, bytes], state: State, policies: Policie
         raise ValueError(f"the snapshot is not the state after event {state.seq}")
 
 
+class _LogCheck:
+    """The check of events against all before them."""
+
+    def __init__(self) -> None:
+        self._keys: set[str] = set()
+        self._asked: dict[str | None, bytes] = {}
+        self._told: set[str | None] = set()
+
+    def check(self, state: State, event: Row) -> None:
+        """Refuse a key or an id that was used, and late feedback or a correction of what was not.
+
+        Raises
+        ------
+        EventError
+            With the reason.
+        """
+        why = ""
+        if event.key is not None and event.key in self._keys:
+            why = f"key must be new, got {event.key!r}"
+        elif event.kind == events.ASKED and event.decision in self._asked:
+            why = f"decision must be a new id, got {event.decision!r}"
+        elif event.kind in _WITH_ROW and not event.body.startswith(
+            self._asked.get(event.decision, b"?")
+        ):
+            why = f"its decision is not the one of {event.decision!r}"
+        elif event.kind == events.CORRECTED and event.decision not in self._told:
+            why = f"it corrects {event.decision!r}, of which nothing was told"
+        if why:
+            raise events.EventError(event.seq, why)
+        if event.key is not None:
+            self._keys.add(event.key)
+        if event.kind == events.ASKED:
+            self._asked[event.decision] = state.row(event)
+        elif event.kind in (events.TOLD, *_WITH_ROW):
+            self._told.add(event.decision)
+
+
 def rebuild_states(
     definition: Definition, rows: Sequence[Row], policies: Policies
 ) -> Iterator[State]:
@@ -185,26 +222,12 @@ def rebuild_states(
     corrections = find_corrections(rows)
     state = State(definition, 0, corrections)
     applied_rows = []
-    used_keys = set()
-    told_ids = set()
-    asked_rows: dict[str | None, bytes] = {}
+    log_check = _LogCheck()
     learning_error: LearningError | None = None
     for row in rows:
         applied_rows.append(row)
         events.check_event(state, row)
-        if row.key is not None and row.key in used_keys:
-            raise events.EventError(row.seq, f"key must be new, got {row.key!r}")
-        used_keys.add(row.key)
-        if row.kind == events.ASKED:
-            if row.decision in asked_rows:
-                raise events.EventError(row.seq, f"decision must be a new id, got {row.decision!r}")
-            asked_rows[row.decision] = state.row(row)
-        elif row.kind in _WITH_ROW and not row.body.startswith(asked_rows.get(row.decision, b"?")):
-            raise events.EventError(row.seq, f"its decision is not the one of {row.decision!r}")
-        if row.kind == events.CORRECTED and row.decision not in told_ids:
-            raise events.EventError(row.seq, f"it corrects {row.decision!r}, which was not told")
-        if row.kind in (events.TOLD, *_WITH_ROW):
-            told_ids.add(row.decision)
+        log_check.check(state, row)
         # A new policy learns the whole log, from its first event.
         new_rows = [row]
         if row.kind == events.POLICY_CHANGED:

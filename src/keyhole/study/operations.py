@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from keyhole.contract.policy import Policy
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.play.study_vocabulary import StudyVocabulary, Values, Words, check_reserved_words
+from keyhole.play.study_vocabulary import (
+    StudyVocabulary,
+    Values,
+    Words,
+    check_exclusion,
+    check_reserved_words,
+)
 from keyhole.study import events
 from keyhole.study.group_commit import Transaction
 from keyhole.study.state import State, drop_signs_of_zeros
@@ -162,7 +168,7 @@ def _parse_excluded(state: State, names: Sequence[str]) -> list[int]:
     """Return the numbers of the arms to leave out; refuse them where the policy cannot."""
     if not names:
         return []
-    state.definition.check_exclusion()
+    check_exclusion(state.definition.policy, state.vocabulary)
     return state.arms.check_excluded("exclude", names)
 
 

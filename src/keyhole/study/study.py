@@ -217,7 +217,7 @@ class Study:
         self,
         *,
         key: str | None = None,
-        exclude: Iterable[str] = (),
+        exclude: Iterable[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
         **context: object,
     ) -> Decision:
@@ -231,7 +231,7 @@ class Study:
         key : str, optional
             An idempotency key of at most 500 characters: the same key gets the same decision, for
             clients to which the answer may get lost.
-        exclude : iterable of str, default ()
+        exclude : iterable of str, optional
             Arms in use that the decision must not be about, such as the pictures that this
             labeller has had: the policy decides as if they had just been retired, and keeps its
             state. It must be a policy that can learn from decisions of others
@@ -258,7 +258,7 @@ class Study:
         """
         if key is not None:
             check_short_line("key", key, LONGEST)
-        names = check_sequence("exclude", exclude)
+        names = [] if exclude is None else check_sequence("exclude", exclude)
         text = "" if metadata is None else format_metadata(metadata)
         return self._writer.submit(operations.ask, key, context, names, text)
 
