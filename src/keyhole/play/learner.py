@@ -340,10 +340,14 @@ class Learner:
         """Take a decision by a copy of the learner that has some of the arms alone."""
         # Kernels have no mask: see `keyhole.study.state.State`.
         copy = type(self).__new__(type(self))
-        vars(copy).update(_loaded=self._loaded, _interpreted=self._interpreted, scale=self.scale)
-        copy._prepare(self.policy, self.facts | {"arms": len(arms)}, self._step)
-        copy._do(learner_step.INIT)
+        vars(copy).update(
+            policy=self.policy, scale=self.scale, _loaded=self._loaded, _interpreted=self._interpreted
+        )
         compiled = compiled_policy(type(self.policy))
+        # The state of a policy of somebody's own may have the position of an arm that is left out.
+        step = self._step if compiled.is_own else _find_step(copy, compiled, True)
+        copy._prepare(self.policy, self.facts | {"arms": len(arms)}, step)
+        copy._do(learner_step.INIT)
         copy_arms(compiled.state.fields, self.state, copy.state, arms, np.arange(len(arms)))
         sizes = compiled.sizes(self.policy.numbers() | copy.facts)
         compiled.state.rebuild_trees(learner_step.state_view(copy._words), sizes)

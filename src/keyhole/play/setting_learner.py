@@ -138,7 +138,7 @@ class SettingLearner(Learner):
         Parameters
         ----------
         exclude : iterable of int, optional
-            Arms, or their names, that it must not be about: see `ArmLearner.ask`.
+            Arms, or their names, that it must not be about: see `keyhole.stochastic.Learner.ask`.
         **context
             The keywords of the vocabulary's `parse_context`.
 

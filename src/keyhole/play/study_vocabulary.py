@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from keyhole.contract.arm_names import ArmNames
+from keyhole.contract.pending_mode_inference import explain_dependence
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
@@ -318,11 +319,8 @@ def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:
             f"exclude must be empty in the setting {setting.name!r}: {type(vocabulary).__name__} "
             "must name the fields that hold arms, as `arm_fields`"
         )
-    if not policy.off_policy:
-        raise TypeError(
-            f"exclude must be empty: {policy} learns from its own decisions alone, and one without "
-            "some arms is not its own (off_policy)"
-        )
+    if why := explain_dependence(type(policy)):
+        raise TypeError(f"exclude must be empty: {policy} relies on its own decisions: {why}")
 
 
 def check_reserved_words(words: Iterable[str]) -> None:

@@ -127,7 +127,7 @@ class Learner(CoreLearner):
         Parameters
         ----------
         exclude : iterable of int, optional
-            Arms, or their names, that it must not be: see `keyhole.play.setting_learner.ArmLearner`.
+            Arms, or their names, that it must not be: see `keyhole.stochastic.Learner.ask`.
         """
         self._ask(None, exclude)
         return self._arm(self._decision["arm"].item()), self._decision["limit"].item()

@@ -128,8 +128,15 @@ def write_export(
     for row in rows:
         lines.append(formatter.words(row))
         if row.seq in metadata:
-            lines[-1]["metadata"] = json.loads(metadata[row.seq])
+            lines[-1]["metadata"] = _parse_metadata(row.seq, metadata[row.seq])
     write_atomically(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
+
+
+def _parse_metadata(seq: int, text: str) -> object:
+    try:
+        return json.loads(text)
+    except DAMAGE as error:
+        raise events.EventError(seq, f"its metadata is not JSON ({error})") from error
 
 
 def read_export(

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, IntArray, allocate, copy_arms
 from keyhole.drivers import pending_step
@@ -70,7 +70,7 @@ class PolicyState:
         self.definition = definition
         self.facts = dict(facts)
         compiled = compiled_policy(type(policy)) if sibling is None else sibling._compiled
-        self._compiled = compiled
+        self._compiled: CompiledClass = compiled
         known_quantities = policy.numbers() | self.facts
         self.sizes = compiled.sizes(known_quantities)
         layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)

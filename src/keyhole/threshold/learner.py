@@ -115,7 +115,7 @@ class Learner(CoreLearner):
         threshold : int
             From 1 to the number of levels.
         exclude : iterable of int, optional
-            Arms, or their names, that it must not be: see `keyhole.play.setting_learner.ArmLearner`.
+            Arms, or their names, that it must not be: see `keyhole.stochastic.Learner.ask`.
         """
         level = check_integer("threshold", threshold, self.vocabulary.thresholds)
         arm = self._ask(level, exclude)
