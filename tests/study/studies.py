@@ -4,7 +4,7 @@ from keyhole.study import Study
 from keyhole.study.definition import Definition
 from keyhole.study.events import POLICY_CHANGED
 from keyhole.study.snapshot import make_snapshot, read_snapshot
-from keyhole.study.state import State
+from keyhole.study.state import State, find_corrections
 from keyhole.thresholding import LSA
 
 ARMS = ("a", "b", "c")
@@ -69,7 +69,8 @@ def check_rebuilt_states_agree(study, context=None):
     if log:
         others.append(read_snapshot((here.seq, kept), log[-1], policies))
         half = apply_log(study.definition, log[: len(log) // 2], policies)
-        if half.since == here.since and half.last is not None:
+        has_all_changes = half.since == here.since and here.corrections == half.corrections
+        if has_all_changes and half.last is not None:
             half = read_snapshot((half.seq, make_snapshot(half)), half.last, policies)
             half.apply_all(log[len(log) // 2 :])
             others.append(half)
@@ -85,10 +86,11 @@ def check_rebuilt_states_agree(study, context=None):
 
 def one_by_one(definition, log, policies):
     """Apply a log, an event at a time, looking at the state after each."""
-    state = apply_log(definition, log[:0], policies)
-    last_change = max((row.seq for row in log if row.kind == 10), default=0)
+    corrections = find_corrections(log)
+    state = apply_log(definition, log[:0], policies, corrections)
+    last_change = max((row.seq for row in log if row.kind == POLICY_CHANGED), default=0)
     if last_change:
-        state = apply_log(definition, log[:last_change], policies)
+        state = apply_log(definition, log[:last_change], policies, corrections)
     for row in log[last_change:]:
         state.apply_all([row])
         state.arrays_to_save()
@@ -101,12 +103,13 @@ def report(state):
     return state.recommend() if state.vocabulary.has_recommendation() else None
 
 
-def apply_log(definition, rows, policies):
+def apply_log(definition, rows, policies, corrections=None):
     """Return the state after all events of a log."""
     rows = list(rows)
     change = next((row for row in reversed(rows) if row.kind == POLICY_CHANGED), None)
     if change is not None:
         definition = Definition.from_bytes(change.body, policies)
-    state = State(definition, 0 if change is None else change.seq)
+    since = 0 if change is None else change.seq
+    state = State(definition, since, corrections or find_corrections(rows))
     state.apply_all(rows)
     return state

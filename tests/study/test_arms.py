@@ -9,7 +9,7 @@ from keyhole.study import Study
 from keyhole.study.arms import Arms
 from keyhole.study.definition import TimeoutRule
 from keyhole.study.policy_state import PolicyState
-from keyhole.study.state import DecisionRowCodec
+from keyhole.study.row_codec import DecisionRowCodec
 from keyhole.thresholding import LSA
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 

@@ -165,7 +165,7 @@ def altered(line, change):
     ("which", "change"),
     [
         (0, lambda words: words.pop("format")),
-        (0, lambda words: words.update(version=3)),
+        (0, lambda words: words.update(version=4)),
         (0, lambda words: words.pop("head")),
         (0, lambda words: words.pop("name")),
         (0, lambda words: words.update(name=3)),

@@ -76,7 +76,14 @@ Own = Annotated[
 Other = Annotated[str, typer.Argument(metavar="POLICY", help="A policy of the same setting.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the decision.")]
 
-_RESERVED: Final = ("id", "key", "self", "policy")  # arguments of the commands themselves
+_RESERVED: Final = (
+    "exclude",
+    "id",
+    "key",
+    "metadata",
+    "policy",
+    "self",
+)  # arguments of the commands themselves
 _ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "timeout",
                    "timeout_decisions", "on_timeout", "seed", "time_unit", "scale",
                    "durability")  # fmt: skip
@@ -176,15 +183,24 @@ def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]
 @study_command(
     "keyhole study ask items.db labels",
     "keyhole study ask items.db labels --json --key first-of-today",
+    'keyhole study ask items.db labels --exclude cat --metadata \'{"who": "ann"}\'',
 )
 def ask(
     study: Any,
     values: Context = None,
     key: Annotated[str | None, typer.Option("--key", help="Idempotency key, for retries.")] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="ARM", help="An arm that it must not be; repeatable."),
+    ] = None,
+    metadata: Annotated[
+        str | None, typer.Option("--metadata", help='JSON kept with it: \'{"who": "ann"}\'.')
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a decision: its id and its fields."""
-    decision = study.ask(key=key, **parse_key_values(values))
+    fields = {} if metadata is None else {"metadata": parse_json("--metadata", metadata)}
+    decision = study.ask(key=key, exclude=exclude, **fields, **parse_key_values(values))
     text = f"{decision.id} {format_key_values(decision.words)}"
     print_result(decision.as_json(), text, as_json=as_json)
 
@@ -204,6 +220,27 @@ def tell(
 ) -> None:
     """Record the feedback of a decision."""
     study.tell(study.find_decision(id) if by_key else id, **parse_key_values(values))
+
+
+@study_command("keyhole study correct items.db labels ID reward=0")
+def correct(study: Any, id: Id, values: Feedback = None) -> None:
+    """Set right what was told of a decision by mistake."""
+    study.correct(id, **parse_key_values(values))
+
+
+@study_command("keyhole study erase-metadata items.db labels", name="erase-metadata")
+def erase_metadata(
+    study: Any,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="By default all decisions.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase the metadata of decisions; the log stays as it is."""
+    count = study.erase_metadata(ids or None)
+    print_result(
+        {"erased": count}, f"{study.name}: erased of {count_text(count, 'event')}", as_json=as_json
+    )
 
 
 @study_command("keyhole study tell-sum items.db sales 17 --rounds 40", name="tell-sum")
@@ -362,6 +399,14 @@ def load_user_policies(names: list[str] | None) -> list[type["Policy"]]:
         if not spec_factories.is_policy_file(name):
             raise ValueError(f"--policy must be FILE.py:CLASS, got {short_repr(name)}")
     return [spec_factories.load_user_policy(name, Path(), field="--policy") for name in names or []]
+
+
+def parse_json(name: str, text: str) -> object:
+    """Return the value of JSON; errors call it `name`."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} must be JSON, got {short_repr(text)}: {error}") from error
 
 
 def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:

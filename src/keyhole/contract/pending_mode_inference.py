@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from keyhole.cached_property import cached_property
@@ -103,6 +104,17 @@ def describe_doubts(cls: type[Policy]) -> str:
         f'{remedies}; or declare `pending = ("wait",)` in the class; leave it as it is only if you '
         "know that this does no harm"
     )
+
+
+@lru_cache(maxsize=256)
+def explain_dependence(cls: type[Policy]) -> str:
+    """Return why a class depends on whether its decision is taken; "" if it does not.
+
+    It does unless it can learn from decisions of others, or if `select` writes what is read later.
+    """
+    if not cls.off_policy:
+        return "it cannot learn from decisions of others (off_policy)"
+    return "; and ".join(reason.text for reason in _find_reasons(cls))
 
 
 def _list_reasons(cls: type[Policy]) -> list[_Reason]:

@@ -304,6 +304,23 @@ def allocate(
     return buffer, plan, views
 
 
+def copy_arms(
+    fields: Mapping[str, Field], old: Arrays, new: Arrays, sources: IntArray, targets: IntArray
+) -> None:
+    """Copy arrays of a state with other arms: ``targets[i]`` gets the values of ``sources[i]``.
+
+    Scratch arrays stay as they are: one may hold the position of an arm, which is another now.
+    """
+    for name, field in fields.items():
+        if not field.kept:
+            continue
+        if "arms" not in field.shape:
+            new[name][...] = old[name]
+            continue
+        axis = field.shape.index("arms")
+        np.moveaxis(new[name], axis, 0)[targets] = np.moveaxis(old[name], axis, 0)[sources]
+
+
 # Cached, since each named tuple is a type of its own: functions of one would be compiled again for
 # the next of the same fields.
 @lru_cache(maxsize=256)

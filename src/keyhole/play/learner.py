@@ -20,6 +20,7 @@ from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.policy import Policy, check_settled, is_done, remaining_arms, settled_arms
 from keyhole.contract.reward_units import UNIT, Scale
+from keyhole.contract.state_arrays import IntArray, copy_arms
 from keyhole.drivers import learner_step
 from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.interpreted_mode import (
@@ -33,7 +34,7 @@ from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.learner_summary import describe_facts, describe_learner, learner_html
 from keyhole.play.log_learning import int_column, learn_from_log
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
-from keyhole.play.study_vocabulary import StudyVocabulary
+from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion
 from keyhole.text_formatting import count_text
 from keyhole.validate import (
     DEFAULT_SEED,
@@ -41,6 +42,7 @@ from keyhole.validate import (
     check_integer,
     check_names,
     check_seed,
+    check_sequence,
     explain_memory_errors,
     short_repr,
 )
@@ -130,8 +132,11 @@ class Learner:
         self._rng[:] = address
         self._do(learner_step.INIT)
 
-    def _prepare(self, policy: Policy, facts: dict[str, Any]) -> None:
-        """Allocate the memory of inputs, state and records; set the inputs, the rest is zero."""
+    def _prepare(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
+        """Allocate the memory of inputs, state and records; set the inputs, the rest is zero.
+
+        `step` is the code of the policy, if another learner has it.
+        """
         self.policy = policy
         self.facts = facts
         self._scaled = self.scale != UNIT
@@ -146,7 +151,7 @@ class Learner:
         for name, view in inputs.items():
             view[...] = input_values[name]
         # Numbers in a file may be indices to which kernels write: then every index is checked.
-        self._step = _find_step(self, compiled, self._loaded or is_bounds_checked())
+        self._step = step or _find_step(self, compiled, self._loaded or is_bounds_checked())
 
     @property
     def rounds(self) -> int:
@@ -295,15 +300,71 @@ class Learner:
         where = f"round {self.rounds + 1}"
         raise ValueError(self.policy.refusal(where, self._decision_text(self._decision)))
 
-    def _ask(self, context: float | None = None) -> int:
+    def _ask(self, context: float | None = None, exclude: Iterable[Any] | None = None) -> int:
         """Have the policy decide, unless a decision is waiting for its feedback.
 
         A context of one number is an argument; any other is written to `_context` after `CLAIM`.
-        Return the decision if it is one number from 0, else 0.
+        The decision is about none of the arms of `exclude`. Return it if it is one number from 0,
+        else 0.
         """
+        if exclude is not None and (names := check_sequence("exclude", exclude)):
+            check_exclusion(self.policy, self.vocabulary)
+            numbers = {self.vocabulary.arm_number("an arm of exclude", name) for name in names}
+            return self._ask_without(numbers, context)
         if context is None:
             return self._do(learner_step.ASK)
         return self._do(learner_step.ASK_WITH_NUMBER, context)
+
+    def _ask_without(self, excluded: set[int], context: float | None) -> int:
+        """Have the policy decide as if it had no excluded arms; its state stays as it is.
+
+        A decision that is waiting for its feedback stays, too, if it is about none of them.
+        """
+        if not self._pending:
+            arms = [arm for arm in range(self.facts["arms"]) if arm not in excluded]
+            if not arms:
+                raise ValueError(f"exclude must leave an arm, and has all {len(excluded)}")
+            if excluded.issuperset(remaining_arms(self.policy, self.state, self.facts["arms"])):
+                raise RuntimeError("exclude must leave an arm that is not settled, and leaves none")
+            with self._alone():
+                self._decide_among(np.array(arms), context)
+        for name in self.vocabulary.find_arm_fields():
+            if (arm := self._decision[name].item()) in excluded:
+                raise RuntimeError(
+                    f"tell must come first: the decision on arm {self._arm(arm)!r} is waiting for "
+                    "its feedback"
+                )
+        return self._do(learner_step.ASK)  # which repeats the decision
+
+    def _decide_among(self, arms: IntArray, context: float | None) -> None:
+        """Take a decision by a copy of the learner that has some of the arms alone."""
+        # Kernels have no mask: see `keyhole.study.state.State`.
+        copy = type(self).__new__(type(self))
+        vars(copy).update(
+            policy=self.policy, scale=self.scale, _loaded=self._loaded, _interpreted=self._interpreted
+        )
+        compiled = compiled_policy(type(self.policy))
+        # The state of a policy of somebody's own may have the position of an arm that is left out.
+        step = self._step if compiled.is_own else _find_step(copy, compiled, True)
+        copy._prepare(self.policy, self.facts | {"arms": len(arms)}, step)
+        copy._do(learner_step.INIT)
+        copy_arms(compiled.state.fields, self.state, copy.state, arms, np.arange(len(arms)))
+        sizes = compiled.sizes(self.policy.numbers() | copy.facts)
+        compiled.state.rebuild_trees(learner_step.state_view(copy._words), sizes)
+        copy._rng[:] = self._rng
+        copy._head[learner_step.ROUNDS] = self.rounds
+        for name, view in self._context.items():
+            copy._context[name][...] = view
+        copy._ask(context)
+        for name, view in self._context.items():
+            view[...] = copy._context[name]
+        for name, view in self._decision.items():
+            view[...] = copy._decision[name]
+        for name in self.vocabulary.find_arm_fields():
+            self._decision[name][...] = arms[self._decision[name]]
+        self._rng[:] = copy._rng
+        self._head[learner_step.ROUNDS] += 1
+        self._head[learner_step.PENDING] = 1
 
     def _expect_feedback(self) -> None:
         """Raise an error unless a decision of this thread is waiting for feedback."""

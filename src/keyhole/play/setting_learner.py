@@ -1,6 +1,7 @@
 """The base classes of the settings' learners: for an arm and its reward, and for any setting."""
 
-from typing import Any, Final, Never
+from collections.abc import Iterable
+from typing import Any, Final, Never, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,12 +21,21 @@ class ArmLearner(Learner):
     # `ask` and `tell` repeat the code of `_do` instead of calling it: a method call would take a
     # tenth of their time (measured).
 
-    def ask(self) -> int:
+    def ask(self, *, exclude: Iterable[Any] | None = None) -> int:
         """Return the arm to pull next, from 0; the same one if asked again before `tell`.
 
         If arms have names (``learner(arms=["red", "blue"])``), it is the name. The same thread must
         tell its reward: see `keyhole.Learner`.
+
+        Parameters
+        ----------
+        exclude : iterable of int, optional
+            Arms, or their names, that it must not be: the policy decides as if it did not have
+            them, and keeps its state. It must be one that can learn from decisions of others
+            (`keyhole.policy.Policy.off_policy`).
         """
+        if exclude is not None:
+            return cast(int, self._arm(self._ask(None, exclude)))
         try:
             arm: int = self._step(self._words, ASK, 0.0)
         except IndexError as error:
@@ -122,11 +132,13 @@ class SettingLearner(Learner):
         if "names_arms" not in vars(cls) and not vars(cls).keys().isdisjoint(_CALLS):
             cls.names_arms = False
 
-    def ask(self, **context: Any) -> Any:
+    def ask(self, *, exclude: Iterable[Any] | None = None, **context: Any) -> Any:
         """Return the next decision.
 
         Parameters
         ----------
+        exclude : iterable of int, optional
+            Arms, or their names, that it must not be about: see `keyhole.stochastic.Learner.ask`.
         **context
             The keywords of the vocabulary's `parse_context`.
 
@@ -137,7 +149,8 @@ class SettingLearner(Learner):
             asked again before `tell`.
         """
         values = self.vocabulary.parse_context(**context)
-        named_values = self.vocabulary.format_decision(values, self.decide(**values))
+        decided_values = self._decide(values, exclude)
+        named_values = self.vocabulary.format_decision(values, decided_values)
         shown_context = self.vocabulary.format_context(values)
         decision = {
             name: value for name, value in named_values.items() if name not in shown_context
@@ -205,6 +218,9 @@ class SettingLearner(Learner):
         RuntimeError
             If a decision for another context, or of another thread, is waiting for its feedback.
         """
+        return self._decide(context)
+
+    def _decide(self, context: Values, exclude: Iterable[Any] | None = None) -> Values:
         arrays = self._checked("decide", context, self._context)
         self._do(CLAIM)
         if self._pending:
@@ -217,7 +233,7 @@ class SettingLearner(Learner):
         else:
             for name, view in self._context.items():
                 view[...] = arrays[name]
-        self._ask()
+        self._ask(None, exclude)
         return _values(self._decision)
 
     def learn(self, **feedback: Any) -> None:

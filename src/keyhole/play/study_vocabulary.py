@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from keyhole.contract.arm_names import ArmNames
+from keyhole.contract.pending_mode_inference import explain_dependence
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
@@ -22,8 +23,8 @@ Values = dict[str, Any]
 Words = dict[str, Any]
 
 RESERVED_WORDS: Final = frozenset(
-    ["at", "decision", "event", "head", "id", "key", "policy", "round", "seq", "stream", "until",
-     "words"]
+    ["at", "decision", "event", "exclude", "excluded", "head", "id", "key", "metadata", "policy",
+     "round", "seq", "stream", "until", "words"]
 )  # fmt: skip
 """Names of columns of the log and of attributes of decisions."""
 
@@ -302,6 +303,24 @@ class StudyRound:
     def restore(self, content: Any) -> None:
         """Restore the content that `to_json` returned."""
         raise NotImplementedError
+
+
+def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:
+    """Refuse to leave arms out of a decision where the policy, or its setting, cannot."""
+    setting = policy.setting
+    fields = (*setting.context.values(), *setting.decision.values())
+    fields += tuple(policy.input_fields().values())
+    if any("arms" in field.shape for field in fields):
+        raise TypeError(
+            f"exclude must be empty: what {policy} decides, or knows in advance, is about all arms"
+        )
+    if not vocabulary.find_arm_fields():
+        raise TypeError(
+            f"exclude must be empty in the setting {setting.name!r}: {type(vocabulary).__name__} "
+            "must name the fields that hold arms, as `arm_fields`"
+        )
+    if why := explain_dependence(type(policy)):
+        raise TypeError(f"exclude must be empty: {policy} relies on its own decisions: {why}")
 
 
 def check_reserved_words(words: Iterable[str]) -> None:

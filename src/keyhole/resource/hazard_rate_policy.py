@@ -28,6 +28,7 @@ class HazardRatePolicy(Policy, abstract=True):
     """Base class of policies that estimate hazards; see `HazardThompson` for the symbols."""
 
     arms_change = True
+    off_policy = True
 
     strength: float = parameter(default=8.0, gt=0, doc="how many runs the shared prior is worth")
 

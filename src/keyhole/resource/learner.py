@@ -1,6 +1,6 @@
 """Learner that chooses what to run, and its limit; and the words of its studies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 import numpy as np
@@ -121,9 +121,15 @@ class Learner(CoreLearner):
 
     names_arms = True
 
-    def ask(self) -> tuple[int, float]:
-        """Return the arm to run next, from 0 or its name, and its limit: the same until `tell`."""
-        self._ask()
+    def ask(self, *, exclude: Iterable[Any] | None = None) -> tuple[int, float]:
+        """Return the arm to run next, from 0 or its name, and its limit: the same until `tell`.
+
+        Parameters
+        ----------
+        exclude : iterable of int, optional
+            Arms, or their names, that it must not be: see `keyhole.stochastic.Learner.ask`.
+        """
+        self._ask(None, exclude)
         return self._arm(self._decision["arm"].item()), self._decision["limit"].item()
 
     def tell(

@@ -14,7 +14,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition, JsonObject, Policies
 from keyhole.study.events import EXPIRED, KINDS, EventError
-from keyhole.study.state import LogState
+from keyhole.study.state import NO_CORRECTIONS, Corrections, LogState
 from keyhole.study.storage import Row
 from keyhole.text_formatting import count_text
 
@@ -64,10 +64,17 @@ class DecisionCounts(LogState):
         The definition with which the study was created.
     policies : iterable of Policy classes, optional
         Classes in which a policy is looked up first.
+    corrections : dict of str to Row, optional
+        As in `LogState`.
     """
 
-    def __init__(self, definition: Definition, policies: Policies = ()) -> None:
-        super().__init__(definition)
+    def __init__(
+        self,
+        definition: Definition,
+        policies: Policies = (),
+        corrections: Corrections = NO_CORRECTIONS,
+    ) -> None:
+        super().__init__(definition, corrections=corrections)
         self.policy = definition.policy
         self._policies = tuple(policies)
         self._ids: deque[str] = deque()  # of decisions whose feedback counts next

@@ -1,12 +1,34 @@
 """The arms of a study: their names, which are in use, and positions in the policy's arrays."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from copy import copy
 
 import numpy as np
 
 from keyhole.contract.state_arrays import IntArray
 from keyhole.study.errors import UnknownArmError
-from keyhole.validate import Range, check_choice, check_distinct, check_integer, check_line
+from keyhole.validate import (
+    Range,
+    check_choice,
+    check_distinct,
+    check_integer,
+    check_line,
+    check_sequence,
+)
+
+
+def pack_numbers(numbers: Sequence[int]) -> bytes:
+    """Return numbers of arms as bits, in as few bytes as there can be."""
+    # A labeller may have had hundreds of arms: 8 bytes for each would be most of the log.
+    bits = np.zeros(max(numbers, default=-1) + 1, bool)
+    bits[list(numbers)] = True
+    return np.packbits(bits, bitorder="little").tobytes()
+
+
+def unpack_numbers(data: bytes) -> list[int]:
+    """Return the numbers that `pack_numbers` packed, in order."""
+    bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+    return np.flatnonzero(bits).tolist()
 
 
 class Arms:
@@ -88,6 +110,26 @@ class Arms:
     def is_live(self, number: int) -> bool:
         """Return whether an arm is in use."""
         return number in self._in_use
+
+    def check_excluded(self, field: str, names: object) -> list[int]:
+        """Return the numbers of arms to leave out of a decision, which must leave one in use."""
+        numbers = set()
+        for name in check_sequence(field, names):
+            if not isinstance(name, str) or self._numbers.get(name) not in self._in_use:
+                check_choice(f"an arm of {field}", name, self.names_in_use)
+            numbers.add(self._numbers[name])
+        if len(numbers) == len(self._in_use):
+            raise ValueError(f"{field} must leave an arm, and has all {len(numbers)} in use")
+        return sorted(numbers)
+
+    def without(self, numbers: Iterable[int]) -> "Arms":
+        """Return the arms with fewer in use; the names are shared."""
+        arms = copy(self)
+        arms._in_use = dict.fromkeys(self._in_use)
+        for number in numbers:
+            del arms._in_use[number]
+        arms._clear_caches()
+        return arms
 
     @property
     def names_in_use(self) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class PendingDecisionError(RuntimeError):
 
 
 class StudyDoneError(RuntimeError):
-    """The policy has enough: every arm is settled, and nothing is left to decide."""
+    """The policy has enough: every arm that may be asked for is settled."""
 
     done = True
     """Whether the work is done: commands exit with a code of their own."""

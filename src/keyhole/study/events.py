@@ -3,13 +3,14 @@
 Bodies are numbers of 8 bytes, little-endian:
 
 ``asked``
-    round, context and decision, then the two words of the policy's random stream after it;
+    round, context and decision, then the two words of the policy's random stream after it, and
+    the numbers of the arms that were excluded as bits, if there are any;
 ``told``, ``expired``
     feedback, then notes if there are any; nothing if an expired decision is forgotten or asked
     again;
-``told late``, ``told too late``
+``told late``, ``told too late``, ``corrected``
     the decision's row (round, time, context, decision), then the feedback; *late* is
-    learnt, *too late* only recorded;
+    learnt, *too late* only recorded, and *corrected* learnt in the place of what was told;
 ``sum told``
     anonymous feedback;
 ``arm added``, ``arm retired``
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from keyhole.contract.reward_units import UNIT
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import StudyVocabulary, Words
+from keyhole.study.arms import pack_numbers
 from keyhole.study.storage import Row
 from keyhole.validate import check_line, short_repr
 
@@ -47,7 +49,11 @@ if TYPE_CHECKING:
     ARM_ADDED,
     ARM_RETIRED,
     POLICY_CHANGED,
-) = range(1, 11)
+    CORRECTED,
+) = range(1, 12)
+
+CHANGES: Final = (POLICY_CHANGED, CORRECTED)
+"""Events after which the whole log is learnt anew."""
 
 ROW_HEADER: Final = Struct("<dd")
 """The beginning of a row: round, and time of asking."""
@@ -55,6 +61,7 @@ ROUND: Final = Struct("<d")
 STREAM: Final = Struct("<QQ")
 END_OF_TIME: Final = 2.0**37
 """The upper bound of times, in seconds since 1970: the year 6325."""
+MAX_METADATA_BYTES: Final = 1000
 COMMON_WORDS: Final = ("seq", "at", "event", "decision", "key", "round")  # of every event
 
 _LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -176,8 +183,8 @@ class _Asked(EventKind):
     def check(self, state: "LogState", event: Row) -> None:
         if not is_decision_id(event.decision) or event.decision in state.pending:
             raise ValueError(f"decision must be a new id, got {short_repr(event.decision)}")
-        size = ROUND.size + state.decisions.bytes - ROW_HEADER.size + STREAM.size
-        if len(event.body) != size:
+        size = state.decisions.bytes_of_event
+        if len(event.body) < size:
             raise ValueError(f"it must have {size} bytes, got {len(event.body)}")
         if ROUND.unpack_from(event.body)[0] != state.rounds + 1:
             raise ValueError(f"round must be {state.rounds + 1}")
@@ -185,7 +192,9 @@ class _Asked(EventKind):
         is_by_round = state.definition.policy.setting.by_round
         if is_by_round and event.seq > state.since and state.rounds == horizon:
             raise ValueError(f"round must be at most the horizon, {horizon}")
-        state.checker.check_decision(event.body[ROUND.size : -STREAM.size])
+        state.checker.check_decision(state.decisions.cells_of_event(event.body))
+        if excluded := event.body[size:]:
+            _check_excluded(state, event, excluded)
 
     def apply(self, state: "LogState", event: Row) -> None:
         state.add_decision(_decision_id(event), state.row(event))
@@ -193,7 +202,8 @@ class _Asked(EventKind):
     def words(self, formatter: "EventFormatter", event: Row) -> Words:
         state = formatter.state
         formatter.asked[_decision_id(event)] = row = state.row(event)
-        stream = [f"{word:016x}" for word in STREAM.unpack(event.body[-STREAM.size :])]
+        stream = [f"{word:016x}" for word in state.decisions.stream_of_event(event.body)]
+        excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arms(event.body)]
         state.checker.check_decision_words(row[ROW_HEADER.size :])
         values = state.values(row)
         with convert_vocabulary_errors(state.vocabulary):
@@ -201,14 +211,17 @@ class _Asked(EventKind):
         (round_number,) = ROUND.unpack_from(event.body)
         if not 0 <= round_number <= 2.0**53 or round_number != int(round_number):
             raise ValueError(f"a count must be a whole number, got {round_number}")
-        return {"round": int(round_number), **decision_words, "stream": stream}
+        common_words = {"excluded": excluded} if excluded else {}
+        return {"round": int(round_number), **decision_words, **common_words, "stream": stream}
 
     def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
         state = formatter.state
         context, decision = state.vocabulary.parse_decision(event_words)
         cells = state.decisions.context.pack(context) + state.decisions.decision.pack(decision)
         stream = (int(word, 16) for word in event_words["stream"])
-        body = state.decisions.body_of_event(event_words["round"], cells, stream)
+        names = event_words.get("excluded", ())
+        excluded = [state.vocabulary.arm_number("excluded", name) for name in names]
+        body = state.decisions.body_of_event(event_words["round"], cells, stream, excluded)
         formatter.asked[_decision_id(event)] = state.row(event._replace(body=body))
         return body
 
@@ -217,10 +230,11 @@ class _Told(EventKind):
     name = "told"
 
     def check(self, state: "LogState", event: Row) -> None:
-        state.checker.check_feedback(_find_pending(state, event)[ROW_HEADER.size :], event.body)
+        _check_feedback(state, event, _find_pending(state, event), event.body)
 
     def apply(self, state: "LogState", event: Row) -> None:
-        state.learn(event, state.remove_pending(_decision_id(event)), event.body)
+        row = state.remove_pending(_decision_id(event))
+        state.learn(event, row, state.corrected(event, event.body))
 
     def words(self, formatter: "EventFormatter", event: Row) -> Words:
         return self._format(formatter, formatter.asked[_decision_id(event)], event.body)
@@ -290,17 +304,14 @@ class _ToldLate(_Told):
     name = "told late"
 
     def check(self, state: "LogState", event: Row) -> None:
-        if not is_decision_id(event.decision) or event.decision in state.pending:
-            raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
         rule = state.definition.rule.on_timeout
         if state.assumes_no_reward != (event.kind == TOLD_TOO_LATE):
             raise ValueError(f"late feedback must be of the other kind with on_timeout={rule!r}")
-        row, feedback = state.split_late_body(event.body)
-        state.checker.check_pending_row(row)
-        state.checker.check_feedback(row[ROW_HEADER.size :], feedback)
+        _check_settled(state, event)
 
     def apply(self, state: "LogState", event: Row) -> None:
-        state.learn(event, *state.split_late_body(event.body))
+        row, feedback = state.split_late_body(event.body)
+        state.learn(event, row, state.corrected(event, feedback))
 
     def words(self, formatter: "EventFormatter", event: Row) -> Words:
         row = formatter.asked[_decision_id(event)]
@@ -315,6 +326,16 @@ class _ToldTooLate(_ToldLate):
 
     def apply(self, state: "LogState", event: Row) -> None:
         """Leave the state as it is: the policy has learnt that there was no reward."""
+
+
+class _Corrected(_ToldLate):
+    name = "corrected"
+
+    def check(self, state: "LogState", event: Row) -> None:
+        _check_settled(state, event)
+
+    def apply(self, state: "LogState", event: Row) -> None:
+        state.correct(event)
 
 
 class _SumTold(EventKind):
@@ -417,6 +438,7 @@ KINDS: Final[Mapping[int, EventKind]] = {
     ARM_ADDED: _ArmAdded(),
     ARM_RETIRED: _ArmRetired(),
     POLICY_CHANGED: _PolicyChanged(),
+    CORRECTED: _Corrected(),
 }
 
 
@@ -512,6 +534,26 @@ class ValueChecker:
                 raise ValueError(f"its sum is invalid, {short_repr(sum_words)}")
 
 
+def format_metadata(metadata: object) -> str:
+    """Return metadata of a decision as JSON; refuse what is no JSON object of at most a kilobyte.
+
+    Examples
+    --------
+    >>> format_metadata({"who": "ann", "version": 3})
+    '{"who": "ann", "version": 3}'
+    """
+    try:
+        text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"metadata must be a JSON object, got {short_repr(metadata)}") from error
+    if not isinstance(metadata, dict) or json.loads(text) != metadata:
+        raise TypeError(f"metadata must be a JSON object, got {short_repr(metadata)}")
+    if size > MAX_METADATA_BYTES:
+        raise ValueError(f"metadata must have at most 1,000 bytes as JSON, got {size:,}")
+    return text
+
+
 def check_time(time: float) -> None:
     """Refuse a time that no event can have."""
     if not 0.0 <= time < END_OF_TIME:
@@ -521,6 +563,31 @@ def check_time(time: float) -> None:
 def _check_empty(event: Row) -> None:
     if event.body:
         raise ValueError(f"it must have no bytes, got {len(event.body)}")
+
+
+def _check_excluded(state: "LogState", event: Row, data: bytes) -> None:
+    """Refuse excluded arms that are not in use, in another form, or those of the decision."""
+    numbers = state.decisions.excluded_arms(event.body)
+    is_in_use = all(map(state.arms.is_live, numbers))
+    if not is_in_use or pack_numbers(numbers) != data:
+        raise ValueError("the arms that it excludes must be in use")
+    if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row(event))):
+        raise ValueError("its decision must not be about an arm that it excludes")
+
+
+def _check_feedback(state: "LogState", event: Row, row: bytes, feedback: bytes) -> None:
+    """Refuse feedback that cannot be of a decision, as it was told or as it is corrected later."""
+    for told in {feedback, state.corrected(event, feedback)}:
+        state.checker.check_feedback(row[ROW_HEADER.size :], told)
+
+
+def _check_settled(state: "LogState", event: Row) -> None:
+    """Refuse a row and feedback that cannot be of a settled decision."""
+    if not is_decision_id(event.decision) or event.decision in state.pending:
+        raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
+    row, feedback = state.split_late_body(event.body)
+    state.checker.check_pending_row(row)
+    _check_feedback(state, event, row, feedback)
 
 
 def _find_pending(state: "LogState", event: Row) -> bytes:

@@ -19,7 +19,7 @@ What only reads has a replica of the state (`ReadOnlyReplica`), and waits for no
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
@@ -28,10 +28,10 @@ from typing import Any, Final, TypeVar, TypeVarTuple, cast
 
 from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition, Policies
-from keyhole.study.events import END_OF_TIME, POLICY_CHANGED, EventError
-from keyhole.study.policy_state import LearningError, PolicyChangedError
+from keyhole.study.events import CHANGES, END_OF_TIME, POLICY_CHANGED, EventError
+from keyhole.study.policy_state import LearningError, RebuildError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
-from keyhole.study.state import State
+from keyhole.study.state import State, find_corrections
 from keyhole.study.storage import Row, Store, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.validate import short_repr
@@ -91,7 +91,7 @@ class CachedState:
                 self.store.check_not_replaced(self.study)
                 with FORK_LOCK.shared(self):
                     state = self._load_snapshot() if learns else None
-                    state = state or self._rebuild(self.definition_bytes, 0, learns)
+                    state = state or self._rebuild(learns)
             # Detached until all events are applied: after an error or an interrupt the next call
             # rebuilds the state.
             self._state = None
@@ -100,11 +100,10 @@ class CachedState:
                 with FORK_LOCK.shared(self):
                     try:
                         state.apply_all(new_rows)
-                    except PolicyChangedError as change:
-                        # The new policy learns the whole log, which may take long: release the
-                        # study's lock before.
+                    except RebuildError:
+                        # To learn the whole log may take long: release the study's lock before.
                         self.store.rollback()
-                        state = self._rebuild(change.definition, change.seq, learns)
+                        state = self._rebuild(learns, self._find_changes())
                         continue
                 self._state = state
                 return state
@@ -120,18 +119,29 @@ class CachedState:
         self._snapshot_seq = 0 if state is None else state.seq
         return state
 
-    def _rebuild(self, definition: bytes, since: int, learns: bool) -> State:
-        """Replay the whole log with the policy that is in force at its end."""
+    def _rebuild(self, learns: bool, changes: Sequence[Row] = ()) -> State:
+        """Replay the whole log with the policy that is in force at its end, and all corrections.
+
+        `changes` are the changes of policy and the corrections that are known.
+        """
         first_definition = Definition.from_bytes(self.definition_bytes, self.policies)
         while True:
-            present_definition = first_definition.read_change(definition, self.policies, since)
-            state = State(present_definition, since, learns=learns)
+            definition, since = first_definition, 0
+            for event in changes:
+                if event.kind == POLICY_CHANGED:
+                    definition = first_definition.read_change(event.body, self.policies, event.seq)
+                    since = event.seq
+            state = State(definition, since, find_corrections(changes), learns=learns)
             try:
                 state.apply_all(self.store.read(self.study))
-            except PolicyChangedError as change:
-                definition, since = change.definition, change.seq
+            except RebuildError:
+                changes = self._find_changes()
             else:
                 return state
+
+    def _find_changes(self) -> list[Row]:
+        """Return the events of the log after which all of it is learnt anew."""
+        return [row for row in self.store.read(self.study) if row.kind in CHANGES]
 
     @contextmanager
     def convert_event_errors(self) -> Iterator[None]:
@@ -159,14 +169,20 @@ class Transaction:
         self.store = store
         self.study = study
         self.rows: list[Row] = []
+        self.metadata: dict[int, str] = {}  # of decisions, by the numbers of their events
         self._rows_by_key: dict[str, Row] = {}
         self.ends_group = False  # the state must be rebuilt before the next request
 
-    def write(self, number: int, decision: str | None, body: bytes, key: str | None = None) -> None:
+    def write(
+        self, number: int, decision: str | None, body: bytes, key: str | None = None,
+        metadata: str = "",
+    ) -> None:  # fmt: skip
         """Append an event of the kind with this number, and apply it to the state."""
         row = Row(self.state.seq + 1, number, decision, key, self.now, body)
         self.state.apply(row)
         self._append(row)
+        if metadata:
+            self.metadata[row.seq] = metadata
 
     def write_past_event(self, row: Row) -> None:
         """Append an event of a decision that the policy has not taken; apply it as one read."""
@@ -178,11 +194,11 @@ class Transaction:
         if row.key is not None:
             self._rows_by_key[row.key] = row
 
-    def change(self, definition: bytes) -> None:
-        """Append a change of policy, after which the state must be rebuilt."""
+    def write_change(self, number: int, decision: str | None, body: bytes) -> None:
+        """Append a change of policy or a correction, after which the state must be rebuilt."""
         self.state.seq += 1
         self.ends_group = True
-        self.rows.append(Row(self.state.seq, POLICY_CHANGED, None, None, self.now, definition))
+        self.rows.append(Row(self.state.seq, number, decision, None, self.now, body))
 
     def events_of_decision(self, decision: str) -> list[Row]:
         """Return all events of a decision, those of this transaction included."""
@@ -373,7 +389,7 @@ class GroupCommit(CachedState):
             # Step 5: one commit, so one flush to the disk, for the whole group: this is why threads
             # scale.
             if transaction.rows:
-                self.store.commit(self.study, transaction.rows)
+                self.store.commit(self.study, transaction.rows, transaction.metadata)
             else:
                 self.store.rollback()
             if transaction.ends_group:
@@ -449,7 +465,7 @@ class GroupCommit(CachedState):
     def change(
         self, operation: Callable[[Transaction, *_Arguments], None], *arguments: *_Arguments
     ) -> None:
-        """Run an operation that changes the policy, even where the present one fails at the log."""
+        """Run an operation that writes a change, even where the policy fails at the log."""
         # The ordinary way keeps the state. If the policy fails at the log, the only way on is to
         # apply the events without building the policy's memory.
         with suppress(LearningError):
@@ -463,6 +479,16 @@ class GroupCommit(CachedState):
             operation(transaction, *arguments)
         self.store.commit(self.study, transaction.rows)
         self._state = None
+
+    def erase_metadata(self, decisions: Sequence[str] | None) -> int:
+        """Erase the metadata of decisions, by default of all; return how many had any."""
+        self._check_process()
+        request = _Request(self._erase_metadata, (decisions,), exclusive=True)
+        return cast(int, self._run_alone(request))
+
+    def _erase_metadata(self, decisions: Sequence[str] | None) -> int:
+        self._check_open()
+        return self.store.erase_metadata(self.study, decisions)
 
     def close(self) -> None:
         """Write a snapshot and close the connection, after the requests that came before."""
@@ -536,16 +562,29 @@ class ReadOnlyReplica(CachedState):
             self.store.check_not_replaced(self.study)
             counts, self._counts = self._counts, None  # an error may leave it half changed
             if counts is None:
-                with FORK_LOCK.shared(self):
-                    definition = Definition.from_bytes(self.definition_bytes, self.policies)
-                    counts = DecisionCounts(definition, self.policies)
+                counts = self._new_counts()
             is_short = self.store.last_seq(self.study) - counts.seq <= max_events
-            if is_short:
-                with self.convert_event_errors():
-                    for row in self.store.read(self.study, counts.seq):
-                        counts.add(row)
+            while is_short:
+                try:
+                    with self.convert_event_errors():
+                        for row in self.store.read(self.study, counts.seq):
+                            counts.add(row)
+                    break
+                except RebuildError:
+                    counts = self._new_counts(self._find_changes())
             self._counts = counts
             return counts if is_short else None
+
+    def _new_counts(self, changes: Sequence[Row] = ()) -> DecisionCounts:
+        """Return counts that have read nothing yet, and know the corrections among the changes."""
+        with FORK_LOCK.shared(self):
+            definition = Definition.from_bytes(self.definition_bytes, self.policies)
+            return DecisionCounts(definition, self.policies, find_corrections(changes))
+
+    def metadata(self) -> dict[int, str]:
+        """Return the metadata of decisions, by the numbers of their events."""
+        with self._locked():
+            return self.store.metadata(self.study)
 
     def rows(self) -> list[Row]:
         """Return the whole log."""

@@ -1,19 +1,23 @@
 """The check of a whole database of studies, and the rescue of a study's events before a damage."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Final
 
 from keyhole.contract.policy import Policy
 from keyhole.study import events
 from keyhole.study.definition import Definition, Policies
 from keyhole.study.policy_state import LearningError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
-from keyhole.study.state import State
+from keyhole.study.state import State, find_corrections
 from keyhole.study.storage import Row, Store, StoreError, open_store
 from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_integer
+
+_WITH_ROW: Final = (events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
+"""Events whose body begins with the row of their decision."""
 
 
 @dataclass(frozen=True)
@@ -127,17 +131,31 @@ def _check_study(store: Store, name: str, policies: Policies) -> StudyCheck:
         study_number, definition = store.find(name)
         event_count = store.last_seq(study_number)
         snapshot = store.snapshot(study_number)
-        for state in rebuild_states(
-            Definition.from_bytes(definition, policies), store.read(study_number), policies
-        ):
+        rows, read_error = _read_intact(store, study_number)
+        last_correction = max((row.seq for row in rows if row.kind == events.CORRECTED), default=0)
+        for state in rebuild_states(Definition.from_bytes(definition, policies), rows, policies):
             whole_count = state.seq
-            if snapshot is not None and whole_count == snapshot[0]:
+            # A snapshot from before a correction is not used any more.
+            if snapshot is not None and whole_count == snapshot[0] >= last_correction:
                 _check_snapshot(snapshot, state, policies)
+        if read_error is not None:
+            raise read_error
         return StudyCheck(name, event_count, whole_count)
     except events.SettingCodeError:  # it says nothing of the stored data
         raise
     except (StoreError, ValueError, TypeError, RuntimeError) as error:
         return StudyCheck(name, event_count, whole_count, str(error))
+
+
+def _read_intact(store: Store, study: int) -> tuple[list[Row], StoreError | None]:
+    """Return the rows of a study up to the first damage, and the error that names it, if any."""
+    rows: list[Row] = []
+    try:
+        for row in store.read(study):
+            rows.append(row)
+    except StoreError as error:
+        return rows, error
+    return rows, None
 
 
 def _check_snapshot(snapshot: tuple[int, bytes], state: State, policies: Policies) -> None:
@@ -148,13 +166,51 @@ def _check_snapshot(snapshot: tuple[int, bytes], state: State, policies: Policie
         raise ValueError(f"the snapshot is not the state after event {state.seq}")
 
 
+class _LogCheck:
+    """The check of events against all before them."""
+
+    def __init__(self) -> None:
+        self._keys: set[str] = set()
+        self._asked: dict[str | None, bytes] = {}
+        self._told: set[str | None] = set()
+
+    def check(self, state: State, event: Row) -> None:
+        """Refuse a key or an id that was used, and late feedback or a correction of what was not.
+
+        Raises
+        ------
+        EventError
+            With the reason.
+        """
+        why = ""
+        if event.key is not None and event.key in self._keys:
+            why = f"key must be new, got {event.key!r}"
+        elif event.kind == events.ASKED and event.decision in self._asked:
+            why = f"decision must be a new id, got {event.decision!r}"
+        elif event.kind in _WITH_ROW and not event.body.startswith(
+            self._asked.get(event.decision, b"?")
+        ):
+            why = f"its decision is not the one of {event.decision!r}"
+        elif event.kind == events.CORRECTED and event.decision not in self._told:
+            why = f"it corrects {event.decision!r}, of which nothing was told"
+        if why:
+            raise events.EventError(event.seq, why)
+        if event.key is not None:
+            self._keys.add(event.key)
+        if event.kind == events.ASKED:
+            self._asked[event.decision] = state.row(event)
+        elif event.kind in (events.TOLD, *_WITH_ROW):
+            self._told.add(event.decision)
+
+
 def rebuild_states(
-    definition: Definition, rows: Iterable[Row], policies: Policies
+    definition: Definition, rows: Sequence[Row], policies: Policies
 ) -> Iterator[State]:
     """Yield the state of a study after each of its events, all checked.
 
-    More is checked than at opening: no id or key is used twice, and late feedback is of a decision
-    as it was.
+    In all states feedback is as it is corrected by any of the events. More is checked than at
+    opening: no id or key is used twice, late feedback is of a decision as it was, and what is
+    corrected was told.
 
     Raises
     ------
@@ -163,35 +219,26 @@ def rebuild_states(
     LearningError
         After all events, if the policy fails at one of them.
     """
-    state = State(definition)
+    corrections = find_corrections(rows)
+    state = State(definition, 0, corrections)
     applied_rows = []
-    used_keys = set()
-    asked_rows: dict[str | None, bytes] = {}
+    log_check = _LogCheck()
     learning_error: LearningError | None = None
     for row in rows:
         applied_rows.append(row)
         events.check_event(state, row)
-        if row.key is not None and row.key in used_keys:
-            raise events.EventError(row.seq, f"key must be new, got {row.key!r}")
-        used_keys.add(row.key)
-        if row.kind == events.ASKED:
-            if row.decision in asked_rows:
-                raise events.EventError(row.seq, f"decision must be a new id, got {row.decision!r}")
-            asked_rows[row.decision] = state.row(row)
-        elif row.kind in (events.TOLD_LATE, events.TOLD_TOO_LATE) and not row.body.startswith(
-            asked_rows.get(row.decision, b"?")
-        ):
-            raise events.EventError(row.seq, f"its decision is not the one of {row.decision!r}")
+        log_check.check(state, row)
         # A new policy learns the whole log, from its first event.
         new_rows = [row]
         if row.kind == events.POLICY_CHANGED:
-            state = State(definition.read_change(row.body, policies, row.seq), row.seq)
+            changed_definition = definition.read_change(row.body, policies, row.seq)
+            state = State(changed_definition, row.seq, corrections)
             new_rows = applied_rows
         try:
             state.apply_all(new_rows)
         except LearningError as error:  # go on checking: the policy may change later
             learning_error = error
-            state = State(state.definition, state.since, learns=False)
+            state = State(state.definition, state.since, corrections, learns=False)
             state.apply_all(applied_rows)
         yield state
     if learning_error is not None and not state.learns:
@@ -237,6 +284,7 @@ def copy_intact_events(
         study_number, definition = store.find(name)
         created_at = dict(store.studies())[name]
         rows = list(store.read(study_number, 0, event))
+        metadata = store.metadata(study_number)
     with closing(open_store(out)) as rescue_store:
-        rescue_store.create(name, definition, created_at, rows)
+        rescue_store.create(name, definition, created_at, rows, metadata)
     return check

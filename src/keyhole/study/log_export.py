@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from keyhole.play.study_vocabulary import Words
 from keyhole.study import events
 from keyhole.study.definition import Definition, Policies
 from keyhole.study.integrity import rebuild_states
-from keyhole.study.state import LogState, State
+from keyhole.study.state import LogState, State, find_corrections
 from keyhole.study.storage import Row
 from keyhole.validate import check_choice, check_line
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _KIND_NUMBERS: Final = {event_kind.name: number for number, event_kind in events.KINDS.items()}
 _FORMAT: Final = "keyhole-study"
-_VERSION: Final = 2
+_VERSIONS: Final = (2, 3)  # 0.2.0 wrote 2, without excluded arms, metadata and corrections
 
 
 class EventFormatter:
@@ -75,8 +75,13 @@ class EventFormatter:
         return row._replace(body=events.KINDS[number].pack(self, row, event_words))
 
 
-def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
-    """Return a log as a table, a row for each event; what an event does not have is null."""
+def format_table(
+    definition: Definition, rows: Iterable[Row], metadata: Mapping[int, str]
+) -> pa.Table:
+    """Return a log as a table, a row for each event; what an event does not have is null.
+
+    Metadata is text, as it is stored: of each decision it may have other fields.
+    """
     import pyarrow as pa
 
     text_type = pa.string()
@@ -88,6 +93,8 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
         event.pop("stream", None)
         if "head" in event:
             event["policy"] = event.pop("head")["policy"]
+        if event["seq"] in metadata:
+            event["metadata"] = metadata[event["seq"]]
     names = dict.fromkeys([*events.COMMON_WORDS, *(name for event in entries for name in event)])
     columns = {name: [event.get(name) for event in entries] for name in names}
     for name, values in columns.items():
@@ -100,30 +107,49 @@ def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
         raise ValueError(f"the log has values that no study can have written: {error}") from error
 
 
-def write_export(path: Path, name: str, definition: Definition, rows: Sequence[Row]) -> None:
+def write_export(
+    path: Path,
+    name: str,
+    definition: Definition,
+    rows: Sequence[Row],
+    metadata: Mapping[int, str],
+) -> None:
     """Write a log as lines of JSON: a header, then a line for each event."""
     # In unit scale: in the units of users a reward might not read back to the bit.
     formatter = EventFormatter(replace(definition, scale=UNIT))
     header = {
         "format": _FORMAT,
-        "version": _VERSION,
+        "version": _VERSIONS[-1],
         "name": name,
         "events": len(rows),
         "head": json.loads(definition.to_bytes()),
     }
-    lines = [header, *map(formatter.words, rows)]
+    lines = [header]
+    for row in rows:
+        lines.append(formatter.words(row))
+        if row.seq in metadata:
+            lines[-1]["metadata"] = _parse_metadata(row.seq, metadata[row.seq])
     write_atomically(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
 
-def read_export(path: Path, policies: Policies) -> tuple[str, Definition, list[Row]]:
-    """Return name, definition and rows of an export, checked."""
+def _parse_metadata(seq: int, text: str) -> object:
+    try:
+        return json.loads(text)
+    except DAMAGE as error:
+        raise events.EventError(seq, f"its metadata is not JSON ({error})") from error
+
+
+def read_export(
+    path: Path, policies: Policies
+) -> tuple[str, Definition, list[Row], dict[int, str]]:
+    """Return name, definition and rows of an export, checked, and metadata by their numbers."""
     try:
         text = decode_text(read_file(path, "an exported study"), path)
         header_line, *event_lines = text.splitlines() or [""]
         with _errors_with_line(1):
             header = json.loads(header_line)
-            if header.get("format") != _FORMAT or header.get("version") != _VERSION:
-                raise ValueError(f"it is not an export of version {_VERSION}")
+            if header.get("format") != _FORMAT or header.get("version") not in _VERSIONS:
+                raise ValueError(f"it is not an export of version {_VERSIONS[-1]} or before")
             definition = Definition.from_bytes(
                 json.dumps(header["head"]).encode(), policies, ordered=False
             )
@@ -131,9 +157,14 @@ def read_export(path: Path, policies: Policies) -> tuple[str, Definition, list[R
             event_count = header["events"]
         formatter = EventFormatter(replace(definition, scale=UNIT), policies)
         rows = []
+        metadata: dict[int, str] = {}
         for number, line in enumerate(event_lines, 2):
             with _errors_with_line(number):
-                rows.append(formatter.row(json.loads(line)))
+                event_words = json.loads(line)
+                values = event_words.pop("metadata", None)
+                rows.append(formatter.row(event_words))
+                if values is not None:
+                    metadata[rows[-1].seq] = events.format_metadata(values)
         if len(rows) != event_count:
             raise ValueError(f"it had {event_count} events, and has {len(rows)}")
         # Replayed, since many errors show only against the state before an event.
@@ -141,7 +172,7 @@ def read_export(path: Path, policies: Policies) -> tuple[str, Definition, list[R
             pass
     except DAMAGE as error:
         raise ValueError(f"{path} is not an exported study, or damaged: {error}") from error
-    return name, definition, rows
+    return name, definition, rows, metadata
 
 
 @contextmanager
@@ -192,13 +223,14 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     if any(row.kind in (events.ARM_ADDED, events.ARM_RETIRED) for row in rows):
         definition.check_arms_change()
     # In force since the last event: changes of policy in the log are then ignored.
-    state = State(definition, rows[-1].seq if rows else 0)
+    state = State(definition, rows[-1].seq if rows else 0, find_corrections(rows))
     columns: dict[str, list[object]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:
         events.check_event(state, row)
         if row.kind == events.ASKED:
             asked_values = state.values(state.row(row))
-            body = state.decide(asked_values[0], row.at)
+            excluded = state.decisions.excluded_arms(row.body)
+            body = state.decide(asked_values[0], row.at, excluded)
             other_values = state.values(state.row(row._replace(body=body)))
             columns["decision"].append(row.decision)
             columns["round"].append(int(events.ROUND.unpack_from(row.body)[0]))

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.contract.policy import Policy
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.play.study_vocabulary import StudyVocabulary, Values, Words, check_reserved_words
+from keyhole.play.study_vocabulary import (
+    StudyVocabulary,
+    Values,
+    Words,
+    check_exclusion,
+    check_reserved_words,
+)
 from keyhole.study import events
 from keyhole.study.errors import (
     DifferentFeedbackError,
@@ -146,21 +152,33 @@ def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
         raise events.SettingCodeError(vocabulary, text) from error
 
 
-def ask(transaction: Transaction, key: str | None, context_words: Words) -> Decision:
-    """Return a new decision, the one of an idempotency key, or one that is to be asked again."""
+def ask(
+    transaction: Transaction,
+    key: str | None,
+    context_words: Words,
+    exclude: Sequence[str] = (),
+    metadata: str = "",
+) -> Decision:
+    """Return a new decision, the one of an idempotency key, or one that is to be asked again.
+
+    It is about none of the arms of `exclude`. `metadata` is JSON, or "" for none.
+    """
     if key is not None:
         check_short_line("key", key, LONGEST)
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
+    excluded = _parse_excluded(state, exclude)
     # Before anything expires: a repeated call with a key that was used changes nothing.
     if key and (row := transaction.find_by_key(key)) and row.decision:
-        return _find_handed_out(transaction, row.decision, key, context)
+        return _find_handed_out(transaction, row.decision, key, context, excluded)
     _expire_overdue(transaction)
-    if state.are_all_arms_settled():
+    if excluded and not set(state.unsettled_names()).difference(exclude):
+        raise StudyDoneError("exclude must leave an arm that is not settled, and leaves none")
+    if not excluded and state.are_all_arms_settled():
         text = f"{state.definition.policy} is done: every arm is settled"
         raise StudyDoneError(f"{text} (after {count_text(state.rounds, 'decision')})")
-    if again_id := _find_to_ask_again(state, context):
-        transaction.write(events.ASKED_AGAIN, again_id, b"", key)
+    if again_id := _find_to_ask_again(state, context, excluded):
+        transaction.write(events.ASKED_AGAIN, again_id, b"", key, metadata)
         return decision_from_row(state, again_id, state.pending[again_id])
     if state.definition.pending == "wait" and state.pending:
         policy = state.definition.policy
@@ -172,10 +190,10 @@ def ask(transaction: Transaction, key: str | None, context_words: Words) -> Deci
     if state.definition.policy.setting.by_round and state.rounds == horizon:
         raise RuntimeError(f"the horizon of {state.rounds} rounds has been reached")
     id = events.new_id(transaction.now)
-    body = state.decide(context, transaction.now)
+    body = state.decide(context, transaction.now, excluded)
     with convert_read_back_errors(state.vocabulary):
-        state.checker.check_decision_words(body[events.ROUND.size : -events.STREAM.size])
-    transaction.write(events.ASKED, id, body, key)
+        state.checker.check_decision_words(state.decisions.cells_of_event(body))
+    transaction.write(events.ASKED, id, body, key, metadata)
     return decision_from_row(state, id, state.row(transaction.rows[-1]))
 
 
@@ -196,24 +214,42 @@ def run_each(transaction: Transaction, calls: Iterable[Call]) -> list[Any]:
 
 
 def ask_many(
-    transaction: Transaction, number: int, key: str | None, context_words: Words
+    transaction: Transaction,
+    number: int,
+    key: str | None,
+    context_words: Words,
+    exclude: Sequence[str] = (),
+    metadata: str = "",
 ) -> list[Decision | Exception]:
     """Return new decisions, or those of the idempotency keys ``key/0``, ``key/1`` and so on."""
     check_integer("n", number, Range(ge=1, le=_MAX_ITEMS))
     if key is not None:
         check_short_line("key", f"{key}/{number - 1}", LONGEST)
     keys = (None if key is None else f"{key}/{i}" for i in range(number))
-    return run_each(transaction, ((ask, (item_key, context_words)) for item_key in keys))
+    options = context_words, exclude, metadata
+    return run_each(transaction, ((ask, (item_key, *options)) for item_key in keys))
 
 
-def _find_handed_out(transaction: Transaction, id: str, key: str, context: Values) -> Decision:
-    """Return the decision of a key that was used before; its context must be the same."""
+def _parse_excluded(state: State, names: Sequence[str]) -> list[int]:
+    """Return the numbers of the arms to leave out; refuse them where the policy cannot."""
+    if not names:
+        return []
+    check_exclusion(state.definition.policy, state.vocabulary)
+    return state.arms.check_excluded("exclude", names)
+
+
+def _find_handed_out(
+    transaction: Transaction, id: str, key: str, context: Values, excluded: Sequence[int]
+) -> Decision:
+    """Return the decision of a key that was used before; it must be one that may be asked for."""
     state = transaction.state
     row = _find_row(transaction, id)
     if (first_context := state.values(row)[0]) != context:
         raise KeyUsedError(
             f"key must be new for another context, got {key!r}, used with {first_context}"
         )
+    if excluded and not set(excluded).isdisjoint(state.decisions.arm_numbers(row)):
+        raise KeyUsedError(f"key must be new: the decision of {key!r} is about an excluded arm")
     return decision_from_row(state, id, row)
 
 
@@ -298,11 +334,14 @@ def ids_to_ask_again(state: State) -> list[str]:
     return [id for id in state.to_ask_again if not state.is_settled(id)]
 
 
-def _find_to_ask_again(state: State, context: Values) -> str | None:
+def _find_to_ask_again(state: State, context: Values, excluded: Sequence[int]) -> str | None:
     """Return a decision that is to be handed out again in this context, if there is one."""
     packed_context = state.decisions.context.pack(context)
     for id in state.to_ask_again:
-        is_same = state.decisions.context_of(state.pending[id]) == packed_context
+        row = state.pending[id]
+        is_same = state.decisions.context_of(row) == packed_context
+        if is_same and excluded:
+            is_same = set(excluded).isdisjoint(state.decisions.arm_numbers(row))
         if is_same and not state.is_settled(id):
             return id
     return None
@@ -350,7 +389,7 @@ def _find_contradiction(state: State, id: str, kinds: Sequence[int]) -> str:
         return "its events do not begin with the one that handed it out"
     if not state.vocabulary.has_feedback:
         return ""
-    late_kinds = (events.TOLD_LATE, events.TOLD_TOO_LATE)
+    late_kinds = (events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
     last_kind = [event_kind for event_kind in kinds if event_kind not in late_kinds][-1]
     has_expired = last_kind == events.EXPIRED and id not in state.to_ask_again
     is_over = has_expired or last_kind == events.TOLD
@@ -364,6 +403,14 @@ def _find_contradiction(state: State, id: str, kinds: Sequence[int]) -> str:
 def _decision_id(decision: str | Decision) -> str:
     """Return the id of a decision; other values are returned for the caller to refuse."""
     return decision.id if isinstance(decision, Decision) else decision
+
+
+def check_id(decision: str | Decision) -> str:
+    """Return the id of a decision; refuse what cannot be one."""
+    id = _decision_id(decision)
+    if not events.is_decision_id(id):
+        raise ValueError(f"an id must be that of a decision of this study, got {short_repr(id)}")
+    return id
 
 
 def tell(
@@ -382,17 +429,14 @@ def tell(
     rows = _find_events(transaction, id)
     row = state.row(rows[0])
     body = encode_feedback(state, row, unnamed, feedback)
-    for event in rows:
-        if event.kind in (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE):
-            told_body = _feedback_of_event(state, event)
-            # The same again is no error: the answer to the first call may have been lost.
-            if told_body == body:
-                return
-            told_words = _format_feedback(state, row, told_body)
-            raise DifferentFeedbackError(
-                f"{id} was told {told_words} before, and cannot be told otherwise; to correct a "
-                "mistake, see the how-to 'A label was wrong'"
-            )
+    told_body = _find_feedback(state, rows)
+    if told_body == body:  # no error: the answer to the first call may have been lost
+        return
+    if told_body is not None:
+        raise DifferentFeedbackError(
+            f"{id} was told {_format_feedback(state, row, told_body)} before, and cannot be told "
+            "otherwise; `correct` sets a mistake right"
+        )
     # With "no_reward" the policy has learnt that there was none: this feedback is only recorded.
     late_kind = events.TOLD_TOO_LATE if state.assumes_no_reward else events.TOLD_LATE
     transaction.write(late_kind, id, row + body)
@@ -414,6 +458,37 @@ def _tell_call(pair: object) -> Call:
     if isinstance(feedback, Mapping):
         return tell, (decision, (), feedback)
     return tell, (decision, (feedback,), {})
+
+
+def _find_feedback(state: State, rows: Sequence[Row]) -> bytes | None:
+    """Return the feedback that was told of a decision, as it was last corrected, if any was."""
+    told = (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
+    bodies = [_feedback_of_event(state, event) for event in rows if event.kind in told]
+    return bodies[-1] if bodies else None
+
+
+def correct(
+    transaction: Transaction, decision: str | Decision, unnamed: Sequence[object], feedback: Words
+) -> None:
+    """Record other feedback in the place of what was told of a decision."""
+    state = transaction.state
+    id = _decision_id(decision)
+    rows = _find_events(transaction, id)
+    if id in state.pending:
+        raise ValueError(f"id must be of a decision that was told; {id} is pending: tell it")
+    told_body = _find_feedback(state, rows)
+    if told_body is None:
+        raise ValueError(f"id must be of a decision that was told; {id} has expired")
+    policy = state.definition.policy
+    if not policy.off_policy:
+        raise ValueError(
+            "correct needs a policy that can learn from decisions of others (off_policy), got "
+            f"{policy}: with other feedback it would have decided otherwise since"
+        )
+    row = state.row(rows[0])
+    body = encode_feedback(state, row, unnamed, feedback)
+    if body != told_body:
+        transaction.write_change(events.CORRECTED, id, row + body)
 
 
 def encode_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback: Words) -> bytes:
@@ -489,7 +564,7 @@ def change_policy(transaction: Transaction, policy: Policy, facts: Mapping[str, 
         check_off_policy(policy, state.rounds)
     if len(state.arms.names) > len(state.definition.arms) or state.arms.has_retired_arms:
         definition.check_arms_change()
-    transaction.change(definition.to_bytes())
+    transaction.write_change(events.POLICY_CHANGED, None, definition.to_bytes())
 
 
 def check_off_policy(policy: Policy, decisions: int) -> None:

@@ -6,26 +6,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.policy import Policy
-from keyhole.contract.state_arrays import FloatArray, IntArray, allocate
+from keyhole.contract.state_arrays import FloatArray, IntArray, allocate, copy_arms
 from keyhole.drivers import pending_step
-from keyhole.kernels.interpreted_mode import interpreted, is_interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.study_vocabulary import RoundFeedback, Values
 from keyhole.study.definition import Definition
-from keyhole.study.storage import Row
 from keyhole.validate import explain_memory_errors
 
 _NO_ROWS: Final = np.zeros(1)
 
 
-class PolicyChangedError(Exception):
-    """The policy changes at this event: the new one must learn the log from its beginning."""
-
-    def __init__(self, event: Row) -> None:
-        super().__init__("the policy changed")
-        self.definition, self.seq = event.body, event.seq
+class RebuildError(Exception):
+    """At a change of policy, or a correction of feedback, the whole log must be learnt anew."""
 
 
 class LearningError(RuntimeError):
@@ -63,14 +57,20 @@ class PolicyState:
     """The arrays of a policy and the kernels that read and write them.
 
     While decisions are pending, their feedback is imputed in a copy, from which the next decision
-    is taken.
+    is taken. A `sibling` is a state of the same policy, of which its code is taken.
     """
 
-    def __init__(self, definition: Definition, facts: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        definition: Definition,
+        facts: Mapping[str, object],
+        sibling: "PolicyState | None" = None,
+    ) -> None:
         policy = definition.policy
         self.definition = definition
         self.facts = dict(facts)
-        self._compiled = compiled = compiled_policy(type(policy))
+        compiled = compiled_policy(type(policy)) if sibling is None else sibling._compiled
+        self._compiled: CompiledClass = compiled
         known_quantities = policy.numbers() | self.facts
         self.sizes = compiled.sizes(known_quantities)
         layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
@@ -88,11 +88,13 @@ class PolicyState:
         memory = self._copy.data.cast("B")
         self._context_bytes, self._decision_bytes = memory[begin:middle], memory[middle:end]
         self.stream = np.array([definition.seed, 0, 0, 0], np.uint64)
-        self._interpreted = is_interpreted()
-        # Array indexes come from the log, which anybody with access to the database can write:
-        # unchecked, an altered row would let compiled code write anywhere in memory.
-        with bounds_checked():
-            self._step = pending_step.compiled_pending_step(compiled, policy.setting)
+        if sibling is None:
+            # Array indexes come from the log, which anybody with access to the database can write:
+            # unchecked, an altered row would let compiled code write anywhere in memory.
+            with bounds_checked():
+                self._step = pending_step.compiled_pending_step(compiled, policy.setting)
+        else:
+            self._step = sibling._step
         self._run(pending_step.INIT, 0)
 
     def _run(self, action: int, t: int, rows: FloatArray = _NO_ROWS, count: int = 0) -> int:
@@ -171,16 +173,9 @@ class PolicyState:
 
         All other arms are as at the beginning.
         """
-        with interpreted(self._interpreted):
-            new_state = PolicyState(self.definition, self.facts | {"arms": arms})
+        new_state = PolicyState(self.definition, self.facts | {"arms": arms}, self)
         fields = self._compiled.state.fields
-        for name, old_array in self.state.items():
-            new_array = new_state.state[name]
-            if "arms" not in fields[name].shape:
-                new_array[...] = old_array
-                continue
-            axis = fields[name].shape.index("arms")
-            np.moveaxis(new_array, axis, 0)[targets] = np.moveaxis(old_array, axis, 0)[sources]
+        copy_arms(fields, self.state, new_state.state, sources, targets)
         return self._hand_over_to(new_state)
 
     def with_facts(self, facts: Values) -> "PolicyState":
@@ -190,8 +185,7 @@ class PolicyState:
         """
         if all(self.facts[name] == value for name, value in facts.items()):
             return self
-        with interpreted(self._interpreted):
-            new_state = PolicyState(self.definition, self.facts | facts)
+        new_state = PolicyState(self.definition, self.facts | facts, self)
         for name, old_array in self.state.items():
             new_state.state[name][tuple(map(slice, old_array.shape))] = old_array
         return self._hand_over_to(new_state)

@@ -3,8 +3,8 @@
 Values are packed into rows of 8 bytes each: round, time, context and decision, and feedback.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from struct import Struct
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 import numpy as np
@@ -12,21 +12,21 @@ import numpy as np
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.policy import is_done, settled_arms
-from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field, FloatArray, IntArray
-from keyhole.play.study_vocabulary import StudyRound, StudyVocabulary, Values
+from keyhole.contract.state_arrays import FloatArray, IntArray
+from keyhole.play.study_vocabulary import StudyRound, Values
 from keyhole.study import events
 from keyhole.study.arms import Arms
 from keyhole.study.definition import Definition
-from keyhole.study.events import ROUND, ROW_HEADER, STREAM
-from keyhole.study.policy_state import LearningError, PolicyChangedError, PolicyState
+from keyhole.study.events import ROUND, ROW_HEADER
+from keyhole.study.policy_state import LearningError, PolicyState, RebuildError
+from keyhole.study.row_codec import DecisionRowCodec, FeedbackCodec, RowCodec
 from keyhole.study.storage import Row
 
+Corrections = Mapping[str, Row]
+"""The last correction of each decision that was corrected, by its id."""
+NO_CORRECTIONS: Final[Corrections] = MappingProxyType({})
 MAX_BATCH_SIZE: Final = 4096  # rows that are learnt together
 _NO_ROWS: Final = np.zeros((0, 0))
-_STRUCT_CODES: Final = {"int64": "q", "float64": "d"}
-_CELL_BYTES: Final = 8
-_NUMBER: Final = Struct("<q")
 
 
 def drop_signs_of_zeros(values: Values) -> Values:
@@ -38,172 +38,6 @@ def _drop_sign_of_zero(value: object) -> object:
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [_drop_sign_of_zero(item) for item in value]
     return 0.0 if isinstance(value, float) and value == 0 else value
-
-
-class RowCodec:
-    """Packs named values into consecutive numbers of 8 bytes, and unpacks them."""
-
-    def __init__(self, fields: Mapping[str, Field], sizes: Mapping[str, int]) -> None:
-        # Little-endian without padding: the layout of kernels' arrays, the same on every machine.
-        codes = "<"
-        self._columns: list[tuple[str, int, int, bool]] = []  # name, begin, end, is it a number
-        begin = 0
-        for name, field in fields.items():
-            end = begin + field.cells(sizes)
-            codes += f"{end - begin}{_STRUCT_CODES[field.dtype]}"
-            self._columns.append((name, begin, end, not field.shape))
-            begin = end
-        self._struct = Struct(codes)
-        self.bytes = self._struct.size
-
-    def cells(self, name: str) -> range:
-        """Return the positions of a value's numbers."""
-        return next(range(begin, end) for column, begin, end, _ in self._columns if column == name)
-
-    def pack(self, values: Values) -> bytes:
-        """Return the values as bytes."""
-        flat: list[Any] = []
-        for name, _, _, is_scalar in self._columns:
-            flat += [values[name]] if is_scalar else values[name]
-        return self._struct.pack(*flat)
-
-    def unpack(self, data: bytes, offset: int = 0) -> Values:
-        """Return the values that begin at an offset in bytes."""
-        flat = self._struct.unpack_from(data, offset)
-        return {
-            name: flat[begin] if is_scalar else list(flat[begin:end])
-            for name, begin, end, is_scalar in self._columns
-        }
-
-
-class FeedbackCodec:
-    """Packs the feedback of a decision, followed by notes if there are any."""
-
-    def __init__(self, vocabulary: StudyVocabulary, sizes: Mapping[str, int]) -> None:
-        self._feedback = RowCodec(vocabulary.feedback_fields, sizes)
-        self._notes = RowCodec(vocabulary.note_fields, sizes)
-        self._noted = dict.fromkeys(vocabulary.note_fields, 0)
-        self.bytes = self._feedback.bytes  # of what is learnt
-
-    def pack(self, values: Values) -> bytes:
-        """Return feedback and notes as bytes."""
-        data = self._feedback.pack(values)
-        # Feedback mostly has no notes, which then take no bytes.
-        if any(values.get(name) for name in self._noted):
-            data += self._notes.pack(self._noted | values)
-        return data
-
-    def unpack(self, data: bytes) -> Values:
-        """Return feedback and notes by name."""
-        values = self._feedback.unpack(data)
-        if len(data) > self.bytes:
-            values |= self._notes.unpack(data, self.bytes)
-        return values
-
-
-class DecisionRowCodec:
-    """Reads and writes rows of decisions, in which arms have permanent numbers.
-
-    Parameters
-    ----------
-    setting : Setting
-        The fields of context and decision.
-    sizes : dict of str to int
-        The lengths that their shapes refer to.
-    arms : Arms
-        The arms of the study.
-    arm_fields : tuple of str
-        The fields of the decision that hold arms.
-
-    Attributes
-    ----------
-    bytes : int
-        The length of a row.
-    """
-
-    def __init__(
-        self, setting: Setting, sizes: dict[str, int], arms: Arms, arm_fields: tuple[str, ...]
-    ) -> None:
-        self.context = RowCodec(setting.context, sizes)
-        self.decision = RowCodec(setting.decision, sizes)
-        self._arms = arms
-        self._decision = ROW_HEADER.size + self.context.bytes  # where it begins
-        self.bytes = self._decision + self.decision.bytes
-        self._arm_cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
-        self._arm_offsets = [_CELL_BYTES * cell for cell in self._arm_cells]  # in a decision
-
-    def body_of_event(self, round: float, cells: bytes, stream: Iterable[int]) -> bytes:
-        """Return the body of the event of a decision, given as the cells of its row."""
-        return ROUND.pack(round) + cells + STREAM.pack(*stream)
-
-    def stream_of_event(self, body: bytes) -> tuple[int, int]:
-        """Return the policy's random stream after a decision, from the body of its event."""
-        first, second = STREAM.unpack_from(body, ROUND.size + self.bytes - ROW_HEADER.size)
-        return first, second
-
-    def values(self, row: bytes) -> tuple[Values, Values]:
-        """Return context and decision of a row."""
-        return self.context.unpack(row, ROW_HEADER.size), self.decision.unpack(row, self._decision)
-
-    def context_of(self, row: bytes) -> bytes:
-        """Return the context of a row, packed."""
-        return row[ROW_HEADER.size : self._decision]
-
-    def is_live(self, row: bytes) -> bool:
-        """Return whether all arms of a decision are in use."""
-        if not self._arms.has_retired_arms:
-            return True
-        return all(self._arms.is_live(number) for number in self._arm_numbers(row))
-
-    def positions(self, row: bytes) -> list[int]:
-        """Return the positions of the arms of a decision; -1 for retired ones."""
-        return [int(self._arms.positions[number]) for number in self._arm_numbers(row)]
-
-    def _arm_numbers(self, row: bytes) -> list[int]:
-        begin = self._decision
-        return [_NUMBER.unpack_from(row, begin + offset)[0] for offset in self._arm_offsets]
-
-    def with_positions(self, row: bytes) -> bytes | None:
-        """Return a row with positions for arm numbers; None if an arm is retired."""
-        # As long as no arm is retired, as in most studies, numbers are positions.
-        if not self._arms.has_retired_arms:
-            return row
-        if not self.is_live(row):
-            return None
-        return self._replace_arms(row, self._decision, self._arms.positions)
-
-    def with_numbers(self, decision: bytes) -> bytes:
-        """Return a decision of the policy with permanent numbers for its arms."""
-        if not self._arms.has_retired_arms:
-            return decision
-        return self._replace_arms(decision, 0, self._arms.live)
-
-    def _replace_arms(self, row: bytes, begin: int, numbers: IntArray) -> bytes:
-        """Return a row with other numbers for its arms; its decision begins at `begin`."""
-        new_row = bytearray(row)
-        for offset in self._arm_offsets:
-            (number,) = _NUMBER.unpack_from(row, begin + offset)
-            _NUMBER.pack_into(new_row, begin + offset, int(numbers[number]))
-        return bytes(new_row)
-
-    def as_cells(self, rows: Collection[bytes], now: float, second: float) -> FloatArray:
-        """Return rows as kernels read them, one a line, without rows of retired arms.
-
-        The time of asking is replaced by the decision's age, times `second`.
-        """
-        # All rows at once: the pending decisions are imputed again for every decision of some
-        # studies.
-        cells = np.frombuffer(bytearray(b"".join(rows)), np.int64).reshape(len(rows), -1)
-        # The second number of a row is the time of the decision; kernels get its age instead.
-        times = cells[:, 1].view(np.float64)
-        times[:] = np.maximum(0.0, now - times) * second
-        if self._arms.has_retired_arms:
-            columns = self._decision // _CELL_BYTES + np.array(self._arm_cells)
-            positions = self._arms.positions[cells[:, columns]]
-            are_live = (positions >= 0).all(axis=1)
-            cells = cells[are_live]
-            cells[:, columns] = positions[are_live]
-        return cells.view(np.float64)
 
 
 class LogState:
@@ -237,10 +71,17 @@ class LogState:
         The definition of the study.
     since : int, default 0
         The event at which the definition came into force.
+    corrections : dict of str to Row, optional
+        The last correction of each decision that was corrected, by its id: see `find_corrections`.
+        Its feedback is learnt in the place of what was told.
     """
 
-    def __init__(self, definition: Definition, since: int = 0) -> None:
+    def __init__(
+        self, definition: Definition, since: int = 0, corrections: Corrections = NO_CORRECTIONS
+    ) -> None:
         self.definition, self.since = definition, since
+        self.corrections = corrections
+        self._last_correction = max((event.seq for event in corrections.values()), default=0)
         policy = definition.policy
         sizes = compiled_policy(type(policy)).sizes(policy.numbers() | definition.facts)
         self.arms = Arms(definition.arms)
@@ -263,8 +104,8 @@ class LogState:
         """Return the row of a decision, from the event that handed it out."""
         # The time is no part of the body: it is a column of the log.
         (round_number,) = ROUND.unpack_from(event.body)
-        end = ROUND.size + self.decisions.bytes - ROW_HEADER.size
-        return ROW_HEADER.pack(round_number, event.at) + event.body[ROUND.size : end]
+        cells = self.decisions.cells_of_event(event.body)
+        return ROW_HEADER.pack(round_number, event.at) + cells
 
     def values(self, row: bytes) -> tuple[Values, Values]:
         """Return context and decision of a row."""
@@ -273,6 +114,11 @@ class LogState:
     def split_late_body(self, body: bytes) -> tuple[bytes, bytes]:
         """Return the row and the feedback in the body of an event of late feedback."""
         return body[: self.decisions.bytes], body[self.decisions.bytes :]
+
+    def corrected(self, event: Row, feedback: bytes) -> bytes:
+        """Return the feedback of an event as it was last corrected; else as it was told."""
+        correction = self.corrections.get(str(event.decision))
+        return feedback if correction is None else self.split_late_body(correction.body)[1]
 
     def is_live(self, id: str) -> bool:
         """Return whether the arm of a pending decision is in use."""
@@ -318,6 +164,16 @@ class LogState:
     def change_policy(self, event: Row) -> None:
         """Replace the policy."""
 
+    def correct(self, event: Row) -> None:
+        """Raise `RebuildError` unless the correction was known from the beginning."""
+        if event.seq > self._last_correction:
+            raise RebuildError
+
+
+def find_corrections(rows: Iterable[Row]) -> Corrections:
+    """Return the last correction of each decision in a log, by its id."""
+    return {str(row.decision): row for row in rows if row.kind == events.CORRECTED}
+
 
 class State(LogState):
     """Pending decisions and the policy's state after some event.
@@ -338,15 +194,22 @@ class State(LogState):
 
     Parameters
     ----------
-    definition, since
+    definition, since, corrections
         As in `LogState`.
     learns : bool, default True
         Whether the policy learns. If not, the state can do all but decide and recommend: for logs
         at which the policy fails.
     """
 
-    def __init__(self, definition: Definition, since: int = 0, *, learns: bool = True) -> None:
-        super().__init__(definition, since)
+    def __init__(
+        self,
+        definition: Definition,
+        since: int = 0,
+        corrections: Corrections = NO_CORRECTIONS,
+        *,
+        learns: bool = True,
+    ) -> None:
+        super().__init__(definition, since, corrections)
         self.learns = learns
         self.is_dirty = False
         self.policy_state = PolicyState(definition, definition.facts)
@@ -377,30 +240,53 @@ class State(LogState):
         begin = ROW_HEADER.size + self.decisions.context.bytes
         return self.policy_state.is_allowed(policy_row[ROW_HEADER.size : begin], policy_row[begin:])
 
-    def decide(self, context: Values, now: float) -> bytes:
-        """Let the policy decide; return the body of the event to write."""
+    def decide(self, context: Values, now: float, excluded: Sequence[int] = ()) -> bytes:
+        """Let the policy decide, without some arms; return the body of the event to write."""
         self.is_dirty = True
         self.learn_batch()
         self._end_round()
         cells = self.decisions.context.pack(context)
+        if excluded:
+            cells += self._decide_without(excluded, cells, now)
+            return self.body_of_decision(cells, excluded)
         imputes_all = self._must_reimpute or self._always_reimputes
-        rows = self._rows_to_impute(now, imputes_all)
+        rows = self._rows_to_impute(self.decisions, now, imputes_all)
         decision = self.policy_state.decide(self.rounds + 1, cells, rows, imputes_all=imputes_all)
         self._must_reimpute = False
         self._not_imputed = []
         return self.body_of_decision(cells + self.decisions.with_numbers(decision))
 
-    def body_of_decision(self, cells: bytes) -> bytes:
+    def body_of_decision(self, cells: bytes, excluded: Sequence[int] = ()) -> bytes:
         """Return the body of the event of the next decision, with the stream as it is now."""
         stream = self.policy_state.stream[:2].tolist()
-        return self.decisions.body_of_event(self.rounds + 1, cells, stream)
+        return self.decisions.body_of_event(self.rounds + 1, cells, stream, excluded)
 
-    def _rows_to_impute(self, now: float, imputes_all: bool) -> FloatArray:
+    def _decide_without(self, excluded: Sequence[int], context: bytes, now: float) -> bytes:
+        """Return the decision of the policy as if some arms had just been retired.
+
+        Its state stays as it is; its random stream goes on.
+        """
+        # Kernels have no mask. Those of a policy whose `update` counts, and whose `select` reads
+        # the counts (`off_policy`), decide as well on a state that has the other arms alone.
+        # Masking what the policy has decided, or asking again until it is another arm, would not
+        # be its decision, and need not end.
+        arms = self.arms.without(excluded)
+        decisions = self.decisions.with_arms(arms)
+        sources = self.arms.positions[arms.live]
+        view = self.policy_state.with_arms(len(sources), sources, np.arange(len(sources)))
+        rows = self._rows_to_impute(decisions, now, imputes_all=True)
+        decision = view.decide(self.rounds + 1, context, rows, imputes_all=True)
+        self.policy_state.stream[:2] = view.stream[:2]
+        return decisions.with_numbers(decision)
+
+    def _rows_to_impute(
+        self, decisions: DecisionRowCodec, now: float, imputes_all: bool
+    ) -> FloatArray:
         """Return the pending decisions whose feedback is still to be imputed, as kernel rows."""
         rows: Collection[bytes] = self.pending.values() if imputes_all else self._not_imputed
         if self.definition.pending != "impute" or not rows:
             return _NO_ROWS
-        return self.decisions.as_cells(rows, now, self.definition.time_unit)
+        return decisions.as_cells(rows, now, self.definition.time_unit)
 
     def _end_round(self) -> None:
         """Let the policy learn the round that has ended, in settings that learn by round."""
@@ -444,8 +330,8 @@ class State(LogState):
         ------
         EventError
             For an event that no study can have written.
-        PolicyChangedError
-            At a change of policy, even if an event before it made the policy fail.
+        RebuildError
+            At a change of policy or a correction, even if an event before it made the policy fail.
         LearningError
             If the policy fails at an event.
         """
@@ -459,13 +345,14 @@ class State(LogState):
                         self._replay_decision(event)
                     last_decision = event.body
                 self.apply(event)
-            except PolicyChangedError:
+            except RebuildError:
                 raise
             except Exception as error:
-                # The error does not matter if a later event replaces the policy that failed.
+                # The error does not matter if a later event replaces the policy that failed, or
+                # the feedback at which it failed.
                 for later in rows:
-                    if later.kind == events.POLICY_CHANGED:
-                        self.change_policy(later)
+                    if later.kind in events.CHANGES:
+                        events.KINDS[later.kind].apply(self, later)
                 if isinstance(error, LearningError):
                     raise
                 raise LearningError(self.definition.policy, event.seq, error) from error
@@ -473,8 +360,9 @@ class State(LogState):
             self.policy_state.stream[:2] = self.decisions.stream_of_event(last_decision)
 
     def _replay_decision(self, event: Row) -> None:
-        """Repeat a decision for its effect on the policy's state."""
-        if self.definition.pending != "impute":
+        """Repeat a decision for its effect on the policy's state; without some arms it has none."""
+        is_of_all_arms = len(event.body) == self.decisions.bytes_of_event
+        if self.definition.pending != "impute" and is_of_all_arms:
             self.decide(self.decisions.context.unpack(event.body, ROUND.size), event.at)
         self.learn_batch()
         self.policy_state.stream[:2] = self.decisions.stream_of_event(event.body)
@@ -547,9 +435,9 @@ class State(LogState):
         self._policy_arms = None
 
     def change_policy(self, event: Row) -> None:
-        """Raise `PolicyChangedError` if the policy changes here: `CachedState` then rebuilds."""
+        """Raise `RebuildError` if the policy changes here: `CachedState` then rebuilds."""
         if event.seq > self.since:
-            raise PolicyChangedError(event)
+            raise RebuildError
 
     # What is settled: see `keyhole.policy.Policy.verdicts`.
 

@@ -1,7 +1,7 @@
 """The public interface of studies: create or open one in a database, ask it, tell it, recommend."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import timedelta
 from functools import partial
@@ -17,7 +17,7 @@ from keyhole.extras import require_extra
 from keyhole.study import arm_means, operations
 from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition, TimeoutRule
-from keyhole.study.events import ASKED, POLICY_CHANGED
+from keyhole.study.events import ASKED, POLICY_CHANGED, format_metadata
 from keyhole.study.group_commit import Clock, GroupCommit, ReadOnlyReplica, check_clock, check_now
 from keyhole.study.operations import Decision, DecisionRecord
 from keyhole.study.state import State
@@ -219,7 +219,15 @@ class Study:
 
     # Deciding.
 
-    def ask(self, /, *, key: str | None = None, **context: object) -> Decision:
+    def ask(
+        self,
+        /,
+        *,
+        key: str | None = None,
+        exclude: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        **context: object,
+    ) -> Decision:
         """Return a decision, once it is durable.
 
         If the policy has enough, this raises a `StudyDoneError`: see `is_done`. A key that was used
@@ -230,13 +238,43 @@ class Study:
         key : str, optional
             An idempotency key of at most 500 characters: the same key gets the same decision, for
             clients to which the answer may get lost.
+        exclude : iterable of str, optional
+            Arms in use that the decision must not be about, such as the pictures that this
+            labeller has had: the policy decides as if they had just been retired, and keeps its
+            state. It must be a policy that can learn from decisions of others
+            (`keyhole.policy.Policy.off_policy`), whose decisions are not about all arms at once.
+            If all other arms are settled, this raises a `StudyDoneError`, though the study may not
+            be done.
+        metadata : mapping, optional
+            A JSON object of at most 1,000 bytes, such as ``{"who": "ann"}``. It is kept beside the
+            log, not in it: `history` shows it, and `erase_metadata` erases it. The policy never
+            sees it.
         **context
             The context of the setting: ``threshold`` where arms are asked for at a threshold.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.study import Study
+        >>> from keyhole.thresholding import LSA
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     storage = f"{folder}/s.db"
+        ...     with Study.create(storage, "s", LSA(), ["cat", "dog"], threshold=0.5) as study:
+        ...         print(study.ask(exclude=["cat"], metadata={"who": "ann"}).arm)
+        dog
         """
-        return self._writer.submit(operations.ask, key, context)
+        names, text = _parse_ask_options(exclude, metadata)
+        return self._writer.submit(operations.ask, key, context, names, text)
 
     def ask_many(
-        self, /, n: int, *, key: str | None = None, **context: object
+        self,
+        /,
+        n: int,
+        *,
+        key: str | None = None,
+        exclude: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        **context: object,
     ) -> list[Decision | Exception]:
         """Return many decisions, all in one transaction, once they are durable.
 
@@ -249,7 +287,7 @@ class Study:
             How many, from 1 to 10,000.
         key : str, optional
             The idempotency key of the call; that of decision i is ``key/i``, counted from 0.
-        **context
+        exclude, metadata, **context
             As in `ask`, the same for all.
 
         Returns
@@ -268,7 +306,8 @@ class Study:
         ...         study.tell_many([(decision.id, 1) for decision in decisions])
         [None, None]
         """
-        return self._writer.submit(operations.ask_many, n, key, context)
+        names, text = _parse_ask_options(exclude, metadata)
+        return self._writer.submit(operations.ask_many, n, key, context, names, text)
 
     def find_decision(self, key: str) -> Decision:
         """Return the decision of an idempotency key, and take none if there is none.
@@ -281,8 +320,8 @@ class Study:
     def tell(self, /, id: str | Decision, *unnamed: object, **feedback: object) -> None:
         """Record the feedback of a decision; return once it is durable.
 
-        The same feedback may be told twice. Different feedback is a `DifferentFeedbackError`, an
-        unknown id an `UnknownDecisionError`.
+        The same feedback may be told twice. Different feedback is a `DifferentFeedbackError` (see
+        `correct`), an unknown id an `UnknownDecisionError`.
 
         Parameters
         ----------
@@ -311,6 +350,55 @@ class Study:
             For each the error that `tell` raises, or None.
         """
         return self._writer.submit(operations.tell_many, tellings)
+
+    def correct(self, /, id: str | Decision, *unnamed: object, **feedback: object) -> None:
+        """Set right what was told of a decision by mistake; return once it is durable.
+
+        What was told stays in the log. But the policy's state becomes what it would be if this had
+        been told in its place, and so do means and recommendation; verdicts of a policy that can
+        stop may change or go. The next call that needs the state learns the whole log anew, in each
+        process. The same feedback as before changes nothing.
+
+        The policy must be one that can learn from decisions of others
+        (`keyhole.policy.Policy.off_policy`): with other feedback it might have taken other
+        decisions since. A decision that is pending, has expired or is unknown is a `ValueError`.
+
+        Parameters
+        ----------
+        id : str or Decision
+            The decision or its id.
+        *unnamed, **feedback
+            As in `tell`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.study import Study
+        >>> from keyhole.thresholding import LSA
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     storage = f"{folder}/s.db"
+        ...     with Study.create(storage, "s", LSA(), ["cat", "dog"], threshold=0.5) as study:
+        ...         decision = study.ask()
+        ...         study.tell(decision, False)
+        ...         study.correct(decision, True)
+        ...         print(study.recommend()["cat"])
+        True
+        """
+        self._writer.change(operations.correct, id, unnamed, feedback)
+
+    def erase_metadata(self, decisions: Iterable[str | Decision] | None = None) -> int:
+        """Erase the metadata of decisions; return of how many times one was asked there was any.
+
+        The log stays as it is. Exports, and copies of the database, keep what they have.
+
+        Parameters
+        ----------
+        decisions : iterable of str or Decision, optional
+            The decisions or their ids; by default all.
+        """
+        if decisions is None:
+            return self._writer.erase_metadata(None)
+        return self._writer.erase_metadata([operations.check_id(item) for item in decisions])
 
     def tell_sum(self, /, *unnamed: object, **feedback: object) -> None:
         """Record the sum of the rewards since the last call, where feedback is anonymous.
@@ -650,6 +738,8 @@ class Study:
     def history(self) -> "pa.Table":
         """Return all events as a table: number, time, kind, decision, and the values by name.
 
+        ``excluded`` are the arms that a decision left out, and ``metadata`` is JSON.
+
         Returns
         -------
         pyarrow.Table
@@ -657,19 +747,21 @@ class Study:
             if `pyarrow-stubs` is installed.
         """
         rows = self.log()  # before the fork lock: it may wait for other threads
+        metadata = self._replica.metadata()
         with FORK_LOCK.shared(), self._replica.convert_event_errors():
             require_extra("files", "Study.history()")
             from keyhole.study.log_export import format_table
 
-            return format_table(self.definition, rows)
+            return format_table(self.definition, rows, metadata)
 
     def export(self, path: str | Path) -> None:
         """Write the whole study to a file, a line of JSON for each event."""
         rows = self.log()
+        metadata = self._replica.metadata()
         with FORK_LOCK.shared(), self._replica.convert_event_errors():
             from keyhole.study.log_export import write_export
 
-            write_export(Path(path), self.name, self.definition, rows)
+            write_export(Path(path), self.name, self.definition, rows, metadata)
 
     @classmethod
     def restore(
@@ -694,11 +786,11 @@ class Study:
         with FORK_LOCK.shared():
             from keyhole.study.log_export import read_export
 
-            old_name, definition, rows = read_export(Path(path), policies)
+            old_name, definition, rows, metadata = read_export(Path(path), policies)
         with closing(open_store(storage)) as store:
             name = check_line("name", name or old_name)
             check_names("name", [name], [study for study, _ in store.studies()])
-            store.create(name, definition.to_bytes(), time.time(), rows)
+            store.create(name, definition.to_bytes(), time.time(), rows, metadata)
         return cls(storage, name, policies=policies)
 
     def replay(self, /, policy: Policy, **facts: object) -> "Replay":
@@ -807,6 +899,14 @@ class Study:
             if axes is None:
                 _, axes = plt.subplots(figsize=plot_size(counts), layout="constrained")
             return plot_decisions(counts, shows, axes)
+
+
+def _parse_ask_options(
+    exclude: Iterable[str] | None, metadata: Mapping[str, Any] | None
+) -> tuple[Sequence[str], str]:
+    """Return the names of arms to leave out, and metadata as text, "" for none."""
+    names = [] if exclude is None else check_sequence("exclude", exclude)
+    return names, "" if metadata is None else format_metadata(metadata)
 
 
 def list_studies(storage: str | Path) -> list[str]:

@@ -1,6 +1,6 @@
 """Learner: ask for an arm at a threshold, tell its sample; and the words of its studies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -103,7 +103,7 @@ class Learner(CoreLearner):
 
     names_arms = True
 
-    def ask(self, *, threshold: int) -> int:
+    def ask(self, *, threshold: int, exclude: Iterable[Any] | None = None) -> int:
         """Return the arm to pull at a threshold, from 0.
 
         If arms have names, it is the name. It is the same arm if asked again with the same
@@ -114,9 +114,11 @@ class Learner(CoreLearner):
         ----------
         threshold : int
             From 1 to the number of levels.
+        exclude : iterable of int, optional
+            Arms, or their names, that it must not be: see `keyhole.stochastic.Learner.ask`.
         """
         level = check_integer("threshold", threshold, self.vocabulary.thresholds)
-        arm = self._ask(level)
+        arm = self._ask(level, exclude)
         # `_ask` keeps a pending decision, whose threshold may be another one.
         if level != (pending := self._context["threshold"].item()):  # a decision is pending
             raise RuntimeError(

@@ -51,6 +51,7 @@ class RCUCB(PairPolicy):
     """
 
     arms_change = True
+    off_policy = True
     pending = ("impute", "ignore")
     cost_per_round = "a product for each pair; a square root for each limit up to the one played"
 

@@ -103,7 +103,7 @@ class KLUCB(Policy):
                 return best
             x = separate_largest(s, x, level)
         # The last arm mostly wins again: starting with it, few other bounds are computed.
-        best = int(s.last[0])
+        best = min(int(s.last[0]), p.arms - 1)  # arms may have been retired
         x = log_complement(s.pulls[best], s.mean[best], s.entropy[best], level)
         q = -math.expm1(x)
         log_q = math.log(q)

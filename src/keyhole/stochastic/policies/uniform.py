@@ -45,7 +45,8 @@ class Uniform(Policy):
 
     def select(p, s: State) -> int:
         """Return the next arm in turn."""
-        return int(s.turn[0])
+        turn = int(s.turn[0])
+        return turn if turn < p.arms else 0  # a decision may be without some arms
 
     def update(p, s: State, arm: int, reward: float) -> None:
         """Count the pull."""

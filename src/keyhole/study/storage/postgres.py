@@ -18,7 +18,15 @@ from keyhole.extras import missing_extra
 from keyhole.study.storage import schema
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.sqlite import Sqlite
-from keyhole.study.storage.store import FinalStoreError, QueryResult, Record, Row, Store, StoreError
+from keyhole.study.storage.store import (
+    FinalStoreError,
+    Metadata,
+    QueryResult,
+    Record,
+    Row,
+    Store,
+    StoreError,
+)
 
 if TYPE_CHECKING:
     import psycopg
@@ -54,6 +62,10 @@ _PREPARE_ADD: Final = (
 _ADD: Final = (
     "EXECUTE keyhole_add(%s, %s, %s::bigint[], %s::bigint[], %s::text[], %s::text[],"
     " %s::double precision[], %s::bytea[], %s::bytea[]); COMMIT"
+)
+_ADD_METADATA: Final = (
+    "INSERT INTO keyhole.metadata (study, seq, body)"
+    " SELECT %s, * FROM unnest(%s::bigint[], %s::text[]); "
 )
 _COLUMNS: Final = len(Row._fields) + 1  # with the digest
 _BATCH: Final = 4096  # rows that the server sends together in a backup
@@ -159,9 +171,16 @@ class Postgres(Store):
     def _commit(self) -> None:
         self._connected().execute("COMMIT")
 
-    def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
+    def _add(
+        self, study: int, rows: Sequence[Record], tail: int, metadata: Sequence[Metadata]
+    ) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMNS
-        cursor = self._driver.ClientCursor(self._connected()).execute(_ADD, (study, tail, *columns))
+        sql = _ADD
+        values: tuple[object, ...] = (study, tail, *columns)
+        if metadata:
+            sql = _ADD_METADATA + sql
+            values = (study, *(list(column) for column in zip(*metadata, strict=True)), *values)
+        cursor = self._driver.ClientCursor(self._connected()).execute(sql, values)
         while cursor.nextset():
             pass
         if cursor.statusmessage != "COMMIT":

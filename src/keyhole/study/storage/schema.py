@@ -25,6 +25,11 @@ STEPS: Final[list[tuple[str, ...]]] = [
         " body {bytes} NOT NULL, digest {bytes})",
         "CREATE TABLE {schema}tail (study {integer} PRIMARY KEY, seq {integer} NOT NULL)",
     ),
+    # No part of the chain of digests, so that it can be erased.
+    (
+        "CREATE TABLE {schema}metadata (study {integer} NOT NULL, seq {integer} NOT NULL,"
+        " body TEXT NOT NULL, PRIMARY KEY (study, seq)){clustered}",
+    ),
 ]
 
 _EVENT: Final = (
@@ -48,6 +53,12 @@ EVENTS_AFTER: Final = _EVENT + " AND seq >= {value} ORDER BY seq"
 EVENTS_RANGE: Final = _EVENT + " AND seq >= {value} ORDER BY seq LIMIT {value}"
 EVENTS_OF_DECISION: Final = _CHAINED + " AND e.decision = {value} ORDER BY e.seq"
 EVENT_BY_KEY: Final = _CHAINED + " AND e.key = {value}"
+METADATA: Final = "SELECT seq, body FROM {schema}metadata WHERE study = {value}"
+ERASE_METADATA: Final = "DELETE FROM {schema}metadata WHERE study = {value}"
+ERASE_METADATA_OF: Final = (
+    ERASE_METADATA + " AND seq IN (SELECT seq FROM {schema}event WHERE study = {value}"
+    " AND decision = {value})"
+)
 TAIL_SEQ: Final = "SELECT seq FROM {schema}tail WHERE study = {value}"
 LAST_SEQ: Final = "SELECT max(seq) FROM {schema}event WHERE study = {value}"
 # A snapshot belongs to this log if it has the digest of its last event, and so of all before.

@@ -18,7 +18,14 @@ from keyhole.study.storage import schema, sqlite_connection, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.replaced_file_check import WHY_REPLACED, OpenFile
 from keyhole.study.storage.sqlite_connection import Connection, read_pragma
-from keyhole.study.storage.store import FinalStoreError, QueryResult, Record, Row, StoreError
+from keyhole.study.storage.store import (
+    FinalStoreError,
+    Metadata,
+    QueryResult,
+    Record,
+    Row,
+    StoreError,
+)
 from keyhole.validate import short_repr
 
 try:
@@ -30,6 +37,7 @@ _INSERT: Final = (
     "INSERT INTO event (study, seq, kind, decision, key, at, body, digest)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_INSERT_METADATA: Final = "INSERT INTO metadata (study, seq, body) VALUES (?, ?, ?)"
 _TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
 _DIALECT: Final = {
     "schema": "",
@@ -144,9 +152,13 @@ class Sqlite(store.Store):
         rows = db.execute(self._sql[schema.EVENTS_AFTER], (study, after)).fetchall()
         return QueryResult(version, identity and identity[0], rows)
 
-    def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
+    def _add(
+        self, study: int, rows: Sequence[Record], tail: int, metadata: Sequence[Metadata]
+    ) -> None:
         db = self._connected()
         db.executemany(_INSERT, [(study, *row) for row in rows])
+        if metadata:
+            db.executemany(_INSERT_METADATA, [(study, *entry) for entry in metadata])
         db.execute(_TAIL, (study, tail))
         if not self._commit() and rows:
             # If a copy has replaced the file within the transaction, the rows are not in it.
@@ -430,6 +442,7 @@ class Sqlite(store.Store):
         try:
             db.execute(f"PRAGMA synchronous = {level}")
             db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
+            db.execute("PRAGMA secure_delete = ON")  # metadata that is erased is overwritten
             if has_queues():  # checkpoints are then ours: see `_is_file_unchanged`
                 db.execute("PRAGMA wal_autocheckpoint = 0")
         except BaseException:

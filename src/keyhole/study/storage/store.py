@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from math import inf
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar, TypeVarTuple
 
 from keyhole.study.errors import StudyExistsError, UnknownStudyError
@@ -85,6 +86,11 @@ Record = tuple[Any, ...]
 """The values of a row, then its digest."""
 
 
+Metadata = tuple[int, str]
+"""The number of a row, and the text that belongs to it."""
+NO_METADATA: Final[Mapping[int, str]] = MappingProxyType({})
+
+
 class QueryResult(NamedTuple):
     """Rows, the version of the schema, and the digest of the study's definition (its identity)."""
 
@@ -138,6 +144,10 @@ def add_row_digests(digest: bytes, rows: Iterable[Row]) -> list[Record]:
     return records
 
 
+def _metadata_of(rows: Iterable[Row], metadata: Mapping[int, str]) -> list[Metadata]:
+    return [(row.seq, metadata[row.seq]) for row in rows if row.seq in metadata]
+
+
 def explain_damage(prior_digest: object, row: Row, digest: object) -> str:
     """Return why a row is not the one that was written; "" if it is."""
     try:
@@ -175,12 +185,20 @@ class Store(ABC):
         """Return the names of all studies and when they were created, oldest first."""
         return self._select(schema.STUDIES)
 
-    def create(self, name: str, definition: bytes, time: float, rows: Sequence[Row] = ()) -> int:
+    def create(
+        self,
+        name: str,
+        definition: bytes,
+        time: float,
+        rows: Sequence[Row] = (),
+        metadata: Mapping[int, str] = NO_METADATA,
+    ) -> int:
         """Add a study with its definition and first rows in one transaction; return its number."""
         self._check_numbers(rows, 1)
         digest = digest_of_definition(check_short_line("name", name, LONGEST), time, definition)
         study = name, time, definition, digest
-        if not self._run(self._create, study, add_row_digests(digest, rows)):
+        records = add_row_digests(digest, rows)
+        if not self._run(self._create, study, records, _metadata_of(rows, metadata)):
             raise StudyExistsError(
                 f"name must be new, got {short_repr(name)}: there is such a study already; open "
                 "it, or choose another name"
@@ -317,8 +335,13 @@ class Store(ABC):
             "it"
         )
 
-    def commit(self, study: int, rows: Sequence[Row]) -> None:
-        """Append rows, all or none, and release the lock; they are durable when this returns."""
+    def commit(
+        self, study: int, rows: Sequence[Row], metadata: Mapping[int, str] = NO_METADATA
+    ) -> None:
+        """Append rows, all or none, and release the lock; they are durable when this returns.
+
+        `metadata` are texts by the numbers of rows; those of other rows are left out.
+        """
         if not self._next_seq:
             raise RuntimeError("commit needs the lock, which begin takes")
         self._check_numbers(rows, self._next_seq)
@@ -327,7 +350,8 @@ class Store(ABC):
         # commit, nobody knows whether it happened, and the caller must read the log again.
         last_seq, digest = self._last_rows[study]
         records = add_row_digests(digest, rows)
-        self._run(self._add, study, records, last_seq + len(rows))
+        tail = last_seq + len(rows)
+        self._run(self._add, study, records, tail, _metadata_of(rows, metadata))
         self._last_rows[study] = last_seq + len(rows), records[-1][-1] if records else digest
 
     def _check_numbers(self, rows: Sequence[Row], first: int) -> None:
@@ -414,6 +438,26 @@ class Store(ABC):
         self._check_study(study, self._run(self._lock, study, _NO_ROWS))
         self._run(self._save_snapshot, body, study, seq)
 
+    def metadata(self, study: int) -> dict[int, str]:
+        """Return the metadata of a study, by the numbers of rows."""
+        return dict(self._select(schema.METADATA, study))
+
+    def erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
+        """Erase the metadata of decisions, or all of it; return of how many rows there was any."""
+        self._check_study(study, self._run(self._lock, study, _NO_ROWS))
+        return self._run(self._erase_metadata, study, decisions)
+
+    def _erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
+        """Erase metadata and commit."""
+        db = self._connected()
+        if decisions is None:
+            count = db.execute(self._sql[schema.ERASE_METADATA], (study,)).rowcount
+        else:
+            sql = self._sql[schema.ERASE_METADATA_OF]
+            count = sum(db.execute(sql, (study, study, id)).rowcount for id in decisions)
+        self._commit()
+        return int(count)
+
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
         return ""
@@ -453,14 +497,16 @@ class Store(ABC):
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Record]:
         """Return the rows of a query, without the lock."""
 
-    def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
+    def _create(
+        self, study: tuple[object, ...], rows: Sequence[Record], metadata: Sequence[Metadata]
+    ) -> bool:
         """Add a study and its rows in one transaction; return whether the name was new."""
         db = self._begin_write()
         if not db.execute(self._sql[schema.CREATE_STUDY], study).rowcount:
             self._undo()
             return False
         number, *_ = db.execute(self._sql[schema.FIND_STUDY], study[:1]).fetchone()
-        self._add(number, rows, len(rows))
+        self._add(number, rows, len(rows), metadata)
         return True
 
     def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
@@ -489,8 +535,10 @@ class Store(ABC):
         """Return the rows of a study from `after` on, without the lock."""
 
     @abstractmethod
-    def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
-        """Insert rows, of which the last has the number `tail`, and commit."""
+    def _add(
+        self, study: int, rows: Sequence[Record], tail: int, metadata: Sequence[Metadata]
+    ) -> None:
+        """Insert rows, of which the last has the number `tail`, with metadata, and commit."""
 
     @abstractmethod
     def _copy(self, path: Path) -> None:
