@@ -96,15 +96,15 @@ class CachedState:
             # rebuilds the state.
             self._state = None
             while True:
-                new_rows = read(self.study, state.seq)
-                with FORK_LOCK.shared(self):
-                    try:
-                        state.apply_all(new_rows)
-                    except RebuildError:
-                        # To learn the whole log may take long: release the study's lock before.
-                        self.store.rollback()
-                        state = self._rebuild(learns, self._find_changes())
-                        continue
+                if new_rows := read(self.study, state.seq):
+                    with FORK_LOCK.shared(self):
+                        try:
+                            state.apply_all(new_rows)
+                        except RebuildError:
+                            # To learn the whole log takes long: release the study's lock before.
+                            self.store.rollback()
+                            state = self._rebuild(learns, self._find_changes())
+                            continue
                 self._state = state
                 return state
 

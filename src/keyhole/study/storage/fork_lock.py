@@ -16,8 +16,6 @@ import contextlib
 import os
 import sys
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from inspect import CO_GENERATOR
 from threading import Condition, RLock, get_ident
 from time import monotonic
@@ -143,18 +141,9 @@ class ForkLock:
             if self._operations.pop(owner, None) is not None and self._forks:
                 self._changed.notify_all()
 
-    @contextmanager
-    def shared(self, owner: object | None = None) -> Iterator[None]:
-        """Hold the lock for an operation, or for part of one; it may have no `owner`."""
-        owner = owner or _NoOwner()
-        # Nothing within may wait for a lock whose holder may wait for this one. The frame is for
-        # an interrupt between `acquire` and `try`, after which nothing would release the lock.
-        is_new = self.acquire(owner, _find_caller())
-        try:
-            yield
-        finally:
-            if is_new:
-                self.release(owner)
+    def shared(self, owner: object | None = None) -> "_Operation":
+        """Return a context that holds the lock for an operation, or for part of one."""
+        return _Operation(self, owner or _NoOwner())
 
     def before_fork(self) -> None:
         """Wait for operations of other threads, keep new ones out, and close idle connections."""
@@ -193,9 +182,26 @@ class ForkLock:
             owner.after_fork(threads.get(owner) == get_ident())
 
 
-def _find_caller() -> FrameType | None:
+class _Operation:
+    """The context of an operation; a class, since a generator would take twice its time."""
+
+    def __init__(self, lock: ForkLock, owner: object) -> None:
+        self._lock = lock
+        self._owner = owner
+        self._is_new = False
+
+    def __enter__(self) -> None:
+        # Nothing within may wait for a lock whose holder may wait for this one. The frame is for an
+        # interrupt that comes after the lock was acquired, and before `__exit__` would release it.
+        self._is_new = self._lock.acquire(self._owner, _find_caller(sys._getframe(1)))
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_new:
+            self._lock.release(self._owner)
+
+
+def _find_caller(frame: FrameType | None) -> FrameType | None:
     """Return the frame that entered a context manager, below those of `contextlib`."""
-    frame: FrameType | None = sys._getframe(1)
     while frame is not None and (
         frame.f_code.co_flags & CO_GENERATOR or frame.f_code.co_filename == contextlib.__file__
     ):
