@@ -731,9 +731,7 @@ class Study:
         self, summarize: Callable[[DecisionCounts], _T], most_events: int | None
     ) -> _T | None:
         """Return a summary of the counts; None if more events are yet to be read."""
-        counts = self._replica.count_decisions(inf if most_events is None else most_events)
-        with FORK_LOCK.shared():
-            return None if counts is None else summarize(counts)
+        return self._replica.summarize(summarize, inf if most_events is None else most_events)
 
     def history(self) -> "pa.Table":
         """Return all events as a table: number, time, kind, decision, and the values by name.
@@ -851,15 +849,14 @@ class Study:
         try:
             from keyhole.study import study_summary
 
-            counts = self._replica.count_decisions(study_summary.MOST_EVENTS)
-            if counts is None:
-                return quote(f"{self!r}: too many events to count here; means() counts them")
             # Where nothing has been learnt yet, learning the whole log would take too long.
             has_state = self._replica.has_state or self._writer.has_state
             learnt = self._replica.read(study_summary.learnt_texts) if has_state else None
-            rows = study_summary.summary_rows(counts, learnt)
-            with FORK_LOCK.shared():
-                return str(getattr(study_summary, function_name)(repr(self), rows, counts))
+            summarize = partial(getattr(study_summary, function_name), repr(self), learnt)
+            summary = self._replica.summarize(summarize, study_summary.MOST_EVENTS)
+            if summary is None:
+                return quote(f"{self!r}: too many events to count here; means() counts them")
+            return str(summary)
         except Exception as error:  # a notebook would show a traceback in the place of the study
             return quote(f"{self!r}: {' '.join(str(error).split())}")
 
@@ -887,18 +884,12 @@ class Study:
         TypeError
             If the decisions of the setting are not about one arm each.
         """
-        counts = self._replica.count_decisions()
-        assert counts is not None
         with FORK_LOCK.shared():
             require_extra("plots", "Study.plot()")
-            import matplotlib.pyplot as plt
-
-            from keyhole.study.study_summary import check_drawable, plot_decisions, plot_size
-
-            check_drawable(counts, shows)
-            if axes is None:
-                _, axes = plt.subplots(figsize=plot_size(counts), layout="constrained")
-            return plot_decisions(counts, shows, axes)
+            from keyhole.study.study_summary import draw_plot
+        drawn_axes = self._replica.summarize(partial(draw_plot, shows=shows, axes=axes))
+        assert drawn_axes is not None
+        return drawn_axes
 
 
 def _parse_ask_options(
