@@ -90,8 +90,8 @@ def test_what_was_told_stays_in_the_log_beside_its_correction(address):
         study.correct(first, 0)
         other.correct(second.id, reward=True)
         study.correct(second.id, 1)  # the same once more
-        rows = [(row["event"], row["decision"], row["reward"]) for row in study.history().to_pylist()]
-        assert rows[2:] == [
+        rows = study.history().to_pylist()[2:]
+        assert [(row["event"], row["decision"], row["reward"]) for row in rows] == [
             ("told", first.id, 1.0), ("told", second.id, 0.0),
             ("corrected", first.id, 0.0), ("corrected", second.id, 1.0),
         ]  # fmt: skip
@@ -130,7 +130,7 @@ def test_only_a_decision_that_was_told_is_corrected(tmp_path):
         with pytest.raises(ValueError, match=f"was told; {decision.id} has expired$"):
             study.correct(decision, 1)
         study.tell(decision, 1)  # late
-        with pytest.raises(ValueError, match="^reward must lie in"):
+        with pytest.raises(ValueError, match=r"^reward must lie in"):
             study.correct(decision, 7)
         with pytest.raises(TypeError, match="reward"):
             study.correct(decision)
@@ -159,7 +159,9 @@ def test_a_policy_that_relies_on_its_own_decisions_is_refused_by_name(tmp_path):
     with begun(tmp_path / "s.db", ImprovedUCB(), {"horizon": 100}) as study:
         decision = study.ask()
         study.tell(decision, 1)
-        with pytest.raises(ValueError, match=r"^correct needs a policy .* \(off_policy\), got Impr"):
+        with pytest.raises(
+            ValueError, match=r"^correct needs a policy .* \(off_policy\), got Impr"
+        ):
             study.correct(decision, 0)
         assert len(study.log()) == 2
 
