@@ -10,10 +10,11 @@ from keyhole.resource import HazardUCB
 from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.study import DifferentFeedbackError, Study, check_database
 from keyhole.study.events import CORRECTED
+from keyhole.study.storage import Row
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import APT, LSA, PerArmStopping
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
-from tests.study.test_events import append, event
+from tests.study.test_events import append
 from tests.study.test_exclude import LIMITS
 from tests.study.test_state import SAMPLES, at_some_threshold, begun, of_nothing, ran, sampled
 
@@ -221,11 +222,11 @@ def test_a_snapshot_from_before_a_correction_is_not_used(tmp_path):
 
 def test_a_correction_of_what_nobody_told_is_found_by_a_check(tmp_path):
     path = tmp_path / "s.db"
-    with labels(path) as study:
+    with labels(path, clock=Clock(2.0)) as study:
         decision = study.ask()
         study.expire(decision)
-    row = struct.pack("<ddqd", 1.0, decision.at.timestamp(), 0, 1.0)
-    append(path, event(CORRECTED, decision.id, row))
+    body = struct.pack("<ddqd", 1.0, 2.0, 0, 1.0)
+    append(path, Row(0, CORRECTED, decision.id, None, 2.0, body))
     (check,) = check_database(path).studies
     assert check.whole == 2
     assert check.damage.endswith("of which nothing was told")
