@@ -457,7 +457,7 @@ def test_every_command_has_a_help_text(keyhole, command):
     [
         ("keyhole re", {"report", "reproduce"}),
         ("keyhole run --d", {"--dry-run"}),
-        ("keyhole study c", {"create", "change", "check"}),
+        ("keyhole study c", {"create", "change", "check", "correct"}),
     ],
 )
 def test_bash_completes_names(keyhole, monkeypatch, words, completed):

@@ -446,6 +446,13 @@ def test_a_name_is_given_once(keyhole, labels, tmp_path):
         (["ask", "threshold=1"], "ask takes nothing in this study"),
         (["ask", "--key", ""], "key must not be empty"),
         (["ask", "key=k"], "each field must be one of the study's"),
+        (["ask", "exclude=cat"], "each field must be one of the study's"),
+        (["ask", "--exclude", "cow"], "an arm of exclude must be one of cat, dog, owl; got 'cow'"),
+        (["ask", "--metadata", "{"], "--metadata must be JSON, got '{': "),
+        (["ask", "--metadata", "3"], "metadata must be a JSON object, got 3"),
+        (["correct", "{id}", "reward=1"], "is pending: tell it"),
+        (["correct", "nope", "reward=1"], "id must be that of a decision of this study"),
+        (["erase-metadata", "nope"], "an id must be that of a decision of this study, got 'nope'"),
         (["tell-sum", "1"], "tell_sum is for anonymous feedback"),
         (["replay", "LSB"], "(did you mean 'LSA'?)"),
         (["replay", "LSA", "treshold=1"], "a parameter or fact must be one of alpha, threshold"),
@@ -466,9 +473,21 @@ def test_a_bad_argument_is_refused_on_one_line(keyhole, done, labels, words, sai
 def test_told_otherwise_is_one_line(keyhole, done, labels):
     id = done("ask", *labels).split()[0]
     done("tell", *labels, id, "reward=1")
-    heading = "A label was wrong"
-    refused(*keyhole("study", "tell", *labels, id, "reward=0"), "cannot be told otherwise", heading)
-    assert f"## {heading}" in (ROOT / "docs/howto/labels.md").read_text()
+    refused(*keyhole("study", "tell", *labels, id, "reward=0"), "cannot be told otherwise; `corr")
+    done("correct", *labels, id, "reward=0")
+    assert "recommended: cat=false" in done("show", *labels)
+    events = [json.loads(line)["event"] for line in done("history", *labels, "--json").splitlines()]
+    assert events == ["asked", "told", "corrected"]
+
+
+def test_arms_are_excluded_and_metadata_kept_and_erased(done, labels):
+    words = ("--exclude", "cat", "--exclude", "owl", "--metadata", '{"who": "ann"}')
+    assert done("ask", *labels, *words).split()[1] == "arm=dog"
+    (event,) = map(json.loads, done("history", *labels, "--json").splitlines())
+    assert (event["excluded"], event["metadata"]) == (["cat", "owl"], {"who": "ann"})
+    assert done("erase-metadata", *labels, "0" * 26) == "labels: metadata of 0 events erased\n"
+    assert json.loads(done("erase-metadata", *labels, "--json")) == {"erased": 1}
+    assert "ann" not in done("history", *labels)
 
 
 def test_a_policy_that_waits_says_so_on_one_line(keyhole, done, path, tmp_path):

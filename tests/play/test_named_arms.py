@@ -187,7 +187,7 @@ def test_messages_have_names():
         learner.tell([("blue", 1.0)])
     with pytest.raises(ValueError, match=r"arrived\[0\]\[0\] must be one of red, blue; got 0"):
         learner.tell([(0, 1.0)])
-    runs = resource.RCUCB().learner(arms=["red", "blue"], limits=[1.0], **COST)
+    runs = resource.ReductionUCB().learner(arms=["red", "blue"], limits=[1.0], **COST)
     with pytest.raises(ValueError, match=r"\(arm red, limit 1.0\), got arm blue, limit 1.0"):
         runs.replay(["blue"], [1.0], [1.0], [0.5], [False])
 

@@ -40,10 +40,20 @@ class Model:
         self.tally = {arm: (0.0, 0.0) for arm in self.arms}
         self.asked, self.open, self.returned, self.told, self.keys = {}, {}, [], {}, {}
         self.expired, self.rounds = set(), 0
+        self.learnt = []  # decisions and rewards, and whether these were assumed
 
-    def learn(self, arm, reward):
-        pulls, total = self.tally[arm]
-        self.tally[arm] = (pulls + 1.0, total + float(reward))
+    def learn(self, id, reward, *, is_assumed=False):
+        self.learnt.append((id, reward, is_assumed))
+        pulls, total = self.tally[self.asked[id]]
+        self.tally[self.asked[id]] = (pulls + 1.0, total + float(reward))
+
+    def correct(self, id, reward):
+        self.told[id] = float(reward)
+        learnt, self.learnt = self.learnt, []
+        self.tally = dict.fromkeys(self.tally, (0.0, 0.0))
+        for other, told, is_assumed in learnt:
+            is_corrected = other == id and not is_assumed
+            self.learn(other, reward if is_corrected else told, is_assumed=is_assumed)
 
     def expire(self, id):
         if self.after == "ask_again" and self.asked[id] in self.arms:
@@ -53,7 +63,7 @@ class Model:
         del self.open[id]
         self.expired.add(id)
         if self.after == "no_reward":
-            self.learn(self.asked[id], 0)
+            self.learn(id, 0, is_assumed=True)
 
     def expire_all(self, now):
         for id, (at, since) in list(self.open.items()):
@@ -72,7 +82,7 @@ class Model:
             self.returned.remove(id)
             del self.open[id]
 
-    def choose(self):
+    def choose(self, excluded):
         """Return the arm that the policy pulls, after imputing feedback on a copy."""
         copy = dict(self.tally)
         for id in self.open if self.pending == "impute" else ():
@@ -80,20 +90,21 @@ class Model:
             if arm in self.arms:
                 pulls, total = copy[arm]
                 copy[arm] = (pulls + 1.0, total + (total / pulls if pulls else 0.5))
-        pulls, totals = zip(*(copy[arm] for arm in self.arms), strict=True)
-        return self.arms[POLICIES[self.policy].choose(list(pulls), list(totals))]
+        arms = [arm for arm in self.arms if arm not in excluded]
+        pulls, totals = zip(*(copy[arm] for arm in arms), strict=True)
+        return arms[POLICIES[self.policy].choose(list(pulls), list(totals))]
 
-    def ask(self, now):
+    def ask(self, now, excluded):
         """Return the arm, and the id if it is one that was handed out before."""
         self.expire_all(now)
-        if self.returned:
-            id = self.returned.pop(0)
+        for id in [id for id in self.returned if self.asked[id] not in excluded][:1]:
+            self.returned.remove(id)
             del self.open[id]
             self.open[id] = (now, self.rounds)
             return self.asked[id], id
         if self.pending == "wait" and self.open:
             return None, None
-        return self.choose(), None
+        return self.choose(excluded), None
 
     def hand_out(self, id, arm, now):
         self.rounds += 1
@@ -109,9 +120,9 @@ class Model:
         if id in self.open:
             del self.open[id]
             self.returned = [other for other in self.returned if other != id]
-            self.learn(self.asked[id], reward)
+            self.learn(id, reward)
         elif self.after != "no_reward":
-            self.learn(self.asked[id], reward)
+            self.learn(id, reward)
         return True
 
 
@@ -141,18 +152,23 @@ class Sequences(RuleBasedStateMachine):
         given = {} if self.address.startswith("postgresql") else {"durability": "process_crash"}
         return Study.open(self.address, self.name, clock=self.clock, **given)
 
-    @rule(which=st.booleans(), key=st.sampled_from([None, None, "k", "l"]))
-    def ask(self, which, key):
+    @rule(
+        which=st.booleans(),
+        key=st.sampled_from([None, None, "k", "l"]),
+        places=st.lists(st.integers(0, 99), max_size=3),
+    )
+    def ask(self, which, key, places):
         study, now = self.studies[which], self.clock.now
         if key in self.model.keys:
             assert study.ask(key=key).id == self.model.keys[key]
             return
-        arm, again = self.model.ask(now)
+        excluded = {self.one_of(self.model.arms[1:] or "-", place) for place in places} - {"-"}
+        arm, again = self.model.ask(now, excluded)
         if arm is None:
             with pytest.raises(PendingDecisionError):
-                study.ask(key=key)
+                study.ask(key=key, exclude=list(excluded))
             return
-        decision = study.ask(key=key)
+        decision = study.ask(key=key, exclude=list(excluded))
         assert decision.arm == arm
         if again is None:
             assert decision.id not in self.model.asked
@@ -182,6 +198,13 @@ class Sequences(RuleBasedStateMachine):
         else:
             with pytest.raises(DifferentFeedbackError):
                 self.studies[which].tell(id, reward)
+
+    @precondition(lambda self: self.model.told)
+    @rule(which=st.booleans(), place=st.integers(0, 99), reward=REWARDS)
+    def correct(self, which, place, reward):
+        id = self.one_of(self.model.told, place)
+        self.studies[which].correct(id, reward)
+        self.model.correct(id, reward)
 
     @precondition(lambda self: self.model.asked)
     @rule(which=st.booleans(), place=st.integers(0, 99))

@@ -2,15 +2,19 @@
 
 import json
 import random
+import struct
 
 import pytest
 
 from keyhole.resource import HazardUCB
 from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.study import DifferentFeedbackError, Study, check_database
+from keyhole.study.events import CORRECTED
+from keyhole.study.storage import Row
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import APT, LSA, PerArmStopping
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
+from tests.study.test_events import append
 from tests.study.test_exclude import LIMITS
 from tests.study.test_state import SAMPLES, at_some_threshold, begun, of_nothing, ran, sampled
 
@@ -90,8 +94,8 @@ def test_what_was_told_stays_in_the_log_beside_its_correction(address):
         study.correct(first, 0)
         other.correct(second.id, reward=True)
         study.correct(second.id, 1)  # the same once more
-        rows = [(row["event"], row["decision"], row["reward"]) for row in study.history().to_pylist()]
-        assert rows[2:] == [
+        rows = study.history().to_pylist()[2:]
+        assert [(row["event"], row["decision"], row["reward"]) for row in rows] == [
             ("told", first.id, 1.0), ("told", second.id, 0.0),
             ("corrected", first.id, 0.0), ("corrected", second.id, 1.0),
         ]  # fmt: skip
@@ -130,7 +134,7 @@ def test_only_a_decision_that_was_told_is_corrected(tmp_path):
         with pytest.raises(ValueError, match=f"was told; {decision.id} has expired$"):
             study.correct(decision, 1)
         study.tell(decision, 1)  # late
-        with pytest.raises(ValueError, match="^reward must lie in"):
+        with pytest.raises(ValueError, match=r"^reward must lie in"):
             study.correct(decision, 7)
         with pytest.raises(TypeError, match="reward"):
             study.correct(decision)
@@ -159,7 +163,9 @@ def test_a_policy_that_relies_on_its_own_decisions_is_refused_by_name(tmp_path):
     with begun(tmp_path / "s.db", ImprovedUCB(), {"horizon": 100}) as study:
         decision = study.ask()
         study.tell(decision, 1)
-        with pytest.raises(ValueError, match=r"^correct needs a policy .* \(off_policy\), got Impr"):
+        with pytest.raises(
+            ValueError, match=r"^correct needs a policy .* \(off_policy\), got Impr"
+        ):
             study.correct(decision, 0)
         assert len(study.log()) == 2
 
@@ -212,3 +218,15 @@ def test_a_snapshot_from_before_a_correction_is_not_used(tmp_path):
     assert check_database(path).is_whole
     with Study.open(path, "labels") as study:
         assert study.recommend()["a"] is False
+
+
+def test_a_correction_of_what_nobody_told_is_found_by_a_check(tmp_path):
+    path = tmp_path / "s.db"
+    with labels(path, clock=Clock(2.0)) as study:
+        decision = study.ask()
+        study.expire(decision)
+    body = struct.pack("<ddqd", 1.0, 2.0, 0, 1.0)
+    append(path, Row(0, CORRECTED, decision.id, None, 2.0, body))
+    (check,) = check_database(path).studies
+    assert check.whole == 2
+    assert check.damage.endswith("of which nothing was told")

@@ -1,4 +1,4 @@
-"""Decisions without some arms are those of the policy after these were retired, and change no more."""
+"""Decisions without some arms are those that the policy would take had these been retired."""
 
 import random
 
@@ -194,7 +194,7 @@ def test_whoever_excludes_all_arms_that_are_not_settled_is_done_alone(tmp_path):
         while set(study.settled) < {"a", "b"}:
             decision = study.ask(exclude=["c"])
             study.tell(decision, decision.arm == "a")
-        with pytest.raises(StudyDoneError, match="^exclude must leave an arm that is not settled"):
+        with pytest.raises(StudyDoneError, match=r"^exclude must leave an arm that is not settled"):
             study.ask(exclude=["c"])
         assert not study.is_done
         assert study.ask(exclude=["a"]).arm == "c"
@@ -204,7 +204,7 @@ def test_the_decision_of_a_key_is_not_one_that_is_excluded(tmp_path):
     with labels(tmp_path / "s.db") as study:
         first = study.ask(key="k", exclude=["a"])
         assert study.ask(key="k", exclude=["a"]) == first
-        with pytest.raises(ValueError, match="^key must be new: the decision of 'k' is about an"):
+        with pytest.raises(ValueError, match=r"^key must be new: the decision of 'k' is about an"):
             study.ask(key="k", exclude=[first.arm])
         assert len(study.log()) == 1
 
@@ -245,11 +245,23 @@ def test_no_labeller_is_given_a_picture_twice(tmp_path):
 
 
 def test_an_arm_that_nobody_has_run_stays_the_next_one_when_others_are_retired(tmp_path):
-    with made(tmp_path / "s.db", RCUCB(), {"limits": [1.0], "cost": Power(), "penalty": Power()}) as s:
+    facts = {"limits": [1.0], "cost": Power(), "penalty": Power()}
+    with made(tmp_path / "s.db", RCUCB(), facts, pending="ignore") as study:
         for _ in range(3):
-            s.tell(s.ask(), reward=0.5, consumption=0.5)
-        s.ask()
-        s.retire("a")
-        s.retire("b")
-        assert s.ask().arm == "e"
-        assert s.ask(exclude=["c"]).arm == "d"
+            study.tell(study.ask(), reward=0.5, consumption=0.5)
+        study.retire("a")
+        study.retire("b")
+        assert study.ask().arm == "d"
+        assert study.ask(exclude=["c", "d"]).arm == "e"
+
+
+def test_a_study_goes_on_when_the_arm_pulled_last_is_retired(tmp_path):
+    with made(tmp_path / "s.db", KLUCB(), {}) as study:
+        for _ in range(20):
+            decision = study.ask()
+            study.tell(decision, decision.arm == "e")
+        assert decision.arm == "e"
+        for arm in "abc":
+            study.retire(arm)
+        assert study.ask().arm == "e"
+        assert study.ask(exclude=["e"]).arm == "d"

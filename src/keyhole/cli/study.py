@@ -237,10 +237,9 @@ def erase_metadata(
     as_json: AsJson = False,
 ) -> None:
     """Erase the metadata of decisions; the log stays as it is."""
-    count = study.erase_metadata(ids or None)
-    print_result(
-        {"erased": count}, f"{study.name}: erased of {count_text(count, 'event')}", as_json=as_json
-    )
+    count = study.erase_metadata(ids)
+    text = f"{study.name}: metadata of {count_text(count, 'event')} erased"
+    print_result({"erased": count}, text, as_json=as_json)
 
 
 @study_command("keyhole study tell-sum items.db sales 17 --rounds 40", name="tell-sum")

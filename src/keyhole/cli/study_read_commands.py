@@ -44,7 +44,7 @@ def history(study: Any, as_json: AsJson = False) -> None:
     """Print all events, one a line."""
     from keyhole.study.log_export import EventFormatter
 
-    formatter = EventFormatter(study.definition)
+    formatter = EventFormatter(study.definition, metadata=study.metadata())
     for row in study.log():
         event = formatter.words(row)
         if as_json:

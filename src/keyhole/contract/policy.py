@@ -210,7 +210,10 @@ class Policy:
         The kinds of feedback that the policy works with: by default all of the setting's.
     off_policy : bool
         Whether it can learn from decisions that it has not taken itself, such as those of a log:
-        so it is where `update` counts feedback, and `select` reads the counts.
+        so it is where `update` counts feedback, and `select` reads the counts. It may then be
+        asked to leave arms out (``ask(exclude=...)``), if `select` writes nothing that is read
+        later: it decides on a copy of its state that has the other arms alone, so that the number
+        of an arm in its state must be compared with `p.arms`.
     requires : str
         A condition on rounds, in words, for a policy that does not work in all of them: in a round
         that violates it, `select` returns a decision that the setting does not allow (arm -1).

@@ -340,9 +340,8 @@ class Learner:
         """Take a decision by a copy of the learner that has some of the arms alone."""
         # Kernels have no mask: see `keyhole.study.state.State`.
         copy = type(self).__new__(type(self))
-        vars(copy).update(
-            policy=self.policy, scale=self.scale, _loaded=self._loaded, _interpreted=self._interpreted
-        )
+        vars(copy).update(policy=self.policy, scale=self.scale)
+        vars(copy).update(_loaded=self._loaded, _interpreted=self._interpreted)
         compiled = compiled_policy(type(self.policy))
         # The state of a policy of somebody's own may have the position of an arm that is left out.
         step = self._step if compiled.is_own else _find_step(copy, compiled, True)

@@ -319,7 +319,7 @@ def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:
             f"exclude must be empty in the setting {setting.name!r}: {type(vocabulary).__name__} "
             "must name the fields that hold arms, as `arm_fields`"
         )
-    if why := explain_dependence(type(policy)):
+    if why := explain_dependence(type(policy)):  # type: ignore[arg-type]
         raise TypeError(f"exclude must be empty: {policy} relies on its own decisions: {why}")
 
 

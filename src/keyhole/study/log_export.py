@@ -20,6 +20,7 @@ from keyhole.study.definition import Definition, Policies
 from keyhole.study.integrity import rebuild_states
 from keyhole.study.state import LogState, State, find_corrections
 from keyhole.study.storage import Row
+from keyhole.study.storage.store import NO_METADATA
 from keyhole.validate import check_choice, check_line
 
 if TYPE_CHECKING:
@@ -41,12 +42,20 @@ class EventFormatter:
         The rows of all decisions so far, by id.
     policies : tuple of Policy classes
         Classes in which a policy is looked up first.
+    metadata : dict of int to str
+        Metadata as JSON, by the numbers of events.
     """
 
-    def __init__(self, definition: Definition, policies: Policies = ()) -> None:
+    def __init__(
+        self,
+        definition: Definition,
+        policies: Policies = (),
+        metadata: Mapping[int, str] = NO_METADATA,
+    ) -> None:
         self.state = LogState(definition)
         self.asked: dict[str, bytes] = {}
         self.policies = tuple(policies)
+        self.metadata = metadata
 
     def words(self, row: Row) -> Words:
         """Return an event as named values.
@@ -62,7 +71,10 @@ class EventFormatter:
             event_words: Words = {"seq": row.seq, "at": row.at, "event": event_kind.name}
             columns = {"decision": row.decision, "key": row.key}
             event_words |= {name: value for name, value in columns.items() if value}
-            return event_words | event_kind.words(self, row)
+            event_words |= event_kind.words(self, row)
+            if row.seq in self.metadata:
+                event_words["metadata"] = json.loads(self.metadata[row.seq])
+            return event_words
         except (*DAMAGE, struct.error) as error:
             raise events.EventError(row.seq, f"it is malformed ({error!r})") from error
 
@@ -80,20 +92,20 @@ def format_table(
 ) -> pa.Table:
     """Return a log as a table, a row for each event; what an event does not have is null.
 
-    Metadata is text, as it is stored: of each decision it may have other fields.
+    Metadata is text: of each decision it may have other fields.
     """
     import pyarrow as pa
 
     text_type = pa.string()
     types = (pa.int64(), pa.timestamp("us", "UTC"), text_type, text_type, text_type, pa.int64())
     column_types = dict(zip(events.COMMON_WORDS, types, strict=True))
-    entries = list(map(EventFormatter(definition).words, rows))
+    entries = list(map(EventFormatter(definition, metadata=metadata).words, rows))
     for event in entries:
         event["at"] = round(event["at"] * 1e6)
         event.pop("stream", None)
         if "head" in event:
             event["policy"] = event.pop("head")["policy"]
-        if event["seq"] in metadata:
+        if "metadata" in event:
             event["metadata"] = metadata[event["seq"]]
     names = dict.fromkeys([*events.COMMON_WORDS, *(name for event in entries for name in event)])
     columns = {name: [event.get(name) for event in entries] for name in names}
@@ -116,7 +128,7 @@ def write_export(
 ) -> None:
     """Write a log as lines of JSON: a header, then a line for each event."""
     # In unit scale: in the units of users a reward might not read back to the bit.
-    formatter = EventFormatter(replace(definition, scale=UNIT))
+    formatter = EventFormatter(replace(definition, scale=UNIT), metadata=metadata)
     header = {
         "format": _FORMAT,
         "version": _VERSIONS[-1],
@@ -124,19 +136,8 @@ def write_export(
         "events": len(rows),
         "head": json.loads(definition.to_bytes()),
     }
-    lines = [header]
-    for row in rows:
-        lines.append(formatter.words(row))
-        if row.seq in metadata:
-            lines[-1]["metadata"] = _parse_metadata(row.seq, metadata[row.seq])
+    lines = [header, *map(formatter.words, rows)]
     write_atomically(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
-
-
-def _parse_metadata(seq: int, text: str) -> object:
-    try:
-        return json.loads(text)
-    except DAMAGE as error:
-        raise events.EventError(seq, f"its metadata is not JSON ({error})") from error
 
 
 def read_export(

@@ -745,7 +745,7 @@ class Study:
             if `pyarrow-stubs` is installed.
         """
         rows = self.log()  # before the fork lock: it may wait for other threads
-        metadata = self._replica.metadata()
+        metadata = self.metadata()
         with FORK_LOCK.shared(), self._replica.convert_event_errors():
             require_extra("files", "Study.history()")
             from keyhole.study.log_export import format_table
@@ -755,7 +755,7 @@ class Study:
     def export(self, path: str | Path) -> None:
         """Write the whole study to a file, a line of JSON for each event."""
         rows = self.log()
-        metadata = self._replica.metadata()
+        metadata = self.metadata()
         with FORK_LOCK.shared(), self._replica.convert_event_errors():
             from keyhole.study.log_export import write_export
 
@@ -821,6 +821,10 @@ class Study:
     def log(self) -> list[Row]:
         """Return all events as they are stored."""
         return self._replica.rows()
+
+    def metadata(self) -> dict[int, str]:
+        """Return the metadata of decisions as JSON, by the numbers of the events that asked."""
+        return self._replica.metadata()
 
     @property
     def definition(self) -> Definition:
