@@ -32,7 +32,7 @@ CLASSES: Final = {
         "TabulatedDistribution", "TruncatedNormal",
     ),
     "keyhole.runner": ("CommandResult", "FunctionProcess", "Runner"),
-    "keyhole.study": ("Decision", "Study"),
+    "keyhole.study": ("AsyncStudy", "Decision", "DecisionRecord", "Study"),
     "keyhole.tune": (
         "Best", "CommandLimitEstimate", "Executor", "SavedTune", "Spec", "TrialRecord", "Tuner",
     ),

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from keyhole.study import DifferentFeedbackError, Study, group_commit
+from keyhole.study import DifferentFeedbackError, Study, UnknownDecisionError, group_commit
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import StoreError
 from keyhole.thresholding import APT
@@ -154,8 +154,8 @@ def test_a_refusal_harms_nobody_else_in_the_group(tmp_path):
             study, study.ask, lambda: study.tell("nope", 1), study.ask, lambda: study.add_arm("a")
         )
         assert [f.result().arm for f in (found[0], found[2])] == ["a", "b"]
-        for refused in (found[1], found[3]):
-            assert type(refused.exception()) is ValueError
+        assert type(found[1].exception()) is UnknownDecisionError
+        assert type(found[3].exception()) is ValueError
         check_rebuilt_states_agree(study)
 
 

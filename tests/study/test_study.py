@@ -20,6 +20,8 @@ from keyhole.study import (
     DifferentFeedbackError,
     PendingDecisionError,
     Study,
+    UnknownArmError,
+    UnknownDecisionError,
     list_studies,
 )
 from keyhole.study.storage import open_store
@@ -198,14 +200,29 @@ def test_told_otherwise_is_a_conflict(study):
 @pytest.mark.parametrize("id", ["nope", "", 3, None, "0" * 26, "a" * 26, "\ud800" * 26, [], {}])
 def test_an_id_that_was_never_handed_out_is_refused(study, id):
     study.ask()
-    refuses(study, lambda: study.tell(id, 1), ValueError, "id must be that of a decision of this")
-    refuses(study, lambda: study.expire(id), ValueError, "id must be that of a decision of this")
+    refuses(
+        study,
+        lambda: study.tell(id, 1),
+        UnknownDecisionError,
+        "id must be that of a decision of this",
+    )
+    refuses(
+        study,
+        lambda: study.expire(id),
+        UnknownDecisionError,
+        "id must be that of a decision of this",
+    )
 
 
 def test_an_id_of_another_study_is_refused(path, study):
     with labels(path, "other") as other:
         id = other.ask().id
-    refuses(study, lambda: study.tell(id, 1), ValueError, "id must be that of a decision of this")
+    refuses(
+        study,
+        lambda: study.tell(id, 1),
+        UnknownDecisionError,
+        "id must be that of a decision of this",
+    )
 
 
 @pytest.mark.parametrize(
@@ -423,12 +440,12 @@ def test_an_arm_that_cannot_be_added_is_refused(study, name, error, match):
 def test_a_retired_name_is_not_given_again(study):
     study.retire("a")
     refuses(study, lambda: study.add_arm("a"), ValueError, "'a' was retired, for good")
-    refuses(study, lambda: study.retire("a"), ValueError, "name must be one of b, c; got 'a'")
+    refuses(study, lambda: study.retire("a"), UnknownArmError, "name must be one of b, c; got 'a'")
 
 
 @pytest.mark.parametrize("name", ["d", "", 3, None])
 def test_an_arm_that_is_not_there_cannot_be_retired(study, name):
-    refuses(study, lambda: study.retire(name), ValueError, "name must be one of a, b, c; got")
+    refuses(study, lambda: study.retire(name), UnknownArmError, "name must be one of a, b, c; got")
 
 
 def test_the_last_arm_stays(study):
@@ -506,7 +523,12 @@ def test_a_decision_stands_for_its_id(path):
         study.expire(second)
         assert study.pending == []
         for wrong in (None, 3, first.words):
-            refuses(study, lambda wrong=wrong: study.tell(wrong, 1), ValueError, "id must be that")
+            refuses(
+                study,
+                lambda wrong=wrong: study.tell(wrong, 1),
+                UnknownDecisionError,
+                "id must be that",
+            )
 
 
 def test_the_studies_of_a_database_are_listed_and_none_is_made(path):

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from keyhole.contract.state_arrays import IntArray
+from keyhole.study.errors import UnknownArmError
 from keyhole.validate import Range, check_choice, check_distinct, check_integer, check_line
 
 
@@ -69,10 +70,18 @@ class Arms:
                 reason = "is an arm"
             raise ValueError(f"{field} must be new, but {name!r} {reason}")
 
+    def check_in_use(self, field: str, name: object) -> None:
+        """Refuse a name that is no arm in use."""
+        if isinstance(name, str) and self._numbers.get(name) in self._in_use:
+            return
+        try:
+            check_choice(field, name, self.names_in_use)
+        except ValueError as error:
+            raise UnknownArmError(*error.args) from None
+
     def check_can_retire(self, field: str, name: object) -> None:
         """Refuse a name that is no arm in use, and the last arm."""
-        if not isinstance(name, str) or self._numbers.get(name) not in self._in_use:
-            check_choice(field, name, self.names_in_use)
+        self.check_in_use(field, name)
         if len(self._in_use) == 1:
             raise ValueError(f"{name!r} is the last arm, and cannot be retired")
 

@@ -19,7 +19,7 @@ What only reads has a replica of the state (`ReadOnlyReplica`), and waits for no
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
@@ -43,6 +43,8 @@ _POLL_INTERVAL: Final = 1.0  # seconds, in case the thread that should wake us w
 Clock = Callable[[], float]
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
+Call = tuple[Callable[..., object], tuple[object, ...]]
+"""An operation, and its arguments after the transaction."""
 
 
 # Building and using a state loads compiled kernels, under locks (of cached properties, of LLVM)
@@ -157,18 +159,24 @@ class Transaction:
         self.store = store
         self.study = study
         self.rows: list[Row] = []
+        self._rows_by_key: dict[str, Row] = {}
         self.ends_group = False  # the state must be rebuilt before the next request
 
     def write(self, number: int, decision: str | None, body: bytes, key: str | None = None) -> None:
         """Append an event of the kind with this number, and apply it to the state."""
         row = Row(self.state.seq + 1, number, decision, key, self.now, body)
         self.state.apply(row)
-        self.rows.append(row)
+        self._append(row)
 
     def write_past_event(self, row: Row) -> None:
         """Append an event of a decision that the policy has not taken; apply it as one read."""
         self.state.apply_all([row])
+        self._append(row)
+
+    def _append(self, row: Row) -> None:
         self.rows.append(row)
+        if row.key is not None:
+            self._rows_by_key[row.key] = row
 
     def change(self, definition: bytes) -> None:
         """Append a change of policy, after which the state must be rebuilt."""
@@ -183,8 +191,7 @@ class Transaction:
 
     def find_by_key(self, key: str) -> Row | None:
         """Return the event with an idempotency key; None if there is none."""
-        own_row = next((row for row in self.rows if row.key == key), None)
-        return own_row or self.store.find_by_key(self.study, key)
+        return self._rows_by_key.get(key) or self.store.find_by_key(self.study, key)
 
 
 def check_clock(clock: object) -> None:
@@ -244,7 +251,7 @@ class GroupCommit(CachedState):
         # A deque: `append` and `popleft` are single instructions, so no lock is needed, and
         # none can be left held by a thread that is interrupted.
         self._waiting: deque[_Request] = deque()
-        # The leader's request, or nothing. It is not a lock: a thread interrupted within
+        # The first request of the leader's thread, or nothing. It is no lock: who is interrupted in
         # `acquire` cannot tell whether it holds it, whereas `setdefault` is one instruction.
         self._leader: dict[None, _Request] = {}
         self._group: _Group | None = None
@@ -254,27 +261,42 @@ class GroupCommit(CachedState):
     ) -> _Result:
         """Run an operation in a transaction; return its result once its events are durable."""
         self._check_process()
-        return cast(_Result, self._wait_for_commit(_Request(operation, arguments)))
+        return cast(_Result, self._run_alone(_Request(operation, arguments)))
 
-    def _wait_for_commit(self, request: _Request) -> object:
-        """Queue (step 2), and lead if nobody else does; return the result or raise the error."""
-        try:
-            try:
-                self._waiting.append(request)
-                while not request.is_done:
-                    # The next leader is not woken if the old one is interrupted before `_wake`,
-                    # so every waiting thread looks again once per interval.
-                    if self._try_to_lead(request):
-                        self._run_group(request)
-                    else:
-                        request.wakeup.acquire(timeout=_POLL_INTERVAL)
-            finally:
-                self._cancel(request)
-        finally:
-            self._cancel(request)
+    def submit_many(self, calls: Iterable[Call]) -> list[object]:
+        """Run operations, each with its arguments, as if each had a thread that submits it.
+
+        Return the result of each, or its error, an `Exception`.
+        """
+        self._check_process()
+        requests = [_Request(operation, arguments) for operation, arguments in calls]
+        self._wait_for_commit(requests)
+        return [request.error or request.result for request in requests]
+
+    def _run_alone(self, request: _Request) -> object:
+        """Return the result of a request, or raise its error."""
+        self._wait_for_commit([request])
         if request.error is not None:
             raise request.error
         return request.result
+
+    def _wait_for_commit(self, requests: list[_Request]) -> None:
+        """Queue (step 2), and lead if nobody else does, until all requests are done."""
+        try:
+            try:
+                self._waiting.extend(requests)
+                for request in requests:
+                    while not request.is_done:
+                        # The next leader is not woken if the old one is interrupted before `_wake`,
+                        # so every waiting thread looks again once per interval.
+                        if self._try_to_lead(request, requests[0]):
+                            self._run_group(request)
+                        else:
+                            request.wakeup.acquire(timeout=_POLL_INTERVAL)
+            finally:
+                self._cancel(requests)
+        finally:
+            self._cancel(requests)
 
     def _find_oldest(self) -> _Request | None:
         """Return the request that has waited longest."""
@@ -283,17 +305,18 @@ class GroupCommit(CachedState):
             (request for request in requests if not (request.is_cancelled or request.is_done)), None
         )
 
-    def _try_to_lead(self, request: _Request) -> bool:
-        """Return whether the thread of this request is the leader from now on."""
-        return self._find_oldest() is request and self._leader.setdefault(None, request) is request
+    def _try_to_lead(self, request: _Request, first: _Request) -> bool:
+        """Return whether the thread of this request, and of a first one, leads from now on."""
+        return self._find_oldest() is request and self._leader.setdefault(None, first) is first
 
-    def _cancel(self, request: _Request) -> None:
-        """Withdraw a request, wherever its thread was interrupted, and wake the next leader."""
-        request.is_cancelled = True
+    def _cancel(self, requests: list[_Request]) -> None:
+        """Withdraw requests, wherever their thread was interrupted, and wake the next leader."""
+        for request in requests:
+            request.is_cancelled = True
         # This runs twice, in nested `finally`: an interrupt in the first cancellation leads to the
         # second, which finishes what is left. The leadership is given up last, since nobody else
         # may lead while the group is unfinished.
-        if self._leader.get(None) is request:
+        if requests and self._leader.get(None) is requests[0]:
             self._finish_group()
             FORK_LOCK.release(self)
             self._leader.pop(None)
@@ -431,7 +454,7 @@ class GroupCommit(CachedState):
         # apply the events without building the policy's memory.
         with suppress(LearningError):
             return self.submit(operation, *arguments)
-        self._wait_for_commit(_Request(self._change, (operation, arguments), exclusive=True))
+        self._run_alone(_Request(self._change, (operation, arguments), exclusive=True))
 
     def _change(self, operation: Callable[..., None], arguments: tuple[object, ...]) -> None:
         self._check_open()
@@ -444,7 +467,7 @@ class GroupCommit(CachedState):
     def close(self) -> None:
         """Write a snapshot and close the connection, after the requests that came before."""
         if os.getpid() == self._process:
-            self._wait_for_commit(_Request(self._close, exclusive=True))
+            self._run_alone(_Request(self._close, exclusive=True))
 
     def _close(self) -> None:
         if self._closed:

@@ -1,41 +1,42 @@
 """Decisions, and the operations on a study's log: ask, tell, expire, change arms or policy."""
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from inspect import signature
+from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.contract.policy import Policy
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import StudyVocabulary, Values, Words, check_reserved_words
 from keyhole.study import events
-from keyhole.study.group_commit import Transaction
+from keyhole.study.errors import (
+    DifferentFeedbackError,
+    KeyUsedError,
+    PendingDecisionError,
+    StudyDoneError,
+    UnknownDecisionError,
+)
+from keyhole.study.group_commit import Call, Transaction
 from keyhole.study.state import State, drop_signs_of_zeros
 from keyhole.study.storage import Row
+from keyhole.study.storage.store import LONGEST
 from keyhole.text_formatting import count_text
-from keyhole.validate import short_repr, suggestion
+from keyhole.validate import (
+    Range,
+    check_integer,
+    check_sequence,
+    check_short_line,
+    short_repr,
+    suggestion,
+)
 
-
-class DifferentFeedbackError(ValueError):
-    """A decision is told feedback that differs from what it was told before."""
-
-
-class PendingDecisionError(RuntimeError):
-    """The policy waits for the feedback of a pending decision, and takes no other."""
-
-    later = True
-    """Whether the same may be tried later on."""
-
-
-class StudyDoneError(RuntimeError):
-    """The policy has enough: every arm is settled, and nothing is left to decide."""
-
-    done = True
-    """Whether the work is done: commands exit with a code of their own."""
+_TELLINGS: Final = "a sequence of pairs, of a decision's id and its feedback"
+_MAX_ITEMS: Final = 10_000  # of one call: its transaction holds up all other writers
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,36 @@ class Decision:
         return content | {"until": until}
 
 
+@dataclass(frozen=True)
+class DecisionRecord:
+    """A decision, and what has become of it.
+
+    Attributes
+    ----------
+    decision : Decision
+        The decision.
+    status : str
+        "pending", "to ask again" (it expired, and waits to be handed out once more), "told",
+        "told late", "told too late" (recorded and not counted) or "expired"; "asked" where
+        decisions get no feedback.
+    feedback : mapping or None
+        The feedback by name, told or, of a decision that expired, assumed; None without any.
+    settled_at : datetime or None
+        When it was told or expired, in UTC; None while it is pending.
+    """
+
+    decision: Decision
+    status: str
+    feedback: Mapping[str, Any] | None
+    settled_at: datetime | None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the record as JSON objects have it."""
+        settled_at = self.settled_at and self.settled_at.isoformat()
+        content = {"status": self.status, "feedback": self.feedback, "settled_at": settled_at}
+        return self.decision.as_json() | content
+
+
 @contextmanager
 def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
     """Raise a `SettingCodeError` if what is to be written cannot be formatted and parsed again."""
@@ -117,6 +148,8 @@ def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
 
 def ask(transaction: Transaction, key: str | None, context_words: Words) -> Decision:
     """Return a new decision, the one of an idempotency key, or one that is to be asked again."""
+    if key is not None:
+        check_short_line("key", key, LONGEST)
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     # Before anything expires: a repeated call with a key that was used changes nothing.
@@ -146,12 +179,39 @@ def ask(transaction: Transaction, key: str | None, context_words: Words) -> Deci
     return decision_from_row(state, id, state.row(transaction.rows[-1]))
 
 
+def run_each(transaction: Transaction, calls: Iterable[Call]) -> list[Any]:
+    """Run operations one after the other; return the result of each, or its error.
+
+    An error that leaves the transaction useless is raised.
+    """
+    outcomes: list[object] = []
+    for operation, arguments in calls:
+        try:
+            outcomes.append(operation(transaction, *arguments))
+        except Exception as error:
+            if transaction.state.is_dirty or not transaction.store.has_lock():
+                raise
+            outcomes.append(error)
+    return outcomes
+
+
+def ask_many(
+    transaction: Transaction, number: int, key: str | None, context_words: Words
+) -> list[Decision | Exception]:
+    """Return new decisions, or those of the idempotency keys ``key/0``, ``key/1`` and so on."""
+    check_integer("n", number, Range(ge=1, le=_MAX_ITEMS))
+    if key is not None:
+        check_short_line("key", f"{key}/{number - 1}", LONGEST)
+    keys = (None if key is None else f"{key}/{i}" for i in range(number))
+    return run_each(transaction, ((ask, (item_key, context_words)) for item_key in keys))
+
+
 def _find_handed_out(transaction: Transaction, id: str, key: str, context: Values) -> Decision:
     """Return the decision of a key that was used before; its context must be the same."""
     state = transaction.state
     row = _find_row(transaction, id)
     if (first_context := state.values(row)[0]) != context:
-        raise ValueError(
+        raise KeyUsedError(
             f"key must be new for another context, got {key!r}, used with {first_context}"
         )
     return decision_from_row(state, id, row)
@@ -159,10 +219,11 @@ def _find_handed_out(transaction: Transaction, id: str, key: str, context: Value
 
 def find_decision(transaction: Transaction, key: str) -> Decision:
     """Return the decision of a key that was used before."""
+    check_short_line("key", key, LONGEST)
     event = transaction.find_by_key(key)
     if event and (id := event.decision):
         return decision_from_row(transaction.state, id, _find_row(transaction, id))
-    raise ValueError(
+    raise UnknownDecisionError(
         "key must be that of a decision of this study, asked or imported as pending, got "
         f"{short_repr(key)}"
     )
@@ -184,9 +245,43 @@ def decision_from_row(state: State, id: str, row: bytes) -> Decision:
     return Decision(id, decision_words, int(round_number), time, until)
 
 
-def pending_decisions(state: State) -> list[Decision]:
-    """Return the decisions without feedback, oldest first."""
-    return [decision_from_row(state, id, row) for id, row in state.pending.items()]
+def pending_decisions(state: State, limit: int | None = None) -> list[Decision]:
+    """Return the decisions without feedback, oldest first; at most `limit`."""
+    rows = islice(state.pending.items(), limit)
+    return [decision_from_row(state, id, row) for id, row in rows]
+
+
+def find_record(transaction: Transaction, decision: str | Decision) -> DecisionRecord:
+    """Return a decision, and what has become of it."""
+    state = transaction.state
+    id = _decision_id(decision)
+    rows = _find_events(transaction, id)
+    last_event = rows[-1]
+    row = state.pending.get(id)
+    if row is not None:
+        status = "to ask again" if id in state.to_ask_again else "pending"
+        return DecisionRecord(decision_from_row(state, id, row), status, None, None)
+    row = state.row(rows[0])
+    feedback = None
+    settled_at = None
+    if last_event is not rows[0]:
+        settled_at = datetime.fromtimestamp(last_event.at, UTC)
+        if body := _feedback_of_event(state, last_event):
+            feedback = _format_feedback(state, row, body)
+    status = events.KINDS[last_event.kind].name
+    return DecisionRecord(decision_from_row(state, id, row), status, feedback, settled_at)
+
+
+def _feedback_of_event(state: State, event: Row) -> bytes:
+    """Return the feedback in the body of an event that told it or assumed it."""
+    if event.kind in (events.TOLD, events.EXPIRED):
+        return event.body
+    return state.split_late_body(event.body)[1]
+
+
+def _format_feedback(state: State, row: bytes, body: bytes) -> Mapping[str, Any]:
+    """Return feedback by name."""
+    return state.vocabulary.format_feedback(*state.values(row), state.feedback.unpack(body))
 
 
 def _expire_overdue(transaction: Transaction) -> None:
@@ -230,7 +325,7 @@ def expire_pending(transaction: Transaction, decision: str | Decision) -> None:
     id = _decision_id(decision)
     if not isinstance(id, str) or id not in transaction.state.pending:
         _find_events(transaction, id)
-        raise ValueError(f"id must be of a pending decision; {id} is settled")
+        raise DifferentFeedbackError(f"id must be of a pending decision; {id} is settled")
     expire(transaction, id)
 
 
@@ -238,7 +333,9 @@ def _find_events(transaction: Transaction, id: str) -> list[Row]:
     """Return the events of a decision, of which the first handed it out."""
     rows = transaction.events_of_decision(id) if events.is_decision_id(id) else []
     if not rows:
-        raise ValueError(f"id must be that of a decision of this study, got {short_repr(id)}")
+        raise UnknownDecisionError(
+            f"id must be that of a decision of this study, got {short_repr(id)}"
+        )
     if why := _find_contradiction(transaction.state, id, [row.kind for row in rows]):
         transaction.store.raise_damaged(transaction.study, id, why)
     return rows
@@ -287,12 +384,11 @@ def tell(
     body = encode_feedback(state, row, unnamed, feedback)
     for event in rows:
         if event.kind in (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE):
-            told_body = event.body if event.kind == events.TOLD else event.body[len(row) :]
+            told_body = _feedback_of_event(state, event)
             # The same again is no error: the answer to the first call may have been lost.
             if told_body == body:
                 return
-            told_values = state.feedback.unpack(told_body)
-            told_words = state.vocabulary.format_feedback(*state.values(row), told_values)
+            told_words = _format_feedback(state, row, told_body)
             raise DifferentFeedbackError(
                 f"{id} was told {told_words} before, and cannot be told otherwise; to correct a "
                 "mistake, see the how-to 'A label was wrong'"
@@ -300,6 +396,24 @@ def tell(
     # With "no_reward" the policy has learnt that there was none: this feedback is only recorded.
     late_kind = events.TOLD_TOO_LATE if state.assumes_no_reward else events.TOLD_LATE
     transaction.write(late_kind, id, row + body)
+
+
+def tell_many(transaction: Transaction, tellings: object) -> list[Exception | None]:
+    """Record the feedback of decisions."""
+    pairs = check_sequence("tellings", tellings, _TELLINGS)
+    if len(pairs) > _MAX_ITEMS:
+        raise ValueError(f"tellings must be at most {_MAX_ITEMS:,}, got {len(pairs):,}")
+    return run_each(transaction, [_tell_call(pair) for pair in pairs])
+
+
+def _tell_call(pair: object) -> Call:
+    """Return the call that tells a decision its feedback, given by name or as a value."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise TypeError(f"tellings must be {_TELLINGS}, got {short_repr(pair)}")
+    decision, feedback = pair
+    if isinstance(feedback, Mapping):
+        return tell, (decision, (), feedback)
+    return tell, (decision, (feedback,), {})
 
 
 def encode_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback: Words) -> bytes:

@@ -19,12 +19,18 @@ from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition, TimeoutRule
 from keyhole.study.events import ASKED, POLICY_CHANGED
 from keyhole.study.group_commit import Clock, GroupCommit, ReadOnlyReplica, check_clock, check_now
-from keyhole.study.operations import Decision
+from keyhole.study.operations import Decision, DecisionRecord
 from keyhole.study.state import State
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.store import LONGEST
-from keyhole.validate import check_line, check_names, check_sequence, check_short_line, escape_html
+from keyhole.validate import (
+    Range,
+    check_integer,
+    check_line,
+    check_names,
+    check_sequence,
+    escape_html,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -213,7 +219,7 @@ class Study:
 
     # Deciding.
 
-    def ask(self, *, key: str | None = None, **context: object) -> Decision:
+    def ask(self, /, *, key: str | None = None, **context: object) -> Decision:
         """Return a decision, once it is durable.
 
         If the policy has enough, this raises a `StudyDoneError`: see `is_done`. A key that was used
@@ -227,24 +233,56 @@ class Study:
         **context
             The context of the setting: ``threshold`` where arms are asked for at a threshold.
         """
-        if key is not None:
-            check_short_line("key", key, LONGEST)
         return self._writer.submit(operations.ask, key, context)
+
+    def ask_many(
+        self, /, n: int, *, key: str | None = None, **context: object
+    ) -> list[Decision | Exception]:
+        """Return many decisions, all in one transaction, once they are durable.
+
+        This takes far less time than as many calls of `ask`. Those before an error stand: where the
+        policy has enough, or waits for feedback, the list ends with errors.
+
+        Parameters
+        ----------
+        n : int
+            How many, from 1 to 10,000.
+        key : str, optional
+            The idempotency key of the call; that of decision i is ``key/i``, counted from 0.
+        **context
+            As in `ask`, the same for all.
+
+        Returns
+        -------
+        list of Decision or Exception
+            For each the decision, or the error that `ask` raises.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.stochastic import UCB1
+        >>> from keyhole.study import Study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
+        ...         decisions = study.ask_many(2)
+        ...         study.tell_many([(decision.id, 1) for decision in decisions])
+        [None, None]
+        """
+        return self._writer.submit(operations.ask_many, n, key, context)
 
     def find_decision(self, key: str) -> Decision:
         """Return the decision of an idempotency key, and take none if there is none.
 
-        Keys are given to `ask`, or by a column of a file to `import_csv`. An unknown one is a
-        `ValueError`.
+        Keys are given to `ask`, or by a column of a file to `import_csv`. An unknown one is an
+        `UnknownDecisionError`.
         """
-        check_short_line("key", key, LONGEST)
         return self._writer.submit(operations.find_decision, key)
 
-    def tell(self, id: str | Decision, *unnamed: object, **feedback: object) -> None:
+    def tell(self, /, id: str | Decision, *unnamed: object, **feedback: object) -> None:
         """Record the feedback of a decision; return once it is durable.
 
         The same feedback may be told twice. Different feedback is a `DifferentFeedbackError`, an
-        unknown id a `ValueError`.
+        unknown id an `UnknownDecisionError`.
 
         Parameters
         ----------
@@ -255,7 +293,26 @@ class Study:
         """
         self._writer.submit(operations.tell, id, unnamed, feedback)
 
-    def tell_sum(self, *unnamed: object, **feedback: object) -> None:
+    def tell_many(self, tellings: Iterable[tuple[str | Decision, Any]]) -> list[Exception | None]:
+        """Record the feedback of many decisions, all in one transaction; return once it is durable.
+
+        This takes far less time than as many calls of `tell`. It is not all or none: what is right
+        is recorded, and only what is wrong is not.
+
+        Parameters
+        ----------
+        tellings : sequence of pairs
+            Up to 10,000 pairs of a decision or its id, and its feedback: a dict of what the setting
+            calls it, such as ``{"reward": 1}``, or the one value that `tell` takes without a name.
+
+        Returns
+        -------
+        list of Exception or None
+            For each the error that `tell` raises, or None.
+        """
+        return self._writer.submit(operations.tell_many, tellings)
+
+    def tell_sum(self, /, *unnamed: object, **feedback: object) -> None:
         """Record the sum of the rewards since the last call, where feedback is anonymous.
 
         Parameters
@@ -381,7 +438,7 @@ class Study:
         """Retire an arm for good; its pending decisions may still be told."""
         self._writer.submit(operations.retire_arm, name)
 
-    def change_policy(self, policy: Policy, **facts: object) -> None:
+    def change_policy(self, /, policy: Policy, **facts: object) -> None:
         """Replace the policy by another of the same setting, which learns the whole log.
 
         This is possible also where the present policy fails at the log (`LearningError`).
@@ -415,6 +472,41 @@ class Study:
     def pending(self) -> list[Decision]:
         """The decisions without feedback, oldest first."""
         return self._replica.read(operations.pending_decisions)
+
+    @property
+    def pending_count(self) -> int:
+        """How many decisions have no feedback: the length of `pending`, which takes longer."""
+        return self._replica.read(lambda state: len(state.pending))
+
+    def oldest_pending(self, limit: int) -> list[Decision]:
+        """Return the first decisions of `pending`, at most `limit` of them."""
+        check_integer("limit", limit, Range(ge=0))
+        return self._replica.read(partial(operations.pending_decisions, limit=limit))
+
+    def decision(self, id: str | Decision) -> DecisionRecord:
+        """Return a decision with its status, its feedback and when that came.
+
+        An unknown id is an `UnknownDecisionError`. A decision whose timeout is over stays pending
+        until somebody asks.
+
+        Parameters
+        ----------
+        id : str or Decision
+            The decision or its id.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.stochastic import UCB1
+        >>> from keyhole.study import Study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
+        ...         study.tell(study.ask(key="visit 7"), 1)
+        ...         record = study.decision(study.find_decision("visit 7"))
+        >>> record.decision.arm, record.status, record.feedback
+        ('red', 'told', {'reward': 1.0})
+        """
+        return self._writer.submit(operations.find_record, id)
 
     @property
     def to_ask_again(self) -> list[str]:
@@ -609,7 +701,7 @@ class Study:
             store.create(name, definition.to_bytes(), time.time(), rows)
         return cls(storage, name, policies=policies)
 
-    def replay(self, policy: Policy, **facts: object) -> "Replay":
+    def replay(self, /, policy: Policy, **facts: object) -> "Replay":
         """Return the decisions that another policy would have taken, given the same feedback.
 
         Parameters

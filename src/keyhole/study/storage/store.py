@@ -17,6 +17,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar, TypeVarTuple
 
+from keyhole.study.errors import StudyExistsError, UnknownStudyError
 from keyhole.study.storage import schema
 from keyhole.validate import check_line, check_short_line, short_repr, suggestion
 
@@ -180,7 +181,7 @@ class Store(ABC):
         digest = digest_of_definition(check_short_line("name", name, LONGEST), time, definition)
         study = name, time, definition, digest
         if not self._run(self._create, study, add_row_digests(digest, rows)):
-            raise ValueError(
+            raise StudyExistsError(
                 f"name must be new, got {short_repr(name)}: there is such a study already; open "
                 "it, or choose another name"
             )
@@ -192,7 +193,9 @@ class Store(ABC):
         if not records:
             names = [study_name for study_name, _ in self.studies()]
             hint = suggestion(name, names) if names else "; it has no studies yet"
-            raise ValueError(f"name must be a study of {self.where}, got {short_repr(name)}{hint}")
+            raise UnknownStudyError(
+                f"name must be a study of the database, got {short_repr(name)}{hint}"
+            )
         return self._check_definition(records[0])
 
     def _check_definition(self, record: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:

@@ -1,0 +1,236 @@
+"""The asynchronous interface of studies, for programs on `asyncio`."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, wraps
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
+
+from keyhole.study.group_commit import Call
+from keyhole.study.study import Study
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+_Awaited = Coroutine[object, None, _Result]
+_Waiting = tuple["asyncio.Future[object]", Call]
+
+
+class _CallRecorder:
+    """Stands for a study in its methods: keeps the call that one submits, instead of running it."""
+
+    operation: Callable[..., object]
+    arguments: tuple[object, ...]
+
+    @property
+    def _writer(self) -> Self:
+        return self
+
+    def submit(self, operation: Callable[..., object], *arguments: object) -> None:
+        self.operation = operation
+        self.arguments = arguments
+
+
+def _committed(
+    method: Callable[Concatenate[Study, _Parameters], _Result],
+) -> Callable[Concatenate["AsyncStudy", _Parameters], _Awaited[_Result]]:
+    """Return a method of `Study`, one that submits a call, as one that is awaited."""
+
+    @wraps(method)
+    async def run(
+        self: "AsyncStudy", /, *arguments: _Parameters.args, **keywords: _Parameters.kwargs
+    ) -> _Result:
+        recorder = _CallRecorder()
+        method(cast(Study, recorder), *arguments, **keywords)
+        result: _Result = await self._commit(recorder.operation, recorder.arguments)
+        return result
+
+    return run
+
+
+def _in_thread(
+    method: Callable[Concatenate[Study, _Parameters], _Result],
+) -> Callable[Concatenate["AsyncStudy", _Parameters], _Awaited[_Result]]:
+    """Return a method of `Study` as one that is awaited, and runs in a thread meanwhile."""
+
+    @wraps(method)
+    async def run(
+        self: "AsyncStudy", /, *arguments: _Parameters.args, **keywords: _Parameters.kwargs
+    ) -> _Result:
+        return await asyncio.to_thread(method, self.study, *arguments, **keywords)
+
+    return run
+
+
+class _Attribute(Generic[_Result]):
+    """An attribute of `Study` that is awaited, and is read in a thread meanwhile."""
+
+    def __init__(self, read: Callable[[Study], _Result]) -> None:
+        self._read = read
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__doc__ = getattr(Study, name).__doc__
+
+    @overload
+    def __get__(self, study: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, study: "AsyncStudy", owner: type) -> _Awaited[_Result]: ...
+    def __get__(self, study: "AsyncStudy | None", owner: type) -> Self | _Awaited[_Result]:
+        return self if study is None else asyncio.to_thread(self._read, study.study)
+
+
+class AsyncStudy:
+    """A study whose methods are awaited: those of `Study`, under the same names.
+
+    Calls that wait are committed together: `ask`, `tell` and the like of a hundred tasks cost one
+    transaction, in one thread. What only reads runs in a thread of its own, and an attribute is
+    awaited too: ``await study.arms``.
+
+    Make one with `create` or `open`, in ``async with`` or with ``await``, and use it in the event
+    loop in which it was opened. If a call is cancelled before its transaction begins, nothing
+    happens; afterwards it is done all the same and only its answer is lost, which is what keys are
+    for. To close it waits for the calls that came before, and refuses later ones.
+
+    Parameters
+    ----------
+    open_study : callable
+        Opens the study, in a thread.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> import tempfile
+    >>> from keyhole.stochastic import UCB1
+    >>> from keyhole.study import AsyncStudy
+    >>> async def decide(storage):
+    ...     async with AsyncStudy.create(storage, "s", UCB1(), ["red", "blue"]) as study:
+    ...         decisions = await asyncio.gather(study.ask(), study.ask())
+    ...         await asyncio.gather(*(study.tell(decision, 1) for decision in decisions))
+    ...         return [decision.arm for decision in decisions], await study.pending
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     asyncio.run(decide(f"{folder}/s.db"))
+    (['red', 'blue'], [])
+    """
+
+    study: Study
+    """The study, for what is not awaited."""
+
+    def __init__(self, open_study: Callable[[], Study]) -> None:
+        self._open_study = open_study
+        self._waiting: list[_Waiting] = []
+        self._is_closed = False
+
+    @classmethod
+    def open(cls, *arguments: Any, **options: Any) -> Self:
+        """Open an existing study, with the arguments of `Study.open`."""
+        return cls(partial(Study.open, *arguments, **options))
+
+    @classmethod
+    def create(cls, *arguments: Any, **options: Any) -> Self:
+        """Create a study, with the arguments of `Study.create`."""
+        return cls(partial(Study.create, *arguments, **options))
+
+    async def __aenter__(self) -> Self:
+        """Open the study and return it."""
+        self._loop = asyncio.get_running_loop()
+        self._executor = ThreadPoolExecutor(1, "keyhole-study")
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self.study = await self._loop.run_in_executor(self._executor, self._open_study)
+        return self
+
+    def __await__(self) -> Generator[object, None, Self]:
+        """Open the study and return it."""
+        return self.__aenter__().__await__()
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close the study."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the study, after the calls that wait; it cannot be used any more."""
+        self._check_loop()
+        self._is_closed = True
+        await self._idle.wait()
+        await self._loop.run_in_executor(self._executor, self.study.close)
+        self._executor.shutdown()
+
+    def _check_loop(self) -> None:
+        """Refuse another event loop, such as that of a fork, which has no copy of our thread."""
+        if asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError("the study was opened in another event loop: open it again in this")
+
+    async def _commit(self, operation: Callable[..., object], arguments: tuple[object, ...]) -> Any:
+        """Return the result of an operation, run in a transaction with all others that wait."""
+        self._check_loop()
+        if self._is_closed:
+            raise RuntimeError("the study was closed: open it again")
+        future = self._loop.create_future()
+        self._waiting.append((future, (operation, arguments)))
+        if self._idle.is_set():
+            self._idle.clear()
+            # Not at once: other tasks of this turn of the event loop may have calls as well.
+            self._loop.call_soon(self._commit_waiting)
+        return await future
+
+    def _commit_waiting(self) -> None:
+        """Let the thread run all calls that wait, but those that were cancelled."""
+        calls = [call for call in self._waiting if not call[0].cancelled()]
+        self._waiting = []
+        if not calls:
+            self._idle.set()
+            return
+        futures, work = zip(*calls, strict=True)
+        # A future and no task: when an event loop ends, it cancels its tasks.
+        outcomes = self._loop.run_in_executor(self._executor, self.study._writer.submit_many, work)
+        outcomes.add_done_callback(partial(self._answer, futures))
+
+    def _answer(
+        self,
+        futures: tuple["asyncio.Future[object]", ...],
+        outcomes: "asyncio.Future[list[object]]",
+    ) -> None:
+        """Hand out the outcomes of calls, and go on with those that came meanwhile."""
+        error = outcomes.exception()
+        results = [error] * len(futures) if error else outcomes.result()
+        for future, result in zip(futures, results, strict=True):
+            if future.done():
+                continue
+            if isinstance(result, BaseException):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
+        self._commit_waiting()
+
+    ask = _committed(Study.ask)
+    ask_many = _committed(Study.ask_many)
+    find_decision = _committed(Study.find_decision)
+    decision = _committed(Study.decision)
+    tell = _committed(Study.tell)
+    tell_many = _committed(Study.tell_many)
+    tell_sum = _committed(Study.tell_sum)
+    expire = _committed(Study.expire)
+    retire = _committed(Study.retire)
+
+    add_arm = _in_thread(Study.add_arm)
+    add_arms = _in_thread(Study.add_arms)
+    change_policy = _in_thread(Study.change_policy)
+    import_csv = _in_thread(Study.import_csv)
+    oldest_pending = _in_thread(Study.oldest_pending)
+    recommend = _in_thread(Study.recommend)
+    means = _in_thread(Study.means)
+    explain_intervals = _in_thread(Study.explain_intervals)
+    arms_without_feedback = _in_thread(Study.arms_without_feedback)
+    best_chances = _in_thread(Study.best_chances)
+    history = _in_thread(Study.history)
+    export = _in_thread(Study.export)
+    replay = _in_thread(Study.replay)
+    log = _in_thread(Study.log)
+
+    policy = _Attribute(lambda study: study.policy)
+    arms = _Attribute(lambda study: study.arms)
+    pending = _Attribute(lambda study: study.pending)
+    pending_count = _Attribute(lambda study: study.pending_count)
+    to_ask_again = _Attribute(lambda study: study.to_ask_again)
+    is_done = _Attribute(lambda study: study.is_done)
+    settled = _Attribute(lambda study: study.settled)
+    remaining = _Attribute(lambda study: study.remaining)
