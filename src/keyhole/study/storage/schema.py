@@ -25,6 +25,10 @@ STEPS: Final[list[tuple[str, ...]]] = [
         " body {bytes} NOT NULL, digest {bytes})",
         "CREATE TABLE {schema}tail (study {integer} PRIMARY KEY, seq {integer} NOT NULL)",
     ),
+    (  # keys of `keyhole serve`
+        "CREATE TABLE {schema}api_key (digest TEXT PRIMARY KEY, who TEXT NOT NULL,"
+        " access TEXT NOT NULL, studies TEXT NOT NULL, until {float} NOT NULL)",
+    ),
 ]
 
 _EVENT: Final = (
@@ -61,6 +65,13 @@ SAVE_SNAPSHOT: Final = (
     " ON CONFLICT (study) DO UPDATE SET seq = excluded.seq, body = excluded.body,"
     " digest = excluded.digest WHERE excluded.seq >= old.seq"
 )
+
+API_KEYS: Final = "SELECT digest, who, access, studies, until FROM {schema}api_key ORDER BY who"
+ADD_API_KEY: Final = (
+    "INSERT INTO {schema}api_key (digest, who, access, studies, until)"
+    " VALUES ({value}, {value}, {value}, {value}, {value})"
+)
+END_API_KEY: Final = "UPDATE {schema}api_key SET until = {value} WHERE digest = {value}"
 
 
 def check_version(where: str, version: int) -> None:
