@@ -6,6 +6,7 @@ import pytest
 from keyhole.serve import Settings, make_app
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
+from tests.study.conftest import _database, address, database, server  # noqa: F401
 
 
 class Client:
@@ -37,6 +38,12 @@ class Client:
     def request(self, method, path, **options):
         """Return the answer to a request."""
         return self.run(self.http.request(method, path, **options))
+
+    def check(self, status, method, path, **options):
+        """Return the content of an answer, which must have a status."""
+        answer = self.request(method, path, **options)
+        assert answer.status_code == status, answer.text
+        return answer.json() if answer.content else None
 
     def get(self, path, **options):
         return self.request("GET", path, **options)
