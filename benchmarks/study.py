@@ -148,6 +148,21 @@ def time_replay(address, size):
             value = time.process_time() - before
         goal, met = ("", None) if target is None else (f"below {target:g}", value < target)
         yield Row(f"study: open them from {what}", value, "s", goal, met)
+    with study(address) as short, Study.open(address, "long") as long:
+        pairs(short, 1)
+        value = (time_look(long, size.repeats) - time_look(short, size.repeats)) * 1e3
+    yield Row(f"study: a look at {events:,} events, none new, less one at 2", value, "ms",
+              "at most 5", value <= 5)  # fmt: skip
+
+
+def time_look(study, repeats):
+    """Return the smallest CPU time of a look at means, chances and summary, after the first."""
+    used = []
+    for _ in range(repeats + 1):
+        before = time.process_time()
+        study.means(), study.explain_intervals(), study.best_chances(), str(study)
+        used.append(time.process_time() - before)
+    return min(used[1:])
 
 
 def measure_pending(address, size):

@@ -1,5 +1,6 @@
 """Studies from a shell: each command, and bad input on one line."""
 
+import io
 import json
 import re
 import shutil
@@ -726,3 +727,13 @@ def test_a_name_hides_no_characters_on_the_terminal(keyhole, tmp_path):
         assert "\u202e" not in out
     assert r"a\u202eb" in out
     assert arms[1] in out
+
+
+def test_a_study_is_deleted_once_it_is_confirmed(keyhole, done, labels, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\ny\n"))
+    code, output, error = keyhole("study", "delete", *labels)
+    assert code == 130
+    assert "Delete the study labels with all its decisions?" in output + error
+    assert done("ask", *labels)
+    assert keyhole("study", "delete", *labels)[0] == 0
+    refused(*keyhole("study", "delete", *labels, "--yes"), "name must be a study of the database")

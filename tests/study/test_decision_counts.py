@@ -22,7 +22,7 @@ def study(tmp_path):
 
 
 def counted(study):
-    counts = study._replica.count_decisions()
+    counts = study._replica.summarize(lambda counts: counts)
     state = study._replica.read(lambda state: (state.rounds, state.feedback_count, state.seq))
     assert (len(counts.asked), counts.feedback_count, counts.seq) == state
     assert list(counts.pending) == [decision.id for decision in study.pending]

@@ -77,9 +77,6 @@ Other = Annotated[str, typer.Argument(metavar="POLICY", help="A policy of the sa
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the decision.")]
 
 _RESERVED: Final = ("id", "key", "self", "policy")  # arguments of the commands themselves
-_ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "timeout",
-                   "timeout_decisions", "on_timeout", "seed", "time_unit", "scale",
-                   "durability")  # fmt: skip
 
 
 @app.callback()
@@ -96,46 +93,32 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Create a study that a file describes."""
-    from keyhole.experiment import setting_registry, spec_factories
     from keyhole.study import Study
 
-    content = read_toml(spec)
-    for entry in content:
-        check_choice(f"an entry of {spec}", entry, _ENTRIES)
-    for entry in ("setting", "name", "arms", "policy"):
-        if entry not in content:
-            raise ValueError(f"{spec} must have the entry {entry!r}")
-    setting = content.pop("setting")
-    setting_registry.find_setting(setting)
-    table = content.pop("policy")
-    if isinstance(table, str):
-        table = {"name": table}
-    table = _check_table("policy", table)
-    try:
-        policy = spec_factories.make_policy(table, setting, spec.parent)
-    except (TypeError, ValueError, FileNotFoundError) as error:
-        raise ValueError(f"policy.{error}") from error
-    if policy.setting.name != setting:
-        raise ValueError(f"policy must be of the setting {setting!r}, got {policy!r}")
-    # Some facts are objects that TOML cannot hold, such as a cost function: the setting reads them.
-    readers = policy.vocabulary_class.fact_readers if policy.vocabulary_class else {}
-    facts = _check_table("facts", content.pop("facts", {}))
-    for fact, value in facts.items():
-        if fact in readers:
-            facts[fact] = readers[fact](f"facts.{fact}", value, spec.parent)
-    # All other entries are arguments of `Study.create`, under the same names; it checks them.
-    name, arms = content.pop("name"), content.pop("arms")
-    with Study.create(storage, name, policy, arms, **content, **facts) as study:
-        description = {"name": name, "policy": repr(study.policy), "arms": study.arms}
-    text = f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}"
+    table = read_toml(spec)
+    with Study.create_from(storage, table, folder=spec.parent, own_policies=True) as study:
+        description = {"name": study.name, "policy": repr(study.policy), "arms": study.arms}
+        title = type(study.policy).__name__
+    text = f"{study.name}: {title}, {count_text(len(study.definition.arms), 'arm')}"
     print_result(description, text, as_json=as_json)
 
 
-def _check_table(name: str, value: object) -> dict[str, Any]:
-    """Return a table of the file; refuse another value."""
-    if isinstance(value, dict):
-        return value
-    raise TypeError(f"{name} must be a table, got {short_repr(value)}")
+@add_command(
+    app, "keyhole study delete items.db labels", "keyhole study delete items.db labels --yes"
+)
+def delete(
+    storage: Storage,
+    name: Annotated[str, typer.Argument(help="The study.")],
+    is_sure: Annotated[
+        bool, typer.Option("--yes", help="Do not ask whether to delete it.")
+    ] = False,
+) -> None:
+    """Delete a study with all its decisions, for good."""
+    from keyhole.study import Study
+
+    if not is_sure:
+        typer.confirm(f"Delete the study {name} with all its decisions?", abort=True)
+    Study.delete(storage, name)
 
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":

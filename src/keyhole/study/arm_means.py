@@ -27,6 +27,31 @@ _TINY: Final = 1e-300
 _MAX_ARMS: Final = 5
 
 
+class ToldNumbers:
+    """One number in all feedback of an arm, such as its rewards, in the study's units.
+
+    Attributes
+    ----------
+    steps : array of int
+        The number of decisions by the time of each.
+    values : array of float
+        The number in each.
+    total : float
+        Their sum.
+    """
+
+    def __init__(self) -> None:
+        self.steps = array("q")
+        self.values = array("d")
+        self.total = 0.0
+
+    def add(self, step: int, value: float) -> None:
+        """Add a number that was told."""
+        self.steps.append(step)
+        self.values.append(value)
+        self.total += value
+
+
 class DecisionCounts(LogState):
     """The decisions and feedback of a study so far, event by event, without its policy.
 
@@ -40,12 +65,15 @@ class DecisionCounts(LogState):
         How many times a decision expired.
     asked : array of int
         The arm's number of each decision, in order; -1 where a decision is not about one arm.
-    feedback_numbers : list of (int, int, dict)
-        For each feedback that counts in means: the number of decisions by then, the arm's number,
-        and the numbers in it by name, in the study's units. With ``on_timeout="no_reward"`` it is
-        of all decisions before the oldest pending one, in their order.
-    assumed : Counter of int
-        How many of these were assumed at a timeout, by the arm's number.
+    asked_counts : Counter of int
+        How many these are, by the arm's number.
+    numbers : dict of str to dict of int to ToldNumbers
+        The numbers in the feedback that counts in means, such as "reward", by the arm's number.
+        With ``on_timeout="no_reward"`` it is that of all decisions before the oldest pending one,
+        in their order.
+    told_counts, assumed : Counter of int
+        How many times feedback counts in means, and how many of these were assumed at a timeout, by
+        the arm's number.
     early : dict
         Feedback that does not count yet, by the decision's id: with ``on_timeout="no_reward"`` a
         success is told before a failure is assumed, so that what was told so far is a fair sample
@@ -74,7 +102,10 @@ class DecisionCounts(LogState):
         self.at = 0.0
         self.expired = 0
         self.asked = array("q")
-        self.feedback_numbers: list[tuple[int, int, dict[str, float]]] = []
+        self.asked_counts: Counter[int] = Counter()
+        self.numbers: defaultdict[str, dict[int, ToldNumbers]] = defaultdict(dict)
+        self._told = 0
+        self.told_counts: Counter[int] = Counter()
         self.early: dict[str, tuple[int, dict[str, float], bool]] = {}
         self.flags: set[str] = set()
         self.told_sums: defaultdict[str, float] = defaultdict(float)
@@ -84,7 +115,7 @@ class DecisionCounts(LogState):
     @property
     def has_arms(self) -> bool:
         """Whether every decision so far was about one arm."""
-        return len(self.asked) > 0 and NO_ARM not in self.asked
+        return len(self.asked) > 0 and NO_ARM not in self.asked_counts
 
     def add(self, event: Row) -> None:
         """Count an event; refuse one that no study can have written."""
@@ -100,7 +131,9 @@ class DecisionCounts(LogState):
     def add_decision(self, id: str, row: bytes) -> None:
         """Count a decision that was handed out."""
         super().add_decision(id, row)
-        self.asked.append(self._arm(row))
+        arm = self._arm(row)
+        self.asked.append(arm)
+        self.asked_counts[arm] += 1
         if self.assumes_no_reward and self.vocabulary.has_feedback:
             self._ids.append(id)
 
@@ -141,16 +174,15 @@ class DecisionCounts(LogState):
             self._ids.append(id)
         while self._ids and self._ids[0] in self.early:
             arm, numbers, is_assumed = self.early.pop(self._ids.popleft())
+            self._told += 1
             # The position on the axis of a plot.
             step = len(self.asked)
             if self.assumes_no_reward:  # feedback is in order: the decision's own number
-                step = len(self.feedback_numbers) + 1
-            self.feedback_numbers.append((step, arm, numbers))
+                step = self._told
+            for name, number in numbers.items():
+                self.numbers[name].setdefault(arm, ToldNumbers()).add(step, number)
+            self.told_counts[arm] += 1
             self.assumed[arm] += is_assumed
-
-    def told_numbers(self) -> list[str]:
-        """Return the names of the numbers in the feedback so far, such as "reward"."""
-        return list(dict.fromkeys(name for *_, fields in self.feedback_numbers for name in fields))
 
     @property
     def interval_word(self) -> str:
@@ -161,6 +193,9 @@ class DecisionCounts(LogState):
         """
         is_fair = self.policy.setting.fixed_means and self.untold == 0
         return "reward" if is_fair else ""
+
+
+NO_NUMBERS: Final = ToldNumbers()
 
 
 @dataclass(frozen=True)
@@ -193,30 +228,20 @@ class ArmMean:
         return format_interval(self.mean, *self.interval)
 
 
-def values_by_arm(counts: DecisionCounts, name: str) -> Mapping[int, tuple[list[int], list[float]]]:
-    """Return by arm the decisions at which a number in its feedback was told, and the numbers."""
-    told_by_arm: defaultdict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-    for step, arm, numbers in counts.feedback_numbers:
-        if name in numbers:
-            told_by_arm[arm][0].append(step)
-            told_by_arm[arm][1].append(numbers[name])
-    return told_by_arm
-
-
 def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     """Return for each arm the mean of each number that was told of it, by its name."""
-    told_counts = Counter(arm for _, arm, _ in counts.feedback_numbers)
-    values = {name: values_by_arm(counts, name) for name in counts.told_numbers()}
     # What is assumed has a reward, and may lack another number, such as a consumption.
-    assumed = {(arm, told_counts[arm]): number for arm, number in counts.assumed.items()}
+    assumed = {(arm, counts.told_counts[arm]): number for arm, number in counts.assumed.items()}
     means: dict[str, dict[str, ArmMean]] = {arm_name: {} for arm_name in counts.arms.names}
     for arm, arm_name in enumerate(counts.arms.names):
-        for name, by_arm in values.items():
-            numbers = by_arm[arm][1]
+        for name, by_arm in counts.numbers.items():
+            numbers = by_arm.get(arm, NO_NUMBERS)
             # A flag is left out where it is not True: its mean is the share of all feedback.
-            if count := told_counts[arm] if name in counts.flags else len(numbers):
+            is_flag = name in counts.flags
+            if count := counts.told_counts[arm] if is_flag else len(numbers.values):
                 assumed_count = assumed.get((arm, count), 0)
-                means[arm_name][name] = make_mean(counts, name, count, sum(numbers), assumed_count)
+                mean = make_mean(counts, name, count, numbers.total, assumed_count)
+                means[arm_name][name] = mean
     return means
 
 
@@ -235,11 +260,10 @@ def make_mean(
 
 def arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table by arm: decisions, told, and the mean of each number."""
-    told_counts = Counter(arm for _, arm, _ in counts.feedback_numbers)
-    columns = {"decisions": Counter(counts.asked), "told": told_counts}
+    columns = {"decisions": counts.asked_counts, "told": counts.told_counts}
     if counts.assumed.total():
         columns["of these assumed"] = counts.assumed
-    names = counts.told_numbers()
+    names = list(counts.numbers)
     rows = [
         [
             arm_name,
@@ -281,7 +305,7 @@ def _explain_intervals(counts: DecisionCounts) -> str:
         return (
             f"There are no means of arms: {amount}, told of {count_text(sums['rounds'], 'round')}."
         )
-    if not any(numbers for _, _, numbers in counts.feedback_numbers):
+    if not counts.numbers:
         return "" if counts.early else "There are no means: no number was told of a single arm."
     if counts.interval_word:
         target = "mean reward within the timeout" if counts.assumed.total() else "mean"
@@ -301,7 +325,7 @@ def _explain_pending(counts: DecisionCounts) -> str:
         return f"{text}: successes are told first."
     rule = counts.definition.rule
     matters = rule.timeout or rule.timeout_decisions or len(counts.pending) > counts.feedback_count
-    if not (counts.pending and counts.feedback_numbers and matters) or counts.assumes_no_reward:
+    if not (counts.pending and counts.told_counts and matters) or counts.assumes_no_reward:
         return ""
     pending = count_text(len(counts.pending), "decision")
     return f"With {pending} pending, means are wrong if bad outcomes are told later than good."

@@ -129,6 +129,11 @@ class AsyncStudy:
         """Create a study, with the arguments of `Study.create`."""
         return cls(partial(Study.create, *arguments, **options))
 
+    @classmethod
+    def create_from(cls, *arguments: Any, **options: Any) -> Self:
+        """Create a study that a table describes, with the arguments of `Study.create_from`."""
+        return cls(partial(Study.create_from, *arguments, **options))
+
     async def __aenter__(self) -> Self:
         """Open the study and return it."""
         self._loop = asyncio.get_running_loop()

@@ -20,6 +20,7 @@ from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.play import study_vocabulary
 from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary, Values, check_reserved_words
+from keyhole.study.errors import StudyExistsError
 from keyhole.study.events import EventError, SettingCodeError, convert_vocabulary_errors
 
 # Raise with every change of meaning: older versions refuse a definition by its number, in one line.
@@ -187,6 +188,23 @@ class Definition:
         except ValueError as error:
             raise EventError(event, str(error)) from error
         return definition
+
+    def check_equal(self, field: str, name: str, data: bytes) -> None:
+        """Refuse the definition of an existing study of this name if it differs from this one."""
+        existing = _parse_json(data)
+        content = _parse_json(self.to_bytes())
+        content["keyhole"] = existing.get("keyhole")  # the version that wrote it
+        shorten = validate.short_repr
+        differences = [
+            f"{entry} is {shorten(existing.get(entry))}, not {shorten(value)}"
+            for entry, value in content.items()
+            if existing.get(entry) != value
+        ]
+        if differences:
+            raise StudyExistsError(
+                f"{field} must be new or that of the same study, got {validate.short_repr(name)}: "
+                f"there is such a study, whose {'; whose '.join(differences)}"
+            )
 
     def check_arms_change(self) -> None:
         """Refuse a change of arms if the policy, or the decisions in the log, cannot take it."""

@@ -527,10 +527,13 @@ class ReadOnlyReplica(CachedState):
             self._check_open()
             yield
 
-    def count_decisions(self, max_events: float = inf) -> DecisionCounts | None:
-        """Return the counts of all decisions; None if more than `max_events` are yet to be read.
+    def summarize(
+        self, query: Callable[[DecisionCounts], _Result], max_events: float = inf
+    ) -> _Result | None:
+        """Return the result of `query` on the counts of all decisions.
 
-        It reads the log alone: the policy neither learns nor is compiled.
+        It is None if more than `max_events` are yet to be read. Only the log is read: the policy
+        neither learns nor is compiled.
         """
         with self._locked():
             self.store.check_not_replaced(self.study)
@@ -545,7 +548,10 @@ class ReadOnlyReplica(CachedState):
                     for row in self.store.read(self.study, counts.seq):
                         counts.add(row)
             self._counts = counts
-            return counts if is_short else None
+            if not is_short:
+                return None
+            with FORK_LOCK.shared(self):
+                return query(counts)
 
     def rows(self, after: int = 0, limit: int | None = None) -> list[Row]:
         """Return the log after event number `after`, at most `limit` events."""

@@ -1,7 +1,7 @@
 """The public interface of studies: create or open one in a database, ask it, tell it, recommend."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from datetime import timedelta
 from functools import partial
@@ -17,6 +17,7 @@ from keyhole.extras import require_extra
 from keyhole.study import arm_means, operations
 from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition, TimeoutRule
+from keyhole.study.errors import StudyExistsError
 from keyhole.study.events import ASKED, POLICY_CHANGED
 from keyhole.study.group_commit import Clock, GroupCommit, ReadOnlyReplica, check_clock, check_now
 from keyhole.study.operations import Decision, DecisionRecord
@@ -115,6 +116,7 @@ class Study:
         time_unit: float = 0.0,
         durability: Durability = "power_loss",
         clock: Clock = time.time,
+        exist_ok: bool = False,
         **facts: object,
     ) -> Self:
         """Create a study.
@@ -156,6 +158,9 @@ class Study:
             decisions of a study in a file; each call then needs far less time.
         clock : callable, optional
             Returns the seconds since 1970, UTC.
+        exist_ok : bool, default False
+            Whether a study of this name that was created with the same arguments is opened. By
+            default, and if it differs, an existing one is a `StudyExistsError`.
         **facts
             The arguments of `policy.learner`, without the number of arms.
 
@@ -164,6 +169,7 @@ class Study:
         Study
             The study, open.
         """
+        check_line("name", name)
         check_clock(clock)
         rule = TimeoutRule(to_seconds("timeout", timeout), timeout_decisions, on_timeout)
         with FORK_LOCK.shared():
@@ -172,9 +178,85 @@ class Study:
             )
         check_names("arms", definition.arms)  # not where it is opened: it may be an old one
         with closing(open_store(storage, durability=durability)) as store:
-            check_names("name", [check_line("name", name)], [study for study, _ in store.studies()])
-            store.create(name, definition.to_bytes(), check_now(clock()))
+            check_names("name", [name], [study for study, _ in store.studies()])
+            try:
+                store.create(name, definition.to_bytes(), check_now(clock()))
+            except StudyExistsError:
+                if not exist_ok:
+                    raise
+                definition.check_equal("name", name, store.find(name)[1])
         return cls(storage, name, policies=[type(policy)], durability=durability, clock=clock)
+
+    @classmethod
+    def create_from(
+        cls,
+        storage: str | Path,
+        table: Mapping[str, object],
+        *,
+        folder: str | Path = ".",
+        own_policies: bool = False,
+        exist_ok: bool = False,
+        clock: Clock = time.time,
+    ) -> Self:
+        """Create a study that a table describes, such as a TOML file has it.
+
+        Parameters
+        ----------
+        storage, exist_ok, clock
+            As in `create`.
+        table : mapping
+            The entries ``setting``, ``name``, ``arms`` and ``policy``, a name or a table of the
+            name and parameters; perhaps ``facts``, a table, and any of ``pending``, ``timeout``,
+            ``timeout_decisions``, ``on_timeout``, ``seed``, ``time_unit``, ``scale`` and
+            ``durability``.
+        folder : str or Path, default "."
+            The folder to which files in the table are relative.
+        own_policies : bool, default False
+            Whether the policy may be a class in a file, ``"file.py:Class"``. The file is run: allow
+            it only for tables that you trust.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.study import Study
+        >>> table = {"setting": "stochastic", "name": "buttons", "arms": ["red", "blue"]}
+        >>> table["policy"] = {"name": "OptimisticThompson", "a": 2}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Study.create_from(f"{folder}/s.db", table) as study:
+        ...         print(study.policy)
+        OptimisticThompson(a=2, b=1)
+        """
+        with FORK_LOCK.shared():
+            from keyhole.study.study_table import read_study_table
+
+            arguments = read_study_table(table, Path(folder), own_policies)
+        return cls.create(storage, **arguments, exist_ok=exist_ok, clock=clock)
+
+    @staticmethod
+    def delete(storage: str | Path, name: str) -> None:
+        """Delete a study with all its decisions, for good.
+
+        Programs that have it open get a `StoreError` at their next call; they must open a new study
+        of the same name again. A file does not become smaller: later events use the free pages.
+
+        Parameters
+        ----------
+        storage, name
+            As in `open`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.stochastic import UCB1
+        >>> from keyhole.study import Study, list_studies
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Study.create(f"{folder}/s.db", "buttons", UCB1(), ["red", "blue"]).close()
+        ...     Study.delete(f"{folder}/s.db", "buttons")
+        ...     list_studies(f"{folder}/s.db")
+        []
+        """
+        with closing(open_store(storage, make=False)) as store:
+            store.delete(store.find(check_line("name", name))[0])
 
     @classmethod
     def open(
@@ -648,9 +730,7 @@ class Study:
         self, summarize: Callable[[DecisionCounts], _T], most_events: int | None
     ) -> _T | None:
         """Return a summary of the counts; None if more events are yet to be read."""
-        counts = self._replica.count_decisions(inf if most_events is None else most_events)
-        with FORK_LOCK.shared():
-            return None if counts is None else summarize(counts)
+        return self._replica.summarize(summarize, inf if most_events is None else most_events)
 
     def history(self) -> "pa.Table":
         """Return all events as a table: number, time, kind, decision, and the values by name.
@@ -772,15 +852,14 @@ class Study:
         try:
             from keyhole.study import study_summary
 
-            counts = self._replica.count_decisions(study_summary.MOST_EVENTS)
-            if counts is None:
-                return quote(f"{self!r}: too many events to count here; means() counts them")
             # Where nothing has been learnt yet, learning the whole log would take too long.
             has_state = self._replica.has_state or self._writer.has_state
             learnt = self._replica.read(study_summary.learnt_texts) if has_state else None
-            rows = study_summary.summary_rows(counts, learnt)
-            with FORK_LOCK.shared():
-                return str(getattr(study_summary, function_name)(repr(self), rows, counts))
+            summarize = partial(getattr(study_summary, function_name), repr(self), learnt)
+            summary = self._replica.summarize(summarize, study_summary.MOST_EVENTS)
+            if summary is None:
+                return quote(f"{self!r}: too many events to count here; means() counts them")
+            return str(summary)
         except Exception as error:  # a notebook would show a traceback in the place of the study
             return quote(f"{self!r}: {' '.join(str(error).split())}")
 
@@ -808,18 +887,12 @@ class Study:
         TypeError
             If the decisions of the setting are not about one arm each.
         """
-        counts = self._replica.count_decisions()
-        assert counts is not None
         with FORK_LOCK.shared():
             require_extra("plots", "Study.plot()")
-            import matplotlib.pyplot as plt
-
-            from keyhole.study.study_summary import check_drawable, plot_decisions, plot_size
-
-            check_drawable(counts, shows)
-            if axes is None:
-                _, axes = plt.subplots(figsize=plot_size(counts), layout="constrained")
-            return plot_decisions(counts, shows, axes)
+            from keyhole.study.study_summary import draw_plot
+        drawn_axes = self._replica.summarize(partial(draw_plot, shows=shows, axes=axes))
+        assert drawn_axes is not None
+        return drawn_axes
 
 
 def list_studies(storage: str | Path) -> list[str]:

@@ -12,7 +12,7 @@ from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
 from keyhole.pages.page import Table
 from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles
 from keyhole.study import arm_means
-from keyhole.study.arm_means import DecisionCounts, explain_intervals
+from keyhole.study.arm_means import NO_NUMBERS, DecisionCounts, ToldNumbers, explain_intervals
 from keyhole.study.state import State
 from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, short_repr
@@ -34,7 +34,6 @@ _MARGIN: Final = 0.05  # of the axis, beyond what must be seen
 _OTHER_STYLE: Final[Any] = {"color": "#999999", "linewidth": 0.7, "zorder": 1.0}
 
 Curve = tuple[IntArray, FloatArray]
-Told = Mapping[int, tuple[list[int], list[float]]]
 
 
 def summary_rows(counts: DecisionCounts, policy_texts: Mapping[str, str] | None) -> list[list[str]]:
@@ -84,9 +83,9 @@ def progress_text(policy: Any, settled: Mapping[str, str], arms: int) -> str:
     return f"{len(settled)} of {count_text(arms, 'arm')}{ending} ({policy.guarantee().text})"
 
 
-def summary_text(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
+def summary_text(title: str, policy_texts: Mapping[str, str] | None, counts: DecisionCounts) -> str:
     """Return the summary as lines of text."""
-    state = [f"  {name}: {value}" for name, value in rows]
+    state = [f"  {name}: {value}" for name, value in summary_rows(counts, policy_texts)]
     return "\n".join([title, *state, means_text(counts)]).rstrip()
 
 
@@ -102,9 +101,9 @@ def _explain_means(counts: DecisionCounts) -> str:
     return explain_intervals(counts) if counts.feedback_count or counts.told_sums else ""
 
 
-def summary_html(title: str, rows: Sequence[Sequence[str]], counts: DecisionCounts) -> str:
+def summary_html(title: str, policy_texts: Mapping[str, str] | None, counts: DecisionCounts) -> str:
     """Return the summary as HTML, with the plot of the decisions by arm unless arms are many."""
-    tables = [Table(title, ["", ""], rows)]
+    tables = [Table(title, ["", ""], summary_rows(counts, policy_texts))]
     picture = ""
     if counts.has_arms:
         if len(counts.arms.names) <= _MAX_DRAWN and has_extra("plots"):
@@ -132,9 +131,9 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
 
     The eight arms with the most decisions have colours, markers and names; the others are grey.
     """
-    numbers = [name for name in counts.told_numbers() if name not in counts.flags]
+    numbers = [name for name in counts.numbers if name not in counts.flags]
     name = next(iter(numbers), "feedback")
-    told = arm_means.values_by_arm(counts, name)
+    told = counts.numbers.get(name, {})
     names = counts.arms.names
     order = order_arms(counts).tolist()
     named_arms, other_arms = order[:_MAX_NAMED], order[_MAX_NAMED:]
@@ -151,7 +150,7 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
         marker_spacing = rank * _MARKER_GAP / _MAX_NAMED, _MARKER_GAP  # no marker covers another
         axes.step(steps, heights, where="post", label=names[arm], markevery=marker_spacing, **style)
         if shows == "mean" and name == counts.interval_word and len(steps):
-            intervals.append(_fill_interval(counts, *told[arm], axes, str(style["color"])))
+            intervals.append(_fill_interval(counts, told[arm], axes, str(style["color"])))
     if other_arms:
         steps, heights = (
             np.concatenate([np.append(_thin(curves[arm][i]), np.nan) for arm in other_arms])
@@ -191,8 +190,8 @@ def plot_size(counts: DecisionCounts) -> tuple[float, float]:
 
 def order_arms(counts: DecisionCounts) -> IntArray:
     """Return the arms, those with the most decisions first."""
-    asked = np.array(counts.asked, np.int64)
-    return np.argsort(-np.bincount(asked, minlength=len(counts.arms.names)), kind="stable")
+    asked = np.array([counts.asked_counts[arm] for arm in range(len(counts.arms.names))])
+    return np.argsort(-asked, kind="stable")
 
 
 def _thin(values: Any) -> Any:
@@ -210,13 +209,13 @@ def _decisions_by_arm(counts: DecisionCounts) -> list[Curve]:
     return [_extend(np.append(0, steps), np.arange(len(steps) + 1.0), end) for steps in by_arm]
 
 
-def _means_by_arm(counts: DecisionCounts, told: Told) -> list[Curve]:
+def _means_by_arm(counts: DecisionCounts, told: Mapping[int, ToldNumbers]) -> list[Curve]:
     """Return by arm the decisions at which its feedback was told, and its mean by then."""
     curves = []
     for arm in range(len(counts.arms.names)):
-        steps, values = told[arm]
-        means = np.cumsum(values) / np.arange(1, len(values) + 1)
-        curves.append(_extend(np.array(steps, np.int64), means, len(counts.asked)))
+        numbers = told.get(arm, NO_NUMBERS)
+        means = np.cumsum(numbers.values) / np.arange(1, len(numbers.values) + 1)
+        curves.append(_extend(np.array(numbers.steps, np.int64), means, len(counts.asked)))
     return curves
 
 
@@ -226,25 +225,33 @@ def _extend(steps: IntArray, heights: FloatArray, end: int) -> Curve:
 
 
 def _fill_interval(
-    counts: DecisionCounts, told: list[int], values: list[float], axes: "Axes", colour: str
+    counts: DecisionCounts, numbers: ToldNumbers, axes: "Axes", colour: str
 ) -> tuple[float, float]:
     """Draw the intervals of an arm's mean, which hold it together; return the last one."""
-    totals = np.cumsum(values)
+    totals = np.cumsum(numbers.values)
     positions = _thin(np.arange(len(totals)))
     name = counts.interval_word
     intervals = [
         arm_means.make_mean(counts, name, int(i) + 1, float(totals[i])).interval for i in positions
     ]
     low, high = np.array(intervals + intervals[-1:]).T
-    steps = np.append(np.array(told)[positions], len(counts.asked))
+    steps = np.append(np.array(numbers.steps)[positions], len(counts.asked))
     axes.fill_between(steps, low, high, step="post", color=colour, alpha=0.12, linewidth=0)
     return float(low[-1]), float(high[-1])
 
 
-def check_drawable(counts: DecisionCounts, shows: str) -> None:
-    """Refuse an unknown plot, and a study whose decisions are not about one arm each."""
+def draw_plot(counts: DecisionCounts, shows: Shown, axes: "Axes | None") -> "Axes":
+    """Draw a plot, on a new figure if need be.
+
+    An unknown one is refused, and a study whose decisions are not about one arm each.
+    """
+    import matplotlib.pyplot as plt
+
     check_choice("shows", shows, SHOWN)
     if len(counts.asked) and not counts.has_arms:
         raise TypeError(
             f"a study of {counts.policy} has no plot: its decisions are not about one arm each"
         )
+    if axes is None:
+        _, axes = plt.subplots(figsize=plot_size(counts), layout="constrained")
+    return plot_decisions(counts, shows, axes)

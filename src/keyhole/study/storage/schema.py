@@ -65,6 +65,12 @@ SAVE_SNAPSHOT: Final = (
     " ON CONFLICT (study) DO UPDATE SET seq = excluded.seq, body = excluded.body,"
     " digest = excluded.digest WHERE excluded.seq >= old.seq"
 )
+DELETE_EVENTS: Final = "DELETE FROM {schema}event WHERE study = {value}"
+DELETE_SNAPSHOT: Final = "DELETE FROM {schema}snapshot WHERE study = {value}"
+DELETE_TAIL: Final = "DELETE FROM {schema}tail WHERE study = {value}"
+DELETE_DEFINITION: Final = "DELETE FROM {schema}study WHERE id = {value}"
+DELETIONS: Final = (DELETE_EVENTS, DELETE_SNAPSHOT, DELETE_TAIL, DELETE_DEFINITION)
+"""The statements that delete all rows of a study."""
 
 API_KEYS: Final = "SELECT digest, who, access, studies, until FROM {schema}api_key ORDER BY who"
 ADD_API_KEY: Final = (

@@ -198,6 +198,11 @@ class Store(ABC):
             )
         return self._check_definition(records[0])
 
+    def delete(self, study: int) -> None:
+        """Delete a study; whoever has it open gets a `FinalStoreError` from then on."""
+        self._check_study(study, self._run(self._lock, study, _NO_ROWS))
+        self._run(self._delete, study)
+
     def _check_definition(self, record: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:
         """Compare a definition with its digest; return the study's number and the definition."""
         study, name, created_at, definition, digest = record
@@ -270,7 +275,10 @@ class Store(ABC):
         change = f"row {seq} of study {study} had been read and is missing"
         if seq is None:
             change = f"study {study} is no longer {short_repr(self._studies[study][0])}"
-        advice = "if another database or an older copy was put in place, open the study again"
+        advice = (
+            "if it was deleted, another database or an older copy was put in place, open the study "
+            "again"
+        )
         message = f"{self.where}: {change}; {advice}"
         if study in self._studies:
             self._refusals.append(message)
@@ -483,6 +491,12 @@ class Store(ABC):
     def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
         """Replace the snapshot and commit."""
         self._connected().execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
+        self._commit()
+
+    def _delete(self, study: int) -> None:
+        """Delete all rows of a study and commit."""
+        for template in schema.DELETIONS:
+            self._connected().execute(self._sql[template], (study,))
         self._commit()
 
     @abstractmethod

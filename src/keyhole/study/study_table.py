@@ -1,0 +1,70 @@
+"""The description of a study as a table, such as a TOML file has it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from keyhole.contract.policy import Policy
+from keyhole.experiment import setting_registry, spec_factories
+from keyhole.validate import check_choice, short_repr
+
+_REQUIRED: Final = ("setting", "name", "arms", "policy")
+_ENTRIES: Final = (*_REQUIRED, "facts", "pending", "timeout", "timeout_decisions", "on_timeout",
+                   "seed", "time_unit", "scale", "durability")  # fmt: skip
+
+
+def read_study_table(
+    table: Mapping[str, object], folder: Path, own_policies: bool
+) -> dict[str, Any]:
+    """Return the arguments of `Study.create` that a table describes.
+
+    Parameters
+    ----------
+    table : mapping
+        The entries: setting, name, arms, policy (a name, or a table of it and its parameters),
+        facts (a table), and other arguments of `Study.create` under their names.
+    folder : Path
+        The folder to which files in it are relative.
+    own_policies : bool
+        Whether the policy may be a class in a file, ``"file.py:Class"``, which is then run.
+    """
+    entries = _check_table("table", table)
+    arguments = {
+        check_choice("an entry", entry, _ENTRIES): value for entry, value in entries.items()
+    }
+    for entry in _REQUIRED:
+        if entry not in arguments:
+            raise ValueError(f"a study must have the entry {entry!r}")
+    setting = setting_registry.find_setting(arguments.pop("setting")).name
+    policy = _read_policy(arguments.pop("policy"), setting, folder, own_policies)
+    facts = _check_table("facts", arguments.pop("facts", {}))
+    # Some facts are objects that TOML cannot hold, such as a cost function: the setting reads them.
+    readers = policy.vocabulary_class.fact_readers if policy.vocabulary_class else {}
+    for fact, value in facts.items():
+        if fact in _ENTRIES:
+            raise ValueError(f"facts must have no entry {fact!r}, which is one of the study")
+        if fact in readers:
+            facts[fact] = readers[fact](f"facts.{fact}", value, folder)
+    return {"policy": policy, **arguments, **facts}
+
+
+def _read_policy(value: object, setting: str, folder: Path, own_policies: bool) -> Policy:
+    """Return a policy of a setting, from its name or a table of it and its parameters."""
+    table = {"name": value} if isinstance(value, str) else _check_table("policy", value)
+    name = table.get("name")
+    if not own_policies and isinstance(name, str) and spec_factories.is_policy_file(name):
+        raise ValueError(f"policy.name must be a policy of Keyhole here, got {short_repr(name)}")
+    try:
+        policy = spec_factories.make_policy(table, setting, folder)
+    except (TypeError, ValueError, FileNotFoundError) as error:
+        raise ValueError(f"policy.{error}") from error
+    if policy.setting.name != setting:
+        raise ValueError(f"policy must be of the setting {setting!r}, got {policy!r}")
+    return policy
+
+
+def _check_table(name: str, value: object) -> dict[str, Any]:
+    """Return a table of the description; refuse another value."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{name} must be a table, got {short_repr(value)}")
