@@ -21,7 +21,7 @@ MAKE_VENV = $(PYTHON) -m venv --clear --without-pip $(1) && $(PYTHON) -m pip --p
 # all end together, and tests of one file mostly share what they set up. How many: see conftest.py.
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal \
 	--durations=15 --durations-min=5 --cpu-times=15
-EXTRAS := --extra files --extra forests --extra gymnasium --extra pandas --extra plots --extra postgres --extra scipy
+EXTRAS := --extra files --extra forests --extra gymnasium --extra pandas --extra plots --extra postgres --extra scipy --extra serve
 CLUSTERS := --extra dask --extra ray
 DEMO := --extra files --extra plots --extra scipy
 COMPILE := $(UV) --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest \

@@ -11,6 +11,7 @@ import pytest
 
 import keyhole
 from keyhole import Curves
+from keyhole.cli import serve
 from keyhole.clusters import connect
 from keyhole.extras import EXTRAS
 from keyhole.study import Study
@@ -27,6 +28,7 @@ NEEDED = {
     "postgres": lambda: Study.open("postgresql://127.0.0.1:1/x", "mine"),
     "ray": lambda: connect("ray"),
     "scipy": lambda: CURVES.paired("A", "B", metric="regret", round=10),
+    "serve": lambda: serve.revoke("3f8a0c1d2e4b", "items.db"),
 }
 
 

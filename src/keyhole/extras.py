@@ -21,6 +21,7 @@ EXTRAS: Final = {
     "postgres": Extra("psycopg", "psycopg"),
     "ray": Extra("ray", "ray"),
     "scipy": Extra("scipy", "scipy"),
+    "serve": Extra("starlette", "starlette"),
 }
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli import bench, init, new, reproductions, study_read_commands, tune
+from keyhole.cli import bench, init, new, reproductions, serve, study_read_commands, tune
 from keyhole.cli.options import AsJson, AsLatex, On, Out, Quiet, Threads, Verbose, add_command
 from keyhole.cli.output import check_one_format, print_result
 from keyhole.extras import require_extra
@@ -25,6 +25,7 @@ app.command(name="bench", epilog=bench.EXAMPLES)(bench.run_bench)
 app.command(name="init", epilog=init.EXAMPLES)(init.init)
 app.command(name="new", epilog=new.EXAMPLES)(new.new)
 app.add_typer(study_read_commands.app, name="study", short_help="Decide for real, in a database.")
+app.add_typer(serve.app, name="serve", short_help="Serve studies over HTTP.")
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
 
 

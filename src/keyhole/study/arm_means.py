@@ -120,13 +120,6 @@ class DecisionCounts(LogState):
         self.arms_with_feedback: set[int] = set()
 
     @property
-    def untold(self) -> int:
-        """The number of decisions that expired for good and taught nothing."""
-        if not self.vocabulary.has_feedback:
-            return 0
-        return self.rounds - self.feedback_count - len(self.pending)
-
-    @property
     def has_arms(self) -> bool:
         """Whether every decision so far was about one arm."""
         return len(self.asked) > 0 and NO_ARM not in self.asked_counts

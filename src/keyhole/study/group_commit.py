@@ -592,11 +592,11 @@ class ReadOnlyReplica(CachedState):
         with self._locked():
             return self.store.metadata(self.study)
 
-    def rows(self) -> list[Row]:
-        """Return the whole log."""
+    def rows(self, after: int = 0, limit: int | None = None) -> list[Row]:
+        """Return the log after event number `after`, at most `limit` events."""
         with self._locked():
             self.store.check_not_replaced(self.study)
-            return list(self.store.read(self.study))
+            return list(self.store.read(self.study, after, limit))
 
 
 def _wake(request: _Request) -> None:

@@ -100,6 +100,13 @@ class LogState:
 
     # What a row says.
 
+    @property
+    def untold(self) -> int:
+        """The number of decisions that expired for good and taught nothing."""
+        if not self.vocabulary.has_feedback:
+            return 0
+        return self.rounds - self.feedback_count - len(self.pending)
+
     def row(self, event: Row) -> bytes:
         """Return the row of a decision, from the event that handed it out."""
         # The time is no part of the body: it is a column of the log.

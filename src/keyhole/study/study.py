@@ -679,6 +679,11 @@ class Study:
         return self._writer.submit(operations.find_record, id)
 
     @property
+    def expired_count(self) -> int:
+        """The number of decisions that expired for good, and of which nothing was learnt."""
+        return self._replica.read(lambda state: state.untold)
+
+    @property
     def to_ask_again(self) -> list[str]:
         """The ids of the pending decisions that expired and wait to be handed out once more.
 
@@ -900,9 +905,17 @@ class Study:
                 operations.check_off_policy(policy, sum(row.kind == ASKED for row in rows))
             return replay_policy(replay_definition, rows)
 
-    def log(self) -> list[Row]:
-        """Return all events as they are stored."""
-        return self._replica.rows()
+    def log(self, *, after: int = 0, limit: int | None = None) -> list[Row]:
+        """Return events as they are stored.
+
+        Parameters
+        ----------
+        after : int, default 0
+            The number of the event after which to begin.
+        limit : int, optional
+            How many events at most; by default all.
+        """
+        return self._replica.rows(after, limit)
 
     def metadata(self) -> dict[int, str]:
         """Return the metadata of decisions as JSON, by the numbers of the events that asked."""

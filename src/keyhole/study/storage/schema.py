@@ -30,6 +30,10 @@ STEPS: Final[list[tuple[str, ...]]] = [
         "CREATE TABLE {schema}metadata (study {integer} NOT NULL, seq {integer} NOT NULL,"
         " body TEXT NOT NULL, PRIMARY KEY (study, seq)){clustered}",
     ),
+    (  # keys of `keyhole serve`
+        "CREATE TABLE {schema}api_key (digest TEXT PRIMARY KEY, who TEXT NOT NULL,"
+        " access TEXT NOT NULL, studies TEXT NOT NULL, until {float} NOT NULL)",
+    ),
 ]
 
 _EVENT: Final = (
@@ -76,8 +80,17 @@ DELETE_EVENTS: Final = "DELETE FROM {schema}event WHERE study = {value}"
 DELETE_SNAPSHOT: Final = "DELETE FROM {schema}snapshot WHERE study = {value}"
 DELETE_TAIL: Final = "DELETE FROM {schema}tail WHERE study = {value}"
 DELETE_DEFINITION: Final = "DELETE FROM {schema}study WHERE id = {value}"
-DELETIONS: Final = (DELETE_EVENTS, DELETE_SNAPSHOT, DELETE_TAIL, DELETE_DEFINITION)
+DELETIONS: Final = (
+    DELETE_EVENTS, ERASE_METADATA, DELETE_SNAPSHOT, DELETE_TAIL, DELETE_DEFINITION
+)  # fmt: skip
 """The statements that delete all rows of a study."""
+
+API_KEYS: Final = "SELECT digest, who, access, studies, until FROM {schema}api_key ORDER BY who"
+ADD_API_KEY: Final = (
+    "INSERT INTO {schema}api_key (digest, who, access, studies, until)"
+    " VALUES ({value}, {value}, {value}, {value}, {value})"
+)
+END_API_KEY: Final = "UPDATE {schema}api_key SET until = {value} WHERE digest = {value}"
 
 
 def check_version(where: str, version: int) -> None:

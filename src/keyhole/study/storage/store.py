@@ -466,6 +466,23 @@ class Store(ABC):
         self._commit()
         return int(count)
 
+    def api_keys(self) -> list[tuple[str, str, str, str, float]]:
+        """Return digest, owner, right, pattern of studies and end of each API key."""
+        return self._select(schema.API_KEYS)
+
+    def add_api_key(self, values: tuple[str, str, str, str, float]) -> None:
+        """Add an API key, given as `api_keys` returns it."""
+        self._run(self._write, schema.ADD_API_KEY, values)
+
+    def end_api_key(self, digest: str, time: float) -> None:
+        """Let an API key end at a time."""
+        self._run(self._write, schema.END_API_KEY, (time, digest))
+
+    def _write(self, template: str, values: tuple[object, ...]) -> None:
+        """Execute a statement in a transaction without the lock of a study."""
+        self._begin_write().execute(self._sql[template], values)
+        self._commit()
+
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
         return ""

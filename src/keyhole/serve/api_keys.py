@@ -1,0 +1,148 @@
+"""API keys: who may do what with which studies."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from math import inf
+from typing import Final
+
+from keyhole.durations import to_seconds
+from keyhole.serve.problems import MissingKeyError, MissingRightError
+from keyhole.serve.settings import Settings, is_loopback
+from keyhole.study import StoreError
+from keyhole.study.storage import open_store
+from keyhole.validate import check_choice, check_line
+
+RIGHTS: Final = ("read", "decide", "admin")  # each includes those before it
+_MAX_AGE: Final = 1.0  # seconds that the table is kept: a revoked key is then refused
+_ID_LENGTH: Final = 12
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """What is kept of a key.
+
+    Attributes
+    ----------
+    digest : str
+        The hash of the key, of 256 bits: the key itself is nowhere.
+    who : str
+        To whom it was given.
+    right : str
+        "read", "decide" or "admin", each with those before it.
+    studies : str
+        The pattern of the studies that it sees, such as "shop-*".
+    until : float
+        When it ends, in seconds since 1970.
+    """
+
+    digest: str
+    who: str
+    right: str
+    studies: str
+    until: float
+
+    @property
+    def id(self) -> str:
+        """The beginning of the hash, by which a key is revoked."""
+        return self.digest[:_ID_LENGTH]
+
+    def sees(self, study: str) -> bool:
+        """Return whether the key sees a study."""
+        return fnmatchcase(study, self.studies)
+
+    def check_right(self, right: str) -> None:
+        """Refuse what the key may not do."""
+        if RIGHTS.index(self.right) < RIGHTS.index(right):
+            raise MissingRightError(f"the key must have the right {right}, got {self.right}")
+
+
+_LOCAL: Final = ApiKey("", "local", "admin", "*", inf)
+"""Stands for all requests of this machine while there are no keys."""
+NOBODY: Final = ApiKey("", "", "read", "", inf)
+"""Stands for requests to routes that everybody may use."""
+
+
+def _digest_key(key: str) -> str:
+    # A key is random: a fast hash without salt is enough, and nobody can guess it.
+    return blake2b(key.encode(), digest_size=32).hexdigest()
+
+
+def add_key(
+    storage: str, who: str, right: str, studies: str = "*", lifetime: float | str = "365d"
+) -> tuple[str, ApiKey]:
+    """Add a key to a database; return it, which is kept nowhere, and what is kept of it."""
+    check_choice("right", right, RIGHTS)
+    seconds = to_seconds("lifetime", lifetime)
+    assert seconds is not None
+    key = f"kh_{secrets.token_urlsafe(32)}"
+    until = time.time() + seconds
+    names = check_line("who", who), right, check_line("studies", studies)
+    api_key = ApiKey(_digest_key(key), *names, until)
+    with closing(open_store(storage)) as store:
+        store.add_api_key((api_key.digest, *names, until))
+    return key, api_key
+
+
+def read_keys(storage: str) -> dict[str, ApiKey]:
+    """Return all keys of a database by their hashes, those that have ended too."""
+    with closing(open_store(storage, make=False)) as store:
+        return {values[0]: ApiKey(*values) for values in store.api_keys()}
+
+
+def revoke_key(storage: str, id: str) -> ApiKey:
+    """End a key now; it stays in the table, so that nobody takes the database for one without."""
+    matches = [key for key in read_keys(storage).values() if key.id == id]
+    if not matches:
+        raise ValueError(f"id must be that of a key (keyhole serve key list), got {id!r}")
+    with closing(open_store(storage, make=False)) as store:
+        store.end_api_key(matches[0].digest, time.time())
+    return matches[0]
+
+
+class KeyCache:
+    """The keys of a database, read again when they are older than a second."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._keys: dict[str, ApiKey] = {}
+        self._read_at = -inf
+        self._reading = asyncio.Lock()
+
+    async def refresh(self) -> None:
+        """Read the keys, unless they were read within the last second."""
+        async with self._reading:
+            if time.monotonic() - self._read_at < _MAX_AGE:
+                return
+            now = time.monotonic()
+            try:
+                self._keys = await asyncio.to_thread(read_keys, self._settings.storage)
+            except ValueError as error:  # the file is gone
+                raise StoreError(str(error)) from error
+            self._read_at = now
+
+    async def find(self, headers: Mapping[str, str]) -> ApiKey:
+        """Return the key of a request; refuse a request without a valid one."""
+        if time.monotonic() - self._read_at >= _MAX_AGE:
+            await self.refresh()
+        if not self._keys and not self._settings.needs_key:
+            _check_local(headers)
+            return _LOCAL
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        api_key = self._keys.get(_digest_key(token))
+        if scheme.lower() != "bearer" or api_key is None or api_key.until <= time.time():
+            raise MissingKeyError("send a valid key: Authorization: Bearer kh_...")
+        return api_key
+
+
+def _check_local(headers: Mapping[str, str]) -> None:
+    """Refuse what a page of another site sends from a browser on this machine."""
+    host = headers.get("host", "")
+    origin = headers.get("origin", f"http://{host}")
+    if not is_loopback(host.rsplit(":", 1)[0].strip("[]")) or origin != f"http://{host}":
+        raise MissingKeyError("without keys only programs on this machine are answered")

@@ -1,0 +1,107 @@
+"""The OpenAPI document of the service, written from the table of routes."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from keyhole.serve.bodies import JsonObject
+from keyhole.serve.problems import (
+    PROBLEMS,
+    LargeBodyError,
+    MissingKeyError,
+    MissingRightError,
+    ProblemDocument,
+    SlowBodyError,
+)
+from keyhole.serve.routes import ROUTES, Route, ask, ask_many
+from keyhole.study import DamagedError, StoreError, UnknownStudyError
+
+_COMPONENTS: Final = "#/components/schemas/{name}"
+_KEYED: Final = (ask, ask_many)
+_ALWAYS: Final = (DamagedError, StoreError)
+_WITH_KEY: Final = (MissingKeyError, MissingRightError)
+_WITH_BODY: Final = (LargeBodyError, SlowBodyError, msgspec.DecodeError)
+_WITH_VALUES: Final = (ValueError,)
+
+
+def make_openapi(version: str) -> JsonObject:
+    """Return the document: OpenAPI 3.1."""
+    types = {t for r in ROUTES for t in (r.response, r.request, r.query) if t is not None}
+    types.add(ProblemDocument)
+    schemas, components = msgspec.json.schema_components(types, ref_template=_COMPONENTS)
+    schema_by_type = dict(zip(types, schemas, strict=True))
+    paths: JsonObject = {}
+    for route in ROUTES:
+        operation = _describe_route(route, schema_by_type)
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Keyhole", "version": version},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject:
+    """Return the operation of a route."""
+    operation: JsonObject = {
+        "operationId": route.name,
+        "summary": route.handler.__doc__,
+        "parameters": [*_path_parameters(route), *_query_parameters(route)],
+        "responses": {str(route.status): {"description": "done"}} | _describe_problems(route),
+    }
+    if route.response is not None:
+        content = {route.media_type: {"schema": schemas[route.response]}}
+        operation["responses"][str(route.status)]["content"] = content
+    if route.request is not None:
+        content = {"application/json": {"schema": schemas[route.request]}}
+        operation["requestBody"] = {"content": content, "required": route.handler is not ask}
+    if route.right is not None:
+        operation["security"] = [{"key": []}, {}]
+        operation["description"] = f"The key needs the right `{route.right}`."
+    return operation
+
+
+def _path_parameters(route: Route) -> Iterable[JsonObject]:
+    """Yield the parameters in the path and, where one is taken, the idempotency key."""
+    for name in re.findall(r"{(\w+)}", route.path):
+        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+    if route.handler in _KEYED:
+        schema = {"type": "string", "maxLength": 500}
+        yield {"name": "Idempotency-Key", "in": "header", "schema": schema}
+
+
+def _query_parameters(route: Route) -> Iterable[JsonObject]:
+    """Yield the parameters in the query."""
+    if route.query is not None:
+        _, components = msgspec.json.schema_components([route.query], ref_template=_COMPONENTS)
+        for name, schema in components[route.query.__name__]["properties"].items():
+            yield {"name": name, "in": "query", "schema": schema}
+
+
+def _describe_problems(route: Route) -> JsonObject:
+    """Return the problems of a route by status."""
+    errors: list[type[BaseException]] = [*route.problems, *_ALWAYS]
+    if route.right is not None:
+        errors += _WITH_KEY
+    if route.is_about_study:
+        errors.append(UnknownStudyError)
+    if route.request is not None:
+        errors += _WITH_BODY
+    if route.request is not None or route.query is not None:
+        errors += _WITH_VALUES
+    names_by_status: dict[int, list[str]] = {}
+    for error in sorted(errors, key=list(PROBLEMS).index):
+        problem = PROBLEMS[error]
+        names_by_status.setdefault(problem.status, []).append(problem.name)
+    schema = {"$ref": _COMPONENTS.format(name=ProblemDocument.__name__)}
+    content = {"application/problem+json": {"schema": schema}}
+    return {
+        str(status): {"description": ", ".join(names), "content": content}
+        for status, names in names_by_status.items()
+    }

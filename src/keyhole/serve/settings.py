@@ -1,0 +1,61 @@
+"""Settings of a service, and the environment variable that hands them to its processes."""
+
+import ipaddress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+VARIABLE: Final = "KEYHOLE_SERVE"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a service, the same in all of its processes.
+
+    Attributes
+    ----------
+    storage : str
+        The database: a file, or ``postgresql://...``.
+    needs_key : bool
+        Whether requests need a key even while the database has none.
+    policies : list of str
+        Policies of the operator's own that studies may use, as ``FILE.py:CLASS``.
+    max_open : int
+        How many studies are open at once, in each process.
+    max_body : int
+        The length of the longest body, in bytes.
+    body_seconds : float
+        How long the body of a request may take to arrive.
+    """
+
+    storage: str
+    needs_key: bool = False
+    policies: list[str] = []
+    max_open: int = 100
+    max_body: int = 1 << 20
+    body_seconds: float = 20.0
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only programs on this machine reach a host.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def load_policies(settings: Settings) -> list[type]:
+    """Return the operator's own policies; import the packages that add settings."""
+    from keyhole.experiment import setting_registry, spec_factories
+
+    setting_registry.import_plugins()
+    return [
+        spec_factories.load_user_policy(name, Path(), field="--policy")
+        for name in settings.policies
+    ]
