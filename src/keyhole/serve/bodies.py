@@ -25,10 +25,10 @@ class AskManyBody(AskBody, forbid_unknown_fields=True, kw_only=True):
 
 
 class Telling(Struct, forbid_unknown_fields=True):
-    """A decision and its feedback."""
+    """A decision and its feedback: by name, or the one value that may go without a name."""
 
     id: str
-    feedback: JsonObject
+    feedback: Any
 
 
 class TellManyBody(Struct, forbid_unknown_fields=True):

@@ -1,0 +1,410 @@
+"""A client of `keyhole serve`: studies over HTTP, with the verbs of `keyhole.study.Study`."""
+
+import http.client
+import json
+import random
+import secrets
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote, urlencode, urlsplit
+
+from keyhole.study import (
+    DamagedError,
+    Decision,
+    DecisionRecord,
+    DifferentFeedbackError,
+    KeyUsedError,
+    PendingDecisionError,
+    StoreError,
+    StudyDoneError,
+    StudyExistsError,
+    UnknownArmError,
+    UnknownDecisionError,
+    UnknownStudyError,
+)
+from keyhole.study.arm_means import ArmMean
+from keyhole.validate import check_choice, short_repr
+
+_ERRORS: Final[dict[str, type[Exception]]] = {
+    "damaged": DamagedError,
+    "different-feedback": DifferentFeedbackError,
+    "invalid-value": ValueError,
+    "key-used": KeyUsedError,
+    "missing-key": PermissionError,
+    "missing-right": PermissionError,
+    "storage": StoreError,
+    "study-done": StudyDoneError,
+    "study-exists": StudyExistsError,
+    "unknown-arm": UnknownArmError,
+    "unknown-decision": UnknownDecisionError,
+    "unknown-study": UnknownStudyError,
+    "waits-for-feedback": PendingDecisionError,
+}
+"""The error of each type of problem; of others a RuntimeError."""
+_FIRST_WAIT: Final = 0.1  # seconds before the second attempt; twice as many before the next
+_LONGEST_WAIT: Final = 5.0
+_PAGE: Final = 1000  # events that are asked for at once
+_MAX_IDLE: Final = 2.0  # seconds; a service closes what is idle for five
+
+
+class Client:
+    """A service of studies, which `keyhole serve` runs.
+
+    Threads may share a client. What can be repeated without harm (reading; asking, with a key that
+    is drawn where none is given; telling) is repeated while the service or its database cannot be
+    reached, for `patience` seconds.
+
+    Parameters
+    ----------
+    url : str
+        The address of the service, such as "http://localhost:8000".
+    key : str, optional
+        The API key; none is needed on the machine of a service without keys.
+    timeout : float, default 30
+        Seconds that the service may take to answer.
+    patience : float, default 60
+        Seconds for which a call is repeated.
+
+    Examples
+    --------
+    >>> from keyhole.client import Client
+    >>> study = Client("http://localhost:8000", key="kh_...").study("buttons")
+    >>> study
+    StudyClient('http://localhost:8000', 'buttons')
+    """
+
+    def __init__(
+        self, url: str, *, key: str | None = None, timeout: float = 30.0, patience: float = 60.0
+    ) -> None:
+        address = urlsplit(url)
+        check_choice("url", address.scheme, ("http", "https"))
+        if not address.hostname or address.path.strip("/") or address.query:
+            raise ValueError(f"url must be an address without a path, got {short_repr(url)}")
+        self.url = url.rstrip("/")
+        self._address = address
+        self._headers = {"Content-Type": "application/json"}
+        if key is not None:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._timeout = timeout
+        self._patience = patience
+        self._connections = threading.local()
+
+    def study(self, name: str) -> "StudyClient":
+        """Return a study by name; nothing is asked of the service yet."""
+        return StudyClient(self, name)
+
+    def list_studies(self) -> list[str]:
+        """Return the names of the studies that the key sees, oldest first."""
+        return list(self.request("GET", "/v1/studies")["studies"])
+
+    def create(
+        self, name: str, policy: str | Mapping[str, Any], arms: Iterable[str], *, setting: str,
+        **entries: object,
+    ) -> "StudyClient":  # fmt: skip
+        """Create a study.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        policy : str or mapping
+            The name of a policy of Keyhole's, or a table of its ``name`` and parameters.
+        arms : iterable of str
+            The names of the arms.
+        setting : str
+            The setting, such as "stochastic".
+        **entries
+            Other entries of a study file, such as ``facts`` or ``timeout``.
+        """
+        table = {"name": name, "policy": policy, "arms": list(arms), "setting": setting}
+        self.request("POST", "/v1/studies", table | entries)
+        return self.study(name)
+
+    def delete(self, name: str) -> None:
+        """Delete a study with all of its events, for good."""
+        self.request("DELETE", f"/v1/studies/{quote(name, safe='')}")
+
+    def request(
+        self, method: str, path: str, body: object = None, *, key: str | None = None,
+        is_safe: bool = False,
+    ) -> Any:  # fmt: skip
+        """Return the content of an answer, or raise the error that it is about.
+
+        Parameters
+        ----------
+        method, path, body
+            The request; the body is JSON, or None.
+        key : str, optional
+            The idempotency key.
+        is_safe : bool, default False
+            Whether the request may be sent again if its answer is lost. To read always may.
+        """
+        content = None if body is None else json.dumps(body).encode()
+        headers = self._headers if key is None else self._headers | {"Idempotency-Key": key}
+        deadline = time.monotonic() + self._patience
+        wait = _FIRST_WAIT
+        while True:
+            error: Exception
+            may_repeat = is_safe or method == "GET"
+            try:
+                status, answer = self._send(method, path, content, headers)
+            except ConnectionRefusedError as refusal:
+                error = refusal
+                may_repeat = True
+            except (OSError, http.client.HTTPException) as failure:
+                error = failure
+            else:
+                if status < 400:
+                    return answer
+                error = make_error(answer)
+                may_repeat = may_repeat and status == 503
+            if not may_repeat or time.monotonic() + wait > deadline:
+                raise error
+            # By chance, so that the clients of a service that was away do not all come at once.
+            time.sleep(wait * random.uniform(0.5, 1.0))
+            wait = min(2.0 * wait, _LONGEST_WAIT)
+
+    def _send(
+        self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, Any]:
+        """Return status and content of the answer to a request that is sent once."""
+        connection = self._connect()
+        try:
+            connection.request(method, path, content, dict(headers))
+            response = connection.getresponse()
+            data = response.read()
+        except BaseException:
+            connection.close()
+            raise
+        if response.headers.get_content_type() == "application/x-ndjson":
+            return response.status, [json.loads(line) for line in data.splitlines()]
+        try:
+            return response.status, json.loads(data) if data else None
+        except ValueError:  # of a proxy, say
+            return response.status, {"status": response.status, "detail": data[:200].decode()}
+
+    def _connect(self) -> http.client.HTTPConnection:
+        """Return the connection of this thread."""
+        now = time.monotonic()
+        connection: http.client.HTTPConnection | None
+        connection = getattr(self._connections, "connection", None)
+        if connection is None:
+            is_secure = self._address.scheme == "https"
+            make = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
+            host = self._address.hostname or ""
+            connection = make(host, self._address.port, timeout=self._timeout)
+            self._connections.connection = connection
+        elif now - self._connections.used_at > _MAX_IDLE:
+            connection.close()  # it connects again by itself
+        self._connections.used_at = now
+        return connection
+
+
+class StudyClient:
+    """A study of a service: the verbs of `keyhole.study.Study`, with its arguments and errors.
+
+    Make one with `Client.study`. Decisions, records and means are of the same types; what JSON does
+    not have is as JSON has it: a recommendation by threshold has the thresholds as text, and a pair
+    is a list. A key that may not do something is a `PermissionError`.
+
+    Parameters
+    ----------
+    client : Client
+        The service.
+    name : str
+        The name of the study.
+    """
+
+    def __init__(self, client: Client, name: str) -> None:
+        self.client = client
+        self.name = name
+        self._path = f"/v1/studies/{quote(name, safe='')}"
+
+    def __repr__(self) -> str:
+        """Return the address of the service, and the name of the study."""
+        return f"StudyClient({self.client.url!r}, {self.name!r})"
+
+    def ask(
+        self,
+        *,
+        key: str | None = None,
+        exclude: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        **context: object,
+    ) -> Decision:
+        """Return a decision, as `Study.ask` does."""
+        return _parse_decision(self._ask("", key, exclude, metadata, context))
+
+    def ask_many(
+        self,
+        n: int,
+        *,
+        key: str | None = None,
+        exclude: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        **context: object,
+    ) -> list[Decision | Exception]:
+        """Return up to 1,000 decisions, each with its own outcome, as `Study.ask_many` does."""
+        answer = self._ask("/many", key, exclude, metadata, context, count=n)
+        return [
+            _parse_decision(outcome) if "id" in outcome else make_error(outcome)
+            for outcome in answer["decisions"]
+        ]
+
+    def _ask(
+        self, path: str, key: str | None, exclude: Iterable[str] | None,
+        metadata: Mapping[str, Any] | None, context: Mapping[str, object], **options: object,
+    ) -> Any:  # fmt: skip
+        """Return the answer to a request for decisions, which may be sent again by its key."""
+        body: dict[str, object] = {"context": context} | options
+        if exclude is not None:
+            body["exclude"] = list(exclude)
+        if metadata is not None:
+            body["metadata"] = metadata
+        path = f"{self._path}/decisions{path}"
+        key = secrets.token_urlsafe(16) if key is None else key
+        return self.client.request("POST", path, body, key=key, is_safe=True)
+
+    def tell(self, id: str | Decision, *unnamed: object, **feedback: object) -> None:
+        """Record the feedback of a decision, as `Study.tell` does; at most one value unnamed."""
+        if len(unnamed) > 1 or (unnamed and feedback):
+            raise TypeError("give feedback by name, or one value without a name")
+        (error,) = self.tell_many([(id, unnamed[0] if unnamed else feedback)])
+        if error is not None:
+            raise error
+
+    def tell_many(self, tellings: Iterable[tuple[str | Decision, Any]]) -> list[Exception | None]:
+        """Record the feedback of up to 1,000 decisions, as `Study.tell_many` does."""
+        items = [{"id": _id_of(item), "feedback": feedback} for item, feedback in tellings]
+        if not items:
+            return []
+        path = f"{self._path}/feedback"
+        answer = self.client.request("POST", path, {"tellings": items}, is_safe=True)
+        return [None if problem is None else make_error(problem) for problem in answer["outcomes"]]
+
+    def tell_sum(self, **feedback: object) -> None:
+        """Record a sum, as `Study.tell_sum` does; never sent twice, since it would count twice."""
+        self.client.request("POST", f"{self._path}/sums", feedback)
+
+    def correct(self, id: str | Decision, **feedback: object) -> None:
+        """Set right what was told by mistake, as `Study.correct` does."""
+        self._request_item("POST", id, "/correction", feedback, is_safe=True)
+
+    def expire(self, id: str | Decision) -> None:
+        """Expire a pending decision, as `Study.expire` does."""
+        self._request_item("POST", id, "/expire")
+
+    def decision(self, id: str | Decision) -> DecisionRecord:
+        """Return a decision and what has become of it, as `Study.decision` does."""
+        answer = self._request_item("GET", id)
+        status, feedback = answer.pop("status"), answer.pop("feedback")
+        settled_at = _parse_time(answer.pop("settled_at"))
+        return DecisionRecord(_parse_decision(answer), status, feedback, settled_at)
+
+    def _request_item(self, method: str, id: str | Decision, path: str = "", *rest: object,
+                      is_safe: bool = False) -> Any:  # fmt: skip
+        """Return the answer to a request about a decision."""
+        path = f"{self._path}/decisions/{quote(_id_of(id), safe='')}{path}"
+        return self.client.request(method, path, *rest, is_safe=is_safe)
+
+    def _read(self, part: str = "", **query: object) -> Any:
+        """Return what the service says of the study, or of a part of it."""
+        return self.client.request(
+            "GET", self._path + part + ("?" + urlencode(query)) * bool(query)
+        )
+
+    def recommend(self) -> Any:
+        """Return the policy's recommendation so far."""
+        return self._read("/recommendation")["recommendation"]
+
+    def means(self) -> dict[str, dict[str, ArmMean]]:
+        """Return the means by arm, as `Study.means` does."""
+        means = self._read("/means")["means"]
+        return {
+            arm: {name: _parse_mean(mean) for name, mean in by_name.items()}
+            for arm, by_name in means.items()
+        }
+
+    def history(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield the events after a number, oldest first."""
+        while events := self._read("/history", after=after, limit=_PAGE):
+            yield from events
+            after = events[-1]["seq"]
+
+    def oldest_pending(self, limit: int = 100) -> list[Decision]:
+        """Return the oldest decisions without feedback, at most 1,000."""
+        return list(map(_parse_decision, self._read("/decisions", limit=limit)["pending"]))
+
+    @property
+    def pending_count(self) -> int:
+        """How many decisions are pending."""
+        return int(self._read()["pending_count"])
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms in use."""
+        return tuple(self._read("/arms")["arms"])
+
+    @property
+    def settled(self) -> dict[str, str]:
+        """The final verdict on each settled arm in use, by name."""
+        return dict(self._read("/arms")["settled"])
+
+    @property
+    def remaining(self) -> list[str]:
+        """The arms in use that are not settled."""
+        return list(self._read("/arms")["remaining"])
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the policy has enough."""
+        return bool(self._read()["is_done"])
+
+    def add_arms(self, names: Iterable[str]) -> None:
+        """Add arms, all or none."""
+        self.client.request("POST", f"{self._path}/arms", {"arms": list(names)})
+
+    def add_arm(self, name: str) -> None:
+        """Add an arm."""
+        self.add_arms([name])
+
+    def retire(self, name: str) -> None:
+        """Retire an arm, for good."""
+        self.client.request("POST", f"{self._path}/arms/retire", {"arm": name})
+
+
+def make_error(problem: Mapping[str, Any]) -> Exception:
+    """Return the error that a problem document is about.
+
+    Examples
+    --------
+    >>> make_error({"type": "/problems/unknown-study", "detail": "the key sees no such study"})
+    UnknownStudyError('the key sees no such study')
+    """
+    kind = str(problem.get("type", "")).rsplit("/", 1)[-1]
+    text = problem.get("detail") or problem.get("title") or "the service refused the request"
+    return _ERRORS.get(kind, RuntimeError)(text)
+
+
+def _parse_decision(answer: Mapping[str, Any]) -> Decision:
+    content = dict(answer)
+    at, until = _parse_time(content.pop("at")), _parse_time(content.pop("until"))
+    assert at is not None
+    return Decision(content.pop("id"), content, content.pop("round"), at, until)
+
+
+def _parse_mean(answer: Mapping[str, Any]) -> ArmMean:
+    low, high = answer["low"], answer["high"]
+    interval = None if low is None else (low, high)
+    return ArmMean(answer["told"], answer["mean"], interval, answer["assumed"])
+
+
+def _parse_time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _id_of(decision: str | Decision) -> str:
+    return decision.id if isinstance(decision, Decision) else decision
