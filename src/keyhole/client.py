@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import quote, urlencode, urlsplit
 
 from keyhole.study import (
@@ -90,7 +90,21 @@ class Client:
             self._headers["Authorization"] = f"Bearer {key}"
         self._timeout = timeout
         self._patience = patience
-        self._connections = threading.local()
+        self._by_thread = threading.local()
+        self._connections: list[http.client.HTTPConnection] = []  # of all threads
+
+    def close(self) -> None:
+        """Close the connections; a later call opens another."""
+        for connection in self._connections:
+            connection.close()
+
+    def __enter__(self) -> Self:
+        """Return the client."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connections."""
+        self.close()
 
     def study(self, name: str) -> "StudyClient":
         """Return a study by name; nothing is asked of the service yet."""
@@ -190,16 +204,17 @@ class Client:
         """Return the connection of this thread."""
         now = time.monotonic()
         connection: http.client.HTTPConnection | None
-        connection = getattr(self._connections, "connection", None)
+        connection = getattr(self._by_thread, "connection", None)
         if connection is None:
             is_secure = self._address.scheme == "https"
             make = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
             host = self._address.hostname or ""
             connection = make(host, self._address.port, timeout=self._timeout)
-            self._connections.connection = connection
-        elif now - self._connections.used_at > _MAX_IDLE:
+            self._by_thread.connection = connection
+            self._connections.append(connection)
+        elif now - self._by_thread.used_at > _MAX_IDLE:
             connection.close()  # it connects again by itself
-        self._connections.used_at = now
+        self._by_thread.used_at = now
         return connection
 
 
@@ -312,9 +327,8 @@ class StudyClient:
 
     def _read(self, part: str = "", **query: object) -> Any:
         """Return what the service says of the study, or of a part of it."""
-        return self.client.request(
-            "GET", self._path + part + ("?" + urlencode(query)) * bool(query)
-        )
+        path = self._path + part
+        return self.client.request("GET", f"{path}?{urlencode(query)}" if query else path)
 
     def recommend(self) -> Any:
         """Return the policy's recommendation so far."""

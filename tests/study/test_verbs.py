@@ -76,8 +76,9 @@ def open_study(request, service):
             return study
         study.close()
         if request.param == "client":
-            closers.append(lambda: None)
-            return Client(url).study(name)
+            client = Client(url)
+            closers.append(client.close)
+            return client.study(name)
         opened = runner.run(_wait_for(AsyncStudy.open(storage, name)))
         closers.append(lambda: runner.run(opened.close()))
         return Awaited(runner, opened)
@@ -120,7 +121,7 @@ def test_a_key_gets_its_decision_again(study):
 
 def test_arms_are_left_out(study):
     assert {study.ask(exclude=["red"]).arm for _ in range(3)} == {"blue"}
-    with pytest.raises(ValueError, match="must leave an arm"):
+    with pytest.raises(StudyDoneError, match="must leave an arm"):
         study.ask(exclude=["red", "blue"])
     red = study.ask(key="k")
     assert red.arm == "red"
@@ -192,13 +193,13 @@ def test_what_is_wrong_is_named(study):
 
 
 def test_a_client_sees_and_makes_studies(service):
-    client = Client(service[1])
-    study = client.create("made", "UCB1", ["a", "b"], setting="stochastic", timeout="2h")
-    assert study.ask().until is not None
-    assert "made" in client.list_studies()
-    with pytest.raises(StudyExistsError):
-        client.create("made", "LSA", ["a", "b"], setting="thresholding", facts={"threshold": 0.5})
-    assert [event["event"] for event in study.history()] == ["asked"]
-    client.delete("made")
-    with pytest.raises(UnknownStudyError):
-        study.ask()
+    with Client(service[1]) as client:
+        study = client.create("made", "UCB1", ["a", "b"], setting="stochastic", timeout="2h")
+        assert study.ask().until is not None
+        assert "made" in client.list_studies()
+        with pytest.raises(StudyExistsError):
+            client.create("made", "KLUCB", ["a", "b"], setting="stochastic")
+        assert [event["event"] for event in study.history()] == ["asked"]
+        client.delete("made")
+        with pytest.raises(UnknownStudyError):
+            study.ask()

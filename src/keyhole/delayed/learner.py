@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.drivers.learner_step import PLAN
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.log_learning import float_column
 from keyhole.play.study_vocabulary import Values, Words
@@ -175,8 +176,8 @@ class Learner(CoreLearner):
     _ledger: dict[str, NDArray[Any]]
     """Pulls and number of told rewards of each arm, and the sum of all rewards told."""
 
-    def _prepare(self, policy: Policy, facts: dict[str, Any]) -> None:
-        super()._prepare(policy, facts)
+    def _prepare(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
+        super()._prepare(policy, facts, step)
         self.vocabulary.check_study()
         arms = facts["arms"]
         self._ledger = {

@@ -34,7 +34,7 @@ from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.learner_summary import describe_facts, describe_learner, learner_html
 from keyhole.play.log_learning import int_column, learn_from_log
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
-from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion
+from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion, list_excluded
 from keyhole.text_formatting import count_text
 from keyhole.validate import (
     DEFAULT_SEED,
@@ -42,7 +42,6 @@ from keyhole.validate import (
     check_integer,
     check_names,
     check_seed,
-    check_sequence,
     explain_memory_errors,
     short_repr,
 )
@@ -307,7 +306,7 @@ class Learner:
         The decision is about none of the arms of `exclude`. Return it if it is one number from 0,
         else 0.
         """
-        if exclude is not None and (names := check_sequence("exclude", exclude)):
+        if names := list_excluded(exclude):
             check_exclusion(self.policy, self.vocabulary)
             numbers = {self.vocabulary.arm_number("an arm of exclude", name) for name in names}
             return self._ask_without(numbers, context)

@@ -1,6 +1,6 @@
 """The vocabulary of a setting: the words in which users ask for decisions and tell feedback."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from pathlib import Path
@@ -16,7 +16,7 @@ from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
 from keyhole.kernels.fingerprint import python_function
-from keyhole.validate import Range, check_choice, check_integer
+from keyhole.validate import Range, check_choice, check_integer, check_sequence
 
 FactReader = Callable[[str, Any, Path], Any]
 Values = dict[str, Any]
@@ -303,6 +303,13 @@ class StudyRound:
     def restore(self, content: Any) -> None:
         """Restore the content that `to_json` returned."""
         raise NotImplementedError
+
+
+def list_excluded(exclude: object) -> Sequence[Any]:
+    """Return the arms that a decision is to leave out, given as a sequence or a set, or None."""
+    if exclude is None:
+        return []
+    return list(exclude) if isinstance(exclude, Set) else check_sequence("exclude", exclude)
 
 
 def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:

@@ -13,7 +13,6 @@ from keyhole.validate import (
     check_distinct,
     check_integer,
     check_line,
-    check_sequence,
 )
 
 
@@ -111,16 +110,15 @@ class Arms:
         """Return whether an arm is in use."""
         return number in self._in_use
 
-    def check_excluded(self, field: str, names: object) -> list[int]:
-        """Return the numbers of arms to leave out of a decision, which must leave one in use."""
-        numbers = set()
-        for name in check_sequence(field, names):
-            if not isinstance(name, str) or self._numbers.get(name) not in self._in_use:
-                check_choice(f"an arm of {field}", name, self.names_in_use)
-            numbers.add(self._numbers[name])
-        if len(numbers) == len(self._in_use):
-            raise ValueError(f"{field} must leave an arm, and has all {len(numbers)} in use")
-        return sorted(numbers)
+    def check_excluded(self, field: str, names: Iterable[object]) -> list[int]:
+        """Return the numbers of the arms in use that are to be left out of a decision.
+
+        One that was retired may be among them: nobody gets it anyway.
+        """
+        for name in names:
+            if not isinstance(name, str) or name not in self._numbers:
+                self.check_in_use(f"an arm of {field}", name)
+        return sorted(self._in_use.keys() & {self._numbers[str(name)] for name in names})
 
     def without(self, numbers: Iterable[int]) -> "Arms":
         """Return the arms with fewer in use; the names are shared."""

@@ -219,6 +219,8 @@ class AsyncStudy:
     add_arm = _in_thread(Study.add_arm)
     add_arms = _in_thread(Study.add_arms)
     change_policy = _in_thread(Study.change_policy)
+    correct = _in_thread(Study.correct)
+    erase_metadata = _in_thread(Study.erase_metadata)
     import_csv = _in_thread(Study.import_csv)
     oldest_pending = _in_thread(Study.oldest_pending)
     recommend = _in_thread(Study.recommend)

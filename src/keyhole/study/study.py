@@ -14,6 +14,7 @@ from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
 from keyhole.durations import to_seconds
 from keyhole.extras import require_extra
+from keyhole.play.study_vocabulary import list_excluded
 from keyhole.study import arm_means, operations
 from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition, TimeoutRule
@@ -321,7 +322,7 @@ class Study:
             An idempotency key of at most 500 characters: the same key gets the same decision, for
             clients to which the answer may get lost.
         exclude : iterable of str, optional
-            Arms in use that the decision must not be about, such as the pictures that this
+            Arms that the decision must not be about, such as the pictures that this
             labeller has had: the policy decides as if they had just been retired, and keeps its
             state. It must be a policy that can learn from decisions of others
             (`keyhole.policy.Policy.off_policy`), whose decisions are not about all arms at once.
@@ -995,8 +996,7 @@ def _parse_ask_options(
     exclude: Iterable[str] | None, metadata: Mapping[str, Any] | None
 ) -> tuple[Sequence[str], str]:
     """Return the names of arms to leave out, and metadata as text, "" for none."""
-    names = [] if exclude is None else check_sequence("exclude", exclude)
-    return names, "" if metadata is None else format_metadata(metadata)
+    return list_excluded(exclude), "" if metadata is None else format_metadata(metadata)
 
 
 def list_studies(storage: str | Path) -> list[str]:
