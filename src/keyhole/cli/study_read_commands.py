@@ -61,6 +61,17 @@ def history(study: Any, as_json: AsJson = False) -> None:
             typer.echo(" ".join(filter(None, columns)))
 
 
+@commands.study_command("keyhole study report items.db labels --out page.html")
+def report(
+    study: Any,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.html", help="The page.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write a page: recommendation, means, decisions over time, delays, the last events."""
+    path = study.write_report(out)
+    print_result({"page": str(path)}, f"page: {path}", as_json=as_json)
+
+
 @commands.study_command(
     "keyhole study show items.db labels", "keyhole study show items.db labels --json"
 )

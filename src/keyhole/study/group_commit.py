@@ -336,7 +336,7 @@ class GroupCommit(CachedState):
             self._finish_group()
             FORK_LOCK.release(self)
             self._leader.pop(None)
-        if not self._leader and (next_request := self._find_oldest()) is not None:
+        if self._waiting and not self._leader and (next_request := self._find_oldest()):
             _wake(next_request)
 
     def _run_group(self, request: _Request) -> None:

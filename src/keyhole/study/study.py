@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
+    from keyhole.pages.page import Page
     from keyhole.study.log_export import Replay
+    from keyhole.study.report import Timeline
     from keyhole.study.study_summary import Shown
 
 OnTimeout = Literal["forget", "ask_again", "no_reward"]
@@ -959,6 +961,48 @@ class Study:
             return str(summary)
         except Exception as error:  # a notebook would show a traceback in the place of the study
             return quote(f"{self!r}: {' '.join(str(error).split())}")
+
+    def make_page(self, timeline: "Timeline | None" = None) -> "Page":
+        """Return the page of the study: what is recommended, means, delays, the last events.
+
+        Parameters
+        ----------
+        timeline : Timeline, optional
+            What was read of the log for an earlier page, which then need not be read again.
+        """
+        from keyhole.study import report, study_summary
+
+        timeline = timeline or report.Timeline(self)
+        timeline.read(self)
+        texts = self._replica.read(study_summary.learnt_texts)
+        page = self._summarize(partial(report.make_page, self.name, timeline, texts), None)
+        assert page is not None
+        return page
+
+    def write_report(self, path: str | Path) -> Path:
+        """Write the page of the study to a file, to be shown to others; return the file.
+
+        It is one file of HTML, and needs no network. With 100,000 events it takes some seconds.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, which is replaced.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from keyhole.stochastic import UCB1
+        >>> from keyhole.study import Study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Study.create(f"{folder}/s.db", "s", UCB1(), ["red", "blue"]) as study:
+        ...         study.tell(study.ask(), 1)
+        ...         study.write_report(f"{folder}/page.html").name
+        'page.html'
+        """
+        from keyhole.pages.page import write_page
+
+        return write_page(Path(path), self.make_page())
 
     def plot(self, shows: "Shown" = "decisions", *, axes: "Axes | None" = None) -> "Axes":
         """Draw the decisions of each arm, or the mean of its feedback, over all decisions.

@@ -101,7 +101,7 @@ class ForkLock:
         """
         thread = get_ident()
         with self._lock:
-            while not self._can_begin(thread):
+            while self._forks and not self._can_begin(thread):
                 self._changed.wait(_POLL_INTERVAL)
             is_new = owner not in self._operations or _has_ended(*self._operations[owner])
             if is_new:
@@ -141,9 +141,13 @@ class ForkLock:
             if self._operations.pop(owner, None) is not None and self._forks:
                 self._changed.notify_all()
 
-    def shared(self, owner: object | None = None) -> "_Operation":
-        """Return a context that holds the lock for an operation, or for part of one."""
-        return _Operation(self, owner or _NoOwner())
+    def shared(self, owner: object | None = None) -> "_SharedOperation":
+        """Return a context that holds the lock for an operation, or for part of one.
+
+        It may have no `owner`. Nothing within may wait for a lock whose holder may wait for this
+        one.
+        """
+        return _SharedOperation(self, owner or _NoOwner())
 
     def before_fork(self) -> None:
         """Wait for operations of other threads, keep new ones out, and close idle connections."""
@@ -182,26 +186,28 @@ class ForkLock:
             owner.after_fork(threads.get(owner) == get_ident())
 
 
-class _Operation:
-    """The context of an operation; a class, since a generator would take twice its time."""
+# A class and no generator, which takes longer: an ask and a tell enter it eight times.
+class _SharedOperation:
+    """The context of an operation that holds the lock together with others."""
+
+    __slots__ = ("_is_new", "_lock", "_owner")
 
     def __init__(self, lock: ForkLock, owner: object) -> None:
         self._lock = lock
         self._owner = owner
-        self._is_new = False
 
     def __enter__(self) -> None:
-        # Nothing within may wait for a lock whose holder may wait for this one. The frame is for an
-        # interrupt that comes after the lock was acquired, and before `__exit__` would release it.
-        self._is_new = self._lock.acquire(self._owner, _find_caller(sys._getframe(1)))
+        # The frame is for an interrupt in here, after which nothing would release the lock.
+        self._is_new = self._lock.acquire(self._owner, _find_caller())
 
     def __exit__(self, *_: object) -> None:
         if self._is_new:
             self._lock.release(self._owner)
 
 
-def _find_caller(frame: FrameType | None) -> FrameType | None:
-    """Return the frame that entered a context manager, below those of `contextlib`."""
+def _find_caller() -> FrameType | None:
+    """Return the frame that entered a context, below those of context managers."""
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None and (
         frame.f_code.co_flags & CO_GENERATOR or frame.f_code.co_filename == contextlib.__file__
     ):
