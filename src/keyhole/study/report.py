@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from keyhole.study.study import Study
 
 _LAST_EVENTS: Final = 20
+_QUOTE: Final = "'"
 _MAX_POINTS: Final = 500  # of a curve
 _MAX_ARMS: Final = 200  # with a row each
 _QUANTILES: Final = {"half within": 0.5, "90 % within": 0.9, "99 % within": 0.99, "all within": 1.0}
@@ -85,7 +86,6 @@ class ArmRow:
     """An arm, and its mean with an interval from `low` to `high`, in per cent of the axis."""
 
     name: str
-    decisions: int
     told: str
     mean: str
     left: float | None = None
@@ -113,7 +113,7 @@ def make_page(
     return Page(
         title=name,
         answer=[_answer(counts, texts)],
-        figures=[_course_chart(timeline)] if timeline.times else [],
+        figures=_course_charts(timeline) if timeline.times else [],
         beside=[_arms_block(counts)] if counts.has_arms else [Text(_explain_means(counts))],
         sections=[
             Section("waiting", "Pending decisions and delays", _waiting_blocks(counts, timeline)),
@@ -126,7 +126,7 @@ def make_page(
 def _answer(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
     """Return the recommendation, and how sure it is."""
     asked = count_text(len(counts.asked), "decision")
-    note = f"After {asked}, {count_text(len(counts.pending), 'pending one')}."
+    note = f"{asked} so far, {len(counts.pending):,} of them pending."
     if "settled" in texts:
         note += f" Settled: {texts['settled']}."
     elif counts.feedback_count and (chances := arm_means.best_chances(counts)):
@@ -135,11 +135,11 @@ def _answer(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
         return Answer(note)
     if not counts.feedback_count and not counts.told_sums:
         return Answer("Nothing has been told yet.", note)
-    return Answer(f"Recommended: {texts['recommended']}", note)
+    return Answer(f"Recommended: {texts['recommended'].strip(_QUOTE)}", note)
 
 
-def _course_chart(timeline: Timeline) -> LineChart:
-    """Return the chart of decisions and pending ones over time."""
+def _course_charts(timeline: Timeline) -> list[PageBlock]:
+    """Return the charts of decisions and of pending ones over time."""
     times = np.array(timeline.times) - min(timeline.times)
     unit, seconds = next(
         (unit for unit in reversed(_UNITS.items()) if times.max() >= 2.0 * unit[1]),
@@ -148,18 +148,25 @@ def _course_chart(timeline: Timeline) -> LineChart:
     # Clocks of several machines may differ a little: a curve goes on to the right.
     x = np.maximum.accumulate(times) / seconds
     chosen = np.unique(np.linspace(0, len(x) - 1, _MAX_POINTS).round().astype(np.int64))
-    curves = {"decisions": timeline.asked, "pending": timeline.pending}
     begin = datetime.fromtimestamp(min(timeline.times), UTC)
-    return LineChart(
-        id="course",
-        x=Axis(title=f"{unit} since {begin:%Y-%m-%d %H:%M} UTC"),
-        y=Axis(title="decisions", low=0.0),
-        curves=[
-            Curve(label=label, x=x[chosen], y=np.array(values)[chosen], steps=True)
-            for label, values in curves.items()
-        ],
-        alt="How many decisions were taken, and how many were pending, over time",
-    )
+    return [
+        LineChart(
+            id=label,
+            x=Axis(title=f"{unit} since {begin:%Y-%m-%d %H:%M} UTC"),
+            y=Axis(title=title, low=0.0),
+            curves=[
+                Curve(label=label, x=x[chosen].tolist(), y=np.array(values)[chosen].tolist(),
+                      steps=True),
+            ],
+            alt=f"The number of {title} over time",
+            caption=f"The number of {title} over time.",
+            height=height,
+        )
+        for label, title, values, height in (
+            ("decisions", "decisions so far", timeline.asked, 220),
+            ("pending", "pending decisions", timeline.pending, 110),
+        )
+    ]  # fmt: skip
 
 
 def _arms_block(counts: DecisionCounts) -> ArmsBlock:
@@ -182,18 +189,17 @@ def _arm_row(
     counts: DecisionCounts, arm: int, mean: ArmMean | None, low: float, high: float
 ) -> ArmRow:
     name = counts.arms.names[arm]
-    decisions = counts.asked_counts[arm]
     if mean is None:
-        return ArmRow(name, decisions, "0", "")
+        return ArmRow(name, "0", "")
 
     def place(value: float) -> float:
         return 100.0 * (value - low) / (high - low) if high > low else 50.0
 
     told = f"{mean.told:,}"
     if mean.interval is None:
-        return ArmRow(name, decisions, told, str(mean), at=place(mean.mean))
+        return ArmRow(name, told, str(mean), at=place(mean.mean))
     left, right = map(place, mean.interval)
-    return ArmRow(name, decisions, told, str(mean), left, right - left, place(mean.mean))
+    return ArmRow(name, told, str(mean), left, right - left, place(mean.mean))
 
 
 def _explain_means(counts: DecisionCounts) -> str:
