@@ -142,7 +142,12 @@ class Page:
     sections: Sequence[Section] = ()
 
 
+def page_html(page: Page) -> str:
+    """Return a page as HTML."""
+    return render_template(_PAGE, page=page)
+
+
 def write_page(path: Path, page: Page) -> Path:
     """Write a page to a file; return the file."""
-    write_atomically(path, render_template(_PAGE, page=page).encode())
+    write_atomically(path, page_html(page).encode())
     return path

@@ -56,9 +56,13 @@ class ApiKey:
         """Return whether the key sees a study."""
         return fnmatchcase(study, self.studies)
 
+    def may(self, right: str) -> bool:
+        """Return whether the key has a right."""
+        return RIGHTS.index(self.right) >= RIGHTS.index(right)
+
     def check_right(self, right: str) -> None:
         """Refuse what the key may not do."""
-        if RIGHTS.index(self.right) < RIGHTS.index(right):
+        if not self.may(right):
             raise MissingRightError(f"the key must have the right {right}, got {self.right}")
 
 

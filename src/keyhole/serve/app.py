@@ -5,10 +5,11 @@ import logging
 import os
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.metadata import version
 from typing import Any, Final
+from urllib.parse import parse_qsl
 from uuid import uuid4
 
 import msgspec
@@ -33,6 +34,7 @@ from keyhole.serve.problems import (
 )
 from keyhole.serve.routes import ROUTES, Arguments, Route
 from keyhole.serve.settings import VARIABLE, Settings
+from keyhole.serve.web_pages import COOKIE, check_origin, make_problem_page
 from keyhole.study import UnknownStudyError
 
 _LOG: Final = logging.getLogger("keyhole.serve")
@@ -82,7 +84,7 @@ class _Endpoint:
         try:
             response = await self._respond(request, answer)
         except Exception as error:
-            response = answer.refuse(error)
+            response = answer.refuse(error, is_page=self._route.is_page)
         answer.finish(response)
         await response(scope, receive, send)
 
@@ -92,13 +94,17 @@ class _Endpoint:
         service = self._service
         api_key = NOBODY
         if route.right is not None:
-            api_key = await service.keys.find(request.headers)
+            api_key = await service.keys.find(_key_headers(request, route))
             answer.who = api_key.who
             _check_right(api_key, route, request.path_params)
         body: object = None
         if route.request is not None:
             content = await _read_body(request, service.settings)
-            body = msgspec.json.decode(content or b"{}", type=route.request)
+            if route.is_page:
+                check_origin(request.headers)
+                body = dict(parse_qsl(content.decode(), keep_blank_values=True))
+            else:
+                body = msgspec.json.decode(content or b"{}", type=route.request)
         query: object = None
         if route.query is not None:
             query = msgspec.convert(dict(request.query_params), route.query, strict=False)
@@ -107,8 +113,10 @@ class _Endpoint:
             study_entry = service.studies.use(request.path_params["study"])
         async with study_entry as entry:
             idempotency_key = request.headers.get("idempotency-key")
+            is_secure = request.url.scheme == "https"
+            path = request.path_params
             arguments = Arguments(
-                service, api_key, request.path_params, body, query, idempotency_key, entry
+                service, api_key, path, body, query, idempotency_key, entry, is_secure
             )
             return _make_response(route, await route.handler(arguments))
 
@@ -125,18 +133,21 @@ class _Answer:
         self._id = request_id if _REQUEST_ID.fullmatch(request_id) else uuid4().hex
         self.who = ""
 
-    def refuse(self, error: Exception) -> Response:
+    def refuse(self, error: Exception, *, is_page: bool = False) -> Response:
         """Return the answer to a request that failed."""
         document = make_document(error, self._id)
         if document.status >= 500:
             _LOG.error(document.title, exc_info=error, extra={"fields": {"id": self._id}})
+        if is_page:
+            return make_problem_page(document)
         content = msgspec.json.encode(document)
         headers = _HEADERS_BY_STATUS.get(document.status)
         return Response(content, document.status, headers, "application/problem+json")
 
     def finish(self, response: Response) -> None:
         """Add the headers that all answers have; log and count the answer."""
-        response.headers.update(_SECURITY_HEADERS)
+        for name, value in _SECURITY_HEADERS.items():
+            response.headers.setdefault(name, value)
         response.headers["X-Request-Id"] = self._id
         seconds = time.perf_counter() - self._started_at
         self._service.metrics.observe(self._route_name, response.status_code, seconds)
@@ -149,6 +160,14 @@ class _Answer:
             "seconds": round(seconds, 6),
         }
         _LOG.info("answer", extra={"fields": fields})
+
+
+def _key_headers(request: Request, route: Route) -> Mapping[str, str]:
+    """Return the headers that say who asks; of a page the key may be a cookie."""
+    key = request.cookies.get(COOKIE)
+    if not route.is_page or key is None:
+        return request.headers
+    return {"authorization": f"Bearer {key}"} | dict(request.headers)
 
 
 def _check_right(api_key: ApiKey, route: Route, path: dict[str, str]) -> None:

@@ -62,6 +62,12 @@ class HistoryQuery(Struct, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 1000
 
 
+class PageQuery(Struct, forbid_unknown_fields=True):
+    """The number of the last event on the page that a browser shows; -1 for none."""
+
+    seq: Annotated[int, Meta(ge=-1, le=2**53)] = -1
+
+
 class StudyNames(Struct):
     """The studies that the key sees, oldest first."""
 

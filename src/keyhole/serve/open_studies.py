@@ -8,10 +8,12 @@ from contextlib import asynccontextmanager
 from threading import Lock
 from typing import Final
 
+from keyhole.pages.page import Page
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.settings import Settings, load_policies
 from keyhole.study import AsyncStudy, StoreError, Study, UnknownStudyError
 from keyhole.study.log_export import EventFormatter
+from keyhole.study.report import Timeline
 from keyhole.validate import check_line
 
 _LOG: Final = logging.getLogger("keyhole.serve")
@@ -61,6 +63,17 @@ class OpenStudy:
         self.users = 0
         self.is_kept = True
         self.history = HistoryReader()
+        self._page_lock = Lock()
+        self._timeline: Timeline | None = None
+
+    def read_page(self, study: Study) -> tuple[Page, int]:
+        """Return the page of the study, and the number of the last event that it shows."""
+        with self._page_lock:
+            timeline = self._timeline or Timeline(study)
+            self._timeline = None  # an error may leave it half changed
+            page = study.make_page(timeline)
+            self._timeline = timeline
+            return page, timeline.seq
 
 
 class OpenStudies:

@@ -28,12 +28,13 @@ _WITH_VALUES: Final = (ValueError,)
 
 def make_openapi(version: str) -> JsonObject:
     """Return the document: OpenAPI 3.1."""
-    types = {t for r in ROUTES for t in (r.response, r.request, r.query) if t is not None}
+    routes = [route for route in ROUTES if not route.is_page]
+    types = {t for r in routes for t in (r.response, r.request, r.query) if t is not None}
     types.add(ProblemDocument)
     schemas, components = msgspec.json.schema_components(types, ref_template=_COMPONENTS)
     schema_by_type = dict(zip(types, schemas, strict=True))
     paths: JsonObject = {}
-    for route in ROUTES:
+    for route in routes:
         operation = _describe_route(route, schema_by_type)
         paths.setdefault(route.path, {})[route.method.lower()] = operation
     return {

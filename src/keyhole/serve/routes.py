@@ -23,6 +23,7 @@ from keyhole.serve.bodies import (
     JsonObject,
     MeansBody,
     OutcomesBody,
+    PageQuery,
     PendingBody,
     PendingQuery,
     Recommendation,
@@ -33,6 +34,14 @@ from keyhole.serve.bodies import (
 )
 from keyhole.serve.open_studies import OpenStudy
 from keyhole.serve.problems import MissingRightError, make_document
+from keyhole.serve.web_pages import (
+    add_arms_by_form,
+    create_by_form,
+    list_page,
+    log_in,
+    retire_by_form,
+    study_page,
+)
 from keyhole.study import (
     AsyncStudy,
     Decision,
@@ -84,6 +93,8 @@ class Arguments:
     query: Any
     idempotency_key: str | None
     entry: OpenStudy | None = None
+    is_secure: bool = False
+    """Whether the browser asks by HTTPS."""
 
     @property
     def study(self) -> AsyncStudy:
@@ -115,6 +126,8 @@ class Route:
         What may go wrong beside what may go wrong everywhere.
     media_type : str
         The type of the answer's content.
+    is_page : bool
+        Whether it is for browsers: it answers with pages, takes forms, and a key as a cookie.
     """
 
     method: str
@@ -127,6 +140,7 @@ class Route:
     query: type | None = None
     problems: tuple[type[Exception], ...] = field(default=())
     media_type: str = "application/json"
+    is_page: bool = False
 
     @property
     def name(self) -> str:
@@ -358,6 +372,7 @@ def _count_decisions(studies: list[Study]) -> tuple[int, int]:
 
 _STUDIES: Final = "/v1/studies"
 _STUDY: Final = "/v1/studies/{study}"
+_PAGE: Final = "/studies/{study}"
 _ITEMS: Final = f"{_STUDY}/decisions"
 _ITEM: Final = f"{_ITEMS}/{{id}}"
 _ASK: Final = (KeyUsedError, PendingDecisionError, StudyDoneError, RuntimeError, UnknownArmError)
@@ -390,4 +405,10 @@ ROUTES: Final = (
     Route("GET", "/healthz", None, check_health, 200, str, media_type="text/plain"),
     Route("GET", "/readyz", None, check_readiness, 200, str, media_type="text/plain"),
     Route("GET", "/metrics", "read", show_metrics, 200, str, media_type="text/plain"),
+    Route("GET", "/", "read", list_page, 200, None, is_page=True),
+    Route("GET", _PAGE, "read", study_page, 200, None, query=PageQuery, is_page=True),
+    Route("POST", "/login", None, log_in, 303, None, JsonObject, is_page=True),
+    Route("POST", "/studies", "admin", create_by_form, 303, None, JsonObject, is_page=True),
+    Route("POST", f"{_PAGE}/arms", "admin", add_arms_by_form, 303, None, JsonObject, is_page=True),
+    Route("POST", f"{_PAGE}/retire", "admin", retire_by_form, 303, None, JsonObject, is_page=True),
 )  # fmt: skip

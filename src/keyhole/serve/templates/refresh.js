@@ -1,0 +1,27 @@
+// Shows the page as it is now while it is open, and leaves what the reader opened or types as it is.
+(() => {
+  if (window.keyholeRefresh) return;
+  window.keyholeRefresh = true;
+    async function refresh() {
+    const focus = document.activeElement;
+    if (document.hidden || focus?.closest("form, figure")) return;
+    const answer = await fetch(`${location.pathname}?seq=${document.getElementById("news").dataset.seq}`);
+    if (answer.status !== 200) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const open = new Set([...document.querySelectorAll("details[open] > summary > h2")].map(h => h.id));
+    const place = focus?.id;
+    document.querySelector("main").replaceWith(page.querySelector("main"));
+    for (const head of document.querySelectorAll("details > summary > h2"))
+      head.closest("details").open = open.has(head.id);
+    if (place) document.getElementById(place)?.focus();
+    document.getElementById("news").textContent = "The page shows new events.";
+    // The scripts of tables and charts once more, for the new ones.
+    for (const old of page.querySelectorAll("body > script")) {
+      const script = document.createElement("script");
+      script.textContent = old.textContent;
+      document.body.append(script);
+      script.remove();
+    }
+  }
+  setInterval(() => refresh().catch(() => {}), 3000);
+})();

@@ -1,0 +1,192 @@
+"""Pages for a browser: the list of studies, a study, and forms that change it."""
+
+import asyncio
+import base64
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from urllib.parse import quote, urlsplit
+
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, page_html
+from keyhole.serve.problems import MissingRightError, ProblemDocument
+from keyhole.study import list_studies
+
+if TYPE_CHECKING:
+    from keyhole.serve.routes import Arguments
+
+COOKIE: Final = "keyhole_key"
+_MOST_ARMS: Final = 10_000
+_SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a form; of several lines if it has `rows`."""
+
+    name: str
+    label: str
+    rows: int = 0
+    is_secret: bool = False
+
+
+@dataclass(frozen=True)
+class Form:
+    """Block with a form."""
+
+    action: str
+    button: str
+    fields: tuple[Field, ...]
+    template: ClassVar[str] = "serve/templates/form.html.j2"
+
+
+@dataclass(frozen=True)
+class Navigation:
+    """Block with the way back, and the script that keeps the page as it is now."""
+
+    seq: int
+    template: ClassVar[str] = "serve/templates/navigation.html.j2"
+
+
+@dataclass(frozen=True)
+class StudyList:
+    """Block with the studies, a link each."""
+
+    rows: tuple[tuple[str, str], ...]  # names, and their addresses
+    template: ClassVar[str] = "serve/templates/studies.html.j2"
+
+
+_CREATE: Final = Form(
+    "/studies",
+    "Create",
+    (
+        Field("name", "Name of the study"),
+        Field("setting", "Setting, such as stochastic"),
+        Field("policy", "Policy, such as KLUCB"),
+        Field("arms", "Arms, one a line", rows=4),
+        Field("facts", "What the setting needs, such as threshold=0.5, one a line", rows=2),
+        Field("timeout", "Time after which a decision expires, such as 2h; empty for never"),
+    ),
+)
+_LOG_IN: Final = Form("/login", "Log in", (Field("key", "API key", is_secret=True),))
+
+
+def check_origin(headers: Mapping[str, str]) -> None:
+    """Refuse a form that another site sent."""
+    origin = headers.get("origin")
+    if origin is None or urlsplit(origin).netloc != headers.get("host"):
+        raise MissingRightError("a form must be sent from a page of this service")
+
+
+def make_html(page: Page, status: int = 200) -> Response:
+    """Return the answer with a page, whose own scripts alone may run."""
+    html = page_html(page)
+    hashes = {
+        base64.b64encode(sha256(script.encode()).digest()).decode()
+        for script in _SCRIPT.findall(html)
+    }
+    scripts = " ".join(f"'sha256-{digest}'" for digest in sorted(hashes))
+    policy = (
+        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+    # Without a referrer a browser would not say from where it sends a form: see `check_origin`.
+    headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}
+    return HTMLResponse(html, status, headers)
+
+
+def make_problem_page(document: ProblemDocument) -> Response:
+    """Return the page of a problem; without a key, the way to give one."""
+    if document.status == 401:
+        page = Page(title="Keyhole", answer=[Answer("A key is needed."), _LOG_IN])
+        return make_html(page, 401)
+    blocks: list[PageBlock] = [Answer(document.title), Text(document.detail), Navigation(-1)]
+    return make_html(Page(title="Keyhole", answer=blocks), document.status)
+
+
+async def list_page(arguments: "Arguments") -> Response:
+    """Show the studies that the key sees."""
+    storage = arguments.service.settings.storage
+    names = [n for n in await asyncio.to_thread(list_studies, storage) if arguments.key.sees(n)]
+    rows = tuple((name, f"/studies/{quote(name, safe='')}") for name in names)
+    blocks: list[PageBlock] = [StudyList(rows)]
+    sections = []
+    if arguments.key.may("admin"):
+        sections.append(Section("create", "Create a study", [_CREATE]))
+    return make_html(Page(title="Studies", answer=blocks, sections=sections))
+
+
+async def study_page(arguments: "Arguments") -> Response:
+    """Show a study; nothing where the page that the browser has is as it is now."""
+    entry = arguments.entry
+    assert entry is not None
+    study = entry.study.study
+    page, seq = await asyncio.to_thread(entry.read_page, study)
+    if arguments.query is not None and arguments.query.seq == seq:
+        return Response(status_code=204)
+    sections = list(page.sections)
+    if arguments.key.may("admin"):
+        path = f"/studies/{quote(study.name, safe='')}"
+        forms = [
+            Form(f"{path}/arms", "Add", (Field("arms", "Arms to add, one a line", rows=3),)),
+            Form(f"{path}/retire", "Retire for good", (Field("arm", "Arm to retire"),)),
+        ]
+        sections.append(Section("arms", "Add or retire arms", forms))
+    return make_html(replace(page, answer=[Navigation(seq), *page.answer], sections=sections))
+
+
+async def log_in(arguments: "Arguments") -> Response:
+    """Keep a key in the browser, where no script reads it and no other site uses it."""
+    key = str(arguments.body.get("key", "")).strip()
+    await arguments.service.keys.find({"authorization": f"Bearer {key}"})
+    response = RedirectResponse("/", 303)
+    response.set_cookie(COOKIE, key, httponly=True, samesite="strict", secure=arguments.is_secure)
+    return response
+
+
+async def create_by_form(arguments: "Arguments") -> Response:
+    """Create a study that a form describes."""
+    from keyhole.serve.routes import create_study
+
+    fields = arguments.body
+    table: dict[str, Any] = {name: fields.get(name, "") for name in ("name", "setting", "policy")}
+    table["arms"] = _lines(fields.get("arms", ""))
+    table["facts"] = dict(map(_read_fact, _lines(fields.get("facts", ""))))
+    if timeout := fields.get("timeout", "").strip():
+        table["timeout"] = timeout
+    await create_study(replace(arguments, body=table))
+    return RedirectResponse(f"/studies/{quote(table['name'], safe='')}", 303)
+
+
+async def add_arms_by_form(arguments: "Arguments") -> Response:
+    """Add the arms of a form."""
+    await arguments.study.add_arms(_lines(arguments.body.get("arms", "")))
+    return _back_to_study(arguments)
+
+
+async def retire_by_form(arguments: "Arguments") -> Response:
+    """Retire the arm of a form."""
+    await arguments.study.retire(arguments.body.get("arm", "").strip())
+    return _back_to_study(arguments)
+
+
+def _back_to_study(arguments: "Arguments") -> Response:
+    return RedirectResponse(f"/studies/{quote(arguments.path['study'], safe='')}", 303)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a field that are not empty."""
+    return [line.strip() for line in text.splitlines() if line.strip()][: _MOST_ARMS + 1]
+
+
+def _read_fact(line: str) -> tuple[str, object]:
+    """Return name and value of a line ``name=value``, in JSON or as text."""
+    name, _, text = line.partition("=")
+    try:
+        return name.strip(), json.loads(text)
+    except ValueError:
+        return name.strip(), text.strip()
