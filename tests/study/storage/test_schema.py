@@ -82,6 +82,18 @@ def test_a_walk_that_fails_leaves_the_store_as_it_was(old, monkeypatch):
         assert sizes(store) == [7, 256, 0]
 
 
+def test_a_store_of_version_3_takes_metadata_from_then_on(address, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("keyhole.study.storage.schema.STEPS", schema.STEPS[:3])
+        with closing(open_store(address)) as store:
+            study = store.create("labels", b"head", 0.5, ROWS)
+    with closing(open_store(address)) as store:
+        assert list(store.read(study)) == ROWS
+        store.begin(study, 0)
+        store.commit(study, [ROWS[1]._replace(seq=4, key="k")], {4: "{}"})
+        assert store.metadata(study) == {4: "{}"}
+
+
 def test_a_new_store_takes_the_same_walk(address, monkeypatch):
     upgrade(monkeypatch, NEXT)
     with closing(open_store(address)) as store:
