@@ -4,8 +4,8 @@ import pytest
 
 from keyhole.serve.api_keys import add_key, read_keys, revoke_key
 from keyhole.serve.routes import ROUTES
-from keyhole.study import Study
 from keyhole.stochastic import UCB1
+from keyhole.study import Study
 from tests.serve.conftest import Client
 
 RANKS = {None: 0, "read": 1, "decide": 2, "admin": 3}

@@ -133,7 +133,7 @@ def test_what_no_study_can_be_made_of_is_refused(client, tmp_path, entries, mess
     assert str(tmp_path) not in problem["detail"]
 
 
-@pytest.mark.parametrize("word", ["key", "exclude", "metadata", "n", "self"])
+@pytest.mark.parametrize("word", ["key", "exclude", "metadata", "n"])
 def test_a_context_has_words_of_the_setting_alone(client, word):
     client.check(422, "POST", ITEMS, json={"context": {word: 1}})
     client.check(422, "POST", f"{ITEMS}/many", json={"count": 1, "context": {word: 1}})
