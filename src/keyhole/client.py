@@ -55,7 +55,7 @@ class Client:
 
     Threads may share a client. What can be repeated without harm (reading; asking, with a key that
     is drawn where none is given; telling) is repeated while the service or its database cannot be
-    reached, for `patience` seconds.
+    reached, for `retry_seconds` seconds.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Client:
         The API key; none is needed on the machine of a service without keys.
     timeout : float, default 30
         Seconds that the service may take to answer.
-    patience : float, default 60
+    retry_seconds : float, default 60
         Seconds for which a call is repeated.
 
     Examples
@@ -77,7 +77,12 @@ class Client:
     """
 
     def __init__(
-        self, url: str, *, key: str | None = None, timeout: float = 30.0, patience: float = 60.0
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        timeout: float = 30.0,
+        retry_seconds: float = 60.0,
     ) -> None:
         address = urlsplit(url)
         check_choice("url", address.scheme, ("http", "https"))
@@ -89,7 +94,7 @@ class Client:
         if key is not None:
             self._headers["Authorization"] = f"Bearer {key}"
         self._timeout = timeout
-        self._patience = patience
+        self._retry_seconds = retry_seconds
         self._by_thread = threading.local()
         self._connections: list[http.client.HTTPConnection] = []  # of all threads
 
@@ -158,7 +163,7 @@ class Client:
         """
         content = None if body is None else json.dumps(body).encode()
         headers = self._headers if key is None else self._headers | {"Idempotency-Key": key}
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._retry_seconds
         wait = _FIRST_WAIT
         while True:
             error: Exception
@@ -398,16 +403,17 @@ def make_error(problem: Mapping[str, Any]) -> Exception:
     >>> make_error({"type": "/problems/unknown-study", "detail": "the key sees no such study"})
     UnknownStudyError('the key sees no such study')
     """
-    kind = str(problem.get("type", "")).rsplit("/", 1)[-1]
+    name = str(problem.get("type", "")).rsplit("/", 1)[-1]
     text = problem.get("detail") or problem.get("title") or "the service refused the request"
-    return _ERRORS.get(kind, RuntimeError)(text)
+    return _ERRORS.get(name, RuntimeError)(text)
 
 
 def _parse_decision(answer: Mapping[str, Any]) -> Decision:
     content = dict(answer)
-    at, until = _parse_time(content.pop("at")), _parse_time(content.pop("until"))
-    assert at is not None
-    return Decision(content.pop("id"), content, content.pop("round"), at, until)
+    asked_at = _parse_time(content.pop("at"))
+    until = _parse_time(content.pop("until"))
+    assert asked_at is not None
+    return Decision(content.pop("id"), content, content.pop("round"), asked_at, until)
 
 
 def _parse_mean(answer: Mapping[str, Any]) -> ArmMean:

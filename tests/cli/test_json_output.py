@@ -45,6 +45,8 @@ PRINTING = {
     "report": [RUN, "report out"],
     "reproduce": ["reproduce tao2019-setup1 --out out"],
     "run": [RUN],
+    "serve key add": ["serve key add ann --storage items.db"],
+    "serve key list": ["serve key add ann --storage items.db", "serve key list --storage items.db"],
     "study ask": [CREATE, "study ask items.db s"],
     "study backup": [CREATE, "study backup items.db monday.db"],
     "study check": [CREATE, "study check items.db"],
@@ -53,7 +55,9 @@ PRINTING = {
     "study import": [CREATE, "study import items.db s past.csv"],
     "study list": [CREATE, "study list items.db"],
     "study plan": ["study plan --means .1,.9 --replications 3 --quiet"],
+    "study erase-metadata": [CREATE, "study erase-metadata items.db s"],
     "study replay": [CREATE, ASK, "study replay items.db s LSA"],
+    "study report": [CREATE, "study report items.db s --out page.html"],
     "study show": [CREATE, "study show items.db s"],
     "tune best": [TRY, "tune best tune"],
     "tune export": [TRY, "tune export tune --aslib scenario"],
@@ -62,7 +66,18 @@ PRINTING = {
     "tune show": [TRY, "tune show tune"],
 }
 SILENT = {
+    "serve key revoke": [
+        "serve key add ann --storage items.db --json",
+        "serve key revoke {id} --storage items.db",
+    ],
     "study add-arm": [CREATE, "study add-arm items.db s c"],
+    "study correct": [
+        CREATE,
+        ASK,
+        "study tell items.db s {id} reward=1",
+        "study correct items.db s {id} reward=0",
+    ],
+    "study delete": [CREATE, "study delete items.db s --yes"],
     "study change": [CREATE, "study change items.db s APT"],
     "study expire": [CREATE, ASK, "study expire items.db s {id}"],
     "study export": [CREATE, "study export items.db s s.jsonl"],

@@ -20,6 +20,8 @@ def make_client(storage, right=None, studies="*", **options):
 def status_of(client, route, study):
     path = route.path.format(study=study, id="01M8K1NFF5YQE8K8EK1E8ENAGP")
     body = {"name": study} if route.path == "/v1/studies" else {}
+    if route.is_page and route.method == "POST":
+        return client.post(path, data={"arm": "x"}, headers={"Origin": "http://localhost"})
     return client.request(route.method, path, json=body if route.method == "POST" else None)
 
 
@@ -27,6 +29,8 @@ def status_of(client, route, study):
 def test_every_right_on_every_route(storage, right):
     with make_client(storage, right) as client:
         for route in ROUTES:
+            if route.path == "/login":  # which is how a browser gets a key
+                continue
             status = status_of(client, route, "none-such").status_code
             if route.right is not None and right is None:
                 assert status == 401, route
@@ -42,9 +46,11 @@ def test_a_study_that_a_key_does_not_see_is_as_one_that_is_not_there(storage, ri
         for route in ROUTES:
             if "{study}" in route.path:
                 answers = [status_of(client, route, study) for study in ("buttons", "none-such")]
-                contents = [answer.json() | {"instance": ""} for answer in answers]
-                assert contents[0] == contents[1]
-                assert contents[0]["status"] == 404
+                texts = [
+                    answer.text.replace(answer.headers["X-Request-Id"], "") for answer in answers
+                ]
+                assert texts[0] == texts[1]
+                assert answers[0].status_code == 404
         assert client.check(200, "GET", "/v1/studies") == {"studies": []}
         client.check(403, "GET", "/metrics")
 

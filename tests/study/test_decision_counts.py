@@ -149,5 +149,5 @@ def test_a_study_that_cannot_be_read_says_why_in_a_line(study, tmp_path):
         assert "event 2 of study &#x27;s&#x27; in" in study._repr_html_()
         assert "event 2 of study 's' in" in str(study)
         other.execute("PRAGMA user_version = 99")
-        assert str(study).endswith("this Keyhole knows 4: use the newer one")
+        assert str(study).endswith("this Keyhole knows 5: use the newer one")
     assert "\n" not in str(study) + study._repr_html_()

@@ -28,7 +28,11 @@ app = typer.Typer(
         "keyhole serve --storage postgresql://me@host/studies --host 0.0.0.0 --workers 2",
     ),
 )
-key_app = typer.Typer(help="Add, list and revoke keys.", no_args_is_help=True)
+key_app = typer.Typer(
+    help="Add, list and revoke keys.",
+    no_args_is_help=True,
+    epilog=examples_epilog("keyhole serve key list --storage items.db"),
+)
 app.add_typer(key_app, name="key")
 
 Storage = Annotated[
@@ -40,7 +44,8 @@ Storage = Annotated[
 def serve(
     context: typer.Context,
     storage: Annotated[
-        str | None, typer.Option("--storage", metavar="FILE|URL", help="A file, or postgresql://")
+        str | None,
+        typer.Option("--storage", metavar="FILE|URL", help="A file, or postgresql://..."),
     ] = None,
     host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="The port to listen at.")] = 8000,

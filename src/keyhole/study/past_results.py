@@ -13,8 +13,9 @@ from keyhole.data import csv_rows
 from keyhole.durations import to_seconds
 from keyhole.study.definition import TimeoutRule
 from keyhole.study.events import ASKED, TOLD, new_id
-from keyhole.study.group_commit import GroupCommit, ReadOnlyReplica, Transaction
+from keyhole.study.group_commit import GroupCommit, Transaction
 from keyhole.study.operations import encode_feedback
+from keyhole.study.read_only_replica import ReadOnlyReplica
 from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.study.storage.store import LONGEST

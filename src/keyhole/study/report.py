@@ -83,12 +83,12 @@ class Timeline:
 
 @dataclass(frozen=True)
 class ArmRow:
-    """An arm, and its mean with an interval from `low` to `high`, in per cent of the axis."""
+    """An arm, and its mean with an interval in per cent of the axis."""
 
     name: str
     told: str
     mean: str
-    left: float | None = None
+    begin: float | None = None
     width: float = 0.0
     at: float | None = None
 
@@ -198,8 +198,8 @@ def _arm_row(
     told = f"{mean.told:,}"
     if mean.interval is None:
         return ArmRow(name, told, str(mean), at=place(mean.mean))
-    left, right = map(place, mean.interval)
-    return ArmRow(name, told, str(mean), left, right - left, place(mean.mean))
+    begin, end = map(place, mean.interval)
+    return ArmRow(name, told, str(mean), begin, end - begin, place(mean.mean))
 
 
 def _explain_means(counts: DecisionCounts) -> str:

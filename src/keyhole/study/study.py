@@ -20,8 +20,9 @@ from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition, TimeoutRule
 from keyhole.study.errors import StudyExistsError
 from keyhole.study.events import ASKED, POLICY_CHANGED, format_metadata
-from keyhole.study.group_commit import Clock, GroupCommit, ReadOnlyReplica, check_clock, check_now
+from keyhole.study.group_commit import Clock, GroupCommit, check_clock, check_now
 from keyhole.study.operations import Decision, DecisionRecord
+from keyhole.study.read_only_replica import ReadOnlyReplica
 from keyhole.study.state import State
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK

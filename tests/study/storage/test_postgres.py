@@ -104,7 +104,7 @@ def test_somebody_elses_schema_is_refused(database):
 
 def test_a_newer_store_is_refused(store, database):
     administer(database, "UPDATE keyhole.version SET version = 7")
-    with pytest.raises(ValueError, match="of version at most 4, got 7"):
+    with pytest.raises(ValueError, match="of version at most 5, got 7"):
         open_store(database)
 
 

@@ -66,7 +66,7 @@ def test_a_newer_store_is_refused(path):
     open_store(path).close()
     made(path, "PRAGMA user_version = 7")
     (path.parent / "studies.db-queue").unlink()
-    assert "of version at most 4, got 7" in refusal(path)
+    assert "of version at most 5, got 7" in refusal(path)
 
 
 def test_a_store_of_a_version_that_was_not_published_is_refused(path):
@@ -82,7 +82,7 @@ def test_a_newer_store_is_refused_when_only_its_log_says_so(path):
         db.execute("PRAGMA user_version = 7")
         before = path.read_bytes()
         assert b"\x07" not in before[60:64]
-        with pytest.raises(ValueError, match="of version at most 4, got 7"):
+        with pytest.raises(ValueError, match="of version at most 5, got 7"):
             open_store(path)
         assert path.read_bytes() == before
 

@@ -1,0 +1,112 @@
+"""What only reads a study: a replica of its state, without the lock of the study."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import inf
+from threading import Lock
+from typing import Any, TypeVar
+
+from keyhole.study.arm_means import DecisionCounts
+from keyhole.study.definition import Definition
+from keyhole.study.group_commit import CachedState
+from keyhole.study.policy_state import RebuildError
+from keyhole.study.state import State, find_corrections
+from keyhole.study.storage import Row, Store
+from keyhole.study.storage.fork_lock import FORK_LOCK
+
+_Result = TypeVar("_Result")
+
+
+class ReadOnlyReplica(CachedState):
+    """A read-only replica of a study's state: it takes no lock, and holds up no writer.
+
+    `connect` opens the database at the first read.
+    """
+
+    def __init__(self, connect: Callable[[], Store], *study: Any) -> None:
+        super().__init__(*study)
+        self._connect = connect
+        self._lock = Lock()  # guards connection and state
+        self._store: Store | None = None
+        self._counts: DecisionCounts | None = None
+
+    @property
+    def store(self) -> Store:  # type: ignore[override]
+        """The connection."""
+        # No `functools.cached_property`, which holds a lock while the connection waits for a fork.
+        if self._store is None:
+            self._store = self._connect()
+        return self._store
+
+    def close(self) -> None:
+        """Close the connection."""
+        if os.getpid() != self._process:
+            return  # it is the parent's
+        with self._lock:
+            self._closed = True
+            if self._store is not None:
+                self._store.close()
+
+    def read(self, query: Callable[[State], _Result]) -> _Result:
+        """Return the result of `query` on the state after all durable events."""
+        with self._locked():
+            try:
+                with FORK_LOCK.shared(self):
+                    return query(self.catch_up(self.store.events_after))
+            except BaseException:
+                self._state = None  # an interrupt may have left it half changed
+                raise
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock of the connection, which must be open."""
+        self._check_process()
+        with self._lock:
+            self._check_open()
+            yield
+
+    def summarize(
+        self, query: Callable[[DecisionCounts], _Result], max_events: float = inf
+    ) -> _Result | None:
+        """Return the result of `query` on the counts of all decisions.
+
+        It is None if more than `max_events` are yet to be read. Only the log is read: the policy
+        neither learns nor is compiled.
+        """
+        with self._locked():
+            self.store.check_not_replaced(self.study)
+            counts, self._counts = self._counts, None  # an error may leave it half changed
+            if counts is None:
+                counts = self._new_counts()
+            is_short = self.store.last_seq(self.study) - counts.seq <= max_events
+            while is_short:
+                try:
+                    with self.convert_event_errors():
+                        for row in self.store.read(self.study, counts.seq):
+                            counts.add(row)
+                    break
+                except RebuildError:
+                    counts = self._new_counts(self._find_changes())
+            self._counts = counts
+            if not is_short:
+                return None
+            with FORK_LOCK.shared(self):
+                return query(counts)
+
+    def _new_counts(self, changes: Sequence[Row] = ()) -> DecisionCounts:
+        """Return counts that have read nothing yet, and know the corrections among the changes."""
+        with FORK_LOCK.shared(self):
+            definition = Definition.from_bytes(self.definition_bytes, self.policies)
+            return DecisionCounts(definition, self.policies, find_corrections(changes))
+
+    def metadata(self) -> dict[int, str]:
+        """Return the metadata of decisions, by the numbers of their events."""
+        with self._locked():
+            return self.store.metadata(self.study)
+
+    def rows(self, after: int = 0, limit: int | None = None) -> list[Row]:
+        """Return the log after event number `after`, at most `limit` events."""
+        with self._locked():
+            self.store.check_not_replaced(self.study)
+            return list(self.store.read(self.study, after, limit))
