@@ -29,6 +29,7 @@ name = "always"
 command = "true"
 """
 CREATE, ASK = "study create items.db study.toml", "study ask items.db s --json"
+ADD_KEY = "serve key add ann --storage items.db --json"
 RUN, TRY = "run spec.toml --out out --threads 1", "tune run tune.toml --out tune --runs 1"
 
 # The command that prints, after those that prepare it.
@@ -66,10 +67,7 @@ PRINTING = {
     "tune show": [TRY, "tune show tune"],
 }
 SILENT = {
-    "serve key revoke": [
-        "serve key add ann --storage items.db --json",
-        "serve key revoke {id} --storage items.db",
-    ],
+    "serve key revoke": [ADD_KEY, "serve key revoke {id} --storage items.db"],
     "study add-arm": [CREATE, "study add-arm items.db s c"],
     "study correct": [
         CREATE,
@@ -129,7 +127,7 @@ def last_output(keyhole, folder, prepared, tmp_path_factory):
         for line in lines:
             code, out, err = keyhole(*line.format(**words).split())
             assert code == 0, err
-            words = json.loads(out) if line == ASK else words
+            words = json.loads(out) if line in (ASK, ADD_KEY) else words
         copy = shutil.copytree(folder, tmp_path_factory.mktemp("prepared") / "it")
         prepared[lines] = (copy, words)
 
