@@ -14,9 +14,12 @@ from keyhole.benchmark.report import write_benchmark_page
 from keyhole.experiment import Spec, run
 from keyhole.experiment.report import write_report
 from keyhole.papers import FILES, Entry, demo, reproduce_all
+from keyhole.stochastic import KLUCB
+from keyhole.study import Study
 from keyhole.tune import SavedTune
 from keyhole.tune import Spec as TuneSpec
 from keyhole.tune.report import write_report as write_tune_report
+from tests.study.studies import Clock
 from tests.tune.conftest import TABLE
 from tests.tune.test_value_estimates import played
 from tests.tune.trial_records import record
@@ -66,6 +69,21 @@ def make_tune(folder):
     return write_tune_report(SavedTune(folder, TuneSpec.from_table(TABLE), runs))
 
 
+def make_study(folder):
+    """Return the page of a study with late feedback, and with a name that is like HTML."""
+    folder.mkdir()
+    clock = Clock()
+    arms = ["red", "blue", "<b>", "a long name of an arm, of which there may be one"]
+    options = {"timeout": "2h", "on_timeout": "no_reward", "clock": clock}
+    with interpreted(), Study.create(folder / "s.db", "<i>shop", KLUCB(), arms, **options) as study:
+        for step in range(120):
+            clock.now += 60.0
+            decision = study.ask()
+            if step % 7:
+                study.tell(decision, step % (2 + arms.index(decision.arm)) == 0)
+        return study.write_report(folder / "page.html")
+
+
 def make_demo(folder):
     with few_replications("paper", FEW_IN_DEMO):
         return demo(folder, threads=1).report
@@ -111,15 +129,17 @@ MAKERS = {
     "run": make_run,
     "sweep": partial(make_run, more=SWEEP),
     "tune": make_tune,
+    "study": make_study,
     "demo": make_demo,
     "index": make_index,
     "benchmark": make_benchmark,
 }
 OF_INDEX = {"entry": ENTRY, "entry of problems": ENTRY_OF_PROBLEMS}
 KINDS = (*MAKERS, *OF_INDEX)
-# All pages take some 15 CPU seconds to make; that of a run, interpreted, takes one.
+# All pages take some 15 CPU seconds to make; those of a run and of a study take one each.
+FAST = ("run", "study")
 each_kind = pytest.mark.parametrize(
-    "kind", [pytest.param(one, marks=[pytest.mark.slow] * (one != "run")) for one in KINDS]
+    "kind", [pytest.param(one, marks=[pytest.mark.slow] * (one not in FAST)) for one in KINDS]
 )
 
 WIDE, PHONE = 1300, 390
