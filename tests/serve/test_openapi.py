@@ -20,8 +20,8 @@ TEXTS = [
     "%",
 ]
 VALUES = [
-    None, True, -1, 0, 1e308, 2**70, "", "\x00", "x" * 600, [], {}, [[]], {"": None}, {"arm": "red"},
-    "/etc/passwd", "/tmp/mine.py:Policy", ["red", "red"], {"reward": 1},
+    None, True, -1, 0, 1e308, 2**70, "", "\x00", "x" * 600, [], {}, [[]], {"": None},
+    {"arm": "red"}, "/etc/passwd", "/tmp/mine.py:Policy", ["red", "red"], {"reward": 1},
 ]  # fmt: skip
 BODIES = [
     b"",

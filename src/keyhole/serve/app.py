@@ -8,8 +8,8 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.metadata import version
+from secrets import token_hex
 from typing import Any, Final
-from uuid import uuid4
 
 import msgspec
 from starlette.applications import Starlette
@@ -37,12 +37,13 @@ from keyhole.study import UnknownStudyError
 
 _LOG: Final = logging.getLogger("keyhole.serve")
 _REQUEST_ID: Final = re.compile(r"[\w.:/+=-]{1,100}", re.ASCII)
-_SECURITY_HEADERS: Final = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+# As ASGI has them: `Response.headers` would look for each among those that are there.
+_SECURITY_HEADERS: Final = [
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+]
 _HEADERS_BY_STATUS: Final = {
     401: {"WWW-Authenticate": "Bearer"},
     408: {"Connection": "close"},
@@ -119,10 +120,10 @@ class _Answer:
     def __init__(self, service: Service, route_name: str, request: Request) -> None:
         self._service = service
         self._route_name = route_name
-        self._path = request.url.path
+        self._path = request.scope["path"]
         self._started_at = time.perf_counter()
         request_id = request.headers.get("x-request-id", "")
-        self._id = request_id if _REQUEST_ID.fullmatch(request_id) else uuid4().hex
+        self._id = request_id if _REQUEST_ID.fullmatch(request_id) else token_hex(16)
         self.who = ""
 
     def refuse(self, error: Exception) -> Response:
@@ -136,8 +137,7 @@ class _Answer:
 
     def finish(self, response: Response) -> None:
         """Add the headers that all answers have; log and count the answer."""
-        response.headers.update(_SECURITY_HEADERS)
-        response.headers["X-Request-Id"] = self._id
+        response.raw_headers += [*_SECURITY_HEADERS, (b"x-request-id", self._id.encode())]
         seconds = time.perf_counter() - self._started_at
         self._service.metrics.observe(self._route_name, response.status_code, seconds)
         fields = {

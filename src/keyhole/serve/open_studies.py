@@ -1,4 +1,4 @@
-"""The open studies of a service: opened when asked for, closed when others need their room."""
+"""The open studies of a service, opened when asked for and closed when others are needed."""
 
 import asyncio
 import logging
