@@ -23,7 +23,7 @@ def copy_study(storage, count):
             store.create(f"s{number}", definition, 0.0)
 
 
-def test_of_a_thousand_studies_a_hundred_are_open(tmp_path):
+def test_of_many_studies_a_hundred_are_open(tmp_path):
     path = tmp_path / "s.db"
     options = {"durability": "process_crash"}
     Study.create(path, "buttons", UCB1(), ["red", "blue"], **options).close()
