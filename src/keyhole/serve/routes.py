@@ -214,8 +214,7 @@ async def tell_sum(arguments: Arguments) -> object:
 
 async def correct(arguments: Arguments) -> object:
     """Set right what was told of a decision by mistake."""
-    study = arguments.study.study
-    await asyncio.to_thread(study.correct, arguments.path["id"], **arguments.body)
+    await arguments.study.correct(arguments.path["id"], **arguments.body)
     return None
 
 
