@@ -36,7 +36,7 @@ COMPILED_PAGES = (
     "thresholding.md",
 )  # fmt: skip
 # Those of them that take longest: they are slow, unless they are named to pytest.
-SLOW_PAGES = ("delayed.md", "real_data.md", "semibandit.md", "stochastic.md")
+SLOW_PAGES = ("delayed.md", "real_data.md", "semibandit.md", "stochastic.md", "threshold.md")
 # What `make test-slow` compiles of what is interpreted: the tests of kernels, and of what calls
 # them. What others test, such as commands, files and pages, is the same however kernels run.
 KERNELS = tuple(
@@ -129,8 +129,13 @@ def is_interpreted(item):
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_protocol(item):
     """Interpret what a test and its fixtures play, and end it in time."""
-    with _kernel_mode(item), _limited(item):
-        return (yield)
+    try:
+        with _kernel_mode(item), _limited(item):
+            return (yield)
+    finally:
+        # Figures that a test leaves open are kept: a process that runs all tests has too many.
+        if pyplot := sys.modules.get("matplotlib.pyplot"):
+            pyplot.close("all")
 
 
 @contextmanager

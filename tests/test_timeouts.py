@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ENDLESS = """
 import ctypes
 import time
@@ -37,6 +39,7 @@ def test_after():
 """
 
 
+@pytest.mark.slow
 def test_tests_that_never_end_fail_and_compiled_ones_too(tmp_path):
     (tmp_path / "test_endless.py").write_text(ENDLESS)
     words = "-p conftest -p no:cacheprovider -n 1 -o timeout=300 -o timeout_method=signal"

@@ -23,6 +23,7 @@ def run_tests(folder, compiled):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", INTERPRETED_OR_COMPILED)
 def test_all_stubs_pass_their_tests_at_once(keyhole, tmp_path, compiled):
     for kind in KINDS:

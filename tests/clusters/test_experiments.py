@@ -186,6 +186,7 @@ def test_one_started_for_the_command_leaves_the_bytes_that_threads_leave(
     assert not (out / "blocks").exists()
 
 
+@pytest.mark.slow
 def test_two_workers_never_compile_the_same_twice(folder, keyhole, dask):
     code, said = keyhole("run", "small.toml", "--out", folder / "compiled", "--on", dask.on)
     assert code == 0, said
@@ -220,6 +221,7 @@ def test_a_killed_client_goes_on_where_it_was(folder, keyhole, hold, dask, expec
     assert sums(out) == expected
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(folder, hold, expected, dask):
     out = folder / "worker-killed"
     hold.touch()

@@ -15,6 +15,7 @@ pytest.importorskip("ray")
 pytestmark = pytest.mark.timeout(900)
 
 
+@pytest.mark.slow
 def test_one_that_is_started_serves_tasks():
     with connect("ray", workers=1) as cluster:
         assert (cluster.name, cluster.capacity()) == ("ray", 1)

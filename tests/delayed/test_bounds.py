@@ -90,6 +90,7 @@ def test_the_regret_bound_adds_bridges_and_failed_estimates():
     assert failure_bound(ODAAFB(1, 2), 12_000, 1) == pytest.approx(12 * 4 / 12_000)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled  # 25,000 rounds are what the bound needs
 def test_a_policy_that_gives_nothing_up_breaks_the_regret_bound():
     never, means, horizon = NaivePhases(bound=2000), [0.5, 0.8], 25_000

@@ -1,5 +1,6 @@
 """The check of the built documentation prints its faults, and says when no browser looked."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,17 @@ def test_a_folder_without_a_built_site_is_refused(check, tmp_path):
     done = check()
     assert done.returncode == 2
     assert f"{tmp_path} has no index.html: build the documentation first" in done.stderr
+
+
+def test_a_link_into_another_page_has_a_target_there():
+    """The build finds that out as well, in minutes."""
+    docs = ROOT / "docs"
+    pages = [page for page in docs.rglob("*.md") if page.relative_to(docs).parts[0][0] != "_"]
+    links = [
+        (page, other, target)
+        for page in pages
+        for other, target in re.findall(r"\]\(([\w./-]+\.md)#([\w-]+)\)", page.read_text())
+    ]
+    assert len(links) > 20
+    for page, other, target in links:
+        assert f"({target})=" in (page.parent / other).read_text(), f"{page}: {other}#{target}"

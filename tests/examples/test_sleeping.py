@@ -61,6 +61,7 @@ def test_the_catalog_shows_it_like_our_own(site):
     assert "\nthresholding\n" in listed
 
 
+@pytest.mark.slow
 def test_a_spec_runs_and_changed_code_is_noticed(site, tmp_path):
     text = (EXAMPLE / "sleeping.toml").read_text()
     text = text.replace("= 2000", "= 100").replace("= 400", "= 40")
@@ -105,6 +106,7 @@ def test_a_broken_setting_is_one_warning_beside_all_others(site, tmp_path):
     assert (done.returncode, done.stderr) == (2, f"keyhole: {text}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", INTERPRETED_OR_COMPILED)
 def test_a_stub_of_a_policy_keeps_the_contract_of_its_setting(site, tmp_path, compiled):
     words = ("new", "policy", "Wanderer", "--setting", "sleeping", "--out", "new")
@@ -147,6 +149,7 @@ policy = "AUER"
 """
 
 
+@pytest.mark.slow
 def test_its_studies_are_kept_and_shown_like_our_own(site, tmp_path):
     def study(*words):
         done = run(site, "keyhole", "study", *words, cwd=tmp_path, KEYHOLE_INTERPRET="1")

@@ -28,6 +28,7 @@ def test_a_sat_solver_is_found_on_any_machine(tmp_path):
     assert (tmp_path / "out" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_a_hanging_suite_is_tuned(tmp_path):
     shutil.copytree(EXAMPLES / "tune-tests", tmp_path / "here")
     spec = tmp_path / "here" / "tests.toml"

@@ -123,6 +123,7 @@ print(thread_executor.measure_seconds_per_round(plan, "it", 0.1, replications=8,
 """
 
 
+@pytest.mark.slow
 def test_a_process_ends_although_the_kernel_that_it_measured_never_does():
     done = subprocess.run(
         [sys.executable, "-c", STUCK],

@@ -4,11 +4,16 @@ Nothing here comes from `keyhole`. The wealth of who bets that the mean is q, no
 with each reward x by x q / m + (1 - x) (1 - q) / (1 - m).
 """
 
+import functools
 import math
 
 import numpy as np
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(400)
+
+@functools.cache  # not where the file is imported: it takes a second
+def nodes_and_weights():
+    """Return the nodes of a quadrature over [-1, 1], and their weights."""
+    return np.polynomial.legendre.leggauss(400)
 
 
 def log_mean_wealth(rewards, mean, low=0.0, high=1.0, steps=None):
@@ -17,12 +22,13 @@ def log_mean_wealth(rewards, mean, low=0.0, high=1.0, steps=None):
     With `steps`, a reward between two points of the grid 0, 1 / steps, ..., 1 is shared by them:
     each multiplies the wealth to the power of its share.
     """
-    q = low + (high - low) * (NODES + 1) / 2
+    nodes, weights = nodes_and_weights()
+    q = low + (high - low) * (nodes + 1) / 2
     logs = np.zeros_like(q)
     for reward in rewards:
         for x, share in shares(reward, steps):
             logs += share * np.log(x * q / mean + (1 - x) * (1 - q) / (1 - mean))
-    return float(np.log(np.sum(WEIGHTS / 2 * np.exp(logs - logs.max()))) + logs.max())
+    return float(np.log(np.sum(weights / 2 * np.exp(logs - logs.max()))) + logs.max())
 
 
 def shares(reward, steps):

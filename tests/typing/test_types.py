@@ -19,7 +19,7 @@ GUIDE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 STRICT = "\n# mypy: disallow-untyped-decorators\n"
 # Seconds for mypy, and for the test that waits for it first, on a machine with much else to do.
 LIMIT = 1200
-pytestmark = pytest.mark.timeout(LIMIT + 60)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(LIMIT + 60)]
 
 
 def blocks_of(text):
