@@ -153,12 +153,14 @@ def recommendation(summary) -> str:
 
 def next_best(summary) -> str:
     """Return the next best policy, and how many times the regret it has, if that is shown."""
+    from keyhole.benchmark.summary import UNDECIDED
+
     if summary.rival is None:
         return ""
-    interval = summary.rival_interval
-    if interval.low <= 1:
-        return f"`{summary.rival.policy}`, no difference shown"
-    return f"`{summary.rival.policy}` {TIMES} {interval}"
+    policy, interval = summary.rival
+    if interval.low > 1:
+        return f"`{policy}` {TIMES} {interval}"
+    return f"`{policy}`, {UNDECIDED}"
 
 
 def linear_runs(summary, best) -> str:

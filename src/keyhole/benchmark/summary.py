@@ -97,25 +97,22 @@ class SituationSummary:
         return [standing for standing in self.ranked if standing.linear_share <= linear_limit]
 
     @property
-    def rival(self) -> Standing | None:
-        """The next policy after the best."""
-        return self.eligible[1] if len(self.eligible) > 1 else None
-
-    @property
-    def rival_interval(self) -> "RatioInterval":
-        """How many times the regret of the best the next policy has."""
-        assert self.rival is not None
-        return ratio_interval(self.problems, self.rival.policy, self.best.policy)
+    def rival(self) -> "tuple[str, RatioInterval] | None":
+        """The ranked policy with the next larger ratio, and how many times the regret it has."""
+        best = self.best
+        for standing in self.ranked:
+            if standing != best and standing.ratio >= best.ratio:
+                interval = ratio_interval(self.problems, standing.policy, best.policy)
+                return standing.policy, interval
+        return None
 
     @property
     def runner_up(self) -> str:
         """The next policy after the best, and how many times the regret it has, in words."""
         if self.rival is None:
             return ""
-        interval = self.rival_interval
-        if interval.low <= 1:
-            return f"{self.rival.policy}, no difference shown"
-        return f"{self.rival.policy}, {interval} times"
+        policy, interval = self.rival
+        return f"{policy}, {interval} times" if interval.low > 1 else f"{policy}, {UNDECIDED}"
 
     @property
     def uncounted(self) -> int:
@@ -261,6 +258,7 @@ def count_best(summaries: Sequence[SituationSummary]) -> list[list[str]]:
     ]
 
 
+UNDECIDED: Final = "no difference shown"
 _BOOTSTRAPS: Final = 10_000
 _PLAIN_BELOW: Final = 100
 _WHOLE_FROM: Final = 10
