@@ -18,6 +18,7 @@ GUIDE = ROOT / "docs" / "which_policy.md"
 ROUND_TIMES = ROOT / "src" / "keyhole" / "experiment" / "round_times.toml"
 MOST_NAMED = 3
 MOST_OF_ALL = 0.9
+LEAST_BEHIND = 1.01
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 INTRO = """\
@@ -38,15 +39,16 @@ Wabbit, MABWiser, contextualbandits or River. Nor are there policies for means t
 - **Policy**: the one with the smallest ratio over all runs. Where one of the two seeds alone gives
   another, that is named.
 - **Next**: how many times the mean regret the next best has, a geometric mean over the problems,
-  with a 95 % interval by bootstrap over problems and runs; "no difference shown" where it holds 1.
+  with a 95 % interval by bootstrap over problems and runs; "no difference shown" where it holds 1,
+  rounded to two decimals.
 - **Worst run**: the largest regret of any run, over the smallest mean on the same problem.
 - **Linear runs**: those that lose more than half of a wrong choice in every round, and the policy
   with the fewest where it is another. They are counted on problems where some policy is linear in
   at most half of its runs: on the others, which are "left out", the budget lets none find the best
   arm. A problem that has nine in ten of them is named: there the policy fails, not everywhere.
-- **Behind on**: problems on which another policy is clearly better with both seeds, with the ratio
-  of the means and its interval, by bootstrap over runs. It is in the thousands where the other
-  happened to begin with the best choice and never left it.
+- **Behind on**: problems on which another policy is clearly better with both seeds, and by one per
+  cent at least, with the ratio of the means and its interval, by bootstrap over runs. It is in the
+  thousands where the other happened to begin with the best choice and never left it.
 """
 
 
@@ -54,18 +56,13 @@ def guide() -> str:
     """Return the text of the page."""
     judged = judged_summaries()
     problems = [problem for one in judged for problem in one.problems]
-    drawn_ranks = [
-        rank
-        for one in judged
-        for problem, rank in zip(one.problems, one.best.ranks, strict=True)
-        if problem.drawn
-    ]
+    beaten_on = [problem for one in judged for _, problem in problems_behind(one)]
     parts = [
         INTRO.format(
             replications=problems[0].replications,
             problems=len(problems),
-            drawn=len(drawn_ranks),
-            unbeaten=drawn_ranks.count(1),
+            drawn=sum(problem.drawn for problem in problems),
+            unbeaten=sum(problem.drawn and problem not in beaten_on for problem in problems),
         )
     ]
     for setting in dict.fromkeys(one.setting for one in judged):
@@ -158,7 +155,7 @@ def next_best(summary) -> str:
     if summary.rival is None:
         return ""
     policy, interval = summary.rival
-    if interval.low > 1:
+    if interval.is_above:
         return f"`{policy}` {TIMES} {interval}"
     return f"`{policy}`, {UNDECIDED}"
 
@@ -180,19 +177,22 @@ def linear_runs(summary, best) -> str:
     return f"{share} (`{fewest.policy}` {format_share(fewest.linear_share)})"
 
 
+def problems_behind(summary) -> list[tuple]:
+    """Return the ratios and problems where another policy is clearly better, the worst first."""
+    best = summary.best
+    pairs = [
+        (ratio, problem)
+        for problem, ratio, rank in zip(summary.problems, best.ratios, best.ranks, strict=True)
+        if rank > 1 and ratio >= LEAST_BEHIND
+    ]
+    return sorted(pairs, key=lambda pair: pair[0], reverse=True)
+
+
 def behind(summary, best) -> str:
     """Return the problems on which another policy is clearly better, the worst first."""
     from keyhole.benchmark.summary import best_result, ratio_interval
 
-    beaten = sorted(
-        (
-            (ratio, problem)
-            for problem, ratio, rank in zip(summary.problems, best.ratios, best.ranks, strict=True)
-            if rank > 1
-        ),
-        key=lambda pair: pair[0],
-        reverse=True,
-    )
+    beaten = problems_behind(summary)
     named = [
         f"{problem.name} {TIMES} "
         f"{ratio_interval([problem], best.policy, best_result(problem).policy)}"

@@ -112,7 +112,7 @@ class SituationSummary:
         if self.rival is None:
             return ""
         policy, interval = self.rival
-        return f"{policy}, {interval} times" if interval.low > 1 else f"{policy}, {UNDECIDED}"
+        return f"{policy}, {interval} times" if interval.is_above else f"{policy}, {UNDECIDED}"
 
     @property
     def uncounted(self) -> int:
@@ -161,6 +161,11 @@ class RatioInterval:
     value: float
     low: float
     high: float
+
+    @property
+    def is_above(self) -> bool:
+        """Whether it lies above 1, also as it is shown."""
+        return round(self.low, 2) > 1
 
     def __str__(self) -> str:
         """Return the ratio and the interval."""
