@@ -17,7 +17,6 @@ from typing import Any, Final
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
-RESULTS = DOCS / "benchmark.json"
 
 CLASSES: Final = {
     "keyhole": ("Curves", "Learner", "Metric", "PairedDifference", "StoppingTimes"),
@@ -228,11 +227,11 @@ def is_kernel(function: Any) -> bool:
 @cache
 def measured(setting: str) -> dict[str, list[list[str]]]:
     """Return the rows of the benchmark on the problems for judging, by the class of a policy."""
-    read_results = importlib.import_module("keyhole.benchmark").read_results
+    results = importlib.import_module("tools.write_which_policy").pooled_results()
     summarize = importlib.import_module("keyhole.benchmark.summary").summarize
     situation_table = importlib.import_module("keyhole.benchmark.summary").situation_table
     found = defaultdict(list)
-    for summary in summarize(read_results(RESULTS)):
+    for summary in summarize(results):
         if (summary.setting, summary.part) == (setting, "judging"):
             for row in situation_table(summary).rows:
                 found[re.match(r"\w+", row[0])[0]].append([summary.title, *row])  # type: ignore[index]
@@ -264,7 +263,7 @@ def guide_link(setting: Any, up: str) -> str:
 
 def main() -> None:
     """Write the pages that change, remove those of classes that are no more, and print names."""
-    sys.path.insert(0, str(ROOT / "src"))
+    sys.path[:0] = [str(ROOT), str(ROOT / "src")]
     current = pages()
     for path in REFERENCE.glob("*/*.md"):
         if path not in current:

@@ -1,4 +1,4 @@
-"""Write docs/which_policy.md from docs/benchmark.json, the results of `keyhole bench` in full.
+"""Write docs/which_policy.md from the results of `keyhole bench` in full, with two seeds.
 
 Also write the time of a round of each policy, from which the time left of a run is estimated.
 
@@ -6,7 +6,6 @@ Also write the time of a round of each policy, from which the time left of a run
 judging: by hand nothing is added that could differ from the table.
 """
 
-import math
 import sys
 from functools import cache
 from pathlib import Path
@@ -14,39 +13,58 @@ from statistics import median
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "benchmark.json"
+SECOND_RESULTS = ROOT / "docs" / "benchmark_second_seed.json"
 GUIDE = ROOT / "docs" / "which_policy.md"
 ROUND_TIMES = ROOT / "src" / "keyhole" / "experiment" / "round_times.toml"
 MOST_NAMED = 3
 MOST_OF_ALL = 0.9
+LEAST_BEHIND = 1.01
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 INTRO = """\
 # Which policy?
 
 For each situation of a [setting](which_setting.md), the policy that did best in
-[the benchmark](benchmark.md): 200 replications of each of {problems} problems for judging, which no
-new policy had been run on before it was fixed, with one exception that the benchmark's rules name.
-`python tools/write_which_policy.py` writes this page from the results file,
-[benchmark.json](benchmark.json), which also has the problems for tuning.
+[the benchmark](benchmark.md): {replications} replications, half of them with each of two seeds, of
+each of {problems} problems for judging, which no new policy had been run on before it was fixed,
+with one exception that the benchmark's rules name. {drawn} of them were drawn by a rule, so that
+nobody chose them; on {unbeaten} of these no policy is clearly better than the one recommended.
+`python tools/write_which_policy.py` writes this page from the results files,
+[benchmark.json](benchmark.json) and [benchmark_second_seed.json](benchmark_second_seed.json), which
+also have the problems for tuning.
 
 There are no contextual policies here (which read features of a visitor or an item): use Vowpal
 Wabbit, MABWiser, contextualbandits or River. Nor are there policies for means that drift.
 
-- **Next**: how much larger the mean regret of the next best is, a geometric mean over the problems;
-  "no difference shown" where its 95 % interval, as if they had shared no random numbers, holds 1.
+- **Policy**: the one with the smallest ratio over all runs. Where one of the two seeds alone gives
+  another, that is named.
+- **Next**: how many times the mean regret the next best has, a geometric mean over the problems,
+  with a 95 % interval by bootstrap over problems and runs; "no difference shown" where it holds 1,
+  rounded to two decimals.
 - **Worst run**: the largest regret of any run, over the smallest mean on the same problem.
 - **Linear runs**: those that lose more than half of a wrong choice in every round, and the policy
-  with the fewest where it is another. Where none is named no policy has fewer: in hundreds of runs
-  a budget may let none find the best arm. A problem that has nine in ten of them is named.
-- **Behind on**: problems on which another policy is clearly better, with the ratio of the means.
-  It is in the thousands where the other happened to begin with the best choice and never left it.
+  with the fewest where it is another. They are counted on problems where some policy is linear in
+  at most half of its runs: on the others, which are "left out", the budget lets none find the best
+  arm. A problem that has nine in ten of them is named: there the policy fails, not everywhere.
+- **Behind on**: problems on which another policy is clearly better with both seeds, and by one per
+  cent at least, with the ratio of the means and its interval, by bootstrap over runs. It is in the
+  thousands where the other happened to begin with the best choice and never left it.
 """
 
 
 def guide() -> str:
     """Return the text of the page."""
     judged = judged_summaries()
-    parts = [INTRO.format(problems=sum(len(one.problems) for one in judged))]
+    problems = [problem for one in judged for problem in one.problems]
+    beaten_on = [problem for one in judged for _, problem in problems_behind(one)]
+    parts = [
+        INTRO.format(
+            replications=problems[0].replications,
+            problems=len(problems),
+            drawn=sum(problem.drawn for problem in problems),
+            unbeaten=sum(problem.drawn and problem not in beaten_on for problem in problems),
+        )
+    ]
     for setting in dict.fromkeys(one.setting for one in judged):
         own = [one for one in judged if one.setting == setting]
         parts.append(f"## [{setting.capitalize()}]({setting}.md)\n\n{table(own)}\n")
@@ -55,11 +73,42 @@ def guide() -> str:
 
 @cache
 def judged_summaries() -> list:
-    """Return the summaries of all situations, from the problems for judging."""
+    """Return the summaries of all situations with both seeds, from the problems for judging."""
+    return summaries_of(pooled_results())
+
+
+@cache
+def pooled_results():
+    """Return the results of both seeds as one file."""
+    from keyhole.benchmark import pool_seeds
+
+    return pool_seeds(*seed_results())
+
+
+@cache
+def seed_results() -> tuple:
+    """Return the results of each seed."""
     from keyhole.benchmark import read_results
+
+    return read_results(RESULTS), read_results(SECOND_RESULTS)
+
+
+def summaries_of(content) -> list:
+    """Return the summaries of all situations, from the problems for judging."""
     from keyhole.benchmark.summary import summarize
 
-    return [one for one in summarize(read_results(RESULTS)) if one.part == "judging"]
+    return [summary for summary in summarize(content) if summary.part == "judging"]
+
+
+@cache
+def policies_by_seed() -> dict:
+    """Return by setting and situation the best policy with each seed, by seed."""
+    policies: dict = {}
+    for content in seed_results():
+        for summary in summaries_of(content):
+            by_seed = policies.setdefault((summary.setting, summary.situation), {})
+            by_seed[content.problems[0].seed] = summary.best.policy
+    return policies
 
 
 def table(summaries) -> str:
@@ -79,7 +128,7 @@ def row(summary) -> str:
     best = summary.best
     cells = [
         f"{summary.title} ({len(summary.problems)} problems)",
-        f"`{best.policy}`",
+        recommendation(summary),
         next_best(summary),
         f"{TIMES} {format_ratio(best.worst_run)}",
         linear_runs(summary, best),
@@ -88,68 +137,75 @@ def row(summary) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def recommendation(summary) -> str:
+    """Return the best policy, and those that are the best with one of the seeds."""
+    by_seed = policies_by_seed()[summary.setting, summary.situation]
+    others = [
+        f"seed {seed}: `{policy}`"
+        for seed, policy in by_seed.items()
+        if policy != summary.best.policy
+    ]
+    return f"`{summary.best.policy}`" + (f" ({', '.join(others)})" if others else "")
+
+
 def next_best(summary) -> str:
-    """Return the policy with the next larger ratio, and by how much it is larger."""
-    from keyhole.benchmark.summary import format_ratio
+    """Return the next best policy, and how many times the regret it has, if that is shown."""
+    from keyhole.benchmark.summary import UNDECIDED
 
-    best = summary.best
-    others = [one for one in summary.ranked if one != best and one.ratio >= best.ratio]
-    if not others:
+    if summary.rival is None:
         return ""
-    if is_difference_shown(summary, best, others[0]):
-        return f"`{others[0].policy}` {TIMES} {format_ratio(others[0].ratio / best.ratio)}"
-    return f"`{others[0].policy}`, no difference shown"
-
-
-def is_difference_shown(summary, best, other) -> bool:
-    """Return whether the unpaired 95 % interval of the ratio of two policies is above 1."""
-    from keyhole.benchmark.rules import FLOOR_SHARE
-
-    variance = 0.0
-    for problem in summary.problems:
-        floor = FLOOR_SHARE * problem.wrong_choice
-        for result in problem.results:
-            if result.policy in (best.policy, other.policy):
-                variance += (result.std_error / (result.mean + floor)) ** 2
-    difference = len(summary.problems) * math.log(other.ratio / best.ratio)
-    return difference > 1.96 * math.sqrt(variance)
+    policy, interval = summary.rival
+    if interval.is_above:
+        return f"`{policy}` {TIMES} {interval}"
+    return f"`{policy}`, {UNDECIDED}"
 
 
 def linear_runs(summary, best) -> str:
     """Return the share of linear runs, and the policy that has the fewest if it is another."""
-    from keyhole.benchmark.summary import format_share
+    from keyhole.benchmark.summary import format_share, lets_learn
 
-    fewest = min(summary.ranked, key=lambda one: one.linear)
-    own = format_share(best.linear_share)
-    for problem in summary.problems:
-        linear = next(one.linear for one in problem.results if one.policy == best.policy)
+    fewest = min(summary.ranked, key=lambda standing: standing.linear)
+    share = format_share(best.linear_share)
+    if summary.uncounted:
+        share += f", {summary.uncounted} left out"
+    for problem in filter(lets_learn, summary.problems):
+        linear = next(result.linear for result in problem.results if result.policy == best.policy)
         if len(summary.problems) > 1 and linear >= max(1, MOST_OF_ALL * best.linear):
-            own += f", on {problem.name}"
+            share += f", on {problem.name}"
     if fewest.linear == best.linear:
-        return own
-    return f"{own} (`{fewest.policy}` {format_share(fewest.linear_share)})"
+        return share
+    return f"{share} (`{fewest.policy}` {format_share(fewest.linear_share)})"
+
+
+def problems_behind(summary) -> list[tuple]:
+    """Return the ratios and problems where another policy is clearly better, the worst first."""
+    best = summary.best
+    pairs = [
+        (ratio, problem)
+        for problem, ratio, rank in zip(summary.problems, best.ratios, best.ranks, strict=True)
+        if rank > 1 and ratio >= LEAST_BEHIND
+    ]
+    return sorted(pairs, key=lambda pair: pair[0], reverse=True)
 
 
 def behind(summary, best) -> str:
     """Return the problems on which another policy is clearly better, the worst first."""
-    from keyhole.benchmark.summary import format_ratio
+    from keyhole.benchmark.summary import best_result, ratio_interval
 
-    found = [
-        (ratio, problem.name)
-        for problem, ratio, rank in zip(summary.problems, best.ratios, best.ranks, strict=True)
-        if rank > 1
+    beaten = problems_behind(summary)
+    named = [
+        f"{problem.name} {TIMES} "
+        f"{ratio_interval([problem], best.policy, best_result(problem).policy)}"
+        for _, problem in beaten[:MOST_NAMED]
     ]
-    named = [f"{name} {TIMES} {format_ratio(ratio)}" for ratio, name in sorted(found, reverse=True)]
-    more = len(named) - MOST_NAMED
-    return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(beaten) - MOST_NAMED
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def round_times() -> str:
     """Return the file of the nanoseconds that a round of each policy takes: a median."""
-    from keyhole.benchmark import read_results
-
     found: dict[str, dict[str, list[float]]] = {}
-    for problem in read_results(RESULTS).problems:
+    for problem in pooled_results().problems:
         for result in problem.results:
             policy = result.policy.partition("(")[0]
             found.setdefault(problem.setting, {}).setdefault(policy, []).append(result.nanoseconds)

@@ -55,6 +55,15 @@ def test_the_numbers_are_those_of_a_simulation(folder):
     assert found["Uniform"].better == (["LSA"] if clear else [])
 
 
+def test_another_seed_gives_other_numbers_and_is_named_in_the_command(folder, tmp_path):
+    content = played(tmp_path, seed=30, policies=["Uniform"])
+    (problem,) = content.problems
+    assert problem.seed == 30
+    assert "--seed 30 --out" in content.command
+    first = played(folder).problems[0].results
+    assert problem.results[0].mean not in [one.mean for one in first]
+
+
 def test_a_yardstick_is_not_ranked(folder):
     found = {one.policy: one for one in played(folder).problems[0].results}
     assert found["UCBE"].yardstick
@@ -122,6 +131,7 @@ def test_a_tenth_of_the_rounds_is_no_fewer_than_a_thousand():
         ({"settings": "delay"}, "setting must be one of"),
         ({"scale": "full"}, "scale must be one of quick, paper; got 'full'"),
         ({"problems": ["tao-9"]}, "problems must be one of tuning, judging, tao-1"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"policies": ["LSAA"]}, "policies must be one of APGAI, APT"),
         ({"policies": [MINE]}, "must be of thresholding, got one of delayed"),
         ({"policies": ["none.py:Mine"]}, "there is no file 'none.py'"),

@@ -1,15 +1,21 @@
 import pytest
 
-from keyhole.benchmark import read_results
 from keyhole.benchmark.problem_list import all_problems
 from keyhole.benchmark.rules import SCALES, SEED
 from keyhole.benchmark.summary import summarize
-from tools.write_which_policy import GUIDE, RESULTS, ROUND_TIMES, guide, round_times
+from tools.write_which_policy import (
+    GUIDE,
+    ROUND_TIMES,
+    guide,
+    pooled_results,
+    round_times,
+    seed_results,
+)
 
 
 @pytest.fixture(scope="module")
 def content():
-    return read_results(RESULTS)
+    return pooled_results()
 
 
 def test_the_guide_is_what_the_results_say():
@@ -20,14 +26,16 @@ def test_the_times_of_a_round_are_those_of_the_results():
     assert ROUND_TIMES.read_text() == round_times(), "write_which_policy.py"
 
 
-def test_the_results_are_of_the_problems_of_the_list_in_full(content):
+@pytest.mark.parametrize("seed_number", [0, 1])
+def test_the_results_are_of_the_problems_of_the_list_in_full(seed_number):
+    content = seed_results()[seed_number]
     assert content.scale == "paper"
     for setting in content.settings:
         found = [(one.name, one.digest, one.horizon) for one in content.of_setting(setting)]
         listed = all_problems(setting)
         assert found == [(one.name, one.digest, one.horizon) for one in listed], setting
-    replications = SCALES["paper"].replications
-    assert all((p.replications, p.seed) == (replications, SEED) for p in content.problems)
+    expected = (SCALES["paper"].replications, SEED + seed_number)
+    assert all((p.replications, p.seed) == expected for p in content.problems)
 
 
 def test_the_guide_recommends_the_smallest_ratio_without_many_linear_runs(content):
@@ -37,4 +45,4 @@ def test_the_guide_recommends_the_smallest_ratio_without_many_linear_runs(conten
             least = min(each.linear_share for each in one.ranked)
             safe = [each for each in one.ranked if each.linear_share <= least + 0.05]
             best = min(safe, key=lambda each: each.ratio)
-            assert f"| {one.title} ({len(one.problems)} problems) | `{best.policy}` |" in text
+            assert f"| {one.title} ({len(one.problems)} problems) | `{best.policy}`" in text

@@ -1,3 +1,4 @@
+import hashlib
 from functools import cache
 
 import pytest
@@ -6,6 +7,7 @@ from keyhole.benchmark import problem_list
 from keyhole.benchmark.problem_list import make_games, select_entrants
 from keyhole.benchmark.rules import SCALES, SITUATIONS
 from keyhole.experiment.setting_registry import BUILT_IN
+from tools.draw_problems import FOLDER, drawn_file, rules
 
 all_problems = cache(problem_list.all_problems)
 
@@ -27,6 +29,41 @@ def test_every_situation_has_problems_of_both_parts(setting, part):
     found = [problem.situation for problem in all_problems(setting) if problem.part == part]
     assert set(found) == SITUATIONS[setting].keys()
     assert len(found) >= 8
+
+
+@pytest.mark.parametrize(
+    ("setting", "situation", "fewest", "most"),
+    [
+        ("semibandit", "common threshold", 3, 11),
+        ("semibandit", "common threshold, many arms", 12, 32),
+    ],
+)
+def test_situations_split_by_the_number_of_arms_have_so_many(setting, situation, fewest, most):
+    problems = [one for one in all_problems(setting) if one.situation == situation]
+    arms = [game.spec.plan.problem.arms for game in make_games(problems, [], SCALES["quick"])]
+    assert min(arms) >= fewest
+    assert max(arms) <= most
+
+
+def test_arms_that_cross_differ_by_a_fifth_at_most_and_none_is_always_the_best():
+    problems = [p for p in all_problems("threshold") if p.situation == "uncensored, crossing"]
+    for game in make_games(problems, [], SCALES["quick"]):
+        gaps = game.spec.plan.problem.gaps
+        assert gaps.max() <= 0.2
+        assert gaps.max(axis=1).min() > 0
+
+
+@pytest.mark.parametrize("setting", BUILT_IN)
+def test_drawn_problems_are_those_of_the_seed_and_are_never_drawn_again(setting):
+    assert (FOLDER / f"{setting}.toml").read_text() == drawn_file(setting)
+    drawn = [problem for problem in all_problems(setting) if problem.drawn]
+    assert len(drawn) >= 4
+    assert all(one.name.startswith("drawn-") and one.title.startswith("drawn: ") for one in drawn)
+
+
+def test_the_text_of_all_drawn_problems_has_one_digest():
+    text = "".join(drawn_file(setting) for setting in rules())
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "6d100f4e78be5878"
 
 
 def test_what_a_wrong_choice_loses_is_computed_by_hand():

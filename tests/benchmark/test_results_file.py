@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import jsonschema
@@ -10,11 +11,17 @@ from keyhole.benchmark.results_file import (
     ProblemRecord,
     ResultRecord,
     add_results,
+    pool_seeds,
     read_results,
     schema,
     write_results,
 )
-from keyhole.benchmark.summary import policies_on_problem_table, situation_table, summarize
+from keyhole.benchmark.summary import (
+    policies_on_problem_table,
+    ratio_interval,
+    situation_table,
+    summarize,
+)
 from tests.html import parse
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "benchmark.schema.json"
@@ -128,6 +135,49 @@ def test_results_of_others_are_compared_unpaired():
     assert found["D"].better == ["A"]  # 10 and 15, both ± 1
     assert found["B"].better == ["A", "D"]
     assert second == FOUND.problems[1]
+
+
+def test_two_seeds_are_pooled():
+    again = content(
+        problem("one", [result("A", 30.0, error=2.0, linear=1), result("B", 20.0)], seed=30)
+    )
+    first = content(problem("one", [result("A", 10.0, better=["B"]), result("B", 20.0)]))
+    (pooled,) = pool_seeds(first, again).problems
+    a = pooled.results[0]
+    assert (pooled.replications, a.mean, a.worst, a.linear, a.better) == (200, 20, 90, 1, [])
+    assert a.std_error == pytest.approx(5**0.5 / 2)
+    with pytest.raises(ValueError, match="of the same scale, problems and policies"):
+        pool_seeds(first, content(problem("two", [result("A", 30.0)])))
+
+
+def test_an_interval_over_runs_alone_is_that_of_their_means():
+    (wide,) = content(problem("one", [result("A", 200.0, error=2.0), result("B", 100.0)])).problems
+    interval = ratio_interval([wide], "A", "B")
+    error = 1.96 * 0.01 * 2**0.5
+    assert interval.value == pytest.approx(2, rel=1e-3)
+    assert interval.low == pytest.approx(2 * math.exp(-error), rel=2e-3)
+    assert interval.high == pytest.approx(2 * math.exp(error), rel=2e-3)
+
+
+def test_an_interval_over_problems_holds_those_that_go_the_other_way():
+    def pair(name, mean):
+        return problem(name, [result("A", mean, error=0.0), result("B", 100.0, error=0.0)])
+
+    interval = ratio_interval([pair("one", 400.0), pair("two", 50.0)], "A", "B")
+    # With two problems, one in four drawings has the first twice, and one the second.
+    assert (interval.low, interval.high) == pytest.approx((0.5, 4), rel=1e-2)
+    (summary,) = summarize(content(pair("one", 400.0), pair("two", 50.0)))
+    assert summary.runner_up == "A, no difference shown"
+    (summary,) = summarize(content(pair("one", 400.0), pair("two", 150.0)))
+    assert summary.runner_up == "A, 2.45 (1.50 to 4.00) times"
+
+
+def test_linear_runs_do_not_count_where_no_policy_can_learn():
+    hard = [result("A", 290.0, linear=60), result("B", 295.0, linear=100)]
+    easy = [result("A", 10.0, linear=1), result("B", 10.0)]
+    (summary,) = summarize(content(problem("hard", hard), problem("easy", easy)))
+    assert summary.uncounted == 1
+    assert {one.policy: one.linear_share for one in summary.standings} == {"A": 0.01, "B": 0}
 
 
 def test_two_means_that_are_close_share_a_rank():

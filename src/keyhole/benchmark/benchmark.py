@@ -40,7 +40,7 @@ from keyhole.play.progress import print_step, track_total
 from keyhole.play.thread_executor import measure_seconds_per_round
 from keyhole.provenance import describe_software
 from keyhole.results.estimate import compare, mean_estimate
-from keyhole.validate import check_choice
+from keyhole.validate import Range, check_choice, check_integer
 
 RESULTS_FILE: Final = "benchmark.json"
 VALUES_FILE: Final = "values.parquet"
@@ -58,6 +58,7 @@ def bench(
     problems: Sequence[str] = (),
     policies: Sequence[str] = (),
     add: Sequence[str | Path] = (),
+    seed: int = SEED,
     threads: int | None = None,
     progress: bool = False,
 ) -> BenchmarkFile:
@@ -81,6 +82,8 @@ def bench(
         Names, or your own as ``file.py:Class``; by default all of the settings.
     add : sequence of str or Path, optional
         Results files of others, which are shown beside.
+    seed : int, default 29
+        Of all random numbers: another one shows what a result owes to chance.
     threads : int, optional
         At most 1,024; by default one for each processor.
     progress : bool, default False
@@ -103,7 +106,9 @@ def bench(
     # The folder of simulations is made before any result, so a benchmark has it from the start.
     if has_content(folder) and not (folder / _CACHE_FOLDER).is_dir():
         raise ValueError(f"{folder} holds something other than a benchmark")
-    games = make_games(selected_problems, policies, SCALES[scale])
+    games = make_games(
+        selected_problems, policies, SCALES[scale], check_integer("seed", seed, Range(ge=0))
+    )
     try_policies((f"on the problem {game.problem.name!r}", game.spec.plan) for game in games)
     (folder / _CACHE_FOLDER).mkdir(parents=True, exist_ok=True)
     # A second process would simulate the same blocks, and overwrite the times measured here.
@@ -120,7 +125,7 @@ def bench(
             keyhole=version("keyhole"),
             scale=scale,
             date=datetime.now(UTC).date().isoformat(),
-            command=_command(setting_names, scale, problems, policies, add),
+            command=_command(setting_names, scale, problems, policies, add, seed),
             software=SoftwareRecord(**describe_software()),
             problems=[_problem_record(game, cache, times) for game in games],
         )
@@ -137,6 +142,7 @@ def _command(
     problems: Sequence[str],
     policies: Sequence[str],
     add: Sequence[str | Path],
+    seed: int,
 ) -> str:
     """Return the commands that give the same results, without the folders of this machine."""
     arguments = ["--scale", scale]
@@ -144,6 +150,8 @@ def _command(
         for value in map(str, values):
             # A pattern has no folders; of files, readers know the name.
             arguments += [option, value if option == "--problems" else Path(value).name]
+    if seed != SEED:
+        arguments += ["--seed", str(seed)]
     names = [""] if list(settings) == list(SITUATIONS) else settings
     return " && ".join(
         shlex.join(["keyhole", "bench", *filter(None, [name]), *arguments, "--out", "folder"])
@@ -223,10 +231,11 @@ def _problem_record(game: Game, cache: ResultCache, times: _RoundTimes) -> Probl
         part=problem.part,
         situation=problem.situation,
         title=problem.title,
+        drawn=problem.drawn,
         digest=problem.digest,
         horizon=spec.horizon,
         replications=spec.replications,
-        seed=SEED,
+        seed=spec.seed,
         wrong_choice=_shorten(game.loss),
         results=[
             _result_record(game, entrant, regrets, times.nanoseconds(game, entrant.label))

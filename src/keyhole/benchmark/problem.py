@@ -38,6 +38,8 @@ class BenchmarkProblem:
         What policies may be told, rightly or wrongly: values of parameters that have no default.
     setting, part : str
         Where the problem belongs.
+    drawn : bool
+        Whether it was drawn by a rule, so that nobody chose it.
     """
 
     name: str
@@ -48,6 +50,7 @@ class BenchmarkProblem:
     told: Mapping[str, object] = field(default_factory=dict)
     setting: str = ""
     part: Part = "tuning"
+    drawn: bool = False
 
     @property
     def digest(self) -> str:

@@ -39,17 +39,19 @@ class Entrant:
 @cache
 def all_problems(setting: str) -> tuple[BenchmarkProblem, ...]:
     """Return the problems of a setting, those for tuning first."""
-    file = resources.files("keyhole.benchmark") / "problems" / f"{setting}.toml"
-    if not file.is_file():
-        return ()
+    folder = resources.files("keyhole.benchmark") / "problems"
+    files = {folder / f"{setting}.toml": False, folder / "drawn" / f"{setting}.toml": True}
     return tuple(
         BenchmarkProblem(
             name=name,
             situation=group["situation"],
             setting=setting,
             part=group["part"],
+            drawn=drawn,
             **expand_short_forms(fields),
         )
+        for file, drawn in files.items()
+        if file.is_file()
         for group in tomllib.loads(file.read_text("utf-8"))["group"]
         for name, fields in group["problems"].items()
     )
@@ -126,7 +128,7 @@ class Game:
 
 
 def make_games(
-    problems: Iterable[BenchmarkProblem], names: Sequence[str], scale: Scale
+    problems: Iterable[BenchmarkProblem], names: Sequence[str], scale: Scale, seed: int = SEED
 ) -> list[Game]:
     """Return each problem with the policies that can play it; leave out problems with none.
 
@@ -155,7 +157,7 @@ def make_games(
             spec = Spec.from_table(
                 {
                     "name": f"{problem.setting}/{problem.name}",
-                    "seed": SEED,
+                    "seed": seed,
                     "replications": scale.replications,
                     "horizon": horizon,
                     "problem": table,

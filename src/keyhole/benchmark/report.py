@@ -33,7 +33,9 @@ _HOW_TO_READ: Final = (
     "several problems their geometric mean, and the largest. The worst run is compared with the "
     "same mean. Policies share a rank where no paired 95 % interval separates them; first on "
     "counts the problems on which none is clearly better. A run is linear if it loses more than "
-    f"{LINEAR_SHARE:g} of a wrong choice in every round. To both regrets of a ratio "
+    f"{LINEAR_SHARE:g} of a wrong choice in every round; of a situation, they are counted on the "
+    "problems where some policy is linear in at most half of its runs: on the others the budget "
+    "lets none learn. To both regrets of a ratio "
     f"{FLOOR_SHARE:g} of a wrong choice a round is added, so that none is 0. Yardsticks know what "
     "is unknown in practice. ns: nanoseconds a round on one thread, with the simulated problem."
 )
@@ -92,7 +94,7 @@ def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
     columns = [column for column in PARTS if any(summary.part == column for summary in summaries)]
     caption = (
         "The policy with the smallest ratio among those with few linear runs, on the problems for "
-        "tuning and for judging."
+        "tuning and for judging; the next one, with a 95 % interval of the ratio."
     )
     return TileTable(rows=list(rows.values()), columns=columns, cells=cells, caption=caption)
 

@@ -1,6 +1,7 @@
 """The results file of the benchmark: every policy on every problem, for other programs."""
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -52,6 +53,7 @@ class ProblemRecord(_Record):
     part: Part = Field(description="whether policies may be tuned on it")
     situation: str = Field(description="of the guide")
     title: str
+    drawn: bool = Field(default=False, description="whether it was drawn by a rule, not chosen")
     digest: str = Field(description="of all that decides what a simulation gives")
     horizon: int = Field(ge=1)
     replications: int = Field(ge=2)
@@ -145,6 +147,49 @@ def add_results(content: BenchmarkFile, others: Iterable[BenchmarkFile]) -> Benc
             merged.append(problem if record is None else _merge(problem, record.results))
         content = content.model_copy(update={"problems": merged})
     return content
+
+
+def pool_seeds(first: BenchmarkFile, second: BenchmarkFile) -> BenchmarkFile:
+    """Return the results of two seeds as one file: of each policy on each problem, all its runs.
+
+    A policy is better than another if it is with both seeds.
+    """
+    identities, others = (
+        [(p.setting, p.name, p.digest, [result.policy for result in p.results]) for p in f.problems]
+        for f in (first, second)
+    )
+    if first.scale != second.scale or identities != others:
+        raise ValueError("results of two seeds must be of the same scale, problems and policies")
+    pairs = zip(first.problems, second.problems, strict=True)
+    return first.model_copy(update={"problems": [_pool_problem(*pair) for pair in pairs]})
+
+
+def _pool_problem(first: ProblemRecord, second: ProblemRecord) -> ProblemRecord:
+    weight = first.replications / (first.replications + second.replications)
+    pairs = zip(first.results, second.results, strict=True)
+    return first.model_copy(
+        update={
+            "replications": first.replications + second.replications,
+            "results": [_pool_result(*pair, weight) for pair in pairs],
+        }
+    )
+
+
+def _pool_result(first: ResultRecord, second: ResultRecord, weight: float) -> ResultRecord:
+    """Return the result of all runs, of which the first has a share of `weight`."""
+    averages = {
+        field: weight * getattr(first, field) + (1 - weight) * getattr(second, field)
+        for field in ("mean", "quantile_90", "nanoseconds")
+    }
+    return first.model_copy(
+        update=averages
+        | {
+            "std_error": math.hypot(weight * first.std_error, (1 - weight) * second.std_error),
+            "worst": max(first.worst, second.worst),
+            "linear": first.linear + second.linear,
+            "better": [policy for policy in first.better if policy in second.better],
+        }
+    )
 
 
 def _merge(problem: ProblemRecord, added_results: Sequence[ResultRecord]) -> ProblemRecord:

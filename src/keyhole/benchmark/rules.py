@@ -11,6 +11,8 @@ MORE_LINEAR: Final = 0.05
 """A policy whose share of linear runs is larger than the smallest one by more is not the best."""
 FLOOR_SHARE: Final = 1e-4
 """Added to both means of a ratio: this share of a wrong choice in every round."""
+MOST_LINEAR: Final = 0.5
+"""Linear runs count on problems where some policy has no larger share of them."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ SITUATIONS: Final[dict[str, dict[str, str]]] = {
         "censored": "Only samples below the bar are seen",
         "falling thresholds": "Only samples below the bar are seen, and the bar never rises",
         "uncensored": "Every sample is seen",
+        "uncensored, crossing": "Every sample is seen, which arm is best depends on the bar, and "
+        "arms differ by a fifth at most",
     },
     "resource": {
         "hundreds of runs": "Hundreds of runs",
@@ -58,7 +62,8 @@ SITUATIONS: Final[dict[str, dict[str, str]]] = {
     },
     "semibandit": {
         "thresholds differ": "Each arm has a threshold of its own",
-        "common threshold": "All arms share one threshold",
+        "common threshold": "All arms share one threshold, up to eleven arms",
+        "common threshold, many arms": "All arms share one threshold, twelve arms or more",
     },
     "thresholding": {
         "arms differ": "Arms differ",

@@ -10,7 +10,7 @@ import numpy as np
 
 from keyhole.benchmark.problem import PARTS, Part
 from keyhole.benchmark.results_file import BenchmarkFile, ProblemRecord, ResultRecord
-from keyhole.benchmark.rules import FLOOR_SHARE, MORE_LINEAR, SITUATIONS
+from keyhole.benchmark.rules import FLOOR_SHARE, MORE_LINEAR, MOST_LINEAR, SEED, SITUATIONS
 from keyhole.pages.page import Table
 from keyhole.results.estimate import Estimate
 from keyhole.text_formatting import count_text
@@ -29,6 +29,7 @@ class Standing:
     ranks: tuple[int, ...]
     linear: int
     runs: int
+    """On the problems where linear runs count."""
     nanoseconds: float
     """The mean over the problems."""
 
@@ -59,8 +60,8 @@ class Standing:
 
     @property
     def linear_share(self) -> float:
-        """The share of linear runs."""
-        return self.linear / self.runs
+        """The share of linear runs, on the problems where they count."""
+        return self.linear / max(1, self.runs)
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,27 @@ class SituationSummary:
         return [standing for standing in self.ranked if standing.linear_share <= linear_limit]
 
     @property
+    def rival(self) -> "tuple[str, RatioInterval] | None":
+        """The ranked policy with the next larger ratio, and how many times the regret it has."""
+        best = self.best
+        for standing in self.ranked:
+            if standing != best and standing.ratio >= best.ratio:
+                interval = ratio_interval(self.problems, standing.policy, best.policy)
+                return standing.policy, interval
+        return None
+
+    @property
     def runner_up(self) -> str:
-        """The next policy after the best, and how many times the regret it has."""
-        if len(self.eligible) == 1:
+        """The next policy after the best, and how many times the regret it has, in words."""
+        if self.rival is None:
             return ""
-        second = self.eligible[1]
-        return f"{second.policy}, {format_ratio(second.ratio / self.best.ratio)} times"
+        policy, interval = self.rival
+        return f"{policy}, {interval} times" if interval.is_above else f"{policy}, {UNDECIDED}"
+
+    @property
+    def uncounted(self) -> int:
+        """On how many problems linear runs do not count."""
+        return sum(not lets_learn(problem) for problem in self.problems)
 
     def as_json(self) -> dict[str, object]:
         """Return the names of the situation, and the numbers of each policy."""
@@ -131,17 +147,69 @@ def summarize(content: BenchmarkFile) -> list[SituationSummary]:
     return summaries
 
 
-def best_mean(problem: ProblemRecord) -> float:
-    """Return the smallest mean among policies that are no yardsticks; of all if there is none."""
-    means = [result.mean for result in problem.results if not result.yardstick]
-    return min(means or [result.mean for result in problem.results])
+def lets_learn(problem: ProblemRecord) -> bool:
+    """Return whether some policy that is no yardstick is linear in at most half of its runs."""
+    # Where a budget lets none find the best arm, linear runs say nothing about a policy.
+    results = [result for result in problem.results if not result.yardstick] or problem.results
+    return min(result.linear for result in results) <= MOST_LINEAR * problem.replications
+
+
+@dataclass(frozen=True)
+class RatioInterval:
+    """A ratio of regrets, with a 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def is_above(self) -> bool:
+        """Whether it lies above 1, also as it is shown."""
+        return round(self.low, 2) > 1
+
+    def __str__(self) -> str:
+        """Return the ratio and the interval."""
+        value, low, high = map(format_ratio, (self.value, self.low, self.high))
+        return f"{value} ({low} to {high})"
+
+
+def ratio_interval(problems: Sequence[ProblemRecord], policy: str, reference: str) -> RatioInterval:
+    """Return how many times the regret of another policy one has: the geometric mean, bootstrapped.
+
+    Problems are drawn with replacement, and the mean of the runs from a normal distribution with
+    its standard error: random numbers that the policies shared would make the interval narrower.
+    """
+    count = len(problems)
+    rng = np.random.default_rng(SEED)
+    chosen = rng.integers(count, size=(_BOOTSTRAPS, count))
+    floors = np.array([FLOOR_SHARE * problem.wrong_choice for problem in problems])
+    value = np.zeros(count)
+    draws = np.zeros((_BOOTSTRAPS, count))
+    for label, sign in ((policy, 1.0), (reference, -1.0)):
+        results = [
+            next(result for result in problem.results if result.policy == label)
+            for problem in problems
+        ]
+        means = np.array([result.mean for result in results])
+        errors = np.array([result.std_error for result in results])
+        noise = errors[chosen] * rng.standard_normal(chosen.shape)
+        value += sign * np.log(means + floors)
+        draws += sign * np.log(np.maximum(means[chosen] + noise, 0.0) + floors[chosen])
+    low, high = np.quantile(draws.mean(axis=1), [0.025, 0.975])
+    return RatioInterval(*(math.exp(x) for x in (value.mean(), low, high)))
+
+
+def best_result(problem: ProblemRecord) -> ResultRecord:
+    """Return the result with the smallest mean: of policies that are no yardsticks, if any."""
+    results = [result for result in problem.results if not result.yardstick] or problem.results
+    return min(results, key=lambda result: result.mean)
 
 
 def ratio_to_best(problem: ProblemRecord, regret: float) -> float:
     """Return a regret over the smallest mean, to both of which a small one is added."""
     # Without the addition, a best mean of 0 would make all other ratios infinite.
     floor = FLOOR_SHARE * problem.wrong_choice
-    return (regret + floor) / (best_mean(problem) + floor)
+    return (regret + floor) / (best_result(problem).mean + floor)
 
 
 def _summarize_situation(
@@ -165,14 +233,15 @@ def _is_ranked(standing: Standing, problems: Sequence[ProblemRecord]) -> bool:
 
 
 def _standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRecord]]) -> Standing:
+    counted = [(problem, result) for problem, result in results if lets_learn(problem)]
     return Standing(
         policy=policy,
         is_yardstick=results[0][1].yardstick,
         ratios=tuple(ratio_to_best(problem, result.mean) for problem, result in results),
         worst_ratios=tuple(ratio_to_best(problem, result.worst) for problem, result in results),
         ranks=tuple(1 + len(result.better) for _, result in results),
-        linear=sum(result.linear for _, result in results),
-        runs=sum(problem.replications for problem, _ in results),
+        linear=sum(result.linear for _, result in counted),
+        runs=sum(problem.replications for problem, _ in counted),
         nanoseconds=math.fsum(result.nanoseconds for _, result in results) / len(results),
     )
 
@@ -194,6 +263,8 @@ def count_best(summaries: Sequence[SituationSummary]) -> list[list[str]]:
     ]
 
 
+UNDECIDED: Final = "no difference shown"
+_BOOTSTRAPS: Final = 10_000
 _PLAIN_BELOW: Final = 100
 _WHOLE_FROM: Final = 10
 _MOST_OF_SOME: Final = 99  # per cent: 100 is all of them

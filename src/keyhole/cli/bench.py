@@ -37,6 +37,7 @@ def run_bench(
         list[Path] | None,
         typer.Option("--add", help="A results file to compare with; repeatable."),
     ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of all random numbers.")] = 29,
     threads: Threads = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
@@ -61,12 +62,13 @@ def run_bench(
             problems=problems or (),
             policies=policies or (),
             add=add or (),
+            seed=seed,
             threads=threads,
             progress=not quiet,
         )
     except (ValueError, FileNotFoundError) as error:
         # Options have the names of the arguments.
-        if str(error).startswith(("policies", "problems")):
+        if str(error).startswith(("policies", "problems", "seed")):
             raise type(error)(f"--{error}") from error
         raise
     if not quiet:
