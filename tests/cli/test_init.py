@@ -74,6 +74,10 @@ def test_an_experiment_runs_as_it_stands(setting, keyhole, folder):
     assert load_run(folder / "results").checkpoints[-1] == horizon
 
 
+# Where every sample is seen, and where there is one common threshold; in a starter neither is so.
+NOT_IN_STARTERS = {"AnytimeDKWUCB", "CSBST"}
+
+
 @pytest.mark.parametrize("setting", BUILT_IN)
 def test_an_experiment_names_the_recommended_policies(setting, keyhole, folder):
     horizon = HORIZONS.get(setting, 60)
@@ -84,7 +88,8 @@ def test_an_experiment_names_the_recommended_policies(setting, keyhole, folder):
     section = page.partition(f"]({setting}.md)\n")[2].partition("\n## ")[0]
     recommended = re.findall(r"^\| [^|]+\(\d+ problems?\) \| `(\w+)", section, re.MULTILINE)
     assert recommended
-    assert all(f'"{policy}"' in text for policy in recommended)
+    fitting = set(recommended) - NOT_IN_STARTERS
+    assert all(f'"{policy}"' in text for policy in fitting)
 
 
 @pytest.mark.parametrize("setting", BUILT_IN)
