@@ -138,7 +138,7 @@ def test_what_was_accepted_is_answered_before_it_stops(storage):
 
 def test_half_a_request_and_a_long_one_hold_up_nobody(storage):
     port = free_port()
-    with serve(storage, port):
+    with serve(storage, port) as process:
         head = b"POST /v1/studies/buttons/decisions HTTP/1.1\r\nHost: localhost\r\n"
         sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
         for half in sockets:
@@ -149,6 +149,12 @@ def test_half_a_request_and_a_long_one_hold_up_nobody(storage):
         assert answer.status_code == 413
         for half in sockets:
             half.close()
+        # Who goes away within a request has made the mistake, and not the service.
+        until = time.monotonic() + START
+        while sum(b'"status":400' in line for line in process.log) < len(sockets):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert not any(b"traceback" in line for line in process.log)
 
 
 def worker_pids(process):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from starlette.requests import ClientDisconnect
 
 from keyhole.study import (
     DamagedError,
@@ -87,6 +88,7 @@ _DAMAGED: Final = Problem(500, "damaged", "The study cannot be read.", _SEE_LOG)
 PROBLEMS: Final[dict[type[BaseException], Problem]] = {
     msgspec.DecodeError: Problem(400, "malformed", "The body is not JSON in UTF-8."),
     RecursionError: Problem(400, "malformed", "The body is not JSON in UTF-8.", "nested too deep"),
+    ClientDisconnect: Problem(400, "cut-off", "The request ended early."),
     MissingKeyError: Problem(401, "missing-key", "A valid key is needed."),
     MissingRightError: Problem(403, "missing-right", "The key may not do this."),
     UnknownRouteError: Problem(404, "unknown-route", "There is no such path."),
