@@ -8,21 +8,25 @@
       if (part.tagName === "DETAILS") part.open = true;
     target?.scrollIntoView();
   }
-  addEventListener("hashchange", openTarget);
-  openTarget();
+  // Once, although the script runs again when a page of the service has news: the reader stays where they are.
+  if (!window.keyholePage) {
+    window.keyholePage = true;
+    addEventListener("hashchange", openTarget);
+    openTarget();
 
-  // Browsers without ::details-content print only what is open.
-  addEventListener("beforeprint", () => {
-    for (const part of document.querySelectorAll("details:not([open])")) {
-      part.open = part.dataset.printed = true;
-    }
-  });
-  addEventListener("afterprint", () => {
-    for (const part of document.querySelectorAll("details[data-printed]")) {
-      part.open = false;
-      delete part.dataset.printed;
-    }
-  });
+    // Browsers without ::details-content print only what is open.
+    addEventListener("beforeprint", () => {
+      for (const part of document.querySelectorAll("details:not([open])")) {
+        part.open = part.dataset.printed = true;
+      }
+    });
+    addEventListener("afterprint", () => {
+      for (const part of document.querySelectorAll("details[data-printed]")) {
+        part.open = false;
+        delete part.dataset.printed;
+      }
+    });
+  }
 
   // The first number of a cell such as "1,234 [1,100, 1,300]", or its text, such as a date.
   function sortKey(cell) {
