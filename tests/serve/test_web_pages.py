@@ -1,5 +1,7 @@
 """Pages for a browser: what they show, who may see them, and forms."""
 
+import base64
+import hashlib
 import re
 
 import pytest
@@ -30,10 +32,16 @@ def test_the_list_leads_to_each_study_by_its_name(client, storage):
 
 
 def test_a_page_may_run_its_own_scripts_alone(client):
+    policies = set()
     for path in ("/", "/studies/buttons", "/studies/none"):
-        policy = client.get(path).headers["content-security-policy"]
-        assert "default-src 'none'" in policy
-        assert re.search(r"script-src ('sha256-[\w+/=]+' ?)+;", policy)
+        page = client.get(path)
+        policies.add(page.headers["content-security-policy"])
+        for script in re.findall(r"<script>(.*?)</script>", page.text, re.DOTALL):
+            digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+            assert f"'sha256-{digest}'" in page.headers["content-security-policy"]
+    (policy,) = policies  # whatever a page shows
+    assert "default-src 'none'" in policy
+    assert re.search(r"script-src ('sha256-[\w+/=]+' ?)+;", policy)
 
 
 def test_a_study_is_shown_and_only_sent_again_when_it_has_news(client):
@@ -86,6 +94,7 @@ def test_a_browser_gives_its_key_once(storage):
         cookie = answer.headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "samesite=strict" in cookie.lower()
+        assert "secure" not in cookie.lower()
         page = client.get("/")
         assert "buttons" in page.text
         assert "/studies/other" not in page.text
@@ -94,3 +103,11 @@ def test_a_browser_gives_its_key_once(storage):
         assert send(client, "/studies/buttons/retire", arm="red").status_code == 403
         # A cookie is no key of the API, which other sites could then use.
         assert client.get("/v1/studies").status_code == 401
+
+
+def test_a_key_given_by_https_stays_there(storage):
+    key, _ = add_key(str(storage), "ann", "read", "*")
+    headers = {"Host": "studies.example", "Origin": "https://studies.example"}
+    with Client(storage) as client:
+        answer = client.post("/login", data={"key": key}, headers=headers)
+    assert "; secure" in answer.headers["set-cookie"].lower()

@@ -114,7 +114,8 @@ class _Endpoint:
             study_entry = service.studies.use(request.path_params["study"])
         async with study_entry as entry:
             idempotency_key = request.headers.get("idempotency-key")
-            is_secure = request.url.scheme == "https"
+            # Behind a proxy that does TLS, only the browser knows that it asks by HTTPS.
+            is_secure = request.headers.get("origin", "").startswith("https:")
             path = request.path_params
             arguments = Arguments(
                 service, api_key, path, body, query, idempotency_key, entry, is_secure

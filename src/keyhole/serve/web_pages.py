@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote, urlsplit
@@ -84,19 +85,22 @@ def check_origin(headers: Mapping[str, str]) -> None:
 
 def make_html(page: Page, status: int = 200) -> Response:
     """Return the answer with a page, whose own scripts alone may run."""
-    html = page_html(page)
-    hashes = {
-        base64.b64encode(sha256(script.encode()).digest()).decode()
-        for script in _SCRIPT.findall(html)
-    }
-    scripts = " ".join(f"'sha256-{digest}'" for digest in sorted(hashes))
     policy = (
-        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; "
-        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        f"default-src 'none'; script-src {_script_hashes()}; style-src 'unsafe-inline'; "
+        "img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
     )
     # Without a referrer a browser would not say from where it sends a form: see `check_origin`.
     headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}
-    return HTMLResponse(html, status, headers)
+    return HTMLResponse(page_html(page), status, headers)
+
+
+@cache
+def _script_hashes() -> str:
+    """Return the hashes of the scripts of all pages, read where no name of a study is."""
+    html = page_html(Page(title="Keyhole", answer=[Navigation(0)]))
+    digests = [sha256(script.encode()).digest() for script in _SCRIPT.findall(html)]
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
 def make_problem_page(document: ProblemDocument) -> Response:
