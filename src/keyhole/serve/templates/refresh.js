@@ -6,6 +6,7 @@
     const focus = document.activeElement;
     if (document.hidden || focus?.closest("form, figure")) return;
     const answer = await fetch(`${location.pathname}?seq=${document.getElementById("news").dataset.seq}`);
+    if (answer.status === 401) location.reload(); // the key has ended: the page asks for one
     if (answer.status !== 200) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const open = new Set([...document.querySelectorAll("details[open] > summary > h2")].map(h => h.id));
