@@ -155,7 +155,8 @@ def test_a_cluster_elsewhere_has_workers_of_its_own():
 
 
 def test_what_is_closed_has_no_capacity(cluster):
-    """It comes last, since it closes."""
+    """It comes last, since it closes; also of what was counted just before."""
+    assert cluster.capacity() > 0
     cluster.shutdown()
     cluster.shutdown()
     with pytest.raises(RuntimeError):

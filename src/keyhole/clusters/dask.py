@@ -181,6 +181,7 @@ class Dask(Cluster):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Cancel all tasks and disconnect; end processes that were started for this client."""
+        self._counted = -inf  # what was counted just before is no more
         for resource in (self._client, self._local):
             if resource is not None:
                 with suppress(CancelledError, OSError, TimeoutError):
