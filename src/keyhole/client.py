@@ -203,7 +203,10 @@ class Client:
         try:
             return response.status, json.loads(data) if data else None
         except ValueError:  # of a proxy, say
-            return response.status, {"status": response.status, "detail": data[:200].decode()}
+            return response.status, {
+                "status": response.status,
+                "detail": data[:200].decode(errors="replace"),
+            }
 
     def _connect(self) -> http.client.HTTPConnection:
         """Return the connection of this thread."""

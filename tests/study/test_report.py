@@ -8,6 +8,7 @@ import pytest
 from keyhole.semibandit import CSBST
 from keyhole.stochastic import UCB1, OptimisticThompson
 from keyhole.study import Study
+from keyhole.study.report import Timeline
 from keyhole.thresholding import LSA, PerArmStopping
 from tests.study.studies import Clock
 
@@ -56,6 +57,18 @@ def test_it_says_how_long_feedback_takes_and_what_is_waited_for(tmp_path):
     assert "A decision expires after 2.0 h (on_timeout='forget')." in text
     assert "half within 5.5 min" in text
     assert "all within 10.0 min" in text
+
+
+def test_what_is_to_be_asked_again_is_pending(tmp_path):
+    options = {"timeout": "2h", "on_timeout": "ask_again"}
+    with Study.create(tmp_path / "s.db", "s", UCB1(), ["a", "b"], **options) as study:
+        study.expire(study.ask())
+        timeline = Timeline(study)
+        timeline.read(study)
+        assert list(timeline.pending) == [1, 1]
+        study.tell(study.ask(), 1)
+        timeline.read(study)
+        assert timeline.pending[-1] == 0 == study.pending_count
 
 
 def test_it_has_the_last_events_first(tmp_path):

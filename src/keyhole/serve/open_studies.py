@@ -65,15 +65,20 @@ class OpenStudy:
         self.history = HistoryReader()
         self._page_lock = Lock()
         self._timeline: Timeline | None = None
+        self._page: Page | None = None
 
     def read_page(self, study: Study) -> tuple[Page, int]:
         """Return the page of the study, and the number of the last event that it shows."""
         with self._page_lock:
             timeline = self._timeline or Timeline(study)
+            shown_seq = timeline.seq
             self._timeline = None  # an error may leave it half changed
-            page = study.make_page(timeline)
+            timeline.read(study)
+            # Browsers ask every few seconds, mostly where there is nothing new.
+            if self._page is None or timeline.seq != shown_seq:
+                self._page = study.make_page(timeline)
             self._timeline = timeline
-            return page, timeline.seq
+            return self._page, timeline.seq
 
 
 class OpenStudies:

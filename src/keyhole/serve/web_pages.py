@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from keyhole.serve.routes import Arguments
 
 COOKIE: Final = "keyhole_key"
-_MOST_ARMS: Final = 10_000
 _SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -184,7 +183,7 @@ def _back_to_study(arguments: "Arguments") -> Response:
 
 def _lines(text: str) -> list[str]:
     """Return the lines of a field that are not empty."""
-    return [line.strip() for line in text.splitlines() if line.strip()][: _MOST_ARMS + 1]
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _read_fact(line: str) -> tuple[str, object]:

@@ -122,8 +122,8 @@ class DecisionRecord:
         The decision.
     status : str
         "pending", "to ask again" (it expired, and waits to be handed out once more), "told",
-        "told late", "told too late" (recorded and not counted) or "expired"; "asked" where
-        decisions get no feedback.
+        "told late", "told too late" (recorded and not counted), "corrected" or "expired"; "asked"
+        where decisions get no feedback.
     feedback : mapping or None
         The feedback by name, told or, of a decision that expired, assumed; None without any.
     settled_at : datetime or None

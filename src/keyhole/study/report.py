@@ -53,6 +53,7 @@ class Timeline:
 
     def __init__(self, study: "Study") -> None:
         self._formatter = EventFormatter(study.definition)
+        self._asks_again = study.definition.rule.on_timeout == "ask_again"
         self._asked_at: dict[str, float] = {}
         self.seq = 0
         self.times = array("d")
@@ -72,7 +73,7 @@ class Timeline:
         id = str(row.decision)
         if row.kind in (events.ASKED, events.ASKED_AGAIN):
             self._asked_at[id] = row.at
-        elif row.kind in (*_TOLD, events.EXPIRED):
+        elif row.kind in _TOLD or (row.kind == events.EXPIRED and not self._asks_again):
             asked_at = self._asked_at.pop(id, None)
             if asked_at is not None and row.kind in _TOLD:
                 self.delays.append(max(0.0, row.at - asked_at))
