@@ -95,9 +95,7 @@ VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = {
         "LUCBG": [],
         "PerArmStopping": [],
     },
-    "delayed": {
-        "QPMD": [{}, {"base": "ThompsonSampling"}, {"base": "KLUCB"}],
-    },
+    "delayed": {"QPMD": [{}, {"base": "ThompsonSampling"}, {"base": "KLUCB"}]},
     "resource": {
         "RCUCB": [{}, {"alpha": 0.1}],
         "FixedLimit": [{"base": "KLUCB"}],
@@ -106,9 +104,7 @@ VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = {
         "AnytimeZoomingRCUCB": [],
         "StoOO": [],
     },
-    "semibandit": {
-        "CSBDT": [{}, {"as_printed": 0}],
-    },
+    "semibandit": {"CSBDT": [{}, {"as_printed": 0}]},
 }
 """Policies that play with other parameters than their defaults, or not at all."""
 

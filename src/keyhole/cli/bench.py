@@ -34,8 +34,7 @@ def run_bench(
         typer.Option("--policies", help="A name, or your FILE.py:CLASS; repeatable."),
     ] = None,
     add: Annotated[
-        list[Path] | None,
-        typer.Option("--add", help="A results file to compare with; repeatable."),
+        list[Path] | None, typer.Option("--add", help="A results file to compare with; repeatable.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of all random numbers.")] = 29,
     threads: Threads = None,

@@ -95,9 +95,7 @@ def init(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out",
-            metavar="FILE",
-            help="By default experiment.toml, study.py or tune.toml, here.",
+            "--out", metavar="FILE", help="By default experiment.toml, study.py or tune.toml, here."
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,

@@ -90,11 +90,7 @@ class Events:
 
 
 def patrols(
-    places: str | Events = "tracts",
-    *,
-    thresholds: ArrayLike,
-    resource: float,
-    order: str = "drawn",
+    places: str | Events = "tracts", *, thresholds: ArrayLike, resource: float, order: str = "drawn"
 ) -> Problem:
     """Make a problem of allocating patrols to places.
 

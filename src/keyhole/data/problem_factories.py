@@ -76,7 +76,7 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
     "stochastic": {
         "samples": replace(
             stochastic.PROBLEM_FACTORIES["samples"], doc=_REWARDS, read=_read_samples
-        ),
+        )
     },
     "threshold": {
         "flights": ProblemFactory(

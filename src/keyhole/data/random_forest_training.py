@@ -182,10 +182,7 @@ def load_forest_runs() -> MeasuredRuns:
 
 
 def forests(
-    limits: int = 11,
-    *,
-    cost: KnownFunction | None = None,
-    penalty: KnownFunction | None = None,
+    limits: int = 11, *, cost: KnownFunction | None = None, penalty: KnownFunction | None = None
 ) -> Problem:
     r"""Make a problem of random forests: choose a configuration to train, and a time limit.
 

@@ -71,13 +71,7 @@ class Times:
         grid = check_deadlines("deadlines", deadlines)
         return np.array([(m[:, None] <= grid).mean(axis=0) for m in self.minutes])
 
-    def problem(
-        self,
-        deadlines: ArrayLike,
-        *,
-        feedback: Feedback,
-        order: Any = "iid",
-    ) -> Problem:
+    def problem(self, deadlines: ArrayLike, *, feedback: Feedback, order: Any = "iid") -> Problem:
         """Make a problem in which a threshold is a deadline, and a pull draws one of the times.
 
         Threshold c is the c-th deadline; higher thresholds are tighter. A sample is the highest

@@ -131,9 +131,7 @@ class ProblemFigure(BaseModel):
 
 
 Means = Annotated[
-    list[float],
-    BeforeValidator(lambda means: one_for_each(means, 1)),
-    Field(min_length=1),
+    list[float], BeforeValidator(lambda means: one_for_each(means, 1)), Field(min_length=1)
 ]
 """Means at each of some rounds; of one round alone, a number may stand for the list."""
 

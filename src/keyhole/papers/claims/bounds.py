@@ -16,12 +16,7 @@ from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound
 from keyhole.results.estimate import Estimate, format_estimate
 from keyhole.semibandit.bounds import csbst_bound, lower_bound
 from keyhole.stochastic.bounds import hoeffding_ucb_bound, lai_robbins_constant
-from keyhole.threshold.bounds import (
-    adversarial_lower_bound,
-    dkwucb_bound,
-    kmucb_bound,
-    optim_bound,
-)
+from keyhole.threshold.bounds import adversarial_lower_bound, dkwucb_bound, kmucb_bound, optim_bound
 from keyhole.thresholding.bounds import lsa_regret_bound
 from keyhole.thresholding.sampling_allocation import integer_value
 from keyhole.validate import check_choice

@@ -189,11 +189,7 @@ def holm(p_values: Sequence[float]) -> FloatArray:
 
 
 def comparisons(
-    curves: Curves,
-    metric: str,
-    pairs: Sequence[tuple[str, str, int]],
-    *,
-    adjust: bool = True,
+    curves: Curves, metric: str, pairs: Sequence[tuple[str, str, int]], *, adjust: bool = True
 ) -> list[Comparison]:
     """Compare pairs of policies, and adjust the p-values for the number of pairs."""
     highest = curves.metric(metric).better == "higher"

@@ -10,14 +10,7 @@ from keyhole.experiment import RunFolder
 from keyhole.pages.page import Answer
 from keyhole.papers.claims import Claim
 from keyhole.papers.entry import Entry
-from keyhole.papers.verdicts import (
-    VERBS,
-    Status,
-    Verdict,
-    counts,
-    deciding_verdict,
-    split_by_setup,
-)
+from keyhole.papers.verdicts import VERBS, Status, Verdict, counts, deciding_verdict, split_by_setup
 from keyhole.results.curves import Curves
 
 
