@@ -8,8 +8,7 @@ shape (limits,); `horizon` is T, at least 1; `alpha` is the exploration, above 0
 `deviation_failure`; and `slack` is :math:`\kappa`, in (0, 1), by default 0.5.
 
 A round with arm i and a limit of at least :math:`\tau` is *informative* about the pair (i,
-:math:`\tau`). RCUCB plays a pair only while it has few informative rounds, and some of these are
-plays of larger limits: the refined bound subtracts them.
+:math:`\tau`).
 """
 
 from typing import Final
@@ -23,9 +22,6 @@ from keyhole.validate import Range, check_integer, check_number, check_vector
 _ABOVE_1: Final = Range(gt=1)
 # Candidate ratios between the slices of the peeling argument; the best one is used.
 _RATIOS: Final = np.linspace(0.02, 0.98, 49)
-# Ratio between successive numbers of rounds at which the bound is evaluated; it is monotone in
-# between, so that a coarser grid costs tightness and not validity.
-_STEP: Final = 1.02
 
 
 def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
@@ -125,21 +121,6 @@ def capped_regret(gaps: FloatArray, plays: FloatArray, horizon: int) -> float:
     return min(total, horizon * float(gaps.max()))
 
 
-def rcucb_play_bound(gaps: FloatArray, width: FloatArray, horizon: int, alpha: float) -> FloatArray:
-    """Return a bound on RCUCB's expected plays of each pair; see `rcucb_regret_bound`.
-
-    Examples
-    --------
-    >>> rcucb_play_bound(np.array([[0.5]]), np.array([1.0]), 10, 20.0).round()
-    array([[374.]])
-    """
-    # The pair and the best pair, each with an estimate of its gain and one of its penalty.
-    failures = 4.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
-    plays = sufficient_rounds(gaps, width, horizon, alpha) + 1.0 + failures
-    plays[:, -1] += 1.0  # the first play of each arm
-    return plays
-
-
 def rcucb_regret_bound(
     gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alpha: float, gain_range: float = 2.0
 ) -> float:
@@ -164,9 +145,9 @@ def rcucb_regret_bound(
 
     Notes
     -----
-    The term that the theorem subtracts is left out; `informed_regret_bound` has it. The bound does
-    not say whether RCUCB or the reduction is better: where w = 2 and penalties are below 1, the
-    width :math:`w + \lambda(\tau)`, and so the bound, is larger than the
+    The term that the theorem subtracts is left out: below an alpha of about 20 it is 0. The bound
+    does not say whether RCUCB or the reduction is better: where w = 2 and penalties are below 1,
+    the width :math:`w + \lambda(\tau)`, and so the bound, is larger than the
     :math:`1 + \lambda(\bar\tau)` of `ucb_regret_bound`, whatever the regrets are.
 
     Examples
@@ -178,7 +159,11 @@ def rcucb_regret_bound(
     gaps, penalties, horizon = _check_arguments(gaps, penalties, horizon)
     alpha = check_number("alpha", alpha, _ABOVE_1)
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
-    return capped_regret(gaps, rcucb_play_bound(gaps, width, horizon, alpha), horizon)
+    # The pair and the best pair, each with an estimate of its gain and one of its penalty.
+    failures = 4.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
+    plays = sufficient_rounds(gaps, width, horizon, alpha) + 1.0 + failures
+    plays[:, -1] += 1.0  # the first play of each arm
+    return capped_regret(gaps, plays, horizon)
 
 
 def ucb_regret_bound(gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alpha: float) -> float:
@@ -255,140 +240,3 @@ def anytime_probability(
     rounds = np.arange(arms + 1, max(horizon, arms + 1) + 1)
     failures = 2.0 * float(estimate_failure(rounds, alpha=alpha * slack**2).sum())
     return max(0.0, 1.0 - arms * limits * failures)
-
-
-def least_informative_rounds(
-    gaps: ArrayLike,
-    penalties: ArrayLike,
-    horizon: int,
-    *,
-    alpha: float,
-    gain_range: float = 2.0,
-    slack: float = 0.5,
-) -> FloatArray:
-    r"""Return a lower bound on the informative rounds of each pair under RCUCB.
-
-    It holds while every estimate is within :math:`\kappa` times its confidence length.
-
-    The largest m such that, with :math:`s_q = (w + \lambda_q) \sqrt{\alpha / 2}` and
-    :math:`t_0 = \lceil T / 2 \rceil`,
-
-    .. math:: m - 1 + \sum_q \left( \frac{(1 + \kappa) s_q}
-        {\min_{t_0 \le t \le T} \bigl\{ (1 - \kappa) s / \sqrt{m - 1}
-        - (\Delta - \Delta_q) / \sqrt{\ln t} \bigr\}} \right)^2 < T - t_0 + 1
-
-    over the pairs q whose plays are not informative about this one, with all minima above 0; 1 if
-    there is no such m. Of shape (arms, limits); 0 before each arm has been played. From appendix B,
-    second part, (16) to (19), after Traca and Rudin (2021); the constants are ours.
-
-    Notes
-    -----
-    With fewer informative rounds, the pair's index would be at least its gain plus
-    :math:`(1 - \kappa) s \sqrt{\ln t / (m - 1)}` from :math:`t_0` on. Another pair is played only
-    while its index is larger, so only until its own confidence length is too short; and these plays
-    do not fill the rounds from :math:`t_0` to T.
-
-    Examples
-    --------
-    >>> least_informative_rounds([[0.0, 0.3]], [0.1, 0.2], 10**5, alpha=3.0)
-    array([[50001.,   155.]])
-    """
-    delta, penalties, horizon = _check_arguments(gaps, penalties, horizon)
-    alpha = check_number("alpha", alpha, Range(gt=0))
-    width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
-    slack = check_number("slack", slack, Range(gt=0, lt=1))
-    lengths = np.tile(width * np.sqrt(alpha / 2.0), (len(delta), 1))
-    return np.asarray(_informative_rounds(delta, lengths, np.array([float(horizon)]), slack)[0])
-
-
-def _informative_rounds(
-    delta: FloatArray, lengths: FloatArray, rounds: FloatArray, slack: float
-) -> FloatArray:
-    """Return the bound after each number of rounds, for every pair (rounds, arms, limits)."""
-    arms = len(delta)
-    first = np.maximum(np.ceil(rounds / 2.0), arms + 1.0)
-    window = rounds - first + 1.0
-    fewest_rounds = np.empty((len(rounds), *delta.shape))
-    for arm, position in np.ndindex(*delta.shape):
-        others = np.ones(delta.shape, bool)
-        others[arm, position:] = False  # plays of these are informative about the pair
-        behind = delta[arm, position] - delta[others]
-        # The minimum over t is at an end of [t_0, T]: which one depends on the sign of `behind`.
-        worst = np.where(behind > 0.0, first[:, None], np.maximum(rounds, 2.0)[:, None])
-        drop = behind / np.sqrt(np.log(worst))
-        reach = ((1.0 + slack) * lengths[others]) ** 2
-        share = (1.0 - slack) * lengths[arm, position]
-        # Bisection for the largest feasible m: feasibility is monotone in m.
-        low, high = np.ones(len(rounds)), np.maximum(window, 1.0)
-        while (low < high).any():
-            middle = np.floor((low + high + 1.0) / 2.0)
-            margins = share / np.sqrt(np.maximum(middle - 1.0, 1.0))[:, None] - drop
-            with np.errstate(divide="ignore"):
-                rounds_needed = middle - 1.0 + (reach / margins**2).sum(axis=1)
-            possible = (margins > 0.0).all(axis=1) & (rounds_needed < window)
-            low = np.where((low < high) & possible, middle, low)
-            high = np.where((low < high) & ~possible, middle - 1.0, high)
-        fewest_rounds[:, arm, position] = np.where(rounds < arms, 0.0, low)
-    return fewest_rounds
-
-
-def informed_regret_bound(
-    gaps: ArrayLike,
-    penalties: ArrayLike,
-    horizon: int,
-    *,
-    alpha: float,
-    gain_range: float = 2.0,
-    slack: float = 0.5,
-) -> float:
-    r"""Return a bound on RCUCB's regret after T rounds, with the term that Theorem 1 subtracts.
-
-    The number of plays of a pair in `keyhole.resource.bounds.rcucb_regret_bound`,
-    :math:`u(T) + 1 + 4 \sum p_t` with :math:`u(t) = 2 \alpha (w + \lambda(\tau))^2 \ln t /
-    \Delta^2`, is reduced by
-
-    .. math:: P \cdot \Bigl( u(T) - \max_{t \le T} \bigl\{ u(t) - m_{\tau^+}(t - 1) \bigr\} \Bigr)
-
-    with P = `anytime_probability` and :math:`m_{\tau^+}` = `least_informative_rounds` of the same
-    arm with the next larger limit.
-
-    Notes
-    -----
-    A pair that is played in round t has had fewer than u(t) informative rounds (unless some
-    estimate is off), of which :math:`N_{\tau^+}` were plays of larger limits, so its own plays are
-    fewer by at least the lower bound on those. The neighbour's rounds up to T cannot be subtracted,
-    because the pair's last play may have come early. Nor can u(T) bound N itself, as (11) alone
-    would need: all rounds of the best arm are informative about limits below the best.
-
-    The reduction is at most a sixteenth of u(T) with the default slack, and 0 unless alpha is large
-    (P is 0 up to about alpha = 20).
-
-    Examples
-    --------
-    >>> from keyhole.resource.bounds import rcucb_regret_bound
-    >>> gaps, penalties = [[0.0, 0.3], [0.5, 0.4]], [0.1, 0.2]
-    >>> plain = rcucb_regret_bound(gaps, penalties, 10**5, alpha=40)
-    >>> round(informed_regret_bound(gaps, penalties, 10**5, alpha=40) / plain, 3)
-    0.991
-    """
-    delta, penalties, horizon = _check_arguments(gaps, penalties, horizon)
-    alpha = check_number("alpha", alpha, Range(gt=1))
-    width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
-    arms, limits = delta.shape
-    plays = rcucb_play_bound(delta, width, horizon, alpha)
-    share = anytime_probability(arms, limits, horizon, alpha=alpha, slack=slack)
-    if share == 0.0 or horizon <= arms:
-        return capped_regret(delta, plays, horizon)
-    lengths = np.tile(width * np.sqrt(alpha / 2.0), (arms, 1))
-    steps = int(np.ceil(np.log(horizon / arms) / np.log(_STEP)))
-    times = np.unique(np.floor(np.geomspace(arms, horizon, steps + 1)))
-    times[-1] = horizon
-    informative = _informative_rounds(delta, lengths, times[:-1], slack)
-    larger = np.concatenate([informative[:, :, 1:], np.zeros((len(informative), arms, 1))], axis=2)
-    # Between two times, u is at most its later value, and m at least its earlier one.
-    later = times[1:, None, None]
-    excess = (sufficient_rounds(delta, width, later, alpha) - larger).max(axis=0)
-    inside = delta > 0.0
-    needed = sufficient_rounds(delta, width, horizon, alpha)[inside]
-    plays[inside] -= share * np.maximum(0.0, needed - excess[inside])
-    return capped_regret(delta, plays, horizon)
