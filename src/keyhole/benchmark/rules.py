@@ -1,7 +1,9 @@
 """The rules of the benchmark: scales, situations, and the policies of each setting."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any, Final
 
 SEED: Final = 29
@@ -35,78 +37,14 @@ SCALES: Final = {
     "paper": Scale(replications=200),
 }
 
-SITUATIONS: Final[dict[str, dict[str, str]]] = {
-    "stochastic": {
-        "few arms": "Rewards of 0 or 1, up to ten arms",
-        "many arms": "Rewards of 0 or 1, dozens of arms or few rounds",
-        "rewards in [0, 1]": "Rewards between 0 and 1",
-    },
-    "delayed": {
-        "sums": "Only sums arrive, and the delay is known about",
-        "told wrongly": "Only sums arrive, and what is told of the delay is wrong by up to ten",
-        "nothing told": "Only sums arrive, and nothing is told of the delay",
-        "delays differ by arm": "Only sums arrive, and delays depend on the arm or the reward",
-        "named": "Each reward arrives with its arm",
-    },
-    "threshold": {
-        "censored": "Only samples below the bar are seen",
-        "falling thresholds": "Only samples below the bar are seen, and the bar never rises",
-        "uncensored": "Every sample is seen",
-        "uncensored, crossing": "Every sample is seen, which arm is best depends on the bar, and "
-        "arms differ by a fifth at most",
-    },
-    "resource": {
-        "hundreds of runs": "Hundreds of runs",
-        "thousands of runs": "Thousands of runs, rewards of 0 or 1",
-        "rewards that vary": "Thousands of runs whose rewards vary with the time they take",
-    },
-    "semibandit": {
-        "thresholds differ": "Each arm has a threshold of its own",
-        "common threshold": "All arms share one threshold, up to eleven arms",
-        "common threshold, many arms": "All arms share one threshold, twelve arms or more",
-    },
-    "thresholding": {
-        "arms differ": "Arms differ",
-        "clusters": "Two kinds of arms, one near the threshold",
-        "many arms alike": "Many arms that are alike, or one that is not",
-        "crowd labels": "Recorded labels, each as often as wanted",
-        "labels bought once": "Recorded labels, each bought once",
-    },
-}
+_LISTS: Final[dict[str, Any]] = tomllib.loads(
+    (resources.files("keyhole.benchmark") / "rules.toml").read_text("utf-8")
+)
+SITUATIONS: Final[dict[str, dict[str, str]]] = _LISTS["situations"]
 """The situations of each setting, with what the guide calls them."""
-
-YARDSTICKS: Final = frozenset({"CTS", "SDCB", "MPTS", "ESCB", "UCBE", "KnownGaps"})
+YARDSTICKS: Final[list[str]] = _LISTS["yardsticks"]
 """Policies that know what is unknown in practice: shown, but neither ranked nor recommended."""
-
-VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = {
-    "stochastic": {
-        "BernsteinUCB": [{"variance": 0.25}],
-        # These look for the best arm, and do not mind what that costs.
-        "BestArmStopping": [],
-        "TopTwoThompson": [],
-    },
-    "thresholding": {
-        # It looks for one good arm.
-        "APGAI": [],
-        # These stop by themselves: what counts is how many labels they need.
-        "FalseDiscoveryStopping": [],
-        "FamilywiseStopping": [],
-        "HDoC": [],
-        "LUCBG": [],
-        "PerArmStopping": [],
-    },
-    "delayed": {"QPMD": [{}, {"base": "ThompsonSampling"}, {"base": "KLUCB"}]},
-    "resource": {
-        "RCUCB": [{}, {"alpha": 0.1}],
-        "FixedLimit": [{"base": "KLUCB"}],
-        # These search a continuum of limits; the benchmark's problems have lists.
-        "ZoomingRCUCB": [],
-        "AnytimeZoomingRCUCB": [],
-        "StoOO": [],
-    },
-    "semibandit": {"CSBDT": [{}, {"as_printed": 0}]},
-}
+VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = _LISTS["variants"]
 """Policies that play with other parameters than their defaults, or not at all."""
-
-ORDERS: Final = {"KMUCB": "cyclic", "OPTIM": "optimistic", "AnytimeOPTIM": "optimistic"}
+ORDERS: Final[dict[str, str]] = _LISTS["orders"]
 """Policies of `threshold` that are made for one sequence of thresholds, and play no other."""
