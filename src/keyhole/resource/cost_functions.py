@@ -131,13 +131,12 @@ class Steps(Function):
         y = check_increasing("values", check_vector("values", values, _AT_LEAST_0), strictly=False)
         if len(y) != len(jumps) + 1:
             raise ValueError(f"values must have {len(jumps) + 1} entries, got {len(y)}")
-        self._shown = f"Steps({len(jumps)} points)"
         starts = np.concatenate([[0.0], jumps])
         super().__init__(_flat_pieces(starts, y, np.zeros(len(y))))
 
     def __repr__(self) -> str:
         """Return the kind and the number of points."""
-        return self._shown
+        return f"Steps({len(self.starts) - 1} points)"
 
 
 class PiecewiseLinear(Function):
@@ -343,9 +342,6 @@ class RewardRange:
         return self.low + self.width * gain
 
     def _scaled(self, function: KnownFunction, shift: float) -> KnownFunction:
-        if not isinstance(function, Function):
-            return lambda x: (function(x) + shift) / self.width
-        pieces = function.pieces.reshape(-1, PIECE).copy()
-        pieces[:, 1:4] /= self.width  # constant, slope, factor
-        pieces[:, 1] += shift / self.width
-        return Function(np.ascontiguousarray(pieces))
+        if isinstance(function, Function):
+            return rescale_function(function, self.width, shift)
+        return lambda x: (function(x) + shift) / self.width

@@ -136,13 +136,13 @@ class TruncatedNormal(SmoothDistribution):
     def _remaining_mass(self) -> float:
         """Return the probability of the event that is conditioned on."""
         edges = np.unique(np.clip(self.landmarks(), 0.0, None))
-        if len(edges) < 2:
-            return _refuse_mass(0.0)
-        nodes, weights = np.polynomial.legendre.leggauss(20)
-        half = np.diff(edges) / 2
-        x = edges[:-1, None] + half[:, None] * (nodes + 1.0)
-        mass = float((half * (self.density(x) @ weights)).sum())
-        return mass if mass >= _LEAST_ACCEPTANCE else _refuse_mass(mass)
+        mass = _integrate(self.density, edges, 20)
+        if mass < _LEAST_ACCEPTANCE:
+            raise ValueError(
+                "mean and covariance must leave at least a thousandth of the mass where the reward "
+                f"lies in [0, 1] and the consumption is at least 0, got {mass:.2g}"
+            )
+        return mass
 
     def _ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the conditional mean, and 0 and 1 standardised with the conditional deviation."""
@@ -299,10 +299,7 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         middle = float(np.median(drawn))
         marks = self._landmarks[(self._landmarks > 0.0) & (self._landmarks < middle)]
         edges = np.union1d(np.linspace(0.0, middle, 2001), marks)
-        nodes, weights = np.polynomial.legendre.leggauss(8)
-        half = np.diff(edges) / 2
-        x = edges[:-1, None] + half[:, None] * (nodes + 1.0)
-        share = float((half * (self.density(x) @ weights)).sum())
+        share = _integrate(self.density, edges, 8)
         # Six standard errors of the share of 1,000 draws.
         if not abs(share - 0.5) < 6.0 * 0.5 / np.sqrt(TRIAL_DRAWS):
             raise ValueError(
@@ -459,11 +456,12 @@ def _positive_definite(covariance: ArrayLike) -> FloatArray:
     return matrix
 
 
-def _refuse_mass(mass: float) -> float:
-    raise ValueError(
-        "mean and covariance must leave at least a thousandth of the mass where the reward lies in "
-        f"[0, 1] and the consumption is at least 0, got {mass:.2g}"
-    )
+def _integrate(density: Callable[[FloatArray], FloatArray], edges: FloatArray, count: int) -> float:
+    """Return the integral of a density, with `count` nodes of Gauss and Legendre in each cell."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    half = np.diff(edges) / 2
+    x = edges[:-1, None] + half[:, None] * (nodes + 1.0)
+    return float((half * (density(x) @ weights)).sum())
 
 
 def _normal_density(z: FloatArray) -> FloatArray:
