@@ -2,9 +2,10 @@
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+from typer import Argument, Option
 
 from keyhole.cli import bench, init, new, reproductions, serve, study_read_commands, tune
 from keyhole.cli.options import AsJson, AsLatex, On, Out, Quiet, Threads, Verbose, add_command
@@ -39,8 +40,7 @@ def _show_version(is_given: bool) -> None:
 def keyhole(
     context: typer.Context,
     _version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Bandits that decide from partial feedback: simulate, reproduce, report."""
@@ -50,7 +50,7 @@ def keyhole(
 
 @add_command(app, "keyhole catalog thresholding", "keyhole catalog --json")
 def catalog(
-    setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
+    setting: Annotated[str | None, Argument(help="One setting; by default all.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List problems, policies, parameters, sources."""
@@ -63,7 +63,7 @@ def catalog(
 @add_command(app, "keyhole cite", "keyhole cite LSA", "keyhole cite tao2019-setup1")
 def cite(
     name: Annotated[
-        str | None, typer.Argument(help="A policy, an entry or a data set; by default Keyhole.")
+        str | None, Argument(help="A policy, an entry or a data set; by default Keyhole.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -80,12 +80,12 @@ def cite(
     "keyhole run spec.toml --out results --quiet --json",
 )
 def run(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
+    spec: Annotated[Path, Argument(metavar="SPEC.toml", help="The experiment.")],
     out: Out = None,
     threads: Threads = None,
     on: On = "threads",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the size of the run and its expected time.")
+        bool, Option("--dry-run", help="Print the size of the run and its expected time.")
     ] = False,
     as_json: AsJson = False,
     as_latex: AsLatex = False,
@@ -116,7 +116,7 @@ def run(
 
 @add_command(app, "keyhole report results")
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="A finished run.")],
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -131,10 +131,9 @@ def report(
     from keyhole.papers import is_reproduction, report_again
 
     if is_reproduction(folder):
-        # This ends the command.
-        reproductions.print_verdicts_and_exit(
-            report_again(folder), as_json=as_json, verbose=verbose
-        )
+        result = report_again(folder)
+        reproductions.print_verdicts(result, as_json=as_json, verbose=verbose)
+        reproductions.exit_by_status(result.verdicts)  # which ends the command
     page = write_report(folder)
     print_result({"report": page}, f"report: {page}", as_json=as_json)
 
@@ -147,15 +146,15 @@ def report(
 )
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME|ENTRY.toml", help="An entry, or a file of yours.")
+        str | None, Argument(metavar="NAME|ENTRY.toml", help="An entry, or a file of yours.")
     ] = None,
     out: Out = None,
-    scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
+    scale: Annotated[str, Option(help="quick or paper.")] = "quick",
     threads: Threads = None,
     on: On = "threads",
-    all_: Annotated[bool, typer.Option("--all", help="All entries, with an index page.")] = False,
-    paper: Annotated[str | None, typer.Option("--paper", help="All entries of a paper.")] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
+    all_: Annotated[bool, Option("--all", help="All entries, with an index page.")] = False,
+    paper: Annotated[str | None, Option(help="All entries of a paper.")] = None,
+    list_: Annotated[bool, Option("--list", help="List the entries.")] = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
     as_latex: AsLatex = False,
@@ -181,27 +180,25 @@ def reproduce(
         if name is not None:
             papers.Entry.find(name)  # whose name may be wrong, too
         raise ValueError("--out must be given: a folder for the results")
+    options: dict[str, Any] = {"out": out, "scale": scale, "threads": threads, "on": on}
+    result: papers.Reproduction | papers.ReproducedEntries
     if name is not None:
-        result = papers.reproduce(
-            name, scale=scale, out=out, threads=threads, progress=not quiet, on=on
-        )
-        if as_latex:
-            reproductions.print_latex(result.parts)
-            reproductions.exit_by_status(result.verdicts)
-        reproductions.print_verdicts_and_exit(result, as_json=as_json, verbose=verbose)
-    results = papers.reproduce_all(
-        out=out, paper=paper, scale=scale, threads=threads, progress=not quiet, on=on
-    )
+        result = papers.reproduce(name, progress=not quiet, **options)
+    else:
+        result = papers.reproduce_all(paper=paper, progress=not quiet, **options)
     if as_latex:
-        reproductions.print_latex(results.parts)
-        reproductions.exit_by_status(results.verdicts)
-    reproductions.print_all_verdicts_and_exit(results, as_json=as_json, verbose=verbose)
+        reproductions.print_latex(result.parts)
+    elif isinstance(result, papers.Reproduction):
+        reproductions.print_verdicts(result, as_json=as_json, verbose=verbose)
+    else:
+        reproductions.print_all_verdicts(result, as_json=as_json, verbose=verbose)
+    reproductions.exit_by_status(result.verdicts)
 
 
 @add_command(app, "keyhole compile thresholding", "keyhole compile spec.toml", name="compile")
 def compile_(
     target: Annotated[
-        str | None, typer.Argument(metavar="[SETTING|SPEC.toml]", help="By default all settings.")
+        str | None, Argument(metavar="[SETTING|SPEC.toml]", help="By default all settings.")
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -214,11 +211,9 @@ def compile_(
 
 @add_command(app, "keyhole cache info", "keyhole cache clear", "keyhole cache why mine.py:Mine")
 def cache(
-    action: Annotated[
-        str, typer.Argument(metavar="info|clear|why", help="Show, empty, or explain.")
-    ],
+    action: Annotated[str, Argument(metavar="info|clear|why", help="Show, empty, or explain.")],
     policy: Annotated[
-        str | None, typer.Argument(metavar="[POLICY]", help="A name, or your FILE.py:CLASS.")
+        str | None, Argument(metavar="[POLICY]", help="A name, or your FILE.py:CLASS.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from typer import Argument, Option
 
 from keyhole.cli.options import AsJson, AsLatex, Out, Quiet, Threads, Verbose, examples_epilog
 from keyhole.cli.output import check_one_format, print_heading, print_json
@@ -22,21 +23,19 @@ EXAMPLES: Final = examples_epilog(
 
 
 def run_bench(
-    setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
+    setting: Annotated[str | None, Argument(help="One setting; by default all.")] = None,
     out: Out = None,
-    scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
+    scale: Annotated[str, Option(help="quick or paper.")] = "quick",
     problems: Annotated[
-        list[str] | None,
-        typer.Option("--problems", help="Names (with *), or tuning or judging; repeatable."),
+        list[str] | None, Option(help="Names (with *), or tuning or judging; repeatable.")
     ] = None,
     policies: Annotated[
-        list[str] | None,
-        typer.Option("--policies", help="A name, or your FILE.py:CLASS; repeatable."),
+        list[str] | None, Option(help="A name, or your FILE.py:CLASS; repeatable.")
     ] = None,
     add: Annotated[
-        list[Path] | None, typer.Option("--add", help="A results file to compare with; repeatable.")
+        list[Path] | None, Option(help="A results file to compare with; repeatable.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of all random numbers.")] = 29,
+    seed: Annotated[int, Option(help="Of all random numbers.")] = 29,
     threads: Threads = None,
     verbose: Verbose = False,
     as_json: AsJson = False,

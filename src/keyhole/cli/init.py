@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 from typing import Annotated, Final, NamedTuple, TypeVar
 
 import typer
+from typer import Option
 
 from keyhole import validate
 from keyhole.cli.new import check_absent, fill_template, write_files
@@ -73,32 +74,24 @@ _Answer = TypeVar("_Answer")
 
 
 def init(
-    goal: Annotated[str | None, typer.Option("--goal", help="simulate, study or tune.")] = None,
-    setting: Annotated[
-        str | None, typer.Option("--setting", help="Setting of a simulation or a study.")
-    ] = None,
-    horizon: Annotated[
-        str | None, typer.Option("--horizon", metavar="N", help="Decisions of a simulation.")
-    ] = None,
+    goal: Annotated[str | None, Option(help="simulate, study or tune.")] = None,
+    setting: Annotated[str | None, Option(help="Setting of a simulation or a study.")] = None,
+    horizon: Annotated[str | None, Option(metavar="N", help="Decisions of a simulation.")] = None,
     arms: Annotated[
-        str | None, typer.Option("--arms", metavar="NAME,NAME,...", help="The arms of a study.")
+        str | None, Option(metavar="NAME,NAME,...", help="The arms of a study.")
     ] = None,
-    command: Annotated[
-        list[str] | None, typer.Option("--command", help="A command of a tune; repeatable.")
-    ] = None,
+    command: Annotated[list[str] | None, Option(help="A command of a tune; repeatable.")] = None,
     limit: Annotated[
-        str | None, typer.Option("--limit", help="The time limit of its commands, such as 10m.")
+        str | None, Option(help="The time limit of its commands, such as 10m.")
     ] = None,
     instances: Annotated[
-        str | None, typer.Option("--instances", help="The files of {instance}, as 'cnf/*.cnf'.")
+        str | None, Option(help="The files of {instance}, as 'cnf/*.cnf'.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="By default experiment.toml, study.py or tune.toml, here."
-        ),
+        Option(metavar="FILE", help="By default experiment.toml, study.py or tune.toml, here."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Annotated[bool, Option("--force", help="Overwrite an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer three questions, and get a file to run.

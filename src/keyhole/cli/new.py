@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import Annotated, Final
 
-import typer
+from typer import Argument, Option
 
 from keyhole.cli.options import AsJson, examples_epilog
 from keyhole.cli.output import print_result
@@ -25,16 +25,10 @@ _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def new(
-    stub_kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="policy, setting, entry or problem.")
-    ],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as NarrowGap or narrow_gap.")],
-    setting: Annotated[
-        str | None, typer.Option("--setting", help="The setting of a policy.")
-    ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Folder for the new files.")
-    ] = Path(),
+    stub_kind: Annotated[str, Argument(metavar="KIND", help="policy, setting, entry or problem.")],
+    name: Annotated[str, Argument(metavar="NAME", help="Such as NarrowGap or narrow_gap.")],
+    setting: Annotated[str | None, Option(help="The setting of a policy.")] = None,
+    out: Annotated[Path, Option(metavar="DIR", help="Folder for the new files.")] = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Write a stub with its test, to extend Keyhole.

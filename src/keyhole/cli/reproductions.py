@@ -100,20 +100,12 @@ def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
         output.print_paragraph(f"and {len(unmet) - len(listed)} more", 4)
 
 
-def print_verdicts_and_exit(result: "Reproduction", *, as_json: bool, verbose: bool) -> NoReturn:
-    """Print the verdicts, and end with 1 if a claim does not hold."""
-    print_verdicts(result, as_json=as_json, verbose=verbose)
-    exit_by_status(result.verdicts)
-
-
-def print_all_verdicts_and_exit(
-    result: "ReproducedEntries", *, as_json: bool, verbose: bool
-) -> NoReturn:
-    """Print how many claims hold, and which ones do not; end with 1 if there are any."""
+def print_all_verdicts(result: "ReproducedEntries", *, as_json: bool, verbose: bool) -> None:
+    """Print how many claims hold, and which ones do not."""
     verdicts = result.verdicts
     if as_json:
         output.print_json(_verdicts_as_json(verdicts) | {"index": result.index})
-        exit_by_status(verdicts)
+        return
     if verbose:
         _print_every_verdict(verdicts)
     entries = count_text(len(result.parts), "entry")
@@ -123,20 +115,13 @@ def print_all_verdicts_and_exit(
     refuted.sort(key=lambda verdict: verdict.origin == "ours")
     _print_unmet(refuted, _MOST_LINES - len(lines) - 1)
     typer.echo(f"index: {result.index}")
-    exit_by_status(verdicts)
 
 
 def _verdicts_as_json(verdicts: "Iterable[Verdict]") -> dict[str, Any]:
+    fields = ("id", "status", "detail", "origin", "source")
     return {
         "claims": [
-            {
-                "id": verdict.id,
-                "claim": verdict.text,
-                "status": verdict.status,
-                "detail": verdict.detail,
-                "origin": verdict.origin,
-                "source": verdict.source,
-            }
+            {"claim": verdict.text} | {field: getattr(verdict, field) for field in fields}
             for verdict in verdicts
         ]
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
+from typer import Argument, Option
 
 from keyhole.cli.options import AsJson, add_command, examples_epilog
 from keyhole.cli.output import print_result
@@ -31,7 +32,7 @@ app = typer.Typer(
     ),
 )
 
-Storage = Annotated[str, typer.Argument(metavar="STORAGE", help="A file, or postgresql://...")]
+Storage = Annotated[str, Argument(metavar="STORAGE", help="A file, or postgresql://...")]
 
 
 def _only_study(context: typer.Context, name: str | None) -> str | None:
@@ -46,7 +47,7 @@ def _only_study(context: typer.Context, name: str | None) -> str | None:
 
 Name = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help="The study; optional if it is the only one and nothing follows.",
         default_factory=lambda: None,
         show_default=False,
@@ -57,7 +58,7 @@ Name = Annotated[
 
 def _key_value_argument(example: str) -> Any:
     """Return an argument that takes values by name."""
-    return typer.Argument(metavar="[FIELD=VALUE]...", help=f"Such as {example}.")
+    return Argument(metavar="[FIELD=VALUE]...", help=f"Such as {example}.")
 
 
 Context = Annotated[list[str] | None, _key_value_argument("threshold=3")]
@@ -65,7 +66,7 @@ Feedback = Annotated[list[str] | None, _key_value_argument("reward=1")]
 Parameters = Annotated[list[str] | None, _key_value_argument("epsilon=0.05")]
 Own = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--policy",
         metavar="FILE.py:CLASS",
         envvar="KEYHOLE_POLICY",
@@ -73,8 +74,8 @@ Own = Annotated[
     ),
 ]
 
-Other = Annotated[str, typer.Argument(metavar="POLICY", help="A policy of the same setting.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the decision.")]
+Other = Annotated[str, Argument(metavar="POLICY", help="A policy of the same setting.")]
+Id = Annotated[str, Argument(metavar="ID", help="The id of the decision.")]
 
 # Arguments of the commands themselves.
 _RESERVED: Final = ("exclude", "id", "key", "metadata", "policy", "self")
@@ -90,7 +91,7 @@ def show_help(context: typer.Context) -> None:
 @add_command(app, "keyhole study create items.db study.toml")
 def create(
     storage: Storage,
-    spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The file that describes it.")],
+    spec: Annotated[Path, Argument(metavar="STUDY.toml", help="The file that describes it.")],
     as_json: AsJson = False,
 ) -> None:
     """Create a study that a file describes."""
@@ -109,10 +110,8 @@ def create(
 )
 def delete(
     storage: Storage,
-    name: Annotated[str, typer.Argument(help="The study.")],
-    is_sure: Annotated[
-        bool, typer.Option("--yes", help="Do not ask whether to delete it.")
-    ] = False,
+    name: Annotated[str, Argument(help="The study.")],
+    is_sure: Annotated[bool, Option("--yes", help="Do not ask whether to delete it.")] = False,
 ) -> None:
     """Delete a study with all its decisions, for good."""
     from keyhole.study import Study
@@ -165,14 +164,11 @@ def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]
 def ask(
     study: Any,
     values: Context = None,
-    key: Annotated[str | None, typer.Option("--key", help="Idempotency key, for retries.")] = None,
+    key: Annotated[str | None, Option(help="Idempotency key, for retries.")] = None,
     exclude: Annotated[
-        list[str] | None,
-        typer.Option("--exclude", metavar="ARM", help="An arm that it must not be; repeatable."),
+        list[str] | None, Option(metavar="ARM", help="An arm that it must not be; repeatable.")
     ] = None,
-    metadata: Annotated[
-        str | None, typer.Option("--metadata", help='JSON kept with it: \'{"who": "ann"}\'.')
-    ] = None,
+    metadata: Annotated[str | None, Option(help='JSON kept with it: \'{"who": "ann"}\'.')] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a decision: its id and its fields."""
@@ -192,7 +188,7 @@ def tell(
     id: Id,
     values: Feedback = None,
     by_key: Annotated[
-        bool, typer.Option("--by-key", help="ID is an idempotency key, of ask or of import.")
+        bool, Option("--by-key", help="ID is an idempotency key, of ask or of import.")
     ] = False,
 ) -> None:
     """Record the feedback of a decision."""
@@ -209,7 +205,7 @@ def correct(study: Any, id: Id, values: Feedback = None) -> None:
 def erase_metadata(
     study: Any,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="By default all decisions.")
+        list[str] | None, Argument(metavar="[ID]...", help="By default all decisions.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -222,8 +218,8 @@ def erase_metadata(
 @study_command("keyhole study tell-sum items.db sales 17 --rounds 40", name="tell-sum")
 def tell_sum(
     study: Any,
-    total: Annotated[float, typer.Argument(help="The sum of the rewards.")],
-    rounds: Annotated[int, typer.Option("--rounds", help="The number of rounds in the sum.")] = 1,
+    total: Annotated[float, Argument(help="The sum of the rewards.")],
+    rounds: Annotated[int, Option(help="The number of rounds in the sum.")] = 1,
 ) -> None:
     """Record the sum of the rewards that arrived, where feedback is anonymous."""
     study.tell_sum(total, rounds=rounds)
@@ -237,20 +233,20 @@ def expire(study: Any, id: Id) -> None:
 
 @study_command("keyhole study add-arm items.db labels emu gnu")
 def add_arm(
-    study: Any, arms: Annotated[list[str], typer.Argument(metavar="ARM...", help="Their names.")]
+    study: Any, arms: Annotated[list[str], Argument(metavar="ARM...", help="Their names.")]
 ) -> None:
     """Add arms, all or none."""
     study.add_arms(arms)
 
 
 @study_command("keyhole study retire items.db labels owl")
-def retire(study: Any, arm: Annotated[str, typer.Argument(help="Its name.")]) -> None:
+def retire(study: Any, arm: Annotated[str, Argument(help="Its name.")]) -> None:
     """Retire an arm, for good."""
     study.retire(arm)
 
 
 @study_command("keyhole study export items.db labels labels.jsonl")
-def export(study: Any, path: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
+def export(study: Any, path: Annotated[Path, Argument(metavar="FILE")]) -> None:
     """Write the whole study to a file, a line of JSON for each event."""
     study.export(path)
 
@@ -258,8 +254,8 @@ def export(study: Any, path: Annotated[Path, typer.Argument(metavar="FILE")]) ->
 @add_command(app, "keyhole study restore elsewhere.db labels.jsonl")
 def restore(
     storage: Storage,
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="A file that export wrote.")],
-    name: Annotated[str | None, typer.Option("--name", help="By default the exported one.")] = None,
+    path: Annotated[Path, Argument(metavar="FILE", help="A file that export wrote.")],
+    name: Annotated[str | None, Option(help="By default the exported one.")] = None,
     policy_names: Own = None,
 ) -> None:
     """Create a study from an export."""
@@ -271,7 +267,7 @@ def restore(
 @add_command(app, "keyhole study backup items.db monday.db")
 def backup(
     storage: Storage,
-    path: Annotated[Path, typer.Argument(metavar="TO", help="A new file.")],
+    path: Annotated[Path, Argument(metavar="TO", help="A new file.")],
     as_json: AsJson = False,
 ) -> None:
     """Copy all studies of a database into a new file, while others go on writing."""
@@ -291,26 +287,24 @@ def backup(
 )
 def import_results(
     study: Any,
-    path: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A row for each decision.")],
-    arm: Annotated[str, typer.Option("--arm", help="The column of the arm's name.")] = "arm",
-    reward: Annotated[str, typer.Option("--reward", help="The column of its reward.")] = "reward",
+    path: Annotated[Path, Argument(metavar="FILE.csv", help="A row for each decision.")],
+    arm: Annotated[str, Option(help="The column of the arm's name.")] = "arm",
+    reward: Annotated[str, Option(help="The column of its reward.")] = "reward",
     converted_at: Annotated[
-        str | None, typer.Option("--converted-at", help="The column that is empty for a reward 0.")
+        str | None, Option(help="The column that is empty for a reward 0.")
     ] = None,
-    shown_at: Annotated[
-        str | None, typer.Option("--shown-at", help="The column of the decisions' times.")
-    ] = None,
+    shown_at: Annotated[str | None, Option(help="The column of the decisions' times.")] = None,
     within: Annotated[
-        str | None, typer.Option("--within", help="The length of a window: 7d (default: timeout).")
+        str | None, Option(help="The length of a window: 7d (default: timeout).")
     ] = None,
     key: Annotated[
-        str | None, typer.Option("--key", help="The column of keys; younger rows become pending.")
+        str | None, Option(help="The column of keys; younger rows become pending.")
     ] = None,
-    delimiter: Annotated[str, typer.Option("--delimiter", help="Such as ';' or '\\t'.")] = ",",
+    delimiter: Annotated[str, Option(help="Such as ';' or '\\t'.")] = ",",
     date_format: Annotated[
-        str | None, typer.Option("--date-format", help="Of times: '%d.%m.%Y %H:%M', unix, unix_ms.")
+        str | None, Option(help="Of times: '%d.%m.%Y %H:%M', unix, unix_ms.")
     ] = None,
-    decimal: Annotated[str, typer.Option("--decimal", help="The decimal sign.")] = ".",
+    decimal: Annotated[str, Option(help="The decimal sign.")] = ".",
     as_json: AsJson = False,
 ) -> None:
     """Begin a new study, just created, from past decisions and their rewards.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from typer import Argument, Option
 
 from keyhole.cli import study as commands
 from keyhole.cli.options import AsJson, Quiet, add_command
@@ -26,7 +27,7 @@ _ENDS: Final = 5  # pending decisions that are printed at the beginning and at t
 _RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
 _SO_FAR: Final = " (those so far: the highest of them is likely too high, and the test then longer)"
 Means = Annotated[
-    str | None, typer.Option(metavar="MEAN,...", help="Mean rewards that you think possible.")
+    str | None, Option(metavar="MEAN,...", help="Mean rewards that you think possible.")
 ]
 
 
@@ -64,7 +65,7 @@ def history(study: Any, as_json: AsJson = False) -> None:
 @commands.study_command("keyhole study report items.db labels --out page.html")
 def report(
     study: Any,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.html", help="The page.")],
+    out: Annotated[Path, Option(metavar="FILE.html", help="The page.")],
     as_json: AsJson = False,
 ) -> None:
     """Write a page: recommendation, means, decisions over time, delays, the last events."""
@@ -211,19 +212,16 @@ def replay(
 def check(
     storage: commands.Storage,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The study; by default all.")
+        str | None, Argument(metavar="[NAME]", help="The study; by default all.")
     ] = None,
     repair_to: Annotated[
         int | None,
-        typer.Option(
-            "--repair-to",
+        Option(
             metavar="EVENT",
             help="Copy the events up to this one to --out, where the study continues.",
         ),
     ] = None,
-    out: Annotated[
-        str | None, typer.Option("--out", help="Another database: a file, or postgresql://...")
-    ] = None,
+    out: Annotated[str | None, Option(help="Another database: a file, or postgresql://...")] = None,
     as_json: AsJson = False,
     policy_names: commands.Own = None,
 ) -> None:
@@ -261,15 +259,15 @@ def check(
     "keyhole study plan --means .2,.4,.7 --threshold .5 --rule FamilywiseStopping",
 )
 def plan(
-    storage: Annotated[str | None, typer.Argument(help="The file of a study.")] = None,
-    name: Annotated[str | None, typer.Argument(help="The study.")] = None,
+    storage: Annotated[str | None, Argument(help="The file of a study.")] = None,
+    name: Annotated[str | None, Argument(help="The study.")] = None,
     means: Means = None,
-    rule: Annotated[str | None, typer.Option(help="The policy that stops.")] = None,
-    delta: Annotated[float | None, typer.Option(help="The error rate that it allows.")] = None,
-    tolerance: Annotated[float | None, typer.Option(help="Its tolerance, if any.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="The threshold of labels.")] = None,
-    decisions: Annotated[int, typer.Option(min=1, help="The most of them to simulate.")] = 200_000,
-    replications: Annotated[int, typer.Option(min=1, help="The number of simulated tests.")] = 200,
+    rule: Annotated[str | None, Option(help="The policy that stops.")] = None,
+    delta: Annotated[float | None, Option(help="The error rate that it allows.")] = None,
+    tolerance: Annotated[float | None, Option(help="Its tolerance, if any.")] = None,
+    threshold: Annotated[float | None, Option(help="The threshold of labels.")] = None,
+    decisions: Annotated[int, Option(min=1, help="The most of them to simulate.")] = 200_000,
+    replications: Annotated[int, Option(min=1, help="The number of simulated tests.")] = 200,
     as_json: AsJson = False,
     quiet: Quiet = False,
     policy_names: commands.Own = None,

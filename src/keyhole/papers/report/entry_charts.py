@@ -209,17 +209,16 @@ def _subjects(claim: Claim) -> list[str]:
 
 
 def entry_figures(
-    outcome: JudgedEntry, first_drawing: int = 1, first_overview: int = 1
+    outcome: JudgedEntry,
 ) -> Iterator[tuple[str, str, Callable[[], LineChart] | ProblemFigure]]:
     """Yield the stem of each figure's files, its title, and how it is drawn.
 
-    They are those against parameters, of problems, and of each problem's metrics. The numbers are
-    those of the entry's first figures of the first two kinds in its folder.
+    They are those against parameters, of problems, and of each problem's metrics.
     """
-    for i, declared in enumerate(outcome.entry.parameter_figures, first_overview):
+    for i, declared in enumerate(outcome.entry.parameter_figures, 1):
         stem = f"overview-{i}"
         yield stem, declared.title, partial(parameter_chart, outcome, declared, stem)
-    for i, problem_figure in enumerate(outcome.entry.problem_figures, first_drawing):
+    for i, problem_figure in enumerate(outcome.entry.problem_figures, 1):
         yield f"drawing-{i}", problem_figure.title, problem_figure
     for problem, curves in outcome.curves.items():
         for metric in outcome.metrics_of(problem):
@@ -231,11 +230,9 @@ def entry_figures(
                 yield f"{problem}-{metric}-ratio", f"{title} relative to {denominator}", draw
 
 
-def write_entry_figures(
-    folder: Path, outcome: JudgedEntry, first_drawing: int, first_overview: int
-) -> None:
+def write_entry_figures(folder: Path, outcome: JudgedEntry) -> None:
     """Write the figures of an entry: see `entry_figures`."""
-    for stem, title, draw in entry_figures(outcome, first_drawing, first_overview):
+    for stem, title, draw in entry_figures(outcome):
         if isinstance(draw, ProblemFigure):
             _write_drawing(outcome, draw, folder / stem)
         else:

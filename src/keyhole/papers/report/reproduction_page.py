@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -55,8 +54,8 @@ def write_reproduction(
 
     `all_verdicts` are verdicts of pages beside this one, by id.
     """
-    for outcome, numbers in zip(outcomes, _first_numbers(outcomes), strict=True):
-        entry_charts.write_entry_figures(folder, outcome, *numbers)
+    for outcome in outcomes:
+        entry_charts.write_entry_figures(folder, outcome)
     return write_reproduction_page(folder, outcomes, all_verdicts)
 
 
@@ -67,10 +66,7 @@ def write_reproduction_page(
     all_verdicts = {**all_verdicts, **verdicts_by_id(outcomes)}
     front = "../../index.html" if (folder.parent.parent / BATCH_MARKER).is_file() else ""
     on_page = [outcome.entry.name for outcome in outcomes]
-    views = [
-        _EntryView(outcome, folder, all_verdicts, on_page, front, *numbers)
-        for outcome, numbers in zip(outcomes, _first_numbers(outcomes), strict=True)
-    ]
+    views = [_EntryView(outcome, folder, all_verdicts, on_page, front) for outcome in outcomes]
     first, *others = views
     rules = Section("rules", "How verdicts were reached", [Text(RULES), Text(MARK_RULE)])
     sections = [(view.part.entry.name, section) for view in views for section in view.sections()]
@@ -105,14 +101,12 @@ class _EntryView:
     known: Mapping[str, Verdict]  # all verdicts, by id
     on_page: Sequence[str]  # the entries of the page
     front: str  # link to the page of all entries
-    first_drawing: int
-    first_overview: int
 
     def __post_init__(self) -> None:
         entry = self.part.entry
         self.name = entry.name
-        self.drawings = list(enumerate(entry.problem_figures, self.first_drawing))
-        self.overviews = list(enumerate(entry.parameter_figures, self.first_overview))
+        self.drawings = list(enumerate(entry.problem_figures, 1))
+        self.overviews = list(enumerate(entry.parameter_figures, 1))
         # Charts against a parameter say in one picture what those of the problems say in many.
         problems = list(self.part.runs)
         if self.overviews:
@@ -257,11 +251,3 @@ def _tests_table(curves: Curves, metric: str) -> Table:
         "* marks those that stay significant at 5 % after adjusting for all in the table (Holm)."
     )
     return Table(note, head, rows)
-
-
-def _first_numbers(outcomes: Sequence[JudgedEntry]) -> list[tuple[int, int]]:
-    """Return the numbers of each entry's first drawing and first overview in the folder."""
-    entries = [outcome.entry for outcome in outcomes]
-    drawings = accumulate((len(entry.problem_figures) for entry in entries), initial=1)
-    overviews = accumulate((len(entry.parameter_figures) for entry in entries), initial=1)
-    return list(zip(drawings, overviews, strict=True))[: len(outcomes)]
