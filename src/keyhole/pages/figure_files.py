@@ -1,7 +1,6 @@
 """Files of figures, SVG, PNG and PDF, which are equal for equal results, and figures on pages."""
 
 import io
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from keyhole.files import write_atomically
+from keyhole.pages.notebook_html import image_html
 from keyhole.validate import escape_controls
 
 # Figures contain no dates and no random ids, so that equal results make equal files. Text stays
@@ -64,41 +64,22 @@ def write_figure(figure: Figure, path: Path, *, title: str, caption: str) -> lis
     return list(files.values())
 
 
-_SVG_METADATA: Final = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
-
-
 @dataclass(frozen=True)
 class Picture:
-    """A figure on the page, whose files lie beside the page."""
+    """A figure on the page, as an image; its files lie beside the page."""
 
-    svg: str
+    path: Path
+    """Of the files, without the endings."""
     alt: str
     caption: str
-    files: Sequence[str]
     template: ClassVar[str] = "pages/templates/picture.html.j2"
 
-    @classmethod
-    def read(cls, path: Path, *, caption: str, alt: str) -> "Picture":
-        """Return a figure from its files, whose names begin with `path`."""
-        files = [path.with_name(f"{path.name}.{file_type}") for file_type in FIGURE_KINDS]
-        # The first kind is SVG: the page holds its text, and the other files lie beside the page.
-        svg = files[0].read_text(encoding="utf-8")
-        return cls(_inline(svg, path.name), alt, caption, [file.name for file in files])
+    @property
+    def image(self) -> str:
+        """The HTML of the image."""
+        return image_html(self.path.with_name(f"{self.path.name}.svg").read_bytes(), self.alt)
 
-
-def _inline(svg: str, name: str) -> str:
-    """Return an SVG that can be inlined beside others: in the page's colours, with unique ids."""
-    # Without the XML declaration, which may not stand within HTML; the files have the metadata.
-    svg = _SVG_METADATA.sub("", svg[svg.index("<svg") :])
-    # Matplotlib gives the same ids to parts of every figure; on one page, references would be
-    # ambiguous.
-    key = re.sub(r"[^\w-]", "_", name)
-    for old, new in {
-        "#000000": "currentColor",
-        "fill: #ffffff": "fill: none",
-        ' id="': f' id="{key}.',
-        'href="#': f'href="#{key}.',
-        "url(#": f"url(#{key}.",
-    }.items():
-        svg = svg.replace(old, new)
-    return svg
+    @property
+    def files(self) -> list[str]:
+        """The names of the files."""
+        return [f"{self.path.name}.{file_type}" for file_type in FIGURE_KINDS]

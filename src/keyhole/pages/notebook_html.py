@@ -21,9 +21,14 @@ def picture_html(figure: "Figure", alt: str) -> str:
     """Return a figure as an image, of which a notebook needs no further file."""
     from keyhole.pages.figure_files import figure_bytes
 
-    # An image by itself: the ids of a figure's parts would be ambiguous in a notebook that has
-    # several, and its styles would reach other cells.
-    data = base64.b64encode(figure_bytes(figure, "svg")).decode()
+    return image_html(figure_bytes(figure, "svg"), alt)
+
+
+def image_html(svg: bytes, alt: str) -> str:
+    """Return an SVG as an image, of which a page needs no further file."""
+    # An image by itself: the ids of a figure's parts would be ambiguous on a page that has several,
+    # and its styles would reach other parts of the page.
+    data = base64.b64encode(svg).decode()
     size = "max-width: 100%; background: white"
     return f'<img alt="{escape_html(alt)}" style="{size}" src="data:image/svg+xml;base64,{data}">'
 

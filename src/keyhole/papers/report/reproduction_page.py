@@ -185,8 +185,7 @@ class _EntryView:
 
     def _drawing(self, declared: ProblemFigure, name: str) -> Section:
         title = entry_charts.drawing_title(self.part, declared)
-        picture = Picture.read(self.folder / name, caption=declared.note, alt=title)
-        return Section(name, declared.title, [picture])
+        return Section(name, declared.title, [Picture(self.folder / name, title, declared.note)])
 
     def _overview(self, declared: ParameterFigure, stem: str) -> Section:
         """Return the table of a figure against a number that differs between problems."""
