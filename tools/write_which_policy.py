@@ -190,13 +190,13 @@ def problems_behind(summary) -> list[tuple]:
 
 def behind(summary, best) -> str:
     """Return the problems on which another policy is clearly better, the worst first."""
-    from keyhole.benchmark.summary import best_result, ratio_interval
+    from keyhole.benchmark.summary import ratio_interval
 
     beaten = problems_behind(summary)
     named = [
-        f"{problem.name} {TIMES} "
-        f"{ratio_interval([problem], best.policy, best_result(problem).policy)}"
+        f"{problem.name} {TIMES} {ratio_interval([problem], best.policy, rival.policy)}"
         for _, problem in beaten[:MOST_NAMED]
+        for rival in [min(problem.rivals, key=lambda result: result.mean)]
     ]
     more = len(beaten) - MOST_NAMED
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")

@@ -225,17 +225,11 @@ def _problem_record(game: Game, cache: ResultCache, times: _RoundTimes) -> Probl
     spec = game.spec
     # The first metric of every setting is its regret; the last row is the horizon.
     regrets = {label: values[-1, 0] for label, values in cache.values(spec).items()}
+    described = ("setting", "name", "part", "situation", "title", "drawn", "digest")
+    played = ("horizon", "replications", "seed")
     return ProblemRecord(
-        setting=problem.setting,
-        name=problem.name,
-        part=problem.part,
-        situation=problem.situation,
-        title=problem.title,
-        drawn=problem.drawn,
-        digest=problem.digest,
-        horizon=spec.horizon,
-        replications=spec.replications,
-        seed=spec.seed,
+        **{field: getattr(problem, field) for field in described},
+        **{field: getattr(spec, field) for field in played},
         wrong_choice=_shorten(game.loss),
         results=[
             _result_record(game, entrant, regrets, times.nanoseconds(game, entrant.label))

@@ -63,6 +63,11 @@ class ProblemRecord(_Record):
     )
     results: list[ResultRecord]
 
+    @property
+    def rivals(self) -> list[ResultRecord]:
+        """The results of policies that are no yardsticks; of all where there are none."""
+        return [result for result in self.results if not result.yardstick] or self.results
+
 
 class SoftwareRecord(_Record):
     """The software that simulated: see `keyhole.provenance.describe_software`."""

@@ -39,11 +39,6 @@ class Standing:
         return float(np.exp(np.mean(np.log(self.ratios))))
 
     @property
-    def largest_ratio(self) -> float:
-        """The ratio on the problem where it is largest."""
-        return max(self.ratios)
-
-    @property
     def worst_run(self) -> float:
         """The largest regret of any run, over the mean of the best on that problem."""
         return max(self.worst_ratios)
@@ -150,8 +145,7 @@ def summarize(content: BenchmarkFile) -> list[SituationSummary]:
 def lets_learn(problem: ProblemRecord) -> bool:
     """Return whether some policy that is no yardstick is linear in at most half of its runs."""
     # Where a budget lets none find the best arm, linear runs say nothing about a policy.
-    results = [result for result in problem.results if not result.yardstick] or problem.results
-    return min(result.linear for result in results) <= MOST_LINEAR * problem.replications
+    return min(result.linear for result in problem.rivals) <= MOST_LINEAR * problem.replications
 
 
 @dataclass(frozen=True)
@@ -199,17 +193,12 @@ def ratio_interval(problems: Sequence[ProblemRecord], policy: str, reference: st
     return RatioInterval(*(math.exp(x) for x in (value.mean(), low, high)))
 
 
-def best_result(problem: ProblemRecord) -> ResultRecord:
-    """Return the result with the smallest mean: of policies that are no yardsticks, if any."""
-    results = [result for result in problem.results if not result.yardstick] or problem.results
-    return min(results, key=lambda result: result.mean)
-
-
 def ratio_to_best(problem: ProblemRecord, regret: float) -> float:
     """Return a regret over the smallest mean, to both of which a small one is added."""
     # Without the addition, a best mean of 0 would make all other ratios infinite.
     floor = FLOOR_SHARE * problem.wrong_choice
-    return (regret + floor) / (best_result(problem).mean + floor)
+    best = min(result.mean for result in problem.rivals)
+    return (regret + floor) / (best + floor)
 
 
 def _summarize_situation(
@@ -289,7 +278,7 @@ def _standing_row(summary: SituationSummary, standing: Standing) -> list[str]:
     return [
         f"{standing.policy}{marks}",
         format_ratio(standing.ratio),
-        format_ratio(standing.largest_ratio),
+        format_ratio(max(standing.ratios)),
         format_ratio(standing.worst_run),
         # Yardsticks know what is unknown in practice, and so have no rank among the others.
         "" if standing.is_yardstick else f"{standing.rank:.1f}",

@@ -481,21 +481,15 @@ def reproduce_all(
     for outcome in _run_entries(runs, scale, markers, folder, threads, progress, on):
         name = outcome.entry.name
         outcomes[name] = outcome
-        write_reproduction(folders[name], [outcome], verdicts_by_id(outcomes.values()))
-        _rewrite_pages(outcome, outcomes, folders)
+        all_verdicts = verdicts_by_id(outcomes.values())
+        write_reproduction(folders[name], [outcome], all_verdicts)
+        # The pages of entries that judge statements which this entry judges too.
+        for related in sorted(outcome.related_entries & outcomes.keys() - {name}):
+            write_reproduction_page(folders[related], [outcomes[related]], all_verdicts)
         in_order = tuple(outcomes[entry.name] for entry in entries if entry.name in outcomes)
         # After every entry, so that an interrupted call leaves a complete index of what is done.
         index, claims = write_index(folder, scale, entries, in_order)
     return ReproducedEntries(index, claims, in_order)
-
-
-def _rewrite_pages(
-    new_outcome: JudgedEntry, outcomes: Mapping[str, JudgedEntry], folders: Mapping[str, Path]
-) -> None:
-    """Rewrite the pages of entries that judge statements which a new entry judges too."""
-    all_verdicts = verdicts_by_id(outcomes.values())
-    for name in sorted(new_outcome.related_entries & outcomes.keys() - {new_outcome.entry.name}):
-        write_reproduction_page(folders[name], [outcomes[name]], all_verdicts)
 
 
 def _check_folder(folder: Path, scale: str) -> None:

@@ -72,12 +72,11 @@ class Claim(BaseModel):
             return getattr(self, "policy", None) or ""
         return policies.pop() if len(policies) == 1 else ""
 
-    def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Return the status and the numbers behind it, given the results of every problem."""
-        return self.call(results)
+    def judge(self, results: Mapping[str, Result], **changed: str) -> Finding:
+        """Return the status and the numbers behind it, given the results of every problem.
 
-    def call(self, results: Mapping[str, Result], **changed: str) -> Finding:
-        """Return what the function finds, with some of its arguments changed."""
+        Some arguments of the judgement may be changed.
+        """
         names = inspect.signature(self.judgement).parameters.keys() - {"results"}
         sources = {name: "policy" if name == "claimed_policy" else name for name in names}
         fields = {name: getattr(self, source) for name, source in sources.items()}
@@ -189,9 +188,9 @@ class ControlledClaim(Claim):
         if self.origin == "paper, as a bound":
             require_negative_control(self)
 
-    def judge(self, results: Mapping[str, Result]) -> Finding:
+    def judge(self, results: Mapping[str, Result], **changed: str) -> Finding:
         """Judge the policy, and then the negative control by the same numbers."""
-        finding = status, detail, numbers = self.call(results)
+        finding = status, detail, numbers = super().judge(results, **changed)
         if self.no_negative_control:
             detail += f". No policy is shown to break it: {self.no_negative_control}"
             return Finding(status, detail, numbers)
@@ -199,7 +198,7 @@ class ControlledClaim(Claim):
             return finding
         # The control is judged by the same numbers, never by its own bound or range: the question
         # is whether a bad policy would pass for this one.
-        control = self.call(results, policy=self.negative_control)
+        control = super().judge(results, policy=self.negative_control)
         numbers += statistics.prefix_numbers(self.negative_control, control.numbers)
         if control.status == "does not hold":
             detail += f". {self.negative_control} breaks it: {control.detail}"

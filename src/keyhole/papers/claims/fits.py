@@ -307,16 +307,13 @@ def _worst(
 
 def _excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
     """Return by how much the gain of the second step exceeds that of this exponent."""
-    return mean_estimate(y[2] - y[1] - _expected(x, exponent) * (y[1] - y[0]))
-
-
-def _expected(x: Sequence[float], exponent: float) -> float:
-    """Return the ratio of the second step of a power of x to its first."""
     first, second = math.log(x[1] / x[0]), math.log(x[2] / x[1])
-    if exponent == 0.0:
-        return second / first
-    # expm1 keeps its digits near exponent 0, where both differences of powers vanish.
-    return math.exp(exponent * first) * math.expm1(exponent * second) / math.expm1(exponent * first)
+    expected = second / first  # the second step of a power of x, over its first
+    if exponent != 0.0:
+        # expm1 keeps its digits near exponent 0, where both differences of powers vanish.
+        rise = exponent * first
+        expected = math.exp(rise) * math.expm1(exponent * second) / math.expm1(rise)
+    return mean_estimate(y[2] - y[1] - expected * (y[1] - y[0]))
 
 
 def _root(x: Sequence[float], y: FloatArray, end: str) -> float:
