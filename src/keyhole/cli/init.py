@@ -18,6 +18,7 @@ from keyhole import validate
 from keyhole.cli.new import check_absent, fill_template, write_files
 from keyhole.cli.options import AsJson, examples_epilog
 from keyhole.durations import parse_seconds
+from keyhole.files import read_toml
 
 EXAMPLES: Final = examples_epilog(
     "keyhole init",
@@ -29,42 +30,14 @@ EXAMPLES: Final = examples_epilog(
 
 class _Goal(NamedTuple):
     text: str
-    options: tuple[str, ...]
+    options: list[str]
     file: str
     next_command: str
 
 
-GOALS: Final = {
-    "simulate": _Goal(
-        "compare policies in simulations",
-        ("setting", "horizon"),
-        "experiment.toml",
-        "keyhole run {file} --out results",
-    ),
-    "study": _Goal(
-        "take decisions for real, and learn from what comes of each",
-        ("setting", "arms"),
-        "study.py",
-        "python {file}",
-    ),
-    "tune": _Goal(
-        "run commands, and learn which one to run and when to give up on it",
-        ("command", "limit", "instances"),
-        "tune.toml",
-        "keyhole tune {file} --dry-run",
-    ),
-}
-# As docs/which_setting.md says it.
-SITUATIONS: Final = {
-    "stochastic": "an A/B test: each click, purchase or other reward is known for its own decision",
-    "thresholding": "labels, screening, quality control: which of many items are good enough",
-    "threshold": "a deadline, a price or a bid that is known before each decision",
-    "delayed": "sales at the end of the day: rewards that come late, and only as a sum",
-    "semibandit": "a traffic split, a quota, patrols: how much each place gets, so that none fails",
-    "resource": "a timeout: what to run, such as a solver, and when to give up on it",
-}
-_HORIZON: Final = 5000
-_HORIZONS: Final = {"thresholding": 1000, "threshold": 2000, "delayed": 10_000, "resource": 1000}
+_QUESTIONS: Final = read_toml(Path(__file__).parent / "starters" / "questions.toml")
+GOALS: Final = {name: _Goal(**goal) for name, goal in _QUESTIONS["goals"].items()}
+SITUATIONS: Final[dict[str, str]] = _QUESTIONS["situations"]
 _MOST_ROUNDS: Final = 2**53
 _LEAST_SHARE: Final = 100  # of the largest limit of a tune
 # Seconds: the least of five limits is a hundredth of the largest; the largest is 31 years.
@@ -165,7 +138,7 @@ def _setting_text(
         horizon,
         "3. How many decisions are there?",
         lambda typed: _simulation_text(template, typed, path),
-        default=str(_HORIZONS.get(setting, _HORIZON)),
+        default=str(_QUESTIONS["horizons"][setting]),
     )
 
 
