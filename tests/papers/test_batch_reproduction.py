@@ -12,7 +12,9 @@ import keyhole.play.policy_simulation_job
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import spec
 from keyhole.papers import FILES, Entry, ReproducedEntries, reproduce, reproduce_all
-from keyhole.papers.reproduction import _rewrite_pages, report_again
+from keyhole.papers.report.judged_entry import verdicts_by_id
+from keyhole.papers.report.reproduction_page import write_reproduction_page
+from keyhole.papers.reproduction import report_again
 from tests.html import check_page
 from tests.papers.conftest import draw_nothing, make_once
 
@@ -138,11 +140,11 @@ def test_a_page_is_rewritten_when_its_statement_is_judged_with_more_runs(made, t
         first.entry.name: replace(first, verdicts=(few,)),
         other.entry.name: replace(other, verdicts=(verdict,)),
     }
-    places = {name: tmp_path / name for name in parts}
-    places[first.entry.name].mkdir()
-    _rewrite_pages(parts[other.entry.name], parts, places)
+    written = write_reproduction_page(
+        tmp_path, [parts[first.entry.name]], verdicts_by_id(parts.values())
+    )
     assert [path.name for path in tmp_path.rglob("*.*")] == ["report.html"]
-    page = check_page((places[first.entry.name] / "report.html").read_text())
+    page = check_page(written.read_text())
     links = {one.attrs["href"]: one.words() for one in page.all("a")}
     address = f"../{other.entry.name}/report.html#{verdict.id}"
     assert links[address] == "in 9,000 runs it does not hold"

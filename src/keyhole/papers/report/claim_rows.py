@@ -126,19 +126,21 @@ class JudgedClaim:
     others: Sequence[SharedVerdict]  # verdicts of other entries on the same statement
 
     @property
-    def claim(self) -> Claim:
-        """The claim of the entry."""
-        return self.part.claims[self.verdict.id]
+    def claim(self) -> Claim | None:
+        """The claim of the entry; None where it is not the entry's."""
+        return self.part.claims.get(self.verdict.id)
 
     @cached_property
     def deciding(self) -> Number | None:
         """The number that decides it."""
-        curves = self.part.runs[self.claim.problem_keys[0]].curves
-        metric = curves.metric(self.verdict.metric)
+        problem = self.claim.problem_keys[0] if self.claim else next(iter(self.part.runs))
+        metric = self.part.runs[problem].curves.metric(self.verdict.metric)
         return deciding_number(self.verdict, self._own_numbers(), metric)
 
     def _own_numbers(self) -> Sequence[Number]:
         """Return the numbers without those of a negative control: a policy, or a problem."""
+        if self.claim is None:
+            return self.verdict.numbers
         numbers = self.claim.own_numbers(self.verdict.numbers)
         unlike = getattr(self.claim, "unlike", None)
         if unlike is None:
