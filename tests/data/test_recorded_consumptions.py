@@ -34,9 +34,9 @@ def test_a_run_that_was_ended_exceeds_the_limits_up_to_its_own():
     [
         ("arm,reward\n", "the header must have one column consumption"),
         ("arm,reward,consumption\n,1,1\n", "line 2: arm must not be empty"),
-        ("arm,reward,consumption\na,1.5,1\n", r"line 2: reward must lie in \[0, 1\], got '1.5'"),
+        ("arm,reward,consumption\na,1.5,1\n", r"line 2: reward must lie in \[0, 1\], got 1.5"),
         ("arm,reward,consumption\na,x,1\n", "reward must be a number, got 'x'"),
-        ("arm,reward,consumption\na,1,-1\n", "consumption must be at least 0, got '-1'"),
+        ("arm,reward,consumption\na,1,-1\n", "consumption must be at least 0, got -1"),
         ("arm,reward,consumption\na,1,\n", "line 2: reward and consumption .* got reward alone"),
         ("arm,reward,consumption\na,,3\n", "both be empty for a run .* got consumption alone"),
         ("arm,reward,consumption\n", "at least one row must follow the header"),
@@ -46,7 +46,7 @@ def test_a_run_that_was_ended_exceeds_the_limits_up_to_its_own():
             "arm,reward,consumption,limit\na,1,2,1\n",
             "consumption must be at most the limit, 1, got 2",
         ),
-        ("arm,reward,consumption,limit\na,1,2,0\n", "limit must be above 0, got '0'"),
+        ("arm,reward,consumption,limit\na,1,2,0\n", "limit must be above 0, got 0"),
         ("arm,reward,consumption,limit\na,1,2,x\n", "limit must be a number, got 'x'"),
         (
             "limit,arm,reward,consumption,limit\n1,a,1,2,3\n",

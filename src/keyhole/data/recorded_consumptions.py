@@ -261,9 +261,9 @@ def read_measured_csv(
             raise ValueError(
                 f"limit must be given once, got {common} for all and {run_limit!r} here"
             )
-        allowed = _number("limit", run_limit, decimal) if run_limit else limit or math.inf
-        if not allowed:
-            raise ValueError(f"limit must be above 0, got {run_limit!r}")
+        allowed = limit or math.inf
+        if run_limit:
+            allowed = _number("limit", run_limit, decimal, Range(gt=0))
         if not reward and not consumption:
             if math.isinf(allowed):
                 raise ValueError("limit must be given for a run that was ended, got ''")
@@ -275,10 +275,8 @@ def read_measured_csv(
                 "reward and consumption must both be given, or both be empty for a run that was "
                 f"ended at its limit; got {filled} alone"
             )
-        earned = _number("reward", reward, decimal)
-        used = _number("consumption", consumption, decimal)
-        if earned > 1:
-            raise ValueError(f"reward must lie in [0, 1], got {reward!r}")
+        earned = _number("reward", reward, decimal, Range(ge=0, le=1))
+        used = _number("consumption", consumption, decimal, Range(ge=0))
         if used > allowed:
             raise ValueError(f"consumption must be at most the limit, {allowed:g}, got {used:g}")
         runs_by_arm.setdefault(arm, []).append((earned, used, allowed))
@@ -295,8 +293,6 @@ def read_measured_csv(
     return MeasuredRuns(Path(path).stem, tuple(runs_by_arm), rewards, consumptions, limits)
 
 
-def _number(name: str, text: str, decimal: str) -> float:
+def _number(name: str, text: str, decimal: str, allowed: Range) -> float:
     value = parse_number(name, text, decimal, if_nothing="leave reward and consumption empty")
-    if value < 0:
-        raise ValueError(f"{name} must be at least 0, got {text!r}")
-    return value
+    return check_number(name, value, allowed)
