@@ -288,13 +288,20 @@ def check_seed(seed: Any) -> int:
     return check_integer("seed", seed, SEEDS)
 
 
-def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
-    """Return `values`, a sequence or a column, as a float64 vector of at least one number."""
+def check_vector(
+    name: str, values: Any, allowed: Range = ANY, count: int | None = None
+) -> NDArray[np.float64]:
+    """Return `values`, a sequence or a column, as a float64 vector of at least one number.
+
+    It must have `count` of them, if that is given.
+    """
     values = column_to_array(values)
     if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray):
         raise TypeError(f"{name} must be a list of numbers, got {short_repr(values)}")
     if len(values) == 0:
         raise ValueError(f"{name} must have at least one entry, got none")
+    if count is not None and len(values) != count:
+        raise ValueError(f"{name} must have {count} entries, got {len(values)}")
     # The common cases first: distributions check thousands of points at which they are integrated,
     # and files hold a million recorded values.
     vector = None

@@ -112,7 +112,7 @@ def test_a_wrong_report_changes_nothing():
         learner.tell([0, 0, 0, 0])
     assert learner.ask().tolist() == learner.ask().tolist() == other.ask().tolist()
     for wrong, message in (
-        ([0, 0, 0], "losses must have 4 entries, one for each arm; got 3"),
+        ([0, 0, 0], "losses must have 4 entries, got 3"),
         ([0, 0, 0.5, 0], r"losses\[2\] must be 0 or 1, got 0.5"),
         ([0, 2, 0, 0], r"losses\[1\] must lie in \[0, 1\], got 2"),
         ([0, "1", 0, 0], r"losses\[1\] must be a number, got '1'"),

@@ -128,9 +128,8 @@ class Steps(Function):
 
     def __init__(self, points: ArrayLike, values: ArrayLike) -> None:
         jumps = check_increasing("points", check_vector("points", points, Range(gt=0)))
-        y = check_increasing("values", check_vector("values", values, _AT_LEAST_0), strictly=False)
-        if len(y) != len(jumps) + 1:
-            raise ValueError(f"values must have {len(jumps) + 1} entries, got {len(y)}")
+        y = check_vector("values", values, _AT_LEAST_0, len(jumps) + 1)
+        check_increasing("values", y, strictly=False)
         starts = np.concatenate([[0.0], jumps])
         super().__init__(_flat_pieces(starts, y, np.zeros(len(y))))
 
@@ -157,11 +156,10 @@ class PiecewiseLinear(Function):
 
     def __init__(self, points: ArrayLike, values: ArrayLike) -> None:
         positions = check_increasing("points", check_vector("points", points, _AT_LEAST_0))
-        y = check_increasing("values", check_vector("values", values, _AT_LEAST_0), strictly=False)
+        y = check_vector("values", values, _AT_LEAST_0, len(positions))
+        check_increasing("values", y, strictly=False)
         if positions[0] != 0.0:
             raise ValueError(f"points[0] must be 0, got {positions[0]:g}")
-        if len(y) != len(positions):
-            raise ValueError(f"values must have {len(positions)} entries, got {len(y)}")
         slopes = np.append(np.diff(y) / np.diff(positions), 0.0)
         super().__init__(_flat_pieces(positions, y, slopes))
 

@@ -120,9 +120,7 @@ class TruncatedNormal(SmoothDistribution):
     draw = staticmethod(draw_truncated_bivariate)
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
-        self.mean = check_vector("mean", mean)
-        if len(self.mean) != 2:
-            raise ValueError(f"mean must have 2 entries, got {len(self.mean)}")
+        self.mean = check_vector("mean", mean, count=2)
         self.covariance = _positive_definite(covariance)
         (self._r, self._c), (rr, rc, cc) = self.mean, self.covariance[[0, 0, 1], [0, 1, 1]]
         self._sd = float(np.sqrt(cc))
@@ -403,11 +401,8 @@ class Replay(Distribution):
 
     def __init__(self, rewards: ArrayLike, consumptions: ArrayLike) -> None:
         self.rewards = check_vector("rewards", rewards, UNIT)
-        self.consumptions = check_vector("consumptions", consumptions, Range(ge=0))
-        if len(self.rewards) != len(self.consumptions):
-            raise ValueError(
-                f"consumptions must have {len(self.rewards)} entries, got {len(self.consumptions)}"
-            )
+        count = len(self.rewards)
+        self.consumptions = check_vector("consumptions", consumptions, Range(ge=0), count)
         self.numbers = np.concatenate([self.rewards, self.consumptions])
 
     def __repr__(self) -> str:

@@ -426,11 +426,9 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
     array([ True,  True, False,  True, False])
     """
     gains = check_vector("values", values, Range(ge=0))
-    sizes = check_vector("weights", weights, Range(ge=0))
-    if len(gains) != len(sizes):
-        raise ValueError(f"weights must have {len(gains)} entries, got {len(sizes)}")
     items = len(gains)
-    chosen = np.zeros(len(gains), np.int64)
+    sizes = check_vector("weights", weights, Range(ge=0), items)
+    chosen = np.zeros(items, np.int64)
     space = check_number("capacity", capacity, Range(ge=0))
     knapsack(make_scratch(items), gains, sizes, items, space, chosen)
     return chosen.astype(bool)

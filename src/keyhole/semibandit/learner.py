@@ -83,9 +83,7 @@ def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
         values = values.astype(np.float64)
     elif isinstance(values, list | tuple):
         values = [float(v) if isinstance(v, bool | np.bool_) else v for v in values]
-    vector = check_vector(name, values, _UNIT)
-    if len(vector) != entries:
-        raise ValueError(f"{name} must have {entries} entries, one for each arm; got {len(vector)}")
+    vector = check_vector(name, values, _UNIT, entries)
     between = np.flatnonzero((vector > 0) & (vector < 1))
     if len(between):
         index = int(between[0])

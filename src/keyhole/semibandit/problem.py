@@ -242,9 +242,7 @@ class Problem(AnyProblem):
         TypeError, ValueError
             If it is not a valid allocation.
         """
-        amounts = check_vector("allocation", allocation, _UNIT)
-        if len(amounts) != self.arms:
-            raise ValueError(f"allocation must have {self.arms} entries, got {len(amounts)}")
+        amounts = check_vector("allocation", allocation, _UNIT, self.arms)
         if sum_up(amounts, self.arms) > self.resource + ENOUGH:
             raise ValueError(
                 f"allocation must add up to at most {self.resource:g}, got {amounts.sum():g}"
@@ -278,10 +276,7 @@ def _check_thresholds(thresholds: Any, arms: int) -> FloatArray:
     """Return the checked threshold of each arm."""
     if isinstance(thresholds, int | float | np.number):
         return np.full(arms, check_number("thresholds", thresholds, _THRESHOLD))
-    checked = check_vector("thresholds", thresholds, _THRESHOLD)
-    if (count := len(checked)) != arms:
-        raise ValueError(f"thresholds must have {arms} entries, one for each arm; got {count}")
-    return checked
+    return check_vector("thresholds", thresholds, _THRESHOLD, arms)
 
 
 PROBLEM_FACTORIES: Final = {

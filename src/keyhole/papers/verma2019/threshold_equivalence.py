@@ -93,16 +93,11 @@ def allocation_equivalent(
     False
     """
     means = check_vector("mean_losses", mean_losses, _UNIT)
-    weight_lists = {
-        "thresholds": check_vector("thresholds", thresholds, _THRESHOLD),
-        "estimates": check_vector("estimates", estimates, _THRESHOLD),
-    }
     # The least loss is the sum of all means less what the best set of arms saves, so the latter are
     # compared.
     savings = []
-    for name, weights in weight_lists.items():
-        if len(weights) != len(means):
-            raise ValueError(f"{name} must have {len(means)} entries, got {len(weights)}")
+    for name, values in (("thresholds", thresholds), ("estimates", estimates)):
+        weights = check_vector(name, values, _THRESHOLD, len(means))
         savings.append(float(means[solve_knapsack(means, weights, resource)].sum()))
     return abs(savings[0] - savings[1]) <= 1e-9
 
