@@ -75,10 +75,7 @@ def linear_fit(
         "R squared", line.r_squared, *statistics.ends_or_infinite(r_squared, None)
     )
     share = replace(share, high=min(1.0, share.high))
-    off_line = [
-        statistics.number_of(f"{title} off the line by", gap)
-        for title, gap in zip(titles, line.gaps, strict=True)
-    ]
+    off_line = statistics.numbers_of([f"{title} off the line by" for title in titles], line.gaps)
     return Finding(
         statistics.decide(
             supported=line.slope.low > 0 and is_straight,
@@ -269,10 +266,7 @@ def power(
         f"exponent of what is gained {exponents[0]} [{exponents[1]}, {exponents[2]}]"
         f" (claimed: {' and '.join(claimed)})",
         (
-            *(
-                statistics.number_of(f"mean at {position}", mean)
-                for position, mean in zip(positions, means, strict=True)
-            ),
+            *statistics.numbers_of([f"mean at {position}" for position in positions], means),
             Number("exponent", exponent, lowest, highest, p_value, low, high),
         ),
     )

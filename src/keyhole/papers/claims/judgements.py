@@ -251,9 +251,8 @@ def different_best(
         statistics.known_number(f"of them the best {where}", supported, at_least=1),
         *statistics.limit_numbers(gaps, highlights),
     )
-    return Finding(
-        statistics.decide(supported=supported, contradicted=is_same_best), detail, numbers
-    )
+    status = statistics.decide(supported=supported, contradicted=is_same_best)
+    return Finding(status, detail, numbers)
 
 
 def wider_lead(

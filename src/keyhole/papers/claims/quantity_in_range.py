@@ -138,10 +138,7 @@ def growth(
         if quotient is None:
             return Finding("undecided", f"the mean may be 0 {times[1]}")
         means = [mean_estimate(array) for array in values]
-        numbers = [
-            statistics.number_of(f"mean {time}", value)
-            for time, value in zip(times, means, strict=True)
-        ]
+        numbers = [*statistics.numbers_of([f"mean {time}" for time in times], means)]
         text = f"{means[0]} {times[0]}, {means[1]} {times[1]}; ratio {quotient}"
         test = _range_test("ratio of means", quotient, floor, ceiling, text)
         numbers += test.numbers

@@ -115,8 +115,7 @@ def format_means(
     """Return the means of named cells, their text, and their numbers."""
     means = list(map(mean_estimate, values))
     text = ", ".join(f"{name} {m.plus_minus()}" for name, m in zip(names, means, strict=True))
-    numbers = [number_of(f"mean of {name}", m) for name, m in zip(names, means, strict=True)]
-    return means, text, tuple(numbers)
+    return means, text, numbers_of([f"mean of {name}" for name in names], means)
 
 
 LEVEL: Final = 0.05
@@ -296,6 +295,13 @@ def number_of(
         return Number(name, estimate.difference, estimate.low, estimate.high, estimate.p_value)
     p_value = _p_value(estimate, at_least, at_most)
     return Number(name, estimate.value, estimate.low, estimate.high, p_value, at_least, at_most)
+
+
+def numbers_of(
+    names: Sequence[str], estimates: Sequence[Estimate | PairedDifference]
+) -> tuple[Number, ...]:
+    """Return the numbers of several estimates, of which nothing is claimed."""
+    return tuple(number_of(*pair) for pair in zip(names, estimates, strict=True))
 
 
 def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = math.inf) -> Number:
