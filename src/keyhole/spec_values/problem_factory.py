@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from keyhole.contract.problem import Problem
-from keyhole.spec_values.error_messages import unknown_name_error
+from keyhole.spec_values.error_messages import check_entries
 from keyhole.spec_values.value_readers import ValueReader
 from keyhole.validate import explain_memory_errors
 
@@ -73,9 +73,7 @@ class ProblemFactory:
         name of an entry.
         """
         entries = self.entries
-        for entry_name in values:
-            if entry_name not in (name, *entries):
-                raise unknown_name_error(f"problem.{entry_name}", ["setting", name, *entries])
+        check_entries("problem", values, ["setting", name, *entries])
         for entry_name, entry in entries.items():
             if entry.required and entry_name not in values:
                 raise ValueError(f"problem.{entry_name} must be given")
