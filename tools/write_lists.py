@@ -78,7 +78,7 @@ def lazy_lists(package: str, modules: Sequence[str] = ()) -> dict[Path, str]:
         public += names
     for node in body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            spans.append((node, bracketed("__all__ = ", public, "[]")))
+            spans.append((node, public_list(public)))
         elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_HOMES":
             rows = [f'    "{name}": "{homes[name]}",' for name in sorted(homes, key=sort_key)]
             spans.append((node, "\n".join(["_HOMES: Final = {", *rows, "}", ""])))
@@ -111,7 +111,7 @@ def with_policies(text: str, package: str, modules: dict[str, list[str]]) -> str
         elif isinstance(node, ast.ImportFrom):
             public += [alias.asname or alias.name for alias in node.names]
         elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            spans.append((node, bracketed("__all__ = ", public, "[]")))
+            spans.append((node, public_list(public)))
     return replace_statements(lines, spans)
 
 
@@ -121,14 +121,21 @@ def import_statement(module: str, names: list[str]) -> str:
     return line if len(line) <= WIDTH + 1 else bracketed(line.split("import")[0] + "import ", names)
 
 
-def bracketed(start: str, names: list[str], brackets: str = "()") -> str:
-    """Return a statement that ends with a list of names, in one line if there is room."""
-    quote = '"' if brackets == "[]" else ""
-    items = [f"{quote}{name}{quote}" for name in sorted(names, key=sort_key)]
-    line = f"{start}{brackets[0]}{', '.join(items)}{brackets[1]}\n"
-    if brackets == "[]" and len(line) <= WIDTH + 1:
+def bracketed(start: str, names: list[str]) -> str:
+    """Return a statement that ends with a list of names, one on a line."""
+    lines = [f"    {name}," for name in sorted(names, key=sort_key)]
+    return "\n".join([f"{start}(", *lines, ")", ""])
+
+
+def public_list(names: list[str]) -> str:
+    """Return the statement of ``__all__``, on as few lines as there is room."""
+    text = ", ".join(f'"{name}"' for name in sorted(names, key=sort_key))
+    line = f"__all__ = [{text}]\n"
+    if len(line) <= WIDTH + 1:
         return line
-    return "\n".join([start + brackets[0], *(f"    {item}," for item in items), brackets[1], ""])
+    indent = " " * 4
+    words = textwrap.fill(f"{text},", WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return f"__all__ = [\n{words}\n]  # fmt: skip\n"
 
 
 def sort_key(name: str) -> tuple[Any, ...]:

@@ -34,29 +34,11 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Curves",
-    "Learner",
-    "Metric",
-    "PairedDifference",
-    "StoppingTimes",
-    "data",
-    "delayed",
-    "distributions",
-    "interpreted",
-    "load_run",
-    "parameter",
-    "policy",
-    "resource",
-    "semibandit",
-    "simulate",
-    "stochastic",
-    "stopping_times",
-    "study",
-    "testing",
-    "threshold",
-    "thresholding",
+    "Curves", "Learner", "Metric", "PairedDifference", "StoppingTimes", "data", "delayed",
+    "distributions", "interpreted", "load_run", "parameter", "policy", "resource", "semibandit",
+    "simulate", "stochastic", "stopping_times", "study", "testing", "threshold", "thresholding",
     "tune",
-]
+]  # fmt: skip
 
 # Each name is imported when it is first used, so that commands without simulation start fast.
 _HOMES: Final = {

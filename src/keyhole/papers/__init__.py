@@ -22,18 +22,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "FILES",
-    "SCALES",
-    "Entry",
-    "ReproducedEntries",
-    "Reproduction",
-    "demo",
-    "is_reproduction",
-    "problem",
-    "report_again",
-    "reproduce",
-    "reproduce_all",
-]
+    "FILES", "SCALES", "Entry", "ReproducedEntries", "Reproduction", "demo", "is_reproduction",
+    "problem", "report_again", "reproduce", "reproduce_all",
+]  # fmt: skip
 
 
 # Everything but the list of entries takes seconds to import: settings, data, compiled code.

@@ -24,23 +24,7 @@ from keyhole.semibandit.problem import PROBLEM_FACTORIES, Problem
 from keyhole.semibandit.setting import SETTING, candidate_thresholds, count_funded_arms
 
 __all__ = [
-    "CSBDT",
-    "CSBDTUCB",
-    "CSBST",
-    "CTS",
-    "ESCB",
-    "MPTS",
-    "PROBLEM_FACTORIES",
-    "SDCB",
-    "SETTING",
-    "BisectionPolicy",
-    "CustomDistribution",
-    "Learner",
-    "Policy",
-    "Problem",
-    "StudyVocabulary",
-    "ThresholdThompson",
-    "candidate_thresholds",
-    "count_funded_arms",
-    "solve_knapsack",
-]
+    "CSBDT", "CSBDTUCB", "CSBST", "CTS", "ESCB", "MPTS", "PROBLEM_FACTORIES", "SDCB", "SETTING",
+    "BisectionPolicy", "CustomDistribution", "Learner", "Policy", "Problem", "StudyVocabulary",
+    "ThresholdThompson", "candidate_thresholds", "count_funded_arms", "solve_knapsack",
+]  # fmt: skip

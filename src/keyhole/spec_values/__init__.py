@@ -17,16 +17,7 @@ from keyhole.spec_values.value_readers import (
 )
 
 __all__ = [
-    "Argument",
-    "ProblemFactory",
-    "ValueReader",
-    "error_message",
-    "file_path",
-    "join_errors",
-    "list_errors",
-    "list_of",
-    "plain_value",
-    "tagged_union_reader",
-    "tagged_value_reader",
+    "Argument", "ProblemFactory", "ValueReader", "error_message", "file_path", "join_errors",
+    "list_errors", "list_of", "plain_value", "tagged_union_reader", "tagged_value_reader",
     "unknown_name_error",
-]
+]  # fmt: skip

@@ -24,24 +24,8 @@ from keyhole.stochastic.problem import PROBLEM_FACTORIES, Problem
 from keyhole.stochastic.setting import SETTING
 
 __all__ = [
-    "KLUCB",
-    "MOSS",
-    "PROBLEM_FACTORIES",
-    "SETTING",
-    "UCB1",
-    "BernsteinUCB",
-    "BestArmStopping",
-    "CustomDistribution",
-    "HoeffdingUCB",
-    "ImprovedUCB",
-    "IndexPolicy",
-    "Learner",
-    "OptimisticThompson",
-    "Policy",
-    "Problem",
-    "StudyVocabulary",
-    "ThompsonSampling",
-    "TopTwoThompson",
-    "UCBPolicy",
-    "Uniform",
-]
+    "KLUCB", "MOSS", "PROBLEM_FACTORIES", "SETTING", "UCB1", "BernsteinUCB", "BestArmStopping",
+    "CustomDistribution", "HoeffdingUCB", "ImprovedUCB", "IndexPolicy", "Learner",
+    "OptimisticThompson", "Policy", "Problem", "StudyVocabulary", "ThompsonSampling",
+    "TopTwoThompson", "UCBPolicy", "Uniform",
+]  # fmt: skip

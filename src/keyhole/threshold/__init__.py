@@ -27,26 +27,9 @@ from keyhole.threshold.setting import SETTING
 from keyhole.threshold.survival_estimators import KaplanMeierEstimator, ModifiedKaplanMeierEstimator
 
 __all__ = [
-    "DKWUCB",
-    "KMUCB",
-    "OPTIM",
-    "PROBLEM_FACTORIES",
-    "SETTING",
-    "AnytimeDKWUCB",
-    "AnytimeKaplanMeierUCB",
-    "AnytimeOPTIM",
-    "CappedKLUCB",
-    "CustomDistribution",
-    "IndexPolicy",
-    "KaplanMeierEstimator",
-    "KaplanMeierThompson",
-    "KaplanMeierUCB",
-    "Learner",
-    "ModifiedKaplanMeierEstimator",
-    "PerThresholdUCB",
-    "Policy",
-    "Problem",
-    "StudyVocabulary",
-    "SurvivalThompson",
-    "Uniform",
-]
+    "DKWUCB", "KMUCB", "OPTIM", "PROBLEM_FACTORIES", "SETTING", "AnytimeDKWUCB",
+    "AnytimeKaplanMeierUCB", "AnytimeOPTIM", "CappedKLUCB", "CustomDistribution", "IndexPolicy",
+    "KaplanMeierEstimator", "KaplanMeierThompson", "KaplanMeierUCB", "Learner",
+    "ModifiedKaplanMeierEstimator", "PerThresholdUCB", "Policy", "Problem", "StudyVocabulary",
+    "SurvivalThompson", "Uniform",
+]  # fmt: skip

@@ -26,26 +26,8 @@ from keyhole.thresholding.problem import PROBLEM_FACTORIES, ConfidenceCoveragePr
 from keyhole.thresholding.setting import SETTING
 
 __all__ = [
-    "APGAI",
-    "APT",
-    "LSA",
-    "LUCBG",
-    "PROBLEM_FACTORIES",
-    "SETTING",
-    "UCBE",
-    "ConfidenceCoverageProblem",
-    "CustomDistribution",
-    "FalseDiscoveryStopping",
-    "FamilywiseStopping",
-    "HDoC",
-    "IndexPolicy",
-    "KnownGaps",
-    "Learner",
-    "OptKG",
-    "PerArmStopping",
-    "Policy",
-    "PooledKG",
-    "Problem",
-    "StudyVocabulary",
-    "Uniform",
-]
+    "APGAI", "APT", "LSA", "LUCBG", "PROBLEM_FACTORIES", "SETTING", "UCBE",
+    "ConfidenceCoverageProblem", "CustomDistribution", "FalseDiscoveryStopping",
+    "FamilywiseStopping", "HDoC", "IndexPolicy", "KnownGaps", "Learner", "OptKG", "PerArmStopping",
+    "Policy", "PooledKG", "Problem", "StudyVocabulary", "Uniform",
+]  # fmt: skip
