@@ -51,17 +51,10 @@ _DIGITS: Final = 6  # in the results file
 
 
 def bench(
-    settings: str | Iterable[str] | None = None,
-    *,
-    scale: str = "quick",
-    out: str | Path,
-    problems: Sequence[str] = (),
-    policies: Sequence[str] = (),
-    add: Sequence[str | Path] = (),
-    seed: int = SEED,
-    threads: int | None = None,
-    progress: bool = False,
-) -> BenchmarkFile:
+    settings: str | Iterable[str] | None = None, *, scale: str = "quick", out: str | Path,
+    problems: Sequence[str] = (), policies: Sequence[str] = (), add: Sequence[str | Path] = (),
+    seed: int = SEED, threads: int | None = None, progress: bool = False,
+) -> BenchmarkFile:  # fmt: skip
     """Simulate policies on the benchmark's problems; write ``benchmark.json`` into a folder.
 
     Beside it, ``values.parquet`` has the regret of every replication. A second call resumes an
@@ -137,13 +130,9 @@ def bench(
 
 
 def _command(
-    settings: Iterable[str],
-    scale: str,
-    problems: Sequence[str],
-    policies: Sequence[str],
-    add: Sequence[str | Path],
-    seed: int,
-) -> str:
+    settings: Iterable[str], scale: str, problems: Sequence[str], policies: Sequence[str],
+    add: Sequence[str | Path], seed: int,
+) -> str:  # fmt: skip
     """Return the commands that give the same results, without the folders of this machine."""
     arguments = ["--scale", scale]
     for option, values in {"--problems": problems, "--policies": policies, "--add": add}.items():

@@ -159,12 +159,9 @@ def load_crimes(places: str = "tracts") -> Events:
 
 
 def read_events_csv(
-    path: str | PathLike[str],
-    *,
-    since: date | str | None = None,
-    until: date | str | None = None,
+    path: str | PathLike[str], *, since: date | str | None = None, until: date | str | None = None,
     delimiter: str = ",",
-) -> Events:
+) -> Events:  # fmt: skip
     r"""Read events from a CSV file with one row for each day and place.
 
     The first row names the columns: ``day``, ``place`` and ``events``; other columns and blank

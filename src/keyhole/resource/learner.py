@@ -43,15 +43,9 @@ class StudyVocabulary(CoreVocabulary):
         return {}, super().parse_decision(words)[1] | {"limit": float(words["limit"])}
 
     def parse_feedback(
-        self,
-        context: Values,
-        decision: Values,
-        reward: float | None = None,
-        consumption: float | None = None,
-        *,
-        exceeded: bool = False,
-        failed: bool = False,
-    ) -> Values:
+        self, context: Values, decision: Values, reward: float | None = None,
+        consumption: float | None = None, *, exceeded: bool = False, failed: bool = False,
+    ) -> Values:  # fmt: skip
         """Return reward, consumption, and whether the limit was exceeded or the run failed."""
         if failed:
             if exceeded or reward:
@@ -133,12 +127,9 @@ class Learner(CoreLearner):
         return self._arm(self._decision["arm"].item()), self._decision["limit"].item()
 
     def tell(
-        self,
-        reward: float | None = None,
-        consumption: float | None = None,
-        *,
+        self, reward: float | None = None, consumption: float | None = None, *,
         exceeded: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Tell how the run asked for last ended: with a reward, or above its limit.
 
         Parameters
@@ -160,13 +151,9 @@ class Learner(CoreLearner):
         self._tell()
 
     def replay(
-        self,
-        arms: ArrayLike,
-        limits: ArrayLike,
-        rewards: ArrayLike,
-        consumptions: ArrayLike,
+        self, arms: ArrayLike, limits: ArrayLike, rewards: ArrayLike, consumptions: ArrayLike,
         exceeded: ArrayLike,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Replay a log, with the same result as `ask` and `tell` in each round, but faster.
 
         Policies of this setting learn only from their own decisions: another arm or limit is

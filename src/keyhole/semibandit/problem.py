@@ -116,13 +116,9 @@ class Problem(AnyProblem):
 
     @classmethod
     def replay(
-        cls,
-        losses: ArrayLike,
-        thresholds: ArrayLike | Mapping[Any, float],
-        resource: float,
-        *,
+        cls, losses: ArrayLike, thresholds: ArrayLike | Mapping[Any, float], resource: float, *,
         order: str = "drawn",
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Make a problem of recorded days, with a loss of 0 or 1 for each arm and day.
 
         Parameters
