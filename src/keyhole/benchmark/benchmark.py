@@ -21,14 +21,6 @@ from keyhole.benchmark.problem_list import (
     make_games,
     select_problems,
 )
-from keyhole.benchmark.results_file import (
-    FORMAT,
-    VERSION,
-    BenchmarkFile,
-    ProblemRecord,
-    ResultRecord,
-    SoftwareRecord,
-)
 from keyhole.benchmark.rules import LINEAR_SHARE, SCALES, SEED, SITUATIONS, Scale
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.forecast import list_work
@@ -54,7 +46,7 @@ def bench(
     settings: str | Iterable[str] | None = None, *, scale: str = "quick", out: str | Path,
     problems: Sequence[str] = (), policies: Sequence[str] = (), add: Sequence[str | Path] = (),
     seed: int = SEED, threads: int | None = None, progress: bool = False,
-) -> BenchmarkFile:  # fmt: skip
+) -> results_file.BenchmarkFile:  # fmt: skip
     """Simulate policies on the benchmark's problems; write ``benchmark.json`` into a folder.
 
     Beside it, ``values.parquet`` has the regret of every replication. A second call resumes an
@@ -112,14 +104,14 @@ def bench(
         times = _RoundTimes(folder / _TIMES_FILE, SCALES[scale])
         if progress:
             print_step("measuring the time of a round")
-        content = BenchmarkFile(
-            format=FORMAT,
-            version=VERSION,
+        content = results_file.BenchmarkFile(
+            format=results_file.FORMAT,
+            version=results_file.VERSION,
             keyhole=version("keyhole"),
             scale=scale,
             date=datetime.now(UTC).date().isoformat(),
             command=_command(setting_names, scale, problems, policies, add, seed),
-            software=SoftwareRecord(**describe_software()),
+            software=results_file.SoftwareRecord(**describe_software()),
             problems=[_problem_record(game, cache, times) for game in games],
         )
         times.write()
@@ -209,14 +201,16 @@ class _RoundTimes:
         write_atomically(self._path, json.dumps(self._known, indent=1).encode())
 
 
-def _problem_record(game: Game, cache: ResultCache, times: _RoundTimes) -> ProblemRecord:
+def _problem_record(
+    game: Game, cache: ResultCache, times: _RoundTimes
+) -> results_file.ProblemRecord:
     problem = game.problem
     spec = game.spec
     # The first metric of every setting is its regret; the last row is the horizon.
     regrets = {label: values[-1, 0] for label, values in cache.values(spec).items()}
     described = ("setting", "name", "part", "situation", "title", "drawn", "digest")
     played = ("horizon", "replications", "seed")
-    return ProblemRecord(
+    return results_file.ProblemRecord(
         **{field: getattr(problem, field) for field in described},
         **{field: getattr(spec, field) for field in played},
         wrong_choice=_shorten(game.loss),
@@ -229,14 +223,14 @@ def _problem_record(game: Game, cache: ResultCache, times: _RoundTimes) -> Probl
 
 def _result_record(
     game: Game, entrant: Entrant, regrets: Mapping[str, FloatArray], nanoseconds: float
-) -> ResultRecord:
+) -> results_file.ResultRecord:
     values = regrets[entrant.label]
     mean = mean_estimate(values)
     rival_labels = [
         rival.label for rival in game.entrants if not (rival is entrant or rival.is_yardstick)
     ]
     entry = game.entry(entrant.label)
-    return ResultRecord(
+    return results_file.ResultRecord(
         policy=entrant.label,
         entry={name: value for name, value in entry.items() if name != "label"},
         yardstick=entrant.is_yardstick,

@@ -9,20 +9,12 @@ from typing import Final
 
 import numpy as np
 
+from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import check_columns, parse_number, read_rows
 from keyhole.resource import Problem, Replay
 from keyhole.resource.cost_functions import KnownFunction, as_function, check_increasing
 from keyhole.text_formatting import count_text
-from keyhole.validate import (
-    Range,
-    SequenceLike,
-    check_each,
-    check_names,
-    check_number,
-    check_vector,
-    warn_user,
-)
 
 _COLUMNS: Final = ("arm", "reward", "consumption")
 _LIMIT: Final = "limit"
@@ -60,7 +52,7 @@ class MeasuredRuns:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the lists into arrays."""
-        object.__setattr__(self, "arms", check_names("arms", self.arms))
+        object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
         unlimited = tuple(np.full(len(used), math.inf) for used in self.consumptions)
         columns = {
             "rewards": self.rewards,
@@ -92,7 +84,7 @@ class MeasuredRuns:
             ("consumptions", used, ended | (used <= limits), "be at most the run's limit"),
         ]
         for name, values, is_allowed, allowed in checks:
-            check_each(f"{name}[{arm}]", values, is_allowed, allowed)
+            validate.check_each(f"{name}[{arm}]", values, is_allowed, allowed)
 
     @property
     def _limits(self) -> tuple[FloatArray, ...]:
@@ -120,7 +112,7 @@ class MeasuredRuns:
         return float(low), float(high)
 
     def estimates(
-        self, limits: SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
+        self, limits: validate.SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
     ) -> tuple[FloatArray, IntArray]:
         r"""Estimate the gain of every pair of arm and limit from all informative runs.
 
@@ -148,7 +140,9 @@ class MeasuredRuns:
         >>> gains.round(3), counts
         (array([[-0.1,  0.8]]), array([[2, 1]]))
         """
-        grid = check_increasing("limits", check_vector("limits", limits, Range(gt=0)))
+        grid = check_increasing(
+            "limits", validate.check_vector("limits", limits, validate.Range(gt=0))
+        )
         costs = as_function("cost", cost, grid)
         penalties = as_function("penalty", penalty, grid)
         gains = np.full((len(self.arms), len(grid)), np.nan)
@@ -171,7 +165,7 @@ class MeasuredRuns:
         return gains, counts
 
     def problem(
-        self, limits: SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
+        self, limits: validate.SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
     ) -> Problem:
         """Make a problem that replays the measured runs.
 
@@ -185,7 +179,7 @@ class MeasuredRuns:
         cost, penalty : Function or callable
             See `keyhole.resource.Problem`.
         """
-        largest = float(check_vector("limits", limits, Range(gt=0)).max())
+        largest = float(validate.check_vector("limits", limits, validate.Range(gt=0)).max())
         arms = []
         for arm, name in enumerate(self.arms):
             # Runs that were allowed less are left out, also those that ended: to drop only the
@@ -250,7 +244,9 @@ def read_measured_csv(
     ...     read_measured_csv(path)
     Measured(runs; fast: 1 run, slow: 2 runs)
     """
-    common = "" if limit is None else repr(check_number("limit", limit, Range(gt=0)))
+    common = (
+        "" if limit is None else repr(validate.check_number("limit", limit, validate.Range(gt=0)))
+    )
     runs_by_arm: dict[str, list[tuple[float, float, float]]] = {}
 
     def add(arm: str, reward: str, consumption: str, run_limit: str) -> None:
@@ -260,7 +256,7 @@ def read_measured_csv(
             )
         allowed = limit or math.inf
         if run_limit:
-            allowed = _number("limit", run_limit, decimal, Range(gt=0))
+            allowed = _number("limit", run_limit, decimal, validate.Range(gt=0))
         if not reward and not consumption:
             if math.isinf(allowed):
                 raise ValueError("limit must be given for a run that was ended, got ''")
@@ -272,8 +268,8 @@ def read_measured_csv(
                 "reward and consumption must both be given, or both be empty for a run that was "
                 f"ended at its limit; got {filled} alone"
             )
-        earned = _number("reward", reward, decimal, Range(ge=0, le=1))
-        used = _number("consumption", consumption, decimal, Range(ge=0))
+        earned = _number("reward", reward, decimal, validate.Range(ge=0, le=1))
+        used = _number("consumption", consumption, decimal, validate.Range(ge=0))
         if used > allowed:
             raise ValueError(f"consumption must be at most the limit, {allowed:g}, got {used:g}")
         runs_by_arm.setdefault(arm, []).append((earned, used, allowed))
@@ -282,7 +278,7 @@ def read_measured_csv(
     runs = [np.array(values).T for values in runs_by_arm.values()]
     # They seem to have been ended, and are written as if they had not.
     if count := sum(int(((run[0] == 0) & (run[1] == run[2])).sum()) for run in runs):
-        warn_user(
+        validate.warn_user(
             f"{path}: runs with a reward of 0 that consumed exactly their limit: {count:,}; they "
             "count as ended by themselves: if the limit ended them, leave both fields empty"
         )
@@ -290,6 +286,6 @@ def read_measured_csv(
     return MeasuredRuns(Path(path).stem, tuple(runs_by_arm), rewards, consumptions, limits)
 
 
-def _number(name: str, text: str, decimal: str, allowed: Range) -> float:
+def _number(name: str, text: str, decimal: str, allowed: validate.Range) -> float:
     value = parse_number(name, text, decimal, if_nothing="leave reward and consumption empty")
-    return check_number(name, value, allowed)
+    return validate.check_number(name, value, allowed)

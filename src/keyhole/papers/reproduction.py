@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from keyhole import files
 from keyhole.clusters.cluster import THREADS, check_cluster_address
 from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.compile_jobs import spec_jobs
@@ -18,13 +19,6 @@ from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache, cluster_if_runs_missing, simulate_missing
 from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest
-from keyhole.files import (
-    has_content,
-    read_saved_file,
-    refuse_newer,
-    remove_drafts,
-    write_atomically,
-)
 from keyhole.pages.notebook_html import notebook_html
 from keyhole.pages.page import Table
 from keyhole.papers.claims import Result
@@ -306,7 +300,7 @@ def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str)
 
 def _check_marker(folder: Path, marker: Marker, *, renew: bool = False) -> None:
     """Refuse a folder with other contents."""
-    if has_content(folder):
+    if files.has_content(folder):
         saved = _read_marker(folder, marker["parts"])
         # With `renew` the parts may differ, as after a new version, but not the command.
         if saved != marker and not (renew and saved.get("command") == marker["command"]):
@@ -315,12 +309,12 @@ def _check_marker(folder: Path, marker: Marker, *, renew: bool = False) -> None:
 
 def _write_marker(file: Path, marker: Marker) -> None:
     """Create a folder with its marker file, and remove temporary files of interrupted writes."""
-    if has_content(file.parent):
-        remove_drafts(file.parent)
+    if files.has_content(file.parent):
+        files.remove_drafts(file.parent)
     file.parent.mkdir(parents=True, exist_ok=True)
     content = (json.dumps(marker, indent=2) + "\n").encode()
     if not file.is_file() or file.read_bytes() != content:
-        write_atomically(file, content)
+        files.write_atomically(file, content)
 
 
 def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
@@ -354,14 +348,14 @@ def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
 def _load_marker(file: Path, format_name: str) -> Marker | None:
     """Return the content of a marker file; None if it is missing, damaged or of another format."""
     try:
-        content: Marker = json.loads(read_saved_file(file))
+        content: Marker = json.loads(files.read_saved_file(file))
         is_ours = content["format"] == format_name
         version = int(content["version"])
     except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
         return None
     if not is_ours:
         return None
-    refuse_newer(file.parent, version, _VERSION)
+    files.refuse_newer(file.parent, version, _VERSION)
     return content
 
 
@@ -469,7 +463,7 @@ def reproduce_all(
 
 def _check_folder(folder: Path, scale: str) -> None:
     """Refuse a folder with other contents, or with reproductions at another scale."""
-    if has_content(folder):
+    if files.has_content(folder):
         marker = _load_marker(folder / BATCH_MARKER, _BATCH_FORMAT)
         if marker != _batch_marker(scale):
             text = "something else"

@@ -6,6 +6,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyhole import validate
 from keyhole.contract.arm_names import check_distinct_arm_texts, order_by_name, split_names
 from keyhole.distributions.sampler_dispatch import format_values
 from keyhole.policy import Environment, FloatArray
@@ -21,19 +22,10 @@ from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.learner import zeros_and_ones
 from keyhole.semibandit.setting import ENOUGH, SETTING, sum_up
 from keyhole.spec_values import ProblemFactory
-from keyhole.validate import (
-    Range,
-    SequenceLike,
-    check_choice,
-    check_number,
-    check_vector,
-    data_frame_column_names,
-    short_repr,
-)
 
-_UNIT: Final = Range(ge=0, le=1)
-_THRESHOLD: Final = Range(gt=0, le=1)
-_RESOURCE: Final = Range(gt=0, le=2**24)
+_UNIT: Final = validate.Range(ge=0, le=1)
+_THRESHOLD: Final = validate.Range(gt=0, le=1)
+_RESOURCE: Final = validate.Range(gt=0, le=2**24)
 _ORDERS: Final = ("drawn", "recorded")
 
 
@@ -93,7 +85,7 @@ class Problem(AnyProblem):
 
     def __init__(
         self,
-        mean_losses: SequenceLike | Mapping[Any, float] | DayDistribution,
+        mean_losses: validate.SequenceLike | Mapping[Any, float] | DayDistribution,
         thresholds: ArrayLike | Mapping[Any, float],
         resource: float,
     ) -> None:
@@ -103,12 +95,12 @@ class Problem(AnyProblem):
             thresholds, self.arm_names = split_names("thresholds", thresholds)
         thresholds = order_by_name("thresholds", thresholds, self.arm_names)
         self.mean_losses: FloatArray = (
-            check_vector("mean_losses", mean_losses, _UNIT)
+            validate.check_vector("mean_losses", mean_losses, _UNIT)
             if self.distribution is None
             else self.distribution.mean_losses
         )
         self.thresholds: FloatArray = _check_thresholds(thresholds, len(self.mean_losses))
-        self.resource = check_number("resource", resource, _RESOURCE)
+        self.resource = validate.check_number("resource", resource, _RESOURCE)
         self.rounds = getattr(self.distribution, "rounds", None)
         self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
         # Added as kernels add, arm by arm: the regret of the best allocation is then exactly 0.
@@ -154,16 +146,18 @@ class Problem(AnyProblem):
         array([0.25, 0.5 , 0.75])
         """
         names = None
-        if (columns := data_frame_column_names(losses)) is not None:
+        if (columns := validate.data_frame_column_names(losses)) is not None:
             names = check_distinct_arm_texts("losses", columns)
             losses = np.asarray(losses)
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) == 0:
-            raise ValueError(f"losses must have at least one day, got {short_repr(losses)}")
-        first = check_vector("losses[0]", losses[0], _UNIT)
+            raise ValueError(
+                f"losses must have at least one day, got {validate.short_repr(losses)}"
+            )
+        first = validate.check_vector("losses[0]", losses[0], _UNIT)
         days = np.array(
             [zeros_and_ones(f"losses[{i}]", day, len(first)) for i, day in enumerate(losses)]
         )
-        in_order = check_choice("order", order, _ORDERS) == "recorded"
+        in_order = validate.check_choice("order", order, _ORDERS) == "recorded"
         if names is not None:
             values = _check_thresholds(order_by_name("thresholds", thresholds, names), len(names))
             thresholds = dict(zip(names, values.tolist(), strict=True))
@@ -238,7 +232,7 @@ class Problem(AnyProblem):
         TypeError, ValueError
             If it is not a valid allocation.
         """
-        amounts = check_vector("allocation", allocation, _UNIT, self.arms)
+        amounts = validate.check_vector("allocation", allocation, _UNIT, self.arms)
         if sum_up(amounts, self.arms) > self.resource + ENOUGH:
             raise ValueError(
                 f"allocation must add up to at most {self.resource:g}, got {amounts.sum():g}"
@@ -271,8 +265,8 @@ class Problem(AnyProblem):
 def _check_thresholds(thresholds: Any, arms: int) -> FloatArray:
     """Return the checked threshold of each arm."""
     if isinstance(thresholds, int | float | np.number):
-        return np.full(arms, check_number("thresholds", thresholds, _THRESHOLD))
-    return check_vector("thresholds", thresholds, _THRESHOLD, arms)
+        return np.full(arms, validate.check_number("thresholds", thresholds, _THRESHOLD))
+    return validate.check_vector("thresholds", thresholds, _THRESHOLD, arms)
 
 
 PROBLEM_FACTORIES: Final = {

@@ -10,13 +10,7 @@ from keyhole.metric import Metric
 from keyhole.pages.interval_strip import IntervalStrip
 from keyhole.papers.claims import Claim
 from keyhole.papers.claims.statistics import format_range
-from keyhole.papers.report.judged_entry import (
-    JudgedEntry,
-    RunsToDecide,
-    SharedVerdict,
-    runs_to_decide,
-    shared_verdicts,
-)
+from keyhole.papers.report import judged_entry
 from keyhole.papers.verdicts import Number, Status, Verdict, counts
 
 # The sign that is claimed of paired differences, which have no range of their own: relative to the
@@ -121,9 +115,9 @@ _WORST_FIRST: Final[tuple[Status, ...]] = ("does not hold", "undecided", "holds"
 class JudgedClaim:
     """One verdict of a row, with what its details show."""
 
-    part: JudgedEntry
+    part: judged_entry.JudgedEntry
     verdict: Verdict
-    others: Sequence[SharedVerdict]  # verdicts of other entries on the same statement
+    others: Sequence[judged_entry.SharedVerdict]  # verdicts of other entries on the same statement
 
     @property
     def claim(self) -> Claim | None:
@@ -170,12 +164,12 @@ class JudgedClaim:
         return [format_verdict_number(number) for number in self.verdict.numbers]
 
     @property
-    def needed(self) -> RunsToDecide | None:
+    def needed(self) -> judged_entry.RunsToDecide | None:
         """How many runs would decide it, and the command."""
-        return runs_to_decide(self.part, self.verdict)
+        return judged_entry.runs_to_decide(self.part, self.verdict)
 
     @property
-    def sharper(self) -> list[SharedVerdict]:
+    def sharper(self) -> list[judged_entry.SharedVerdict]:
         """The verdicts on the same statement that count in place of this one."""
         return [shared for shared in self.others if shared.replications > self.verdict.replications]
 
@@ -260,7 +254,7 @@ class ClaimRows:
 
 
 def claim_rows(
-    outcome: JudgedEntry,
+    outcome: judged_entry.JudgedEntry,
     verdicts: Sequence[Verdict],
     all_verdicts: Mapping[str, Verdict],
     on_page: Sequence[str],
@@ -280,6 +274,6 @@ def claim_rows(
     """
     groups: dict[str, list[JudgedClaim]] = {}
     for verdict in verdicts:
-        others = shared_verdicts(verdict, outcome.scale, all_verdicts, on_page)
+        others = judged_entry.shared_verdicts(verdict, outcome.scale, all_verdicts, on_page)
         groups.setdefault(verdict.headline, []).append(JudgedClaim(outcome, verdict, others))
     return [ClaimRow(group) for group in groups.values()]

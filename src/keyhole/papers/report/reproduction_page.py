@@ -12,15 +12,8 @@ from keyhole.pages.line_chart import ChartGrid
 from keyhole.pages.page import Page, PageBlock, Section, Table, Text, write_page
 from keyhole.papers.claims.statistics import LEVEL, comparisons
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
-from keyhole.papers.report import entry_charts
+from keyhole.papers.report import entry_charts, judged_entry
 from keyhole.papers.report.claim_rows import MOST_ROWS, ClaimRows, claim_rows
-from keyhole.papers.report.judged_entry import (
-    JudgedEntry,
-    TemplateBlock,
-    entry_answer,
-    setup_words,
-    verdicts_by_id,
-)
 from keyhole.papers.verdicts import Verdict, counts, split_by_setup
 from keyhole.results.curve_chart import cell_note
 from keyhole.results.curves import Curves
@@ -48,7 +41,7 @@ _MOST_PANELS: Final = 9
 
 
 def write_reproduction(
-    folder: Path, outcomes: Sequence[JudgedEntry], all_verdicts: Mapping[str, Verdict]
+    folder: Path, outcomes: Sequence[judged_entry.JudgedEntry], all_verdicts: Mapping[str, Verdict]
 ) -> Path:
     """Write ``report.html`` and the files of the figures of a reproduction.
 
@@ -60,10 +53,10 @@ def write_reproduction(
 
 
 def write_reproduction_page(
-    folder: Path, outcomes: Sequence[JudgedEntry], all_verdicts: Mapping[str, Verdict]
+    folder: Path, outcomes: Sequence[judged_entry.JudgedEntry], all_verdicts: Mapping[str, Verdict]
 ) -> Path:
     """Write ``report.html`` alone: the files of its figures are there."""
-    all_verdicts = {**all_verdicts, **verdicts_by_id(outcomes)}
+    all_verdicts = {**all_verdicts, **judged_entry.verdicts_by_id(outcomes)}
     front = "../../index.html" if (folder.parent.parent / BATCH_MARKER).is_file() else ""
     on_page = [outcome.entry.name for outcome in outcomes]
     views = [_EntryView(outcome, folder, all_verdicts, on_page, front) for outcome in outcomes]
@@ -96,7 +89,7 @@ def write_reproduction_page(
 class _EntryView:
     """What a page shows of one of its entries."""
 
-    part: JudgedEntry
+    part: judged_entry.JudgedEntry
     folder: Path
     known: Mapping[str, Verdict]  # all verdicts, by id
     on_page: Sequence[str]  # the entries of the page
@@ -116,7 +109,7 @@ class _EntryView:
 
     def answer(self) -> Sequence[PageBlock]:
         """Return the answer in one line, and the small line below it."""
-        return entry_answer(self.part, self.known, self.front)
+        return judged_entry.entry_answer(self.part, self.known, self.front)
 
     def figures(self) -> list[PageBlock]:
         """Return the charts of the first screen."""
@@ -135,7 +128,7 @@ class _EntryView:
         row_budget = MOST_ROWS
         groups = {
             "The paper says": judged,
-            f"The paper says; judged on {setup_words(replicas)}": replicas,
+            f"The paper says; judged on {judged_entry.setup_words(replicas)}": replicas,
         }
         if not self.part.papers_verdicts:
             groups = {"Keyhole checks": self.part.own_verdicts}
@@ -150,7 +143,7 @@ class _EntryView:
         """Return what the first screen shows of an entry that is not the page's first."""
         blocks = [
             *self.answer(),
-            TemplateBlock("two_columns", figures=self.figures(), beside=self.claims()),
+            judged_entry.TemplateBlock("two_columns", figures=self.figures(), beside=self.claims()),
         ]
         return Section(self.name, self.part.entry.heading, blocks)
 
@@ -214,7 +207,9 @@ class _EntryView:
                 blocks.append(entry_charts.problem_chart(outcome, problem, metric))
             elif len(outcome.runs) > 1:
                 blocks.append(
-                    TemplateBlock("figure_links", stem=f"{problem}-{metric}", kinds=FIGURE_KINDS)
+                    judged_entry.TemplateBlock(
+                        "figure_links", stem=f"{problem}-{metric}", kinds=FIGURE_KINDS
+                    )
                 )
             if entry.ratio_to is not None:
                 blocks.append(entry_charts.ratio_chart(run.curves, problem, metric, entry.ratio_to))
@@ -226,7 +221,7 @@ class _EntryView:
         return Section(problem, entry.problems[problem].title, notes, sections)
 
 
-def _settings_section(outcomes: Sequence[JudgedEntry]) -> Section:
+def _settings_section(outcomes: Sequence[judged_entry.JudgedEntry]) -> Section:
     """Return what the entries are about, their sources, their specs, and their versions."""
     blocks: list[PageBlock] = []
     for outcome in outcomes:
