@@ -19,7 +19,6 @@ from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, check_number, check_vector
 
-_POSITIVE: Final = Range(gt=0)
 # Rejection sampling draws 1 / acceptance times a round: below this share it takes too long, and the
 # parameters are most likely a mistake.
 _LEAST_ACCEPTANCE: Final = 1e-3
@@ -211,7 +210,7 @@ class BetaExponential(SmoothDistribution):
     def __init__(self, a: float, b: float, rate: float) -> None:
         self.a = check_number("a", a, Range(ge=1e-6))
         self.b = check_number("b", b, Range(ge=1e-6))
-        self.rate = check_number("rate", rate, _POSITIVE)
+        self.rate = check_number("rate", rate, Range(gt=0))
         self.numbers = np.array([self.a, self.b, 1.0 / self.rate])
 
     def density(self, x: FloatArray) -> FloatArray:

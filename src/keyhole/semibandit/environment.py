@@ -27,8 +27,6 @@ from keyhole.semibandit.learner import zeros_and_ones
 from keyhole.semibandit.setting import SETTING, allocation_reaches_threshold
 from keyhole.validate import Range, check_vector
 
-_UNIT = Range(ge=0, le=1)
-
 
 def draw_recorded_day(rng: Stream, numbers: FloatArray, losses: FloatArray) -> None:
     """Write the losses of a recorded day, drawn uniformly."""
@@ -92,7 +90,7 @@ class CustomDistribution(CustomSampler, DayDistribution):
         self, draw: Kernel, mean_losses: ArrayLike, *, numbers: ArrayLike = (0.0,)
     ) -> None:
         super().__init__(draw, numbers)
-        self.mean_losses = check_vector("mean_losses", mean_losses, _UNIT)
+        self.mean_losses = check_vector("mean_losses", mean_losses, Range(ge=0, le=1))
         # After the means, whose number is that of the arms and so of the losses of a day.
         days = self.trial_draws()
         for day in days:

@@ -81,7 +81,6 @@ def sum_up(allocation: FloatArray, arms: int) -> float:
     return total
 
 
-_THRESHOLD = Range(gt=0, le=1)
 _RESOURCE = Range(gt=0)
 
 
@@ -125,7 +124,7 @@ def count_funded_arms(threshold: float, arms: int, resource: float) -> int:
     >>> count_funded_arms(0.7, arms=20, resource=7)
     10
     """
-    threshold = check_number("threshold", threshold, _THRESHOLD)
+    threshold = check_number("threshold", threshold, Range(gt=0, le=1))
     available = check_number("resource", resource, _RESOURCE)
     count = integer_part(available / threshold)
     if count == 0:

@@ -7,15 +7,12 @@ T, at least 1.
 """
 
 import math
-from typing import Final
 
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.stochastic.setting import suboptimality_gaps
 from keyhole.validate import Range, check_integer, check_vector
-
-_UNIT: Final = Range(ge=0, le=1)
 
 
 def bernoulli_kl(p: float, q: float) -> float:
@@ -124,7 +121,7 @@ def moss_bound(arms: int, horizon: int) -> float:
 
 
 def _gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    mu = check_vector("means", means, _UNIT)
+    mu = check_vector("means", means, Range(ge=0, le=1))
     return mu, suboptimality_gaps(mu)
 
 

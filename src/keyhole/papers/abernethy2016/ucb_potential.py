@@ -7,7 +7,7 @@ is a `UCBPolicy` with the width V, `horizon` is T, at least 1, and delta is T^-2
 
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +23,6 @@ from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic import HoeffdingUCB
 from keyhole.stochastic.policy_base import UCBPolicy, delta
 from keyhole.validate import Range, check_integer, check_vector
-
-_PULLS: Final = Range(ge=0)
-_GAP: Final = Range(gt=0, le=1)
 
 
 def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
@@ -47,7 +44,7 @@ def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArra
     counts = np.asarray(pulls, np.float64)
     if counts.ndim == 0 or counts.size == 0:
         raise ValueError(f"pulls must be one number for each arm, got {pulls!r}")
-    flat = check_vector("pulls", counts.ravel(), _PULLS).astype(np.int64)
+    flat = check_vector("pulls", counts.ravel(), Range(ge=0)).astype(np.int64)
     # Entry n is the sum of the first n widths.
     width_sums = np.concatenate([[0.0], np.cumsum(_widths(policy, int(flat.max()), horizon))])
     return np.asarray(2.0 * width_sums[flat].reshape(counts.shape).sum(axis=-1))
@@ -86,7 +83,8 @@ def regret_bound(policy: UCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
     798.6
     """
     needed = [
-        policy.sufficient_pulls(gap, horizon=horizon) for gap in check_vector("gaps", gaps, _GAP)
+        policy.sufficient_pulls(gap, horizon=horizon)
+        for gap in check_vector("gaps", gaps, Range(gt=0, le=1))
     ]
     return float(potential(policy, needed, horizon=horizon))
 

@@ -18,9 +18,7 @@ from keyhole.semibandit import count_funded_arms, solve_knapsack
 from keyhole.semibandit.setting import allocation_reaches_threshold
 from keyhole.validate import Range, check_number, check_vector
 
-_UNIT = Range(ge=0, le=1)
 _THRESHOLD = Range(gt=0, le=1)
-_RESOURCE = Range(gt=0)
 
 
 def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
@@ -43,7 +41,7 @@ def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
     valid_threshold = check_number("threshold", threshold, _THRESHOLD)
     return min(
         1.0,
-        check_number("resource", resource, _RESOURCE)
+        check_number("resource", resource, Range(gt=0))
         / count_funded_arms(valid_threshold, arms, resource),
     )
 
@@ -92,7 +90,7 @@ def allocation_equivalent(
     >>> allocation_equivalent([0.3, 0.8, 0.6], [0.5, 0.5, 0.5], [0.7, 0.7, 0.7], resource=1.2)
     False
     """
-    means = check_vector("mean_losses", mean_losses, _UNIT)
+    means = check_vector("mean_losses", mean_losses, Range(ge=0, le=1))
     # The least loss is the sum of all means less what the best set of arms saves, so the latter are
     # compared.
     savings = []
