@@ -19,8 +19,6 @@ from keyhole.kernels.kernel_declaration import changed_settings
 from keyhole.runner import Runner
 from keyhole.text_formatting import count_text
 
-_PACKAGES: Final = ("numba", "numpy")
-_COMPILERS: Final = ("c++", "g++", "clang++")
 _ALMOST: Final = 0.9  # of the cache's limit: the next pieces remove others
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 
@@ -31,12 +29,12 @@ def show_doctor(*, as_json: bool = False) -> None:
     rows = {
         "keyhole": version("keyhole"),
         "python": f"{platform.python_version()}, {sys.executable}",
-        "packages": ", ".join(f"{name} {version(name)}" for name in _PACKAGES),
+        "packages": ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy")),
         "machine": f"{platform.platform()}, {platform.machine()}",
         "cores": f"{usable} of {total}",
         "compiled code": _describe_cache(),
         "runs": _describe_runner(),
-        "C++ compiler": next(filter(None, map(shutil.which, _COMPILERS)), "none"),
+        "C++ compiler": next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), "none"),
     } | {f"keyhole[{name}]": _describe_package(extra.package) for name, extra in EXTRAS.items()}
     slow_texts = [*_slow_compilation(), *_slow_processors()]
     width = max(map(len, rows))

@@ -38,7 +38,6 @@ class _Goal(NamedTuple):
 _QUESTIONS: Final = read_toml(Path(__file__).parent / "starters" / "questions.toml")
 GOALS: Final = {name: _Goal(**goal) for name, goal in _QUESTIONS["goals"].items()}
 SITUATIONS: Final[dict[str, str]] = _QUESTIONS["situations"]
-_MOST_ROUNDS: Final = 2**53
 _LEAST_SHARE: Final = 100  # of the largest limit of a tune
 # Seconds: the least of five limits is a hundredth of the largest; the largest is 31 years.
 _LIMITS: Final = validate.Range(ge=0.1, le=10**9)
@@ -156,7 +155,7 @@ def _simulation_text(template: Path, typed: str, path: Path) -> str:
     horizon = 0
     if number:
         horizon = int(re.sub("[,_]", "", number[0]))
-    if not 1 <= horizon <= _MOST_ROUNDS:
+    if not 1 <= horizon <= 2**53:
         raise ValueError(
             f"--horizon must be a whole number from 1 to 2**53, got {validate.short_repr(typed)}"
         )

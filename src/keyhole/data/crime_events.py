@@ -18,7 +18,6 @@ from keyhole.semibandit import Problem
 from keyhole.validate import check_choice, check_names
 
 PLACES: Final = ("tracts", "boroughs", "cities")
-_COLUMNS: Final = ("day", "place", "events")
 _GREGORIAN: Final = date(1583, 1, 1), date(2399, 12, 31)  # no years of other calendars
 _ONE_IN: Final = 10_000  # the chance of days by which a file is refused
 
@@ -238,7 +237,7 @@ def _read_counts(
             raise ValueError(f"events must be a whole number, at least 0, got {events!r}")
         counts[key] = int(events)
 
-    read_rows(path, _COLUMNS, add, delimiter=delimiter, filled=("place",))
+    read_rows(path, ("day", "place", "events"), add, delimiter=delimiter, filled=("place",))
     return counts
 
 

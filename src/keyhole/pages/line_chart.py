@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from keyhole.pages.chart_drawing import Drawing, DrawnLine
     from keyhole.pages.chart_plot import ScaleName
 
-_SCALES: Final = ("linear", "log")
 _PANEL_HEIGHT: Final = 170
 
 
@@ -30,7 +29,7 @@ class Axis:
 
     def __post_init__(self) -> None:
         """Refuse an unknown scale."""
-        check_choice("scale", self.scale, _SCALES)
+        check_choice("scale", self.scale, ("linear", "log"))
 
     @property
     def heading(self) -> str:

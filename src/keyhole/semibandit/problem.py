@@ -25,8 +25,6 @@ from keyhole.spec_values import ProblemFactory
 
 _UNIT: Final = validate.Range(ge=0, le=1)
 _THRESHOLD: Final = validate.Range(gt=0, le=1)
-_RESOURCE: Final = validate.Range(gt=0, le=2**24)
-_ORDERS: Final = ("drawn", "recorded")
 
 
 class Problem(AnyProblem):
@@ -100,7 +98,7 @@ class Problem(AnyProblem):
             else self.distribution.mean_losses
         )
         self.thresholds: FloatArray = _check_thresholds(thresholds, len(self.mean_losses))
-        self.resource = validate.check_number("resource", resource, _RESOURCE)
+        self.resource = validate.check_number("resource", resource, validate.Range(gt=0, le=2**24))
         self.rounds = getattr(self.distribution, "rounds", None)
         self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
         # Added as kernels add, arm by arm: the regret of the best allocation is then exactly 0.
@@ -157,7 +155,7 @@ class Problem(AnyProblem):
         days = np.array(
             [zeros_and_ones(f"losses[{i}]", day, len(first)) for i, day in enumerate(losses)]
         )
-        in_order = validate.check_choice("order", order, _ORDERS) == "recorded"
+        in_order = validate.check_choice("order", order, ("drawn", "recorded")) == "recorded"
         if names is not None:
             values = _check_thresholds(order_by_name("thresholds", thresholds, names), len(names))
             thresholds = dict(zip(names, values.tolist(), strict=True))
