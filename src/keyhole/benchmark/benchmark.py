@@ -43,10 +43,17 @@ _DIGITS: Final = 6  # in the results file
 
 
 def bench(
-    settings: str | Iterable[str] | None = None, *, scale: str = "quick", out: str | Path,
-    problems: Sequence[str] = (), policies: Sequence[str] = (), add: Sequence[str | Path] = (),
-    seed: int = SEED, threads: int | None = None, progress: bool = False,
-) -> results_file.BenchmarkFile:  # fmt: skip
+    settings: str | Iterable[str] | None = None,
+    *,
+    scale: str = "quick",
+    out: str | Path,
+    problems: Sequence[str] = (),
+    policies: Sequence[str] = (),
+    add: Sequence[str | Path] = (),
+    seed: int = SEED,
+    threads: int | None = None,
+    progress: bool = False,
+) -> results_file.BenchmarkFile:
     """Simulate policies on the benchmark's problems; write ``benchmark.json`` into a folder.
 
     Beside it, ``values.parquet`` has the regret of every replication. A second call resumes an
@@ -122,9 +129,13 @@ def bench(
 
 
 def _command(
-    settings: Iterable[str], scale: str, problems: Sequence[str], policies: Sequence[str],
-    add: Sequence[str | Path], seed: int,
-) -> str:  # fmt: skip
+    settings: Iterable[str],
+    scale: str,
+    problems: Sequence[str],
+    policies: Sequence[str],
+    add: Sequence[str | Path],
+    seed: int,
+) -> str:
     """Return the commands that give the same results, without the folders of this machine."""
     arguments = ["--scale", scale]
     for option, values in {"--problems": problems, "--policies": policies, "--add": add}.items():

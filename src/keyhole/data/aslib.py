@@ -88,9 +88,13 @@ class Scenario:
         return float(np.isfinite(self.seconds).any(axis=1).mean())
 
     def problem(
-        self, limits: SequenceLike = LIMITS, *, cost: KnownFunction | None = None,
-        penalty: KnownFunction | None = None, reward: str = "done",
-    ) -> Problem:  # fmt: skip
+        self,
+        limits: SequenceLike = LIMITS,
+        *,
+        cost: KnownFunction | None = None,
+        penalty: KnownFunction | None = None,
+        reward: str = "done",
+    ) -> Problem:
         """Make a problem: choose a solver and a limit.
 
         A pull draws one of the instances uniformly, so that the gains are exact means over them.
@@ -136,9 +140,12 @@ class Scenario:
         )
 
     def reference_gains(
-        self, limits: SequenceLike = LIMITS, *, cost: KnownFunction | None = None,
+        self,
+        limits: SequenceLike = LIMITS,
+        *,
+        cost: KnownFunction | None = None,
         penalty: KnownFunction | None = None,
-    ) -> dict[str, float]:  # fmt: skip
+    ) -> dict[str, float]:
         """Return the mean gains of three reference strategies, with parameters as for `problem`.
 
         They are the ``best pair`` of solver and limit in hindsight; the ``best solver``, run up to
@@ -164,9 +171,13 @@ class Scenario:
 
 
 def aslib(
-    path: str | PathLike[str], *, limits: SequenceLike = LIMITS, cost: KnownFunction | None = None,
-    penalty: KnownFunction | None = None, reward: str = "done",
-) -> Problem:  # fmt: skip
+    path: str | PathLike[str],
+    *,
+    limits: SequenceLike = LIMITS,
+    cost: KnownFunction | None = None,
+    penalty: KnownFunction | None = None,
+    reward: str = "done",
+) -> Problem:
     """Make a problem of a scenario: choose a solver to run, and a limit for the run.
 
     Parameters

@@ -158,9 +158,12 @@ def load_crimes(places: str = "tracts") -> Events:
 
 
 def read_events_csv(
-    path: str | PathLike[str], *, since: date | str | None = None, until: date | str | None = None,
+    path: str | PathLike[str],
+    *,
+    since: date | str | None = None,
+    until: date | str | None = None,
     delimiter: str = ",",
-) -> Events:  # fmt: skip
+) -> Events:
     r"""Read events from a CSV file with one row for each day and place.
 
     The first row names the columns: ``day``, ``place`` and ``events``; other columns and blank

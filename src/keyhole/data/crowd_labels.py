@@ -193,9 +193,13 @@ def load_labels(name: str) -> Labels:
 
 
 def read_labels_csv(
-    path: str | PathLike[str], *, item: str = "item", label: str = "label", gold: str = _GOLD,
+    path: str | PathLike[str],
+    *,
+    item: str = "item",
+    label: str = "label",
+    gold: str = _GOLD,
     delimiter: str = ",",
-) -> Labels:  # fmt: skip
+) -> Labels:
     r"""Read labels from a CSV file with one row per label.
 
     The first row names the columns, in any case and order. A label is 0, 1, 0.0, 1.0, false or

@@ -105,9 +105,13 @@ def is_filled(name: str, text: str) -> bool:
 
 
 def parse_number(
-    name: str, text: str, decimal: str = ".", *, reason: str = "",
+    name: str,
+    text: str,
+    decimal: str = ".",
+    *,
+    reason: str = "",
     if_nothing: str = "leave the row out",
-) -> float:  # fmt: skip
+) -> float:
     """Return the finite number in a field; errors name its column, why, and what to do without.
 
     Examples
@@ -326,11 +330,18 @@ def _join_errors(errors: Sequence[tuple[int, str]]) -> str:
 
 
 def read_rows(
-    path: str | PathLike[str], columns: Sequence[str], add: Callable[..., None],
-    optional: Sequence[str] = (), *, delimiter: str = ",", hint: str = "",
-    identify: Callable[..., Hashable] = lambda *_: None, identity: str = "the times and the arm",
-    is_key: bool = False, filled: Sequence[str] = (),
-) -> None:  # fmt: skip
+    path: str | PathLike[str],
+    columns: Sequence[str],
+    add: Callable[..., None],
+    optional: Sequence[str] = (),
+    *,
+    delimiter: str = ",",
+    hint: str = "",
+    identify: Callable[..., Hashable] = lambda *_: None,
+    identity: str = "the times and the arm",
+    is_key: bool = False,
+    filled: Sequence[str] = (),
+) -> None:
     r"""Read a CSV file whose first row names the columns.
 
     Each of `columns` must occur once, in any order and case; `optional` ones may be missing; other

@@ -196,9 +196,13 @@ def load_cdnow() -> Conversions:
 
 
 def read_conversions_csv(
-    path: str | PathLike[str], *, unit: float | str = "day",
-    until: str | float | date | None = None, delimiter: str = ",", date_format: str | None = None,
-) -> Conversions:  # fmt: skip
+    path: str | PathLike[str],
+    *,
+    unit: float | str = "day",
+    until: str | float | date | None = None,
+    delimiter: str = ",",
+    date_format: str | None = None,
+) -> Conversions:
     r"""Read a conversion log from a CSV file with one row for each impression.
 
     The first row names the columns: ``shown_at``, ``converted_at`` (empty without a conversion) and

@@ -214,9 +214,12 @@ class MeasuredRuns:
 
 
 def read_measured_csv(
-    path: str | PathLike[str], *, limit: float | None = None, delimiter: str = ",",
+    path: str | PathLike[str],
+    *,
+    limit: float | None = None,
+    delimiter: str = ",",
     decimal: str = ".",
-) -> MeasuredRuns:  # fmt: skip
+) -> MeasuredRuns:
     r"""Read measured runs from a CSV file with one row for each run.
 
     The first row names the columns: ``arm``, ``reward``, ``consumption`` and, for censored runs,

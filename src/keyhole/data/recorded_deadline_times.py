@@ -150,9 +150,14 @@ DEADLINES: Final = (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)
 
 
 def flights(
-    route: str, *, feedback: Feedback = "censored", order: Any = "iid",
-    deadlines: ArrayLike = DEADLINES, origin: str | None = None, min_flights: int = 300,
-) -> Problem:  # fmt: skip
+    route: str,
+    *,
+    feedback: Feedback = "censored",
+    order: Any = "iid",
+    deadlines: ArrayLike = DEADLINES,
+    origin: str | None = None,
+    min_flights: int = 300,
+) -> Problem:
     """Make a problem of the flights on a route: choose a carrier for a given deadline.
 
     In each round a customer has a deadline for their arrival; threshold c is the c-th of the
@@ -263,9 +268,13 @@ _COLUMNS: Final = ("day", "hour", "distance", "minutes")
 
 
 def deliveries(
-    arms: str = "day", *, bands: ArrayLike | None = None, promised: ArrayLike = PROMISED,
-    feedback: Feedback = "censored", order: Any = "iid",
-) -> Problem:  # fmt: skip
+    arms: str = "day",
+    *,
+    bands: ArrayLike | None = None,
+    promised: ArrayLike = PROMISED,
+    feedback: Feedback = "censored",
+    order: Any = "iid",
+) -> Problem:
     """Make a problem of a restaurant's deliveries and promised delivery times.
 
     Threshold c is the c-th of the promised times, and higher thresholds are tighter. A pull draws

@@ -141,9 +141,14 @@ def format_number(value: float) -> str:
 
 
 def fit_scale(
-    name: ScaleName, values: Iterable[Floats], *, low: float | None = None,
-    high: float | None = None, intervals: Sequence[tuple[Floats, Floats]] = (), margin: bool = True,
-) -> Scale:  # fmt: skip
+    name: ScaleName,
+    values: Iterable[Floats],
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    intervals: Sequence[tuple[Floats, Floats]] = (),
+    margin: bool = True,
+) -> Scale:
     """Return the scale that shows all values, and all intervals but the widest few.
 
     A linear axis of values from 0 on does not begin below 0; a logarithmic one begins at half of

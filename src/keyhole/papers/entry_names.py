@@ -32,9 +32,12 @@ _MOST_LISTED: Final = 12
 
 
 def refuse_unknown(
-    where: str, model: BaseModel, problem_keys: Sequence[str], problems: Collection[str],
+    where: str,
+    model: BaseModel,
+    problem_keys: Sequence[str],
+    problems: Collection[str],
     plans_of: PlansOf,
-) -> None:  # fmt: skip
+) -> None:
     """Refuse a table that names an unknown problem, policy, metric or checkpoint."""
     named = list(_find_names(model, where, None))
     # First all problems, since other names are looked up in the plans of problems.

@@ -83,9 +83,14 @@ class Reproduction:
 
 
 def reproduce(
-    name: str, *, scale: str = "quick", out: str | Path, threads: int | None = None,
-    progress: bool = False, on: str | Executor = THREADS,
-) -> Reproduction:  # fmt: skip
+    name: str,
+    *,
+    scale: str = "quick",
+    out: str | Path,
+    threads: int | None = None,
+    progress: bool = False,
+    on: str | Executor = THREADS,
+) -> Reproduction:
     """Run an entry, judge its claims, and write ``report.html``.
 
     Parameters
@@ -161,9 +166,17 @@ def _title(entry: Entry, scale: str) -> str:
 
 
 def _reproduce(
-    entries: Sequence[Entry], scale: str, folder: Path, title: str, command: str, *,
-    threads: int | None, progress: bool, on: str | Executor = THREADS, renew: bool = False,
-) -> Reproduction:  # fmt: skip
+    entries: Sequence[Entry],
+    scale: str,
+    folder: Path,
+    title: str,
+    command: str,
+    *,
+    threads: int | None,
+    progress: bool,
+    on: str | Executor = THREADS,
+    renew: bool = False,
+) -> Reproduction:
     """Run entries into one folder, judge their claims, and write one report.
 
     `renew` replaces runs that other code wrote into the folder.
@@ -180,9 +193,16 @@ def _reproduce(
 
 
 def _run_entries(
-    runs: Sequence[tuple[Entry, Path, str]], scale: str, markers: Mapping[Path, Marker],
-    folder: Path, threads: int | None, progress: bool, on: str | Executor, *, renew: bool = False,
-) -> Iterator[JudgedEntry]:  # fmt: skip
+    runs: Sequence[tuple[Entry, Path, str]],
+    scale: str,
+    markers: Mapping[Path, Marker],
+    folder: Path,
+    threads: int | None,
+    progress: bool,
+    on: str | Executor,
+    *,
+    renew: bool = False,
+) -> Iterator[JudgedEntry]:
     """Run entries and yield each with its verdicts; write the marker files first.
 
     `runs` are entries, the folder of each, and the command that it records. `folder` holds results
@@ -400,9 +420,14 @@ class ReproducedEntries:
 
 
 def reproduce_all(
-    *, out: str | Path, paper: str | None = None, scale: str = "quick", threads: int | None = None,
-    progress: bool = False, on: str | Executor = THREADS,
-) -> ReproducedEntries:  # fmt: skip
+    *,
+    out: str | Path,
+    paper: str | None = None,
+    scale: str = "quick",
+    threads: int | None = None,
+    progress: bool = False,
+    on: str | Executor = THREADS,
+) -> ReproducedEntries:
     """Run all entries, or those of one paper, and judge all claims.
 
     Simulations that several entries share are run once. ``index.html`` links to

@@ -267,9 +267,14 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
     """
 
     def __init__(
-        self, draw: Kernel, *, numbers: ArrayLike, density: Callable[[FloatArray], FloatArray],
-        mean_reward: Callable[[FloatArray], FloatArray], landmarks: ArrayLike = (),
-    ) -> None:  # fmt: skip
+        self,
+        draw: Kernel,
+        *,
+        numbers: ArrayLike,
+        density: Callable[[FloatArray], FloatArray],
+        mean_reward: Callable[[FloatArray], FloatArray],
+        landmarks: ArrayLike = (),
+    ) -> None:
         super().__init__(draw, numbers)
         self._density = density
         self._mean_reward = mean_reward

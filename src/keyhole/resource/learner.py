@@ -43,9 +43,15 @@ class StudyVocabulary(CoreVocabulary):
         return {}, super().parse_decision(words)[1] | {"limit": float(words["limit"])}
 
     def parse_feedback(
-        self, context: Values, decision: Values, reward: float | None = None,
-        consumption: float | None = None, *, exceeded: bool = False, failed: bool = False,
-    ) -> Values:  # fmt: skip
+        self,
+        context: Values,
+        decision: Values,
+        reward: float | None = None,
+        consumption: float | None = None,
+        *,
+        exceeded: bool = False,
+        failed: bool = False,
+    ) -> Values:
         """Return reward, consumption, and whether the limit was exceeded or the run failed."""
         if failed:
             if exceeded or reward:
@@ -127,9 +133,12 @@ class Learner(CoreLearner):
         return self._arm(self._decision["arm"].item()), self._decision["limit"].item()
 
     def tell(
-        self, reward: float | None = None, consumption: float | None = None, *,
+        self,
+        reward: float | None = None,
+        consumption: float | None = None,
+        *,
         exceeded: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Tell how the run asked for last ended: with a reward, or above its limit.
 
         Parameters
@@ -151,9 +160,13 @@ class Learner(CoreLearner):
         self._tell()
 
     def replay(
-        self, arms: ArrayLike, limits: ArrayLike, rewards: ArrayLike, consumptions: ArrayLike,
+        self,
+        arms: ArrayLike,
+        limits: ArrayLike,
+        rewards: ArrayLike,
+        consumptions: ArrayLike,
         exceeded: ArrayLike,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Replay a log, with the same result as `ask` and `tell` in each round, but faster.
 
         Policies of this setting learn only from their own decisions: another arm or limit is

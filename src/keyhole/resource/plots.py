@@ -24,9 +24,13 @@ _OPEN: Final = 1e9  # a limit that no run exceeds
 
 
 def draw_runs(
-    problem: Problem, axes: Axes | None = None, *, runs: int = 300, seed: int = DEFAULT_SEED,
+    problem: Problem,
+    axes: Axes | None = None,
+    *,
+    runs: int = 300,
+    seed: int = DEFAULT_SEED,
     names: Sequence[str] = (),
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Draw a scatter plot of consumption and reward of each arm's runs, without a limit.
 
     Parameters

@@ -93,9 +93,14 @@ class Problem(AnyProblem):
     setting = SETTING
 
     def __init__(
-        self, arms: Sequence[Distribution] | Mapping[Any, Distribution], limits: SequenceLike,
-        cost: KnownFunction, penalty: KnownFunction, *, continuous: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        arms: Sequence[Distribution] | Mapping[Any, Distribution],
+        limits: SequenceLike,
+        cost: KnownFunction,
+        penalty: KnownFunction,
+        *,
+        continuous: bool = False,
+    ) -> None:
         self.distributions = check_distributions(arms)
         self.arm_names = split_names("arms", arms)[1]
         self._drawn = combine_distributions(self.distributions, always=KERNELS)

@@ -111,9 +111,12 @@ _GRIDS: Final = {
 
 
 def replica(
-    instance: str, limits: str | int | ArrayLike = "main", *, size: int | None = None,
+    instance: str,
+    limits: str | int | ArrayLike = "main",
+    *,
+    size: int | None = None,
     continuous: bool = False,
-) -> Problem:  # fmt: skip
+) -> Problem:
     r"""Return a reconstruction of an instance of the paper's experiments.
 
     The paper's parameters could not be read. These were calibrated on the shares of censored runs

@@ -62,9 +62,13 @@ SETTING: Final = Setting(
 
 
 def facts_of(
-    arms: int, limits: SequenceLike, cost: KnownFunction, penalty: KnownFunction, continuous: bool,
+    arms: int,
+    limits: SequenceLike,
+    cost: KnownFunction,
+    penalty: KnownFunction,
+    continuous: bool,
     scale: Scale = UNIT,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the checked facts, with cost and penalty converted from the units of `scale`."""
     limit_array = check_increasing("limits", check_vector("limits", limits, Range(gt=0)))
     if not isinstance(continuous, bool | np.bool_):

@@ -106,9 +106,13 @@ class Problem(AnyProblem):
 
     @classmethod
     def replay(
-        cls, losses: ArrayLike, thresholds: ArrayLike | Mapping[Any, float], resource: float, *,
+        cls,
+        losses: ArrayLike,
+        thresholds: ArrayLike | Mapping[Any, float],
+        resource: float,
+        *,
         order: str = "drawn",
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Make a problem of recorded days, with a loss of 0 or 1 for each arm and day.
 
         Parameters
