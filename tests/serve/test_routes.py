@@ -122,7 +122,6 @@ def test_a_study_is_created_and_deleted(client):
     [
         ({"policy": "/etc/mine.py:P"}, "policy"),
         ({"policy": {"name": "mine.py:P"}}, "policy"),
-        ({"name": "a/b"}, "without /"),
         ({"name": 3}, "name must be"),
         ({"arms": "ab"}, "arms"),
         ({"sedd": 1}, "sedd"),
@@ -138,6 +137,16 @@ def test_what_no_study_can_be_made_of_is_refused(client, tmp_path, entries, mess
 def test_a_context_has_words_of_the_setting_alone(client, word):
     client.check(422, "POST", ITEMS, json={"context": {word: 1}})
     client.check(422, "POST", f"{ITEMS}/many", json={"count": 1, "context": {word: 1}})
+
+
+def test_a_name_with_a_slash_is_encoded_in_paths(client):
+    client.check(201, "POST", "/v1/studies", json=TABLE | {"name": "shop/new arms"})
+    path = "/v1/studies/shop%2Fnew%20arms"
+    assert client.check(200, "GET", path)["name"] == "shop/new arms"
+    assert client.check(201, "POST", f"{path}/decisions")["arm"] == "a"
+    assert client.get("/studies/shop%2Fnew%20arms").status_code == 200
+    client.check(404, "GET", "/v1/studies/shop/new%20arms")
+    client.check(204, "DELETE", path)
 
 
 def test_a_labeller_gets_no_picture_twice(client, storage):

@@ -6,23 +6,16 @@ from typing import Final
 
 import msgspec
 
+from keyhole.serve import problems
 from keyhole.serve.bodies import JsonObject
-from keyhole.serve.problems import (
-    PROBLEMS,
-    LargeBodyError,
-    MissingKeyError,
-    MissingRightError,
-    ProblemDocument,
-    SlowBodyError,
-)
 from keyhole.serve.routes import ROUTES, Route, ask, ask_many
 from keyhole.study import DamagedError, StoreError, UnknownStudyError
 
 _COMPONENTS: Final = "#/components/schemas/{name}"
 _KEYED: Final = (ask, ask_many)
 _ALWAYS: Final = (DamagedError, StoreError)
-_WITH_KEY: Final = (MissingKeyError, MissingRightError)
-_WITH_BODY: Final = (LargeBodyError, SlowBodyError, msgspec.DecodeError)
+_WITH_KEY: Final = (problems.MissingKeyError, problems.MissingRightError)
+_WITH_BODY: Final = (problems.LargeBodyError, problems.SlowBodyError, msgspec.DecodeError)
 _WITH_VALUES: Final = (ValueError,)
 
 
@@ -30,7 +23,7 @@ def make_openapi(version: str) -> JsonObject:
     """Return the document: OpenAPI 3.1."""
     routes = [route for route in ROUTES if not route.is_page]
     types = {t for r in routes for t in (r.response, r.request, r.query) if t is not None}
-    types.add(ProblemDocument)
+    types.add(problems.ProblemDocument)
     schemas, components = msgspec.json.schema_components(types, ref_template=_COMPONENTS)
     schema_by_type = dict(zip(types, schemas, strict=True))
     paths: JsonObject = {}
@@ -97,10 +90,10 @@ def _describe_problems(route: Route) -> JsonObject:
     if route.request is not None or route.query is not None:
         errors += _WITH_VALUES
     names_by_status: dict[int, list[str]] = {}
-    for error in sorted(errors, key=list(PROBLEMS).index):
-        problem = PROBLEMS[error]
+    for error in sorted(errors, key=list(problems.PROBLEMS).index):
+        problem = problems.PROBLEMS[error]
         names_by_status.setdefault(problem.status, []).append(problem.name)
-    schema = {"$ref": _COMPONENTS.format(name=ProblemDocument.__name__)}
+    schema = {"$ref": _COMPONENTS.format(name=problems.ProblemDocument.__name__)}
     content = {"application/problem+json": {"schema": schema}}
     return {
         str(status): {"description": ", ".join(names), "content": content}

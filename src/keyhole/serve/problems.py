@@ -6,20 +6,8 @@ from typing import Final
 import msgspec
 from starlette.requests import ClientDisconnect
 
-from keyhole.study import (
-    DamagedError,
-    DifferentFeedbackError,
-    KeyUsedError,
-    LearningError,
-    PendingDecisionError,
-    SettingCodeError,
-    StoreError,
-    StudyDoneError,
-    StudyExistsError,
-    UnknownArmError,
-    UnknownDecisionError,
-    UnknownStudyError,
-)
+from keyhole import study
+from keyhole.study import errors
 
 RETRY_SECONDS: Final = 1
 """After how many seconds a request may be sent again, where the database does not answer."""
@@ -92,28 +80,34 @@ PROBLEMS: Final[dict[type[BaseException], Problem]] = {
     MissingKeyError: Problem(401, "missing-key", "A valid key is needed."),
     MissingRightError: Problem(403, "missing-right", "The key may not do this."),
     UnknownRouteError: Problem(404, "unknown-route", "There is no such path."),
-    UnknownStudyError: Problem(
+    errors.UnknownStudyError: Problem(
         404, "unknown-study", "There is no such study.", "the key sees no study of this name"
     ),
-    UnknownDecisionError: Problem(404, "unknown-decision", "The study has no such decision."),
+    errors.UnknownDecisionError: Problem(
+        404, "unknown-decision", "The study has no such decision."
+    ),
     WrongMethodError: Problem(405, "wrong-method", "The path has no such method."),
     SlowBodyError: Problem(408, "slow-body", "The body did not arrive in time."),
-    StudyExistsError: Problem(409, "study-exists", "There is a study of this name."),
-    KeyUsedError: Problem(409, "key-used", "The idempotency key was used otherwise."),
-    DifferentFeedbackError: Problem(409, "different-feedback", "It was settled otherwise before."),
-    PendingDecisionError: Problem(409, "waits-for-feedback", "The policy waits for feedback."),
-    StudyDoneError: Problem(409, "study-done", "Every arm is settled."),
+    errors.StudyExistsError: Problem(409, "study-exists", "There is a study of this name."),
+    errors.KeyUsedError: Problem(409, "key-used", "The idempotency key was used otherwise."),
+    errors.DifferentFeedbackError: Problem(
+        409, "different-feedback", "It was settled otherwise before."
+    ),
+    errors.PendingDecisionError: Problem(
+        409, "waits-for-feedback", "The policy waits for feedback."
+    ),
+    errors.StudyDoneError: Problem(409, "study-done", "Every arm is settled."),
     RuntimeError: Problem(409, "refused", "The study cannot do this now."),
     LargeBodyError: Problem(413, "large-body", "The body is too long."),
-    UnknownArmError: Problem(422, "unknown-arm", "The study has no such arm in use."),
+    errors.UnknownArmError: Problem(422, "unknown-arm", "The study has no such arm in use."),
     msgspec.ValidationError: Problem(422, "invalid-value", "A value is not allowed."),
     ValueError: Problem(422, "invalid-value", "A value is not allowed."),
     TypeError: Problem(422, "invalid-value", "A value is not allowed."),
-    DamagedError: _DAMAGED,
-    LearningError: _DAMAGED,
-    SettingCodeError: _DAMAGED,
+    study.DamagedError: _DAMAGED,
+    study.LearningError: _DAMAGED,
+    study.SettingCodeError: _DAMAGED,
     Exception: Problem(500, "internal", "The service made a mistake.", _SEE_LOG),
-    StoreError: Problem(
+    study.StoreError: Problem(
         503, "storage", "The database does not answer.", "nothing is lost: send the request again"
     ),
 }
@@ -124,7 +118,7 @@ def find_problem(error: BaseException) -> Problem:
 
     Examples
     --------
-    >>> find_problem(UnknownDecisionError("id must be ...")).status
+    >>> find_problem(errors.UnknownDecisionError("id must be ...")).status
     404
     """
     return next(PROBLEMS[base] for base in type(error).__mro__ if base in PROBLEMS)

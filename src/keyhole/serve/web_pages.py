@@ -18,7 +18,7 @@ from keyhole.serve.problems import MissingRightError, ProblemDocument
 from keyhole.study import list_studies
 
 if TYPE_CHECKING:
-    from keyhole.serve.routes import Arguments
+    from keyhole.serve.routes import Request
 
 COOKIE: Final = "keyhole_key"
 _SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -111,28 +111,30 @@ def make_problem_page(document: ProblemDocument) -> Response:
     return make_html(Page(title="Keyhole", answer=blocks), document.status)
 
 
-async def list_page(arguments: "Arguments") -> Response:
+async def list_page(request: "Request") -> Response:
     """Show the studies that the key sees."""
-    storage = arguments.service.settings.storage
-    names = [n for n in await asyncio.to_thread(list_studies, storage) if arguments.key.sees(n)]
+    storage = request.service.settings.storage
+    names = [n for n in await asyncio.to_thread(list_studies, storage) if request.key.sees(n)]
     rows = tuple((name, f"/studies/{quote(name, safe='')}") for name in names)
     blocks: list[PageBlock] = [StudyList(rows)]
     sections = []
-    if arguments.key.may("admin"):
+    if "cookie" in request.headers:
+        blocks.append(Form("/logout", "Log out", ()))
+    if request.key.may("admin"):
         sections.append(Section("create", "Create a study", [_CREATE]))
     return make_html(Page(title="Studies", answer=blocks, sections=sections))
 
 
-async def study_page(arguments: "Arguments") -> Response:
+async def study_page(request: "Request") -> Response:
     """Show a study; nothing where the page that the browser has is as it is now."""
-    entry = arguments.entry
+    entry = request.entry
     assert entry is not None
     study = entry.study.study
     page, seq = await asyncio.to_thread(entry.read_page, study)
-    if arguments.query is not None and arguments.query.seq == seq:
+    if request.query is not None and request.query.seq == seq:
         return Response(status_code=204)
     sections = list(page.sections)
-    if arguments.key.may("admin"):
+    if request.key.may("admin"):
         path = f"/studies/{quote(study.name, safe='')}"
         forms = [
             Form(f"{path}/arms", "Add", (Field("arms", "Arms to add, one a line", rows=3),)),
@@ -142,43 +144,52 @@ async def study_page(arguments: "Arguments") -> Response:
     return make_html(replace(page, answer=[Navigation(seq), *page.answer], sections=sections))
 
 
-async def log_in(arguments: "Arguments") -> Response:
+async def log_in(request: "Request") -> Response:
     """Keep a key in the browser, where no script reads it and no other site uses it."""
-    key = str(arguments.body.get("key", "")).strip()
-    await arguments.service.keys.find({"authorization": f"Bearer {key}"})
+    key = str(request.body.get("key", "")).strip()
+    await request.service.keys.find({"authorization": f"Bearer {key}"})
     response = RedirectResponse("/", 303)
-    response.set_cookie(COOKIE, key, httponly=True, samesite="strict", secure=arguments.is_secure)
+    # Behind a proxy that does TLS, only the browser knows that it asks by HTTPS.
+    is_secure = request.headers.get("origin", "").startswith("https:")
+    response.set_cookie(COOKIE, key, httponly=True, samesite="strict", secure=is_secure)
     return response
 
 
-async def create_by_form(arguments: "Arguments") -> Response:
+async def log_out(_request: "Request") -> Response:
+    """Let the browser forget the key."""
+    response = RedirectResponse("/", 303)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+async def create_by_form(request: "Request") -> Response:
     """Create a study that a form describes."""
     from keyhole.serve.routes import create_study
 
-    fields = arguments.body
+    fields = request.body
     table: dict[str, Any] = {name: fields.get(name, "") for name in ("name", "setting", "policy")}
     table["arms"] = _lines(fields.get("arms", ""))
     table["facts"] = dict(map(_read_fact, _lines(fields.get("facts", ""))))
     if timeout := fields.get("timeout", "").strip():
         table["timeout"] = timeout
-    await create_study(replace(arguments, body=table))
+    await create_study(replace(request, body=table))
     return RedirectResponse(f"/studies/{quote(table['name'], safe='')}", 303)
 
 
-async def add_arms_by_form(arguments: "Arguments") -> Response:
+async def add_arms_by_form(request: "Request") -> Response:
     """Add the arms of a form."""
-    await arguments.study.add_arms(_lines(arguments.body.get("arms", "")))
-    return _back_to_study(arguments)
+    await request.study.add_arms(_lines(request.body.get("arms", "")))
+    return _back_to_study(request)
 
 
-async def retire_by_form(arguments: "Arguments") -> Response:
+async def retire_by_form(request: "Request") -> Response:
     """Retire the arm of a form."""
-    await arguments.study.retire(arguments.body.get("arm", "").strip())
-    return _back_to_study(arguments)
+    await request.study.retire(request.body.get("arm", "").strip())
+    return _back_to_study(request)
 
 
-def _back_to_study(arguments: "Arguments") -> Response:
-    return RedirectResponse(f"/studies/{quote(arguments.path['study'], safe='')}", 303)
+def _back_to_study(request: "Request") -> Response:
+    return RedirectResponse(f"/studies/{quote(request.path['study'], safe='')}", 303)
 
 
 def _lines(text: str) -> list[str]:
