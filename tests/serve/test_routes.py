@@ -61,7 +61,7 @@ def test_those_before_an_error_are_handed_out(client, storage):
     path = "/v1/studies/wait/decisions"
     first, second = client.check(200, "POST", f"{path}/many", json={"count": 2})["decisions"]
     assert first["arm"] == "a"
-    assert second["type"] == "/problems/waits-for-feedback"
+    assert second["type"] == "/problems/pending-decision"
 
 
 def test_arms_come_and_go(client):

@@ -66,7 +66,7 @@ def test_forms_create_a_study_and_change_its_arms(client, storage):
         assert study.definition.rule.timeout == 7200
     again = send(client, "/studies", **MADE, facts="threshold = 0.5")
     assert again.status_code == 409
-    assert "There is a study of this name." in again.text
+    assert "has a study of this name" in again.text
     wrong = send(client, "/studies", **{**MADE, "name": "x", "policy": "LSB"})
     assert wrong.status_code == 422
     assert "LSA" in wrong.text

@@ -80,7 +80,7 @@ def _query_parameters(route: Route) -> Iterable[JsonObject]:
 
 def _describe_problems(route: Route) -> JsonObject:
     """Return the problems of a route by status."""
-    errors: list[type[BaseException]] = [*route.problems, *_ALWAYS]
+    errors: list[type[Exception]] = [*route.problems, *_ALWAYS]
     if route.right is not None:
         errors += _WITH_KEY
     if route.is_about_study:
@@ -90,8 +90,7 @@ def _describe_problems(route: Route) -> JsonObject:
     if route.request is not None or route.query is not None:
         errors += _WITH_VALUES
     names_by_status: dict[int, list[str]] = {}
-    for error in sorted(errors, key=list(problems.PROBLEMS).index):
-        problem = problems.PROBLEMS[error]
+    for problem in sorted(problems.PROBLEMS[error] for error in errors):
         names_by_status.setdefault(problem.status, []).append(problem.name)
     schema = {"$ref": _COMPONENTS.format(name=problems.ProblemDocument.__name__)}
     content = {"application/problem+json": {"schema": schema}}
