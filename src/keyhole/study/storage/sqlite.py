@@ -38,6 +38,7 @@ _INSERT: Final = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_METADATA: Final = "INSERT INTO metadata (study, seq, body) VALUES (?, ?, ?)"
+_NOTHING: Final = (-1, b"")  # the last row of a study that this store has not read
 _TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
 _DIALECT: Final = {
     "schema": "",
@@ -88,6 +89,7 @@ class Sqlite(store.Store):
         self._db: Connection | None = None
         self._immutable_stamp: tuple[int, int, int, bool] | None = None
         self._identity: tuple[int, int] | None = None  # of the file that was first opened
+        self._data_version: int | None = None  # after which nobody else has committed
         if sibling is not None:
             self._share_studies(sibling)
             self._identity = sibling._identity
@@ -135,9 +137,15 @@ class Sqlite(store.Store):
                 "whole, and saves it"
             )
 
-    def _lock(self, study: int, after: int) -> QueryResult:
-        # `_begin_write` has just checked the version: do not read it again.
-        return self._select_events(self._begin_write(), study, after, len(schema.STEPS))
+    def _lock(self, study: int, after: int) -> QueryResult | None:
+        db = self._lock_all()
+        # It changes with each commit of another connection, of this process or another.
+        data_version = read_pragma(db, "data_version")
+        if data_version == self._data_version and self._last_rows.get(study, _NOTHING)[0] == after:
+            return None
+        result = self._select_events(db, study, after, read_pragma(db, "user_version"))
+        self._data_version = data_version
+        return result
 
     def _events_after(self, study: int, after: int) -> QueryResult:
         with self._open_reader() as db:
@@ -238,6 +246,7 @@ class Sqlite(store.Store):
         self._release_locks()
 
     def _rollback_transaction(self) -> None:
+        self._data_version = None  # what was read in it may have been refused
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -292,14 +301,18 @@ class Sqlite(store.Store):
             db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         self._close_queue()
 
-    def _begin_write(self) -> Connection:
-        """Begin a write transaction, once this process holds the writers' lock."""
+    def _lock_all(self) -> Connection:
+        """Begin a transaction with the writers' lock, and return the connection."""
         # In this order: waiting for the writers' lock may take long, and a fork, which waits for
         # FORK_LOCK, must not wait for that. `_release_locks` releases both.
         self._lock_queue()
         FORK_LOCK.acquire(self)
-        db = self._begin_immediate()
-        self._check_version(db.execute("PRAGMA user_version").fetchone()[0])
+        return self._begin_immediate()
+
+    def _begin_write(self) -> Connection:
+        """Begin a transaction with the writers' lock; refuse a schema of another version."""
+        db = self._lock_all()
+        self._check_version(read_pragma(db, "user_version"))
         return db
 
     def _begin_immediate(self, uri_query: str = "") -> Connection:
@@ -437,6 +450,7 @@ class Sqlite(store.Store):
             db.close()
             raise
         self._db = db
+        self._data_version = None
         self._immutable_stamp = None
         level = "FULL" if self._flush else "NORMAL"
         try:
