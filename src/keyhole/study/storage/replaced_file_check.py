@@ -153,7 +153,7 @@ class OpenFile:
         self._accepted_stamp = record.changed, record.size
 
     def _log_identities(self) -> list[tuple[int, int] | None]:
-        """Return the identities of the `-wal` and `-shm` beside the file, None where there is none."""
+        """Return the identities of `-wal` and `-shm`; None for one that is not there."""
         statuses = map(find_status, self._log_names)
         return [status and (status.st_dev, status.st_ino) for status in statuses]
 
