@@ -189,9 +189,7 @@ def kill_workers(storage, seconds):
 @pytest.mark.timeout(CAMPAIGN + 2 * START)
 def test_workers_that_are_killed_lose_nothing(address):
     Study.create(address, "buttons", UCB1(), ["red", "blue"]).close()
-    count = kill_workers(address, CAMPAIGN)
-    print(f"{count:,} decisions told")
-    assert count > 100
+    assert kill_workers(address, CAMPAIGN) > 100
 
 
 @pytest.mark.slow

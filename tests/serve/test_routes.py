@@ -102,6 +102,16 @@ def test_history_begins_after_an_event_wherever_one_has_read_before(client):
         assert answer == events[after : after + limit]
 
 
+def test_history_shows_metadata_until_it_is_erased(client, storage):
+    client.check(201, "POST", ITEMS, json={"metadata": {"who": "ann"}})
+    client.check(201, "POST", ITEMS)
+    assert [event.get("metadata") for event in read_history(client, "")] == [{"who": "ann"}, None]
+    assert "metadata" not in read_history(client, "?after=1")[0]
+    with Study.open(storage, "buttons") as study:
+        study.erase_metadata()
+    assert "metadata" not in read_history(client, "")[0]
+
+
 def test_sums_are_told_where_feedback_is_anonymous(client):
     problem = client.check(422, "POST", f"{BUTTONS}/sums", json={"reward": 3})
     assert problem["type"] == "/problems/invalid-value"

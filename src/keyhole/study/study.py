@@ -921,9 +921,15 @@ class Study:
         """
         return self._replica.rows(after, limit)
 
-    def metadata(self) -> dict[int, str]:
-        """Return the metadata of decisions as JSON, by the numbers of the events that asked."""
-        return self._replica.metadata()
+    def metadata(self, *events: int) -> dict[int, str]:
+        """Return the metadata of decisions as JSON, by the numbers of the events that asked.
+
+        Parameters
+        ----------
+        *events : int
+            The number of the event after which to begin, and that of the last one; by default all.
+        """
+        return self._replica.metadata(*events)
 
     @property
     def definition(self) -> Definition:

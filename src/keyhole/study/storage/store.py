@@ -453,9 +453,9 @@ class Store(ABC):
         self._lock_study(study)
         self._run(self._save_snapshot, body, study, seq)
 
-    def metadata(self, study: int) -> dict[int, str]:
-        """Return the metadata of a study, by the numbers of rows."""
-        return dict(self._select(schema.METADATA, study))
+    def metadata(self, study: int, after: int = 0, until: int = _NO_ROWS) -> dict[int, str]:
+        """Return the metadata of a study, by the numbers of rows: those above `after`."""
+        return dict(self._select(schema.METADATA, study, after, until))
 
     def erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
         """Erase the metadata of decisions, or all of it; return of how many rows there was any."""
