@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from keyhole.study.study import Study
 
 _LAST_EVENTS: Final = 20
-_QUOTE: Final = "'"
 _MAX_POINTS: Final = 500  # of a curve
 _MAX_ARMS: Final = 200  # with a row each
 _QUANTILES: Final = {"half within": 0.5, "90 % within": 0.9, "99 % within": 0.99, "all within": 1.0}
@@ -136,7 +135,7 @@ def _answer(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
         return Answer(note)
     if not counts.feedback_count and not counts.told_sums:
         return Answer("Nothing has been told yet.", note)
-    return Answer(f"Recommended: {texts['recommended'].strip(_QUOTE)}", note)
+    return Answer(f"Recommended: {texts['recommended']}", note)
 
 
 def _course_charts(timeline: Timeline) -> list[PageBlock]:

@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
+from keyhole import validate
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
 from keyhole.durations import to_seconds
@@ -26,14 +27,6 @@ from keyhole.study.read_only_replica import ReadOnlyReplica
 from keyhole.study.state import State
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.validate import (
-    Range,
-    check_integer,
-    check_line,
-    check_names,
-    check_sequence,
-    escape_html,
-)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,7 +80,7 @@ class Study:
         durability: Durability = "power_loss",
         clock: Clock = time.time,
     ) -> None:
-        self.name = check_line("name", name)
+        self.name = validate.check_line("name", name)
         self._durability = durability
         check_clock(clock)
         policies = tuple(policies)
@@ -173,16 +166,18 @@ class Study:
         Study
             The study, open.
         """
-        check_line("name", name)
+        validate.check_line("name", name)
         check_clock(clock)
         rule = TimeoutRule(to_seconds("timeout", timeout), timeout_decisions, on_timeout)
         with FORK_LOCK.shared():
             definition = Definition.create(
                 policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
             )
-        check_names("arms", definition.arms)  # not where it is opened: it may be an old one
+        validate.check_names(
+            "arms", definition.arms
+        )  # not where it is opened: it may be an old one
         with closing(open_store(storage, durability=durability)) as store:
-            check_names("name", [name], [study for study, _ in store.studies()])
+            validate.check_names("name", [name], [study for study, _ in store.studies()])
             try:
                 store.create(name, definition.to_bytes(), check_now(clock()))
             except StudyExistsError:
@@ -260,7 +255,7 @@ class Study:
         []
         """
         with closing(open_store(storage, make=False)) as store:
-            store.delete(store.find(check_line("name", name))[0])
+            store.delete(store.find(validate.check_line("name", name))[0])
 
     @classmethod
     def open(
@@ -604,9 +599,11 @@ class Study:
 
     def add_arms(self, names: Iterable[str]) -> None:
         """Add new arms, all or none."""
-        lines = [check_line("name", name) for name in check_sequence("names", names)]
+        lines = [
+            validate.check_line("name", name) for name in validate.check_sequence("names", names)
+        ]
         old_names = self._replica.read(lambda state: [*state.arms.names])
-        self._writer.submit(operations.add_arms, check_names("names", lines, old_names))
+        self._writer.submit(operations.add_arms, validate.check_names("names", lines, old_names))
 
     def retire(self, name: str) -> None:
         """Retire an arm for good; its pending decisions may still be told."""
@@ -654,7 +651,7 @@ class Study:
 
     def oldest_pending(self, limit: int) -> list[Decision]:
         """Return the first decisions of `pending`, at most `limit` of them."""
-        check_integer("limit", limit, Range(ge=0))
+        validate.check_integer("limit", limit, validate.Range(ge=0))
         return self._replica.read(partial(operations.pending_decisions, limit=limit))
 
     def decision(self, id: str | Decision) -> DecisionRecord:
@@ -877,8 +874,8 @@ class Study:
 
             old_name, definition, rows, metadata = read_export(Path(path), policies)
         with closing(open_store(storage)) as store:
-            name = check_line("name", name or old_name)
-            check_names("name", [name], [study for study, _ in store.studies()])
+            name = validate.check_line("name", name or old_name)
+            validate.check_names("name", [name], [study for study, _ in store.studies()])
             store.create(name, definition.to_bytes(), time.time(), rows, metadata)
         return cls(storage, name, policies=policies)
 
@@ -951,7 +948,7 @@ class Study:
         It is read from the log, without a lock; the policy is not asked anything that it has not
         learnt before. A study that cannot be read is shown by address and name, and why.
         """
-        return self._summary("summary_html", escape_html)
+        return self._summary("summary_html", validate.escape_html)
 
     def _summary(self, function_name: str, quote: Callable[[str], str]) -> str:
         """Return the summary as a function of `study_summary` writes it; else say why not."""

@@ -70,7 +70,9 @@ def learnt_texts(state: State) -> dict[str, str]:
     vocabulary = policy.vocabulary_class
     texts = {}
     if vocabulary is not None and vocabulary.has_recommendation():
-        texts["recommended"] = short_repr(state.recommend())
+        recommendation = state.recommend()
+        is_name = isinstance(recommendation, str)
+        texts["recommended"] = recommendation if is_name else short_repr(recommendation)
     if policy.verdicts:
         arms = len(state.arms.names_in_use)
         texts["settled"] = progress_text(policy, state.settled_names(), arms)

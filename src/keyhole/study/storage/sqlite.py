@@ -18,14 +18,6 @@ from keyhole.study.storage import schema, sqlite_connection, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.replaced_file_check import WHY_REPLACED, OpenFile
 from keyhole.study.storage.sqlite_connection import Connection, read_pragma
-from keyhole.study.storage.store import (
-    FinalStoreError,
-    Metadata,
-    QueryResult,
-    Record,
-    Row,
-    StoreError,
-)
 from keyhole.validate import short_repr
 
 try:
@@ -107,16 +99,16 @@ class Sqlite(store.Store):
         """Return another connection to the same file, which must still be there."""
         return Sqlite(self.path, self._flush, self)
 
-    def _query(self, sql: str, values: tuple[object, ...]) -> list[Record]:
+    def _query(self, sql: str, values: tuple[object, ...]) -> list[store.Record]:
         with self._open_reader() as db:
             return db.execute(sql, values).fetchall()
 
-    def events_of_decision(self, study: int, decision: str) -> list[Row]:
+    def events_of_decision(self, study: int, decision: str) -> list[store.Row]:
         """Return the events of a decision; the index is checked to be complete."""
         self._check_index("decision", study, decision)
         return super().events_of_decision(study, decision)
 
-    def find_by_key(self, study: int, key: str) -> Row | None:
+    def find_by_key(self, study: int, key: str) -> store.Row | None:
         """Return the event of an idempotency key; None only if the index is intact there."""
         event = super().find_by_key(study, key)
         if event is None:
@@ -137,7 +129,7 @@ class Sqlite(store.Store):
                 "whole, and saves it"
             )
 
-    def _lock(self, study: int, after: int) -> QueryResult | None:
+    def _lock(self, study: int, after: int) -> store.QueryResult | None:
         db = self._lock_all()
         # It changes with each commit of another connection, of this process or another.
         data_version = read_pragma(db, "data_version")
@@ -147,7 +139,7 @@ class Sqlite(store.Store):
         self._data_version = data_version
         return result
 
-    def _events_after(self, study: int, after: int) -> QueryResult:
+    def _events_after(self, study: int, after: int) -> store.QueryResult:
         with self._open_reader() as db:
             db.execute("BEGIN")
             try:
@@ -155,13 +147,19 @@ class Sqlite(store.Store):
             finally:
                 db.execute("COMMIT")
 
-    def _select_events(self, db: Connection, study: int, after: int, version: int) -> QueryResult:
+    def _select_events(
+        self, db: Connection, study: int, after: int, version: int
+    ) -> store.QueryResult:
         identity = db.execute(self._sql[schema.DEFINITION_DIGEST], (study,)).fetchone()
         rows = db.execute(self._sql[schema.EVENTS_AFTER], (study, after)).fetchall()
-        return QueryResult(version, identity and identity[0], rows)
+        return store.QueryResult(version, identity and identity[0], rows)
 
     def _add(
-        self, study: int, rows: Sequence[Record], tail: int, metadata: Sequence[Metadata]
+        self,
+        study: int,
+        rows: Sequence[store.Record],
+        tail: int,
+        metadata: Sequence[store.Metadata],
     ) -> None:
         db = self._connected()
         db.executemany(_INSERT, [(study, *row) for row in rows])
@@ -185,7 +183,7 @@ class Sqlite(store.Store):
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorname != "SQLITE_FULL":
                     raise
-                raise StoreError(f"{path}: {self._explain(error)}") from error
+                raise store.StoreError(f"{path}: {self._explain(error)}") from error
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
@@ -205,8 +203,8 @@ class Sqlite(store.Store):
             db.executemany(statement, read(table, columns))
         self._commit()
 
-    def _error_class(self, error: Exception) -> type[StoreError]:
-        return store.DamagedError if sqlite_connection.is_damage(error) else StoreError
+    def _error_class(self, error: Exception) -> type[store.StoreError]:
+        return store.DamagedError if sqlite_connection.is_damage(error) else store.StoreError
 
     def _explain(self, error: Exception) -> str:
         return sqlite_connection.explain_sqlite_error(error, self.path)
@@ -361,7 +359,7 @@ class Sqlite(store.Store):
         file = self._file
         try:
             is_unchanged = file.check(has_logs=self._immutable_stamp is None)
-        except FinalStoreError as error:
+        except store.FinalStoreError as error:
             self._refuse(str(error))
         if self._immutable_stamp is not None or not has_queues():
             return True
@@ -394,7 +392,7 @@ class Sqlite(store.Store):
     def _refuse(self, why: str) -> NoReturn:
         """Refuse the file from now on, in every connection: it was replaced."""
         self._refusals.append(why)
-        raise FinalStoreError(why)
+        raise store.FinalStoreError(why)
 
     def _open(self) -> None:
         """Connect, and create what is not there yet."""
