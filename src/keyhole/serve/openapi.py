@@ -13,10 +13,6 @@ from keyhole.study import DamagedError, StoreError, UnknownStudyError
 
 _COMPONENTS: Final = "#/components/schemas/{name}"
 _KEYED: Final = (ask, ask_many)
-_ALWAYS: Final = (DamagedError, StoreError)
-_WITH_KEY: Final = (problems.MissingKeyError, problems.MissingRightError)
-_WITH_BODY: Final = (problems.LargeBodyError, problems.SlowBodyError, msgspec.DecodeError)
-_WITH_VALUES: Final = (ValueError,)
 
 
 def make_openapi(version: str) -> JsonObject:
@@ -80,15 +76,15 @@ def _query_parameters(route: Route) -> Iterable[JsonObject]:
 
 def _describe_problems(route: Route) -> JsonObject:
     """Return the problems of a route by status."""
-    errors: list[type[Exception]] = [*route.problems, *_ALWAYS]
+    errors: list[type[Exception]] = [*route.problems, DamagedError, StoreError]
     if route.right is not None:
-        errors += _WITH_KEY
+        errors += [problems.MissingKeyError, problems.MissingRightError]
     if route.is_about_study:
         errors.append(UnknownStudyError)
     if route.request is not None:
-        errors += _WITH_BODY
+        errors += [problems.LargeBodyError, problems.SlowBodyError, msgspec.DecodeError]
     if route.request is not None or route.query is not None:
-        errors += _WITH_VALUES
+        errors.append(ValueError)
     names_by_status: dict[int, list[str]] = {}
     for problem in sorted(problems.PROBLEMS[error] for error in errors):
         names_by_status.setdefault(problem.status, []).append(problem.name)

@@ -14,7 +14,7 @@ from keyhole.serve.api_keys import NOBODY, ApiKey
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.open_studies import OpenStudy
 from keyhole.serve.problems import MissingRightError, make_document
-from keyhole.study import AsyncStudy, Decision, Study, errors, list_studies
+from keyhole.study import AsyncStudy, Decision, Study, errors
 from keyhole.study.arm_means import means_as_json
 from keyhole.study.study_summary import MOST_EVENTS
 from keyhole.validate import check_line, short_repr
@@ -189,8 +189,7 @@ async def show_pending(request: Request) -> object:
 
 async def list_names(request: Request) -> object:
     """List the studies that the key sees, oldest first."""
-    names = await asyncio.to_thread(list_studies, request.service.settings.storage)
-    return {"studies": [name for name in names if request.key.sees(name)]}
+    return {"studies": await web_pages.visible_names(request)}
 
 
 async def create_study(request: Request) -> object:

@@ -111,14 +111,22 @@ def make_problem_page(document: ProblemDocument) -> Response:
     return make_html(Page(title="Keyhole", answer=blocks), document.status)
 
 
+def _study_path(name: str) -> str:
+    return f"/studies/{quote(name, safe='')}"
+
+
+async def visible_names(request: "Request") -> list[str]:
+    """Return the names of the studies that the key sees, oldest first."""
+    names = await asyncio.to_thread(list_studies, request.service.settings.storage)
+    return [name for name in names if request.key.sees(name)]
+
+
 async def list_page(request: "Request") -> Response:
     """Show the studies that the key sees."""
-    storage = request.service.settings.storage
-    names = [n for n in await asyncio.to_thread(list_studies, storage) if request.key.sees(n)]
-    rows = tuple((name, f"/studies/{quote(name, safe='')}") for name in names)
+    rows = tuple((name, _study_path(name)) for name in await visible_names(request))
     blocks: list[PageBlock] = [StudyList(rows)]
     sections = []
-    if "cookie" in request.headers:
+    if f"{COOKIE}=" in request.headers.get("cookie", ""):
         blocks.append(Form("/logout", "Log out", ()))
     if request.key.may("admin"):
         sections.append(Section("create", "Create a study", [_CREATE]))
@@ -135,7 +143,7 @@ async def study_page(request: "Request") -> Response:
         return Response(status_code=204)
     sections = list(page.sections)
     if request.key.may("admin"):
-        path = f"/studies/{quote(study.name, safe='')}"
+        path = _study_path(study.name)
         forms = [
             Form(f"{path}/arms", "Add", (Field("arms", "Arms to add, one a line", rows=3),)),
             Form(f"{path}/retire", "Retire for good", (Field("arm", "Arm to retire"),)),
@@ -173,23 +181,19 @@ async def create_by_form(request: "Request") -> Response:
     if timeout := fields.get("timeout", "").strip():
         table["timeout"] = timeout
     await create_study(replace(request, body=table))
-    return RedirectResponse(f"/studies/{quote(table['name'], safe='')}", 303)
+    return RedirectResponse(_study_path(table["name"]), 303)
 
 
 async def add_arms_by_form(request: "Request") -> Response:
     """Add the arms of a form."""
     await request.study.add_arms(_lines(request.body.get("arms", "")))
-    return _back_to_study(request)
+    return RedirectResponse(_study_path(request.path["study"]), 303)
 
 
 async def retire_by_form(request: "Request") -> Response:
     """Retire the arm of a form."""
     await request.study.retire(request.body.get("arm", "").strip())
-    return _back_to_study(request)
-
-
-def _back_to_study(request: "Request") -> Response:
-    return RedirectResponse(f"/studies/{quote(request.path['study'], safe='')}", 303)
+    return RedirectResponse(_study_path(request.path["study"]), 303)
 
 
 def _lines(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from keyhole.extras import require_extra
 from keyhole.play.study_vocabulary import list_excluded
 from keyhole.study import arm_means, operations
 from keyhole.study.arm_means import DecisionCounts
-from keyhole.study.definition import Definition, TimeoutRule
+from keyhole.study.definition import Definition, Policies, TimeoutRule
 from keyhole.study.errors import StudyExistsError
 from keyhole.study.events import ASKED, POLICY_CHANGED, format_metadata
 from keyhole.study.group_commit import Clock, GroupCommit, check_clock, check_now
@@ -75,10 +75,9 @@ class Study:
         self,
         storage: str | Path,
         name: str,
-        *,
-        policies: Iterable[type[Policy]] = (),
-        durability: Durability = "power_loss",
-        clock: Clock = time.time,
+        policies: Policies,
+        durability: Durability,
+        clock: Clock,
     ) -> None:
         self.name = validate.check_line("name", name)
         self._durability = durability
@@ -184,7 +183,7 @@ class Study:
                 if not exist_ok:
                     raise
                 definition.check_equal("name", name, store.find(name)[1])
-        return cls(storage, name, policies=[type(policy)], durability=durability, clock=clock)
+        return cls(storage, name, [type(policy)], durability, clock)
 
     @classmethod
     def create_from(
@@ -263,7 +262,7 @@ class Study:
         storage: str | Path,
         name: str,
         *,
-        policies: Iterable[type[Policy]] = (),
+        policies: Policies = (),
         durability: Durability = "power_loss",
         clock: Clock = time.time,
     ) -> Self:
@@ -276,7 +275,7 @@ class Study:
         policies : iterable of Policy classes, optional
             Classes of your own among which to look for the policy.
         """
-        return cls(storage, name, policies=policies, durability=durability, clock=clock)
+        return cls(storage, name, policies, durability, clock)
 
     def close(self) -> None:
         """Close the study: it cannot be used any more."""
@@ -294,9 +293,8 @@ class Study:
     def __reduce__(self) -> tuple[object, ...]:
         """Return the arguments with which another process opens it."""
         writer = self._writer
-        options: dict[str, Any] = {"policies": writer.policies, "clock": writer.clock}
-        open_study = partial(type(self), durability=self._durability, **options)
-        return open_study, (self._storage, self.name)
+        options = writer.policies, self._durability, writer.clock
+        return type(self), (self._storage, self.name, *options)
 
     # Deciding.
 
@@ -856,7 +854,7 @@ class Study:
         path: str | Path,
         *,
         name: str | None = None,
-        policies: Iterable[type[Policy]] = (),
+        policies: Policies = (),
     ) -> Self:
         """Create a study from an export: with the same decisions and the same state.
 
@@ -877,7 +875,7 @@ class Study:
             name = validate.check_line("name", name or old_name)
             validate.check_names("name", [name], [study for study, _ in store.studies()])
             store.create(name, definition.to_bytes(), time.time(), rows, metadata)
-        return cls(storage, name, policies=policies)
+        return cls.open(storage, name, policies=policies)
 
     def replay(self, /, policy: Policy, **facts: object) -> "Replay":
         """Return the decisions that another policy would have taken, given the same feedback.
