@@ -1,8 +1,7 @@
 """Decisions, and the operations on a study's log: ask, tell, expire, change arms or policy."""
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from inspect import signature
@@ -14,7 +13,7 @@ from keyhole import validate
 from keyhole.contract.policy import Policy
 from keyhole.play import study_vocabulary
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.play.study_vocabulary import StudyVocabulary, Values, Words
+from keyhole.play.study_vocabulary import Values, Words
 from keyhole.study import errors, events
 from keyhole.study.group_commit import Call, Transaction
 from keyhole.study.state import State, drop_signs_of_zeros
@@ -111,14 +110,13 @@ class DecisionRecord:
         return self.decision.as_json() | content
 
 
-@contextmanager
-def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
+def _check_read_back(state: State, check: Callable[..., None], *written: bytes) -> None:
     """Raise a `SettingCodeError` if what is to be written cannot be formatted and parsed again."""
     try:
-        yield
+        check(*written)
     except (*DAMAGE, struct.error) as error:
         text = f"what it parsed cannot be read back: {events.error_reason(error)}"
-        raise events.SettingCodeError(vocabulary, text) from error
+        raise events.SettingCodeError(state.vocabulary, text) from error
 
 
 def ask(
@@ -162,8 +160,8 @@ def ask(
         raise RuntimeError(f"the horizon of {state.rounds} rounds has been reached")
     id = events.new_id(transaction.now)
     body = state.decide(context, transaction.now, excluded)
-    with convert_read_back_errors(state.vocabulary):
-        state.checker.check_decision_words(state.decisions.cells_of_event(body))
+    cells = state.decisions.cells_of_event(body)
+    _check_read_back(state, state.checker.check_decision_words, cells)
     transaction.write(events.ASKED, id, body, key, metadata)
     return decision_from_row(state, id, state.row(transaction.rows[-1]))
 
@@ -472,8 +470,8 @@ def encode_feedback(state: State, row: bytes, unnamed: Sequence[object], feedbac
     values = _call_vocabulary("tell", state.vocabulary.parse_feedback, arguments, feedback)
     with events.convert_vocabulary_errors(state.vocabulary):
         body = state.feedback.pack(drop_signs_of_zeros(values))
-    with convert_read_back_errors(state.vocabulary):
-        state.checker.check_feedback(row[events.ROW_HEADER.size :], body)
+    cells = row[events.ROW_HEADER.size :]
+    _check_read_back(state, state.checker.check_feedback, cells, body)
     return body
 
 
@@ -511,8 +509,7 @@ def tell_sum(transaction: Transaction, unnamed: Sequence[object], feedback: Word
     with events.convert_vocabulary_errors(state.vocabulary):
         values = drop_signs_of_zeros(values)
     body = state.pack_sum(values)
-    with convert_read_back_errors(state.vocabulary):
-        state.checker.check_sum(body)
+    _check_read_back(state, state.checker.check_sum, body)
     transaction.write(events.SUM_TOLD, None, body)
 
 
