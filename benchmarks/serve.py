@@ -1,9 +1,9 @@
 """Processor time of a service for an ask and its tell: ``python -m benchmarks.serve [PYTHON]``.
 
 16 connections ask and tell by turns, each in a thread of this process; the time is that of the
-server's process. PYTHON is an interpreter with fastapi, mabwiser and uvicorn, to compare with what
-people write in twenty lines, which keeps all in memory. Ratios within a round count: the machine
-may have other work.
+server's process. A second server runs each call in a thread, in a transaction of its own. PYTHON is
+an interpreter with fastapi, mabwiser and uvicorn, to compare with what people write in twenty
+lines, which keeps all in memory. Ratios within a round count: the machine may have other work.
 """
 
 import json
@@ -49,6 +49,21 @@ async def ask():
 async def tell(id: str, feedback: Feedback):
     mab.partial_fit([pending[id]], [feedback.reward])
     return {"recorded": True}
+"""
+A_THREAD_A_CALL = """
+import asyncio
+import runpy
+
+from keyhole.study import AsyncStudy, Study
+
+def in_thread(method):
+    def run(study, *arguments, **options):
+        return asyncio.to_thread(method, study.study, *arguments, **options)
+    return run
+
+AsyncStudy.ask = in_thread(Study.ask)
+AsyncStudy.tell_many = in_thread(Study.tell_many)
+runpy.run_module("keyhole", run_name="__main__")
 """
 
 
@@ -171,12 +186,19 @@ def main():
                 ours, rate = time_pairs(pid, port, key)
                 single = time_telling(pid, port, key, Client.tell_one_by_one)
                 many = time_telling(pid, port, key, Client.tell_many)
+            (folder / "a_thread_a_call.py").write_text(A_THREAD_A_CALL)
+            port = free_port()
+            command = [sys.executable, "a_thread_a_call.py", "serve", "--storage", storage]
+            with running([*map(str, command), "--port", str(port)], port, folder) as pid:
+                threads, _ = time_pairs(pid, port, key)
             in_process = time_in_process(folder)
             line = (
                 f"load {os.getloadavg()[0]:.1f}: keyhole serve {ours:.0f} us a pair, {rate:.0f}/s"
             )
-            line += f"; Study in process {in_process:.0f}; tell {single:.0f}, of {MANY} {many:.0f}"
+            line += f"; a thread a call {threads:.0f}; Study in process {in_process:.0f}"
+            line += f"; tell {single:.0f}, of {MANY} {many:.0f}"
             ratios.setdefault("a single telling / one of many", []).append(single / many)
+            ratios.setdefault("keyhole serve / a thread a call", []).append(ours / threads)
             ratios.setdefault("keyhole serve / in process", []).append(ours / in_process)
             if other_python:
                 (folder / "app.py").write_text(TWENTY_LINES)

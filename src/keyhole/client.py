@@ -11,38 +11,17 @@ from datetime import datetime
 from typing import Any, Final, Self
 from urllib.parse import quote, urlencode, urlsplit
 
-from keyhole.study import (
-    DamagedError,
-    Decision,
-    DecisionRecord,
-    DifferentFeedbackError,
-    KeyUsedError,
-    PendingDecisionError,
-    StoreError,
-    StudyDoneError,
-    StudyExistsError,
-    UnknownArmError,
-    UnknownDecisionError,
-    UnknownStudyError,
-)
+from keyhole.study import DamagedError, Decision, DecisionRecord, StoreError, errors
 from keyhole.study.arm_means import ArmMean
 from keyhole.validate import check_choice, short_repr
 
 _ERRORS: Final[dict[str, type[Exception]]] = {
     "damaged": DamagedError,
-    "different-feedback": DifferentFeedbackError,
     "invalid-value": ValueError,
-    "key-used": KeyUsedError,
     "missing-key": PermissionError,
     "missing-right": PermissionError,
     "storage": StoreError,
-    "study-done": StudyDoneError,
-    "study-exists": StudyExistsError,
-    "unknown-arm": UnknownArmError,
-    "unknown-decision": UnknownDecisionError,
-    "unknown-study": UnknownStudyError,
-    "waits-for-feedback": PendingDecisionError,
-}
+} | {errors.problem_name(error): error for error in errors.ALL}
 """The error of each type of problem; of others a RuntimeError."""
 _FIRST_WAIT: Final = 0.1  # seconds before the second attempt; twice as many before the next
 _LONGEST_WAIT: Final = 5.0

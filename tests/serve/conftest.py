@@ -15,7 +15,7 @@ class Client:
     def __init__(self, storage, *, key=None, host="localhost", **settings):
         self._runner = asyncio.Runner()
         app = make_app(Settings(storage=str(storage), **settings))
-        self._lifespan = app.router.lifespan_context(app)
+        self._lifespan = app.lifespan_context(app)
         self._runner.run(self._lifespan.__aenter__())
         transport = httpx.ASGITransport(app)
         headers = {"Authorization": f"Bearer {key}"} if key else {}

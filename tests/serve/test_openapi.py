@@ -84,7 +84,7 @@ def test_the_document_has_every_route_with_its_problems(document):
     assert operations == routes
     ask = document["paths"]["/v1/studies/{study}/decisions"]["post"]
     assert {"201", "400", "401", "403", "404", "409", "413", "422", "503"} <= set(ask["responses"])
-    assert "waits-for-feedback" in ask["responses"]["409"]["description"]
+    assert "pending-decision" in ask["responses"]["409"]["description"]
     assert "Idempotency-Key" in [parameter["name"] for parameter in ask["parameters"]]
 
 

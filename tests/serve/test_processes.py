@@ -19,6 +19,8 @@ from keyhole.study import Study, check_database
 from tests.study.server import server as start_server
 
 START = 120.0  # seconds, on a busy machine
+# Seconds for which workers are killed: five minutes find more than one.
+CAMPAIGN = float(os.environ.get("KEYHOLE_TEST_SERVE_SECONDS", "60"))
 
 
 def free_port():
@@ -184,8 +186,29 @@ def kill_workers(storage, seconds):
 
 
 @pytest.mark.slow
-def test_workers_that_are_killed_lose_nothing(storage):
-    assert kill_workers(storage, 60) > 100
+@pytest.mark.timeout(CAMPAIGN + 2 * START)
+def test_workers_that_are_killed_lose_nothing(address):
+    Study.create(address, "buttons", UCB1(), ["red", "blue"]).close()
+    assert kill_workers(address, CAMPAIGN) > 100
+
+
+@pytest.mark.slow
+def test_a_backup_taken_while_serving_has_all_that_was_answered_before(storage, tmp_path):
+    port = free_port()
+    with serve(storage, port, "--workers", 2), Load(port) as load:
+        for number in range(3):
+            load.wait_for(len(load.told) + 20)
+            told = load.told.copy()
+            copy = tmp_path / f"{number}.db"
+            command = [sys.executable, "-m", "keyhole", "study", "backup", storage, copy]
+            subprocess.run(command, check=True, capture_output=True)
+            with Study.open(copy, "buttons") as study:
+                assert {study.decision(id).status for id in told} == {"told"}
+            assert check_database(copy).is_whole
+    load.check(storage)
+    with serve(copy, port), Load(port) as load:
+        load.wait_for(20)
+    load.check(copy)
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def test_forms_create_a_study_and_change_its_arms(client, storage):
         assert study.definition.rule.timeout == 7200
     again = send(client, "/studies", **MADE, facts="threshold = 0.5")
     assert again.status_code == 409
-    assert "There is a study of this name." in again.text
+    assert "has a study of this name" in again.text
     wrong = send(client, "/studies", **{**MADE, "name": "x", "policy": "LSB"})
     assert wrong.status_code == 422
     assert "LSA" in wrong.text
@@ -98,11 +98,13 @@ def test_a_browser_gives_its_key_once(storage):
         page = client.get("/")
         assert "buttons" in page.text
         assert "/studies/other" not in page.text
-        assert "<form" not in page.text  # nothing that the key may not do
+        assert page.text.count("<form") == 1  # that to log out: nothing that the key may not do
         assert client.get("/studies/other").status_code == 404
         assert send(client, "/studies/buttons/retire", arm="red").status_code == 403
         # A cookie is no key of the API, which other sites could then use.
         assert client.get("/v1/studies").status_code == 401
+        assert send(client, "/logout").status_code == 303
+        assert client.get("/").status_code == 401
 
 
 def test_a_key_given_by_https_stays_there(storage):

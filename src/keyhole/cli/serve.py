@@ -1,9 +1,7 @@
 """The commands `keyhole serve`: studies over HTTP, and the keys of those who may ask them."""
 
 import os
-from contextlib import closing
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -13,10 +11,6 @@ from keyhole.cli.study import Own
 from keyhole.extras import require_extra
 from keyhole.validate import Range, check_choice, check_integer
 
-if TYPE_CHECKING:
-    from keyhole.serve.api_keys import ApiKey
-
-_LEVELS: Final = ("info", "warning", "error")
 # Of connections: more are answered 503 at once. Each needs a descriptor.
 _MAX_CONNECTIONS: Final = 500
 _STOP_SECONDS: Final = 30  # for the answers to what was accepted
@@ -35,27 +29,19 @@ key_app = typer.Typer(
 )
 app.add_typer(key_app, name="key")
 
-Storage = Annotated[
-    str, typer.Option("--storage", metavar="FILE|URL", help="A file, or postgresql://...")
-]
+_STORAGE: Final = typer.Option("--storage", metavar="FILE|URL", help="Or postgresql://...")
+Storage = Annotated[str, _STORAGE]
 
 
 @app.callback()
 def serve(
     context: typer.Context,
-    storage: Annotated[
-        str | None,
-        typer.Option("--storage", metavar="FILE|URL", help="A file, or postgresql://..."),
-    ] = None,
-    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port to listen at.")] = 8000,
-    workers: Annotated[int, typer.Option("--workers", help="Processes.")] = 1,
-    max_open: Annotated[
-        int, typer.Option("--max-open", help="Studies open at once in each process.")
-    ] = 100,
-    log_level: Annotated[
-        str, typer.Option("--log-level", help="info (each request), warning or error.")
-    ] = "info",
+    storage: Annotated[str | None, _STORAGE] = None,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port.")] = 8000,
+    workers: Annotated[int, typer.Option(help="Processes.")] = 1,
+    max_open: Annotated[int, typer.Option(help="Studies open at once in each process.")] = 100,
+    log_level: Annotated[str, typer.Option(help="info (each request), warning or error.")] = "info",
     policy_names: Own = None,
 ) -> None:
     """Serve the studies of a database over HTTP.
@@ -63,6 +49,7 @@ def serve(
     On 127.0.0.1 no key is needed while there is none (keyhole serve key add); elsewhere one is.
     SIGTERM ends it: what was accepted is answered first.
     """
+    require_extra("serve", "keyhole serve")
     if context.invoked_subcommand is not None:
         return
     if storage is None:
@@ -70,8 +57,7 @@ def serve(
     check_integer("--port", port, Range(ge=1, le=65535))
     check_integer("--workers", workers, Range(ge=1, le=64))
     check_integer("--max-open", max_open, Range(ge=1, le=10_000))
-    check_choice("--log-level", log_level, _LEVELS)
-    require_extra("serve", "keyhole serve")
+    check_choice("--log-level", log_level, ("info", "warning", "error"))
     import msgspec
     import uvicorn
 
@@ -87,8 +73,7 @@ def serve(
         max_open=max_open,
     )
     load_policies(settings)  # a wrong one is refused here, and not in each process
-    with closing(open_store(settings.storage)):
-        pass  # a new file is created, an old one migrated
+    open_store(settings.storage).close()  # a new file is created, an old one migrated
     if settings.needs_key and not read_keys(settings.storage):
         raise ValueError(
             f"--host must be 127.0.0.1 without keys, got {host}: keyhole serve key add ann "
@@ -101,6 +86,7 @@ def serve(
         host=host,
         port=port,
         workers=workers,
+        ws="none",
         log_config=make_log_config(log_level),
         access_log=False,
         server_header=False,
@@ -119,29 +105,25 @@ def add(
     who: Annotated[str, typer.Argument(metavar="WHO", help="To whom it is given, for the logs.")],
     storage: Storage,
     right: Annotated[
-        str, typer.Option("--right", help="read, decide or admin: each with those before it.")
+        str, typer.Option(help="read, decide or admin: each with those before it.")
     ] = "decide",
-    studies: Annotated[
-        str, typer.Option("--studies", help="A pattern of the studies that it sees.")
-    ] = "*",
-    lifetime: Annotated[str, typer.Option("--lifetime", help="How long it is valid.")] = "365d",
+    studies: Annotated[str, typer.Option(help="A pattern of the studies that it sees.")] = "*",
+    lifetime: Annotated[str, typer.Option(help="How long it is valid.")] = "365d",
     as_json: AsJson = False,
 ) -> None:
     """Print a new key: it is shown once, and kept nowhere."""
-    require_extra("serve", "keyhole serve")
     from keyhole.serve.api_keys import add_key
 
     key, api_key = add_key(storage, who, right, studies, lifetime)
-    print_result({"key": key} | _as_json(api_key), key, as_json=as_json)
+    print_result({"key": key} | api_key.as_json(), key, as_json=as_json)
 
 
 @add_command(key_app, "keyhole serve key list --storage items.db", name="list")
 def list_(storage: Storage, as_json: AsJson = False) -> None:
     """Print the keys, with the ids by which they are revoked."""
-    require_extra("serve", "keyhole serve")
     from keyhole.serve.api_keys import read_keys
 
-    entries = [_as_json(api_key) for api_key in read_keys(storage).values()]
+    entries = [api_key.as_json() for api_key in read_keys(storage).values()]
     lines = [" ".join(map(str, entry.values())) for entry in entries]
     print_result(entries, *lines, as_json=as_json)
 
@@ -152,14 +134,6 @@ def revoke(
     storage: Storage,
 ) -> None:
     """End a key now; running services refuse it within a second."""
-    require_extra("serve", "keyhole serve")
     from keyhole.serve.api_keys import revoke_key
 
     revoke_key(storage, id)
-
-
-def _as_json(api_key: "ApiKey") -> dict[str, Any]:
-    """Return what may be shown of a key."""
-    until = datetime.fromtimestamp(api_key.until, UTC).isoformat(timespec="seconds")
-    columns = {"id": api_key.id, "who": api_key.who, "right": api_key.right}
-    return columns | {"studies": api_key.studies, "until": until}

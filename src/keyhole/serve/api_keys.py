@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from math import inf
@@ -51,6 +52,12 @@ class ApiKey:
     def id(self) -> str:
         """The beginning of the hash, by which a key is revoked."""
         return self.digest[:_ID_LENGTH]
+
+    def as_json(self) -> dict[str, str]:
+        """Return what may be shown of it."""
+        until = datetime.fromtimestamp(self.until, UTC).isoformat(timespec="seconds")
+        columns = {"id": self.id, "who": self.who, "right": self.right}
+        return columns | {"studies": self.studies, "until": until}
 
     def sees(self, study: str) -> bool:
         """Return whether the key sees a study."""

@@ -47,6 +47,7 @@ class HistoryReader:
             rows = []
             if self._seq == after:
                 rows = study.log(after=after, limit=limit)
+                formatter.metadata = study.metadata(after, after + len(rows))
             events = [formatter.words(row) for row in rows]
             self._seq += len(rows)
             self._formatter = formatter

@@ -6,31 +6,20 @@ from typing import Final
 
 import msgspec
 
+from keyhole.serve import problems
 from keyhole.serve.bodies import JsonObject
-from keyhole.serve.problems import (
-    PROBLEMS,
-    LargeBodyError,
-    MissingKeyError,
-    MissingRightError,
-    ProblemDocument,
-    SlowBodyError,
-)
 from keyhole.serve.routes import ROUTES, Route, ask, ask_many
 from keyhole.study import DamagedError, StoreError, UnknownStudyError
 
 _COMPONENTS: Final = "#/components/schemas/{name}"
 _KEYED: Final = (ask, ask_many)
-_ALWAYS: Final = (DamagedError, StoreError)
-_WITH_KEY: Final = (MissingKeyError, MissingRightError)
-_WITH_BODY: Final = (LargeBodyError, SlowBodyError, msgspec.DecodeError)
-_WITH_VALUES: Final = (ValueError,)
 
 
 def make_openapi(version: str) -> JsonObject:
     """Return the document: OpenAPI 3.1."""
     routes = [route for route in ROUTES if not route.is_page]
     types = {t for r in routes for t in (r.response, r.request, r.query) if t is not None}
-    types.add(ProblemDocument)
+    types.add(problems.ProblemDocument)
     schemas, components = msgspec.json.schema_components(types, ref_template=_COMPONENTS)
     schema_by_type = dict(zip(types, schemas, strict=True))
     paths: JsonObject = {}
@@ -87,20 +76,19 @@ def _query_parameters(route: Route) -> Iterable[JsonObject]:
 
 def _describe_problems(route: Route) -> JsonObject:
     """Return the problems of a route by status."""
-    errors: list[type[BaseException]] = [*route.problems, *_ALWAYS]
+    errors: list[type[Exception]] = [*route.problems, DamagedError, StoreError]
     if route.right is not None:
-        errors += _WITH_KEY
+        errors += [problems.MissingKeyError, problems.MissingRightError]
     if route.is_about_study:
         errors.append(UnknownStudyError)
     if route.request is not None:
-        errors += _WITH_BODY
+        errors += [problems.LargeBodyError, problems.SlowBodyError, msgspec.DecodeError]
     if route.request is not None or route.query is not None:
-        errors += _WITH_VALUES
+        errors.append(ValueError)
     names_by_status: dict[int, list[str]] = {}
-    for error in sorted(errors, key=list(PROBLEMS).index):
-        problem = PROBLEMS[error]
+    for problem in sorted(problems.PROBLEMS[error] for error in errors):
         names_by_status.setdefault(problem.status, []).append(problem.name)
-    schema = {"$ref": _COMPONENTS.format(name=ProblemDocument.__name__)}
+    schema = {"$ref": _COMPONENTS.format(name=problems.ProblemDocument.__name__)}
     content = {"application/problem+json": {"schema": schema}}
     return {
         str(status): {"description": ", ".join(names), "content": content}

@@ -1,25 +1,12 @@
 """Problem documents (RFC 9457): what an answer says of each class of errors."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from starlette.requests import ClientDisconnect
 
-from keyhole.study import (
-    DamagedError,
-    DifferentFeedbackError,
-    KeyUsedError,
-    LearningError,
-    PendingDecisionError,
-    SettingCodeError,
-    StoreError,
-    StudyDoneError,
-    StudyExistsError,
-    UnknownArmError,
-    UnknownDecisionError,
-    UnknownStudyError,
-)
+from keyhole import study
+from keyhole.study import errors
 
 RETRY_SECONDS: Final = 1
 """After how many seconds a request may be sent again, where the database does not answer."""
@@ -59,8 +46,7 @@ class ProblemDocument(msgspec.Struct, kw_only=True, omit_defaults=True):
     instance: str = ""
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """A type of problems.
 
     Attributes
@@ -82,38 +68,43 @@ class Problem:
     detail: str = ""
 
 
+# Errors that have a type of problems of their own: its name is theirs, its title their docstring.
+_STATUSES: Final[dict[int, tuple[type[Exception], ...]]] = {
+    401: (MissingKeyError,),
+    403: (MissingRightError,),
+    404: (UnknownRouteError, errors.UnknownStudyError, errors.UnknownDecisionError),
+    405: (WrongMethodError,),
+    408: (SlowBodyError,),
+    409: (errors.StudyExistsError, errors.KeyUsedError, errors.DifferentFeedbackError,
+          errors.PendingDecisionError, errors.StudyDoneError),
+    413: (LargeBodyError,),
+    422: (errors.UnknownArmError,),
+}  # fmt: skip
+_DETAILS: Final[dict[type[Exception], str]] = {
+    errors.UnknownStudyError: "the key sees no study of this name"
+}
 _SEE_LOG: Final = "the log of the service says why"
 _DAMAGED: Final = Problem(500, "damaged", "The study cannot be read.", _SEE_LOG)
+_MALFORMED: Final = Problem(400, "malformed", "The body is not JSON in UTF-8.")
+_INVALID: Final = Problem(422, "invalid-value", "A value is not allowed.")
 # The first class of an error's that is in this table says what the answer is.
-PROBLEMS: Final[dict[type[BaseException], Problem]] = {
-    msgspec.DecodeError: Problem(400, "malformed", "The body is not JSON in UTF-8."),
-    RecursionError: Problem(400, "malformed", "The body is not JSON in UTF-8.", "nested too deep"),
+PROBLEMS: Final[dict[type[Exception], Problem]] = {
+    error: Problem(status, errors.problem_name(error), error.__doc__ or "", _DETAILS.get(error, ""))
+    for status, classes in _STATUSES.items()
+    for error in classes
+} | {
+    msgspec.DecodeError: _MALFORMED,
+    RecursionError: _MALFORMED._replace(detail="nested too deep"),
     ClientDisconnect: Problem(400, "cut-off", "The request ended early."),
-    MissingKeyError: Problem(401, "missing-key", "A valid key is needed."),
-    MissingRightError: Problem(403, "missing-right", "The key may not do this."),
-    UnknownRouteError: Problem(404, "unknown-route", "There is no such path."),
-    UnknownStudyError: Problem(
-        404, "unknown-study", "There is no such study.", "the key sees no study of this name"
-    ),
-    UnknownDecisionError: Problem(404, "unknown-decision", "The study has no such decision."),
-    WrongMethodError: Problem(405, "wrong-method", "The path has no such method."),
-    SlowBodyError: Problem(408, "slow-body", "The body did not arrive in time."),
-    StudyExistsError: Problem(409, "study-exists", "There is a study of this name."),
-    KeyUsedError: Problem(409, "key-used", "The idempotency key was used otherwise."),
-    DifferentFeedbackError: Problem(409, "different-feedback", "It was settled otherwise before."),
-    PendingDecisionError: Problem(409, "waits-for-feedback", "The policy waits for feedback."),
-    StudyDoneError: Problem(409, "study-done", "Every arm is settled."),
     RuntimeError: Problem(409, "refused", "The study cannot do this now."),
-    LargeBodyError: Problem(413, "large-body", "The body is too long."),
-    UnknownArmError: Problem(422, "unknown-arm", "The study has no such arm in use."),
-    msgspec.ValidationError: Problem(422, "invalid-value", "A value is not allowed."),
-    ValueError: Problem(422, "invalid-value", "A value is not allowed."),
-    TypeError: Problem(422, "invalid-value", "A value is not allowed."),
-    DamagedError: _DAMAGED,
-    LearningError: _DAMAGED,
-    SettingCodeError: _DAMAGED,
+    msgspec.ValidationError: _INVALID,
+    ValueError: _INVALID,
+    TypeError: _INVALID,
+    study.DamagedError: _DAMAGED,
+    study.LearningError: _DAMAGED,
+    study.SettingCodeError: _DAMAGED,
     Exception: Problem(500, "internal", "The service made a mistake.", _SEE_LOG),
-    StoreError: Problem(
+    study.StoreError: Problem(
         503, "storage", "The database does not answer.", "nothing is lost: send the request again"
     ),
 }
@@ -124,7 +115,7 @@ def find_problem(error: BaseException) -> Problem:
 
     Examples
     --------
-    >>> find_problem(UnknownDecisionError("id must be ...")).status
+    >>> find_problem(errors.UnknownDecisionError("id must be ...")).status
     404
     """
     return next(PROBLEMS[base] for base in type(error).__mro__ if base in PROBLEMS)

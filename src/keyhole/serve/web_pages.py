@@ -18,7 +18,7 @@ from keyhole.serve.problems import MissingRightError, ProblemDocument
 from keyhole.study import list_studies
 
 if TYPE_CHECKING:
-    from keyhole.serve.routes import Arguments
+    from keyhole.serve.routes import Request
 
 COOKIE: Final = "keyhole_key"
 _SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -111,29 +111,39 @@ def make_problem_page(document: ProblemDocument) -> Response:
     return make_html(Page(title="Keyhole", answer=blocks), document.status)
 
 
-async def list_page(arguments: "Arguments") -> Response:
+def _study_path(name: str) -> str:
+    return f"/studies/{quote(name, safe='')}"
+
+
+async def visible_names(request: "Request") -> list[str]:
+    """Return the names of the studies that the key sees, oldest first."""
+    names = await asyncio.to_thread(list_studies, request.service.settings.storage)
+    return [name for name in names if request.key.sees(name)]
+
+
+async def list_page(request: "Request") -> Response:
     """Show the studies that the key sees."""
-    storage = arguments.service.settings.storage
-    names = [n for n in await asyncio.to_thread(list_studies, storage) if arguments.key.sees(n)]
-    rows = tuple((name, f"/studies/{quote(name, safe='')}") for name in names)
+    rows = tuple((name, _study_path(name)) for name in await visible_names(request))
     blocks: list[PageBlock] = [StudyList(rows)]
     sections = []
-    if arguments.key.may("admin"):
+    if f"{COOKIE}=" in request.headers.get("cookie", ""):
+        blocks.append(Form("/logout", "Log out", ()))
+    if request.key.may("admin"):
         sections.append(Section("create", "Create a study", [_CREATE]))
     return make_html(Page(title="Studies", answer=blocks, sections=sections))
 
 
-async def study_page(arguments: "Arguments") -> Response:
+async def study_page(request: "Request") -> Response:
     """Show a study; nothing where the page that the browser has is as it is now."""
-    entry = arguments.entry
+    entry = request.entry
     assert entry is not None
     study = entry.study.study
     page, seq = await asyncio.to_thread(entry.read_page, study)
-    if arguments.query is not None and arguments.query.seq == seq:
+    if request.query is not None and request.query.seq == seq:
         return Response(status_code=204)
     sections = list(page.sections)
-    if arguments.key.may("admin"):
-        path = f"/studies/{quote(study.name, safe='')}"
+    if request.key.may("admin"):
+        path = _study_path(study.name)
         forms = [
             Form(f"{path}/arms", "Add", (Field("arms", "Arms to add, one a line", rows=3),)),
             Form(f"{path}/retire", "Retire for good", (Field("arm", "Arm to retire"),)),
@@ -142,43 +152,48 @@ async def study_page(arguments: "Arguments") -> Response:
     return make_html(replace(page, answer=[Navigation(seq), *page.answer], sections=sections))
 
 
-async def log_in(arguments: "Arguments") -> Response:
+async def log_in(request: "Request") -> Response:
     """Keep a key in the browser, where no script reads it and no other site uses it."""
-    key = str(arguments.body.get("key", "")).strip()
-    await arguments.service.keys.find({"authorization": f"Bearer {key}"})
+    key = str(request.body.get("key", "")).strip()
+    await request.service.keys.find({"authorization": f"Bearer {key}"})
     response = RedirectResponse("/", 303)
-    response.set_cookie(COOKIE, key, httponly=True, samesite="strict", secure=arguments.is_secure)
+    # Behind a proxy that does TLS, only the browser knows that it asks by HTTPS.
+    is_secure = request.headers.get("origin", "").startswith("https:")
+    response.set_cookie(COOKIE, key, httponly=True, samesite="strict", secure=is_secure)
     return response
 
 
-async def create_by_form(arguments: "Arguments") -> Response:
+async def log_out(_request: "Request") -> Response:
+    """Let the browser forget the key."""
+    response = RedirectResponse("/", 303)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+async def create_by_form(request: "Request") -> Response:
     """Create a study that a form describes."""
     from keyhole.serve.routes import create_study
 
-    fields = arguments.body
+    fields = request.body
     table: dict[str, Any] = {name: fields.get(name, "") for name in ("name", "setting", "policy")}
     table["arms"] = _lines(fields.get("arms", ""))
     table["facts"] = dict(map(_read_fact, _lines(fields.get("facts", ""))))
     if timeout := fields.get("timeout", "").strip():
         table["timeout"] = timeout
-    await create_study(replace(arguments, body=table))
-    return RedirectResponse(f"/studies/{quote(table['name'], safe='')}", 303)
+    await create_study(replace(request, body=table))
+    return RedirectResponse(_study_path(table["name"]), 303)
 
 
-async def add_arms_by_form(arguments: "Arguments") -> Response:
+async def add_arms_by_form(request: "Request") -> Response:
     """Add the arms of a form."""
-    await arguments.study.add_arms(_lines(arguments.body.get("arms", "")))
-    return _back_to_study(arguments)
+    await request.study.add_arms(_lines(request.body.get("arms", "")))
+    return RedirectResponse(_study_path(request.path["study"]), 303)
 
 
-async def retire_by_form(arguments: "Arguments") -> Response:
+async def retire_by_form(request: "Request") -> Response:
     """Retire the arm of a form."""
-    await arguments.study.retire(arguments.body.get("arm", "").strip())
-    return _back_to_study(arguments)
-
-
-def _back_to_study(arguments: "Arguments") -> Response:
-    return RedirectResponse(f"/studies/{quote(arguments.path['study'], safe='')}", 303)
+    await request.study.retire(request.body.get("arm", "").strip())
+    return RedirectResponse(_study_path(request.path["study"]), 303)
 
 
 def _lines(text: str) -> list[str]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from keyhole.study.group_commit import Call
 from keyhole.study.study import Study
@@ -45,37 +45,6 @@ def _committed(
         return result
 
     return run
-
-
-def _in_thread(
-    method: Callable[Concatenate[Study, _Parameters], _Result],
-) -> Callable[Concatenate["AsyncStudy", _Parameters], _Awaited[_Result]]:
-    """Return a method of `Study` as one that is awaited, and runs in a thread meanwhile."""
-
-    @wraps(method)
-    async def run(
-        self: "AsyncStudy", /, *arguments: _Parameters.args, **keywords: _Parameters.kwargs
-    ) -> _Result:
-        return await asyncio.to_thread(method, self.study, *arguments, **keywords)
-
-    return run
-
-
-class _Attribute(Generic[_Result]):
-    """An attribute of `Study` that is awaited, and is read in a thread meanwhile."""
-
-    def __init__(self, read: Callable[[Study], _Result]) -> None:
-        self._read = read
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.__doc__ = getattr(Study, name).__doc__
-
-    @overload
-    def __get__(self, study: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, study: "AsyncStudy", owner: type) -> _Awaited[_Result]: ...
-    def __get__(self, study: "AsyncStudy | None", owner: type) -> Self | _Awaited[_Result]:
-        return self if study is None else asyncio.to_thread(self._read, study.study)
 
 
 class AsyncStudy:
@@ -216,28 +185,9 @@ class AsyncStudy:
     expire = _committed(Study.expire)
     retire = _committed(Study.retire)
 
-    add_arm = _in_thread(Study.add_arm)
-    add_arms = _in_thread(Study.add_arms)
-    change_policy = _in_thread(Study.change_policy)
-    correct = _in_thread(Study.correct)
-    erase_metadata = _in_thread(Study.erase_metadata)
-    import_csv = _in_thread(Study.import_csv)
-    oldest_pending = _in_thread(Study.oldest_pending)
-    recommend = _in_thread(Study.recommend)
-    means = _in_thread(Study.means)
-    explain_intervals = _in_thread(Study.explain_intervals)
-    arms_without_feedback = _in_thread(Study.arms_without_feedback)
-    best_chances = _in_thread(Study.best_chances)
-    history = _in_thread(Study.history)
-    export = _in_thread(Study.export)
-    replay = _in_thread(Study.replay)
-    log = _in_thread(Study.log)
-
-    policy = _Attribute(lambda study: study.policy)
-    arms = _Attribute(lambda study: study.arms)
-    pending = _Attribute(lambda study: study.pending)
-    pending_count = _Attribute(lambda study: study.pending_count)
-    to_ask_again = _Attribute(lambda study: study.to_ask_again)
-    is_done = _Attribute(lambda study: study.is_done)
-    settled = _Attribute(lambda study: study.settled)
-    remaining = _Attribute(lambda study: study.remaining)
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute or another method of `Study`, to be awaited: it runs in a thread."""
+        value = getattr(Study, name)
+        if isinstance(value, property):
+            return asyncio.to_thread(getattr, self.study, name)
+        return partial(asyncio.to_thread, value, self.study)

@@ -1,5 +1,8 @@
 """Errors in what a caller asks of a study; none of their texts names the database."""
 
+import re
+from typing import Final
+
 
 class UnknownStudyError(ValueError):
     """The database has no study of this name."""
@@ -37,3 +40,20 @@ class StudyDoneError(RuntimeError):
 
     done = True
     """Whether the work is done: commands exit with a code of their own."""
+
+
+ALL: Final[tuple[type[Exception], ...]] = (
+    UnknownStudyError, StudyExistsError, UnknownArmError, UnknownDecisionError, KeyUsedError,
+    DifferentFeedbackError, PendingDecisionError, StudyDoneError,
+)  # fmt: skip
+
+
+def problem_name(error: type[Exception]) -> str:
+    """Return what an error of these is called over HTTP.
+
+    Examples
+    --------
+    >>> problem_name(UnknownStudyError)
+    'unknown-study'
+    """
+    return re.sub(r"\B(?=[A-Z])", "-", error.__name__.removesuffix("Error")).lower()

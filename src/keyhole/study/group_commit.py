@@ -275,7 +275,13 @@ class GroupCommit(CachedState):
     ) -> _Result:
         """Run an operation in a transaction; return its result once its events are durable."""
         self._check_process()
-        return cast(_Result, self._run_alone(_Request(operation, arguments)))
+        return cast(_Result, self._wait_for_result(_Request(operation, arguments)))
+
+    def _run_alone(
+        self, work: Callable[[*_Arguments], _Result], *arguments: *_Arguments
+    ) -> _Result:
+        """Run work in its turn, in no group with others; return its result."""
+        return cast(_Result, self._wait_for_result(_Request(work, arguments, exclusive=True)))
 
     def submit_many(self, calls: Iterable[Call]) -> list[object]:
         """Run operations, each with its arguments, as if each had a thread that submits it.
@@ -287,7 +293,7 @@ class GroupCommit(CachedState):
         self._wait_for_commit(requests)
         return [request.error or request.result for request in requests]
 
-    def _run_alone(self, request: _Request) -> object:
+    def _wait_for_result(self, request: _Request) -> object:
         """Return the result of a request, or raise its error."""
         self._wait_for_commit([request])
         if request.error is not None:
@@ -468,7 +474,7 @@ class GroupCommit(CachedState):
         # apply the events without building the policy's memory.
         with suppress(LearningError):
             return self.submit(operation, *arguments)
-        self._run_alone(_Request(self._change, (operation, arguments), exclusive=True))
+        self._run_alone(self._change, operation, arguments)
 
     def _change(self, operation: Callable[..., None], arguments: tuple[object, ...]) -> None:
         self._check_open()
@@ -481,8 +487,7 @@ class GroupCommit(CachedState):
     def erase_metadata(self, decisions: Sequence[str] | None) -> int:
         """Erase the metadata of decisions, by default of all; return how many had any."""
         self._check_process()
-        request = _Request(self._erase_metadata, (decisions,), exclusive=True)
-        return cast(int, self._run_alone(request))
+        return self._run_alone(self._erase_metadata, decisions)
 
     def _erase_metadata(self, decisions: Sequence[str] | None) -> int:
         self._check_open()
@@ -491,7 +496,7 @@ class GroupCommit(CachedState):
     def close(self) -> None:
         """Write a snapshot and close the connection, after the requests that came before."""
         if os.getpid() == self._process:
-            self._run_alone(_Request(self._close, exclusive=True))
+            self._run_alone(self._close)
 
     def _close(self) -> None:
         if self._closed:

@@ -1,45 +1,25 @@
 """Decisions, and the operations on a study's log: ask, tell, expire, change arms or policy."""
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from inspect import signature
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from keyhole import validate
 from keyhole.contract.policy import Policy
+from keyhole.play import study_vocabulary
 from keyhole.play.saved_learner import DAMAGE
-from keyhole.play.study_vocabulary import (
-    StudyVocabulary,
-    Values,
-    Words,
-    check_exclusion,
-    check_reserved_words,
-)
-from keyhole.study import events
-from keyhole.study.errors import (
-    DifferentFeedbackError,
-    KeyUsedError,
-    PendingDecisionError,
-    StudyDoneError,
-    UnknownDecisionError,
-)
+from keyhole.play.study_vocabulary import Values, Words
+from keyhole.study import errors, events
 from keyhole.study.group_commit import Call, Transaction
 from keyhole.study.state import State, drop_signs_of_zeros
 from keyhole.study.storage import Row
 from keyhole.study.storage.store import LONGEST
 from keyhole.text_formatting import count_text
-from keyhole.validate import (
-    Range,
-    check_integer,
-    check_sequence,
-    check_short_line,
-    short_repr,
-    suggestion,
-)
 
 _TELLINGS: Final = "a sequence of pairs, of a decision's id and its feedback"
 _MAX_ITEMS: Final = 10_000  # of one call: its transaction holds up all other writers
@@ -69,23 +49,11 @@ class Decision:
     at: datetime
     until: datetime | None = None
 
-    if TYPE_CHECKING:  # else a mistyped word would be one, of any type
-
-        @property
-        def arm(self) -> str:
-            """The name of the arm, where a decision has one."""
-
-        @property
-        def threshold(self) -> int:
-            """The threshold that an arm was asked for, in the setting `threshold`."""
-
-        @property
-        def limit(self) -> float:
-            """The limit of a run, in the setting `resource`."""
-
-        @property
-        def allocation(self) -> Mapping[str, float]:
-            """What each arm gets, by name, in the setting `semibandit`."""
+    if TYPE_CHECKING:  # words, for type checkers; here a mistyped word would be one, of any type
+        arm: ClassVar[str]
+        threshold: ClassVar[int]
+        limit: ClassVar[float]
+        allocation: ClassVar[Mapping[str, float]]
 
     else:
 
@@ -142,14 +110,13 @@ class DecisionRecord:
         return self.decision.as_json() | content
 
 
-@contextmanager
-def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
+def _check_read_back(state: State, check: Callable[..., None], *written: bytes) -> None:
     """Raise a `SettingCodeError` if what is to be written cannot be formatted and parsed again."""
     try:
-        yield
+        check(*written)
     except (*DAMAGE, struct.error) as error:
         text = f"what it parsed cannot be read back: {events.error_reason(error)}"
-        raise events.SettingCodeError(vocabulary, text) from error
+        raise events.SettingCodeError(state.vocabulary, text) from error
 
 
 def ask(
@@ -164,7 +131,7 @@ def ask(
     It is about none of the arms of `exclude`. `metadata` is JSON, or "" for none.
     """
     if key is not None:
-        check_short_line("key", key, LONGEST)
+        validate.check_short_line("key", key, LONGEST)
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     excluded = _parse_excluded(state, exclude)
@@ -173,10 +140,12 @@ def ask(
         return _find_handed_out(transaction, row.decision, key, context, excluded)
     _expire_overdue(transaction)
     if excluded and not set(state.unsettled_names()).difference(exclude):
-        raise StudyDoneError("exclude must leave an arm that is not settled, and leaves none")
+        raise errors.StudyDoneError(
+            "exclude must leave an arm that is not settled, and leaves none"
+        )
     if not excluded and state.are_all_arms_settled():
         text = f"{state.definition.policy} is done: every arm is settled"
-        raise StudyDoneError(f"{text} (after {count_text(state.rounds, 'decision')})")
+        raise errors.StudyDoneError(f"{text} (after {count_text(state.rounds, 'decision')})")
     if again_id := _find_to_ask_again(state, context, excluded):
         transaction.write(events.ASKED_AGAIN, again_id, b"", key, metadata)
         return decision_from_row(state, again_id, state.pending[again_id])
@@ -185,14 +154,14 @@ def ask(
         text = f"{policy} waits for the feedback of {next(iter(state.pending))}"
         if why := policy.explain_waiting():
             text += f" ({why})"
-        raise PendingDecisionError(text)
+        raise errors.PendingDecisionError(text)
     horizon = state.definition.facts.get("horizon")
     if state.definition.policy.setting.by_round and state.rounds == horizon:
         raise RuntimeError(f"the horizon of {state.rounds} rounds has been reached")
     id = events.new_id(transaction.now)
     body = state.decide(context, transaction.now, excluded)
-    with convert_read_back_errors(state.vocabulary):
-        state.checker.check_decision_words(state.decisions.cells_of_event(body))
+    cells = state.decisions.cells_of_event(body)
+    _check_read_back(state, state.checker.check_decision_words, cells)
     transaction.write(events.ASKED, id, body, key, metadata)
     return decision_from_row(state, id, state.row(transaction.rows[-1]))
 
@@ -222,9 +191,9 @@ def ask_many(
     metadata: str = "",
 ) -> list[Decision | Exception]:
     """Return new decisions, or those of the idempotency keys ``key/0``, ``key/1`` and so on."""
-    check_integer("n", number, Range(ge=1, le=_MAX_ITEMS))
+    validate.check_integer("n", number, validate.Range(ge=1, le=_MAX_ITEMS))
     if key is not None:
-        check_short_line("key", f"{key}/{number - 1}", LONGEST)
+        validate.check_short_line("key", f"{key}/{number - 1}", LONGEST)
     keys = (None if key is None else f"{key}/{i}" for i in range(number))
     options = context_words, exclude, metadata
     return run_each(transaction, ((ask, (item_key, *options)) for item_key in keys))
@@ -234,7 +203,7 @@ def _parse_excluded(state: State, names: Sequence[str]) -> list[int]:
     """Return the numbers of the arms to leave out; refuse them where the policy cannot."""
     if not names:
         return []
-    check_exclusion(state.definition.policy, state.vocabulary)
+    study_vocabulary.check_exclusion(state.definition.policy, state.vocabulary)
     return state.arms.check_excluded("exclude", names)
 
 
@@ -245,23 +214,25 @@ def _find_handed_out(
     state = transaction.state
     row = _find_row(transaction, id)
     if (first_context := state.values(row)[0]) != context:
-        raise KeyUsedError(
+        raise errors.KeyUsedError(
             f"key must be new for another context, got {key!r}, used with {first_context}"
         )
     if excluded and not set(excluded).isdisjoint(state.decisions.arm_numbers(row)):
-        raise KeyUsedError(f"key must be new: the decision of {key!r} is about an excluded arm")
+        raise errors.KeyUsedError(
+            f"key must be new: the decision of {key!r} is about an excluded arm"
+        )
     return decision_from_row(state, id, row)
 
 
 def find_decision(transaction: Transaction, key: str) -> Decision:
     """Return the decision of a key that was used before."""
-    check_short_line("key", key, LONGEST)
+    validate.check_short_line("key", key, LONGEST)
     event = transaction.find_by_key(key)
     if event and (id := event.decision):
         return decision_from_row(transaction.state, id, _find_row(transaction, id))
-    raise UnknownDecisionError(
+    raise errors.UnknownDecisionError(
         "key must be that of a decision of this study, asked or imported as pending, got "
-        f"{short_repr(key)}"
+        f"{validate.short_repr(key)}"
     )
 
 
@@ -364,7 +335,7 @@ def expire_pending(transaction: Transaction, decision: str | Decision) -> None:
     id = _decision_id(decision)
     if not isinstance(id, str) or id not in transaction.state.pending:
         _find_events(transaction, id)
-        raise DifferentFeedbackError(f"id must be of a pending decision; {id} is settled")
+        raise errors.DifferentFeedbackError(f"id must be of a pending decision; {id} is settled")
     expire(transaction, id)
 
 
@@ -372,8 +343,8 @@ def _find_events(transaction: Transaction, id: str) -> list[Row]:
     """Return the events of a decision, of which the first handed it out."""
     rows = transaction.events_of_decision(id) if events.is_decision_id(id) else []
     if not rows:
-        raise UnknownDecisionError(
-            f"id must be that of a decision of this study, got {short_repr(id)}"
+        raise errors.UnknownDecisionError(
+            f"id must be that of a decision of this study, got {validate.short_repr(id)}"
         )
     if why := _find_contradiction(transaction.state, id, [row.kind for row in rows]):
         transaction.store.raise_damaged(transaction.study, id, why)
@@ -409,7 +380,9 @@ def check_id(decision: str | Decision) -> str:
     """Return the id of a decision; refuse what cannot be one."""
     id = _decision_id(decision)
     if not events.is_decision_id(id):
-        raise ValueError(f"an id must be that of a decision of this study, got {short_repr(id)}")
+        raise ValueError(
+            f"an id must be that of a decision of this study, got {validate.short_repr(id)}"
+        )
     return id
 
 
@@ -433,7 +406,7 @@ def tell(
     if told_body == body:  # no error: the answer to the first call may have been lost
         return
     if told_body is not None:
-        raise DifferentFeedbackError(
+        raise errors.DifferentFeedbackError(
             f"{id} was told {_format_feedback(state, row, told_body)} before, and cannot be told "
             "otherwise; `correct` sets a mistake right"
         )
@@ -444,7 +417,7 @@ def tell(
 
 def tell_many(transaction: Transaction, tellings: object) -> list[Exception | None]:
     """Record the feedback of decisions."""
-    pairs = check_sequence("tellings", tellings, _TELLINGS)
+    pairs = validate.check_sequence("tellings", tellings, _TELLINGS)
     if len(pairs) > _MAX_ITEMS:
         raise ValueError(f"tellings must be at most {_MAX_ITEMS:,}, got {len(pairs):,}")
     return run_each(transaction, [_tell_call(pair) for pair in pairs])
@@ -453,7 +426,7 @@ def tell_many(transaction: Transaction, tellings: object) -> list[Exception | No
 def _tell_call(pair: object) -> Call:
     """Return the call that tells a decision its feedback, given by name or as a value."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise TypeError(f"tellings must be {_TELLINGS}, got {short_repr(pair)}")
+        raise TypeError(f"tellings must be {_TELLINGS}, got {validate.short_repr(pair)}")
     decision, feedback = pair
     if isinstance(feedback, Mapping):
         return tell, (decision, (), feedback)
@@ -497,8 +470,8 @@ def encode_feedback(state: State, row: bytes, unnamed: Sequence[object], feedbac
     values = _call_vocabulary("tell", state.vocabulary.parse_feedback, arguments, feedback)
     with events.convert_vocabulary_errors(state.vocabulary):
         body = state.feedback.pack(drop_signs_of_zeros(values))
-    with convert_read_back_errors(state.vocabulary):
-        state.checker.check_feedback(row[events.ROW_HEADER.size :], body)
+    cells = row[events.ROW_HEADER.size :]
+    _check_read_back(state, state.checker.check_feedback, cells, body)
     return body
 
 
@@ -514,14 +487,16 @@ def _call_vocabulary(
         usage = f"{operation} takes {', '.join(names) or 'nothing'} in this study"
         for name in keywords:
             if name not in names:
-                raise TypeError(f"{usage}; got {name!r}{suggestion(name, names)}") from None
+                raise TypeError(
+                    f"{usage}; got {name!r}{validate.suggestion(name, names)}"
+                ) from None
         try:
             parameters.bind(*arguments, **keywords)
         except TypeError as reason:
             raise TypeError(f"{usage}: {reason}") from None
         # The arguments fit: the error comes from within the vocabulary.
         raise error
-    check_reserved_words(keywords)
+    study_vocabulary.check_reserved_words(keywords)
     return values
 
 
@@ -534,8 +509,7 @@ def tell_sum(transaction: Transaction, unnamed: Sequence[object], feedback: Word
     with events.convert_vocabulary_errors(state.vocabulary):
         values = drop_signs_of_zeros(values)
     body = state.pack_sum(values)
-    with convert_read_back_errors(state.vocabulary):
-        state.checker.check_sum(body)
+    _check_read_back(state, state.checker.check_sum, body)
     transaction.write(events.SUM_TOLD, None, body)
 
 

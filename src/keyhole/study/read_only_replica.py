@@ -100,10 +100,10 @@ class ReadOnlyReplica(CachedState):
             definition = Definition.from_bytes(self.definition_bytes, self.policies)
             return DecisionCounts(definition, self.policies, find_corrections(changes))
 
-    def metadata(self) -> dict[int, str]:
+    def metadata(self, *bounds: int) -> dict[int, str]:
         """Return the metadata of decisions, by the numbers of their events."""
         with self._locked():
-            return self.store.metadata(self.study)
+            return self.store.metadata(self.study, *bounds)
 
     def rows(self, after: int = 0, limit: int | None = None) -> list[Row]:
         """Return the log after event number `after`, at most `limit` events."""

@@ -17,7 +17,7 @@ from keyhole.study import arm_means, events
 from keyhole.study.arm_means import ArmMean, DecisionCounts
 from keyhole.study.log_export import EventFormatter
 from keyhole.study.storage import Row
-from keyhole.study.study_summary import summary_rows
+from keyhole.study.study_summary import explain_means, summary_rows
 from keyhole.text_formatting import count_text
 from keyhole.validate import short_repr
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from keyhole.study.study import Study
 
 _LAST_EVENTS: Final = 20
-_QUOTE: Final = "'"
+_UNTOLD: Final = "No feedback was told yet."
 _MAX_POINTS: Final = 500  # of a curve
 _MAX_ARMS: Final = 200  # with a row each
 _QUANTILES: Final = {"half within": 0.5, "90 % within": 0.9, "99 % within": 0.99, "all within": 1.0}
@@ -115,7 +115,9 @@ def make_page(
         title=name,
         answer=[_answer(counts, texts)],
         figures=_course_charts(timeline) if timeline.times else [],
-        beside=[_arms_block(counts)] if counts.has_arms else [Text(_explain_means(counts))],
+        beside=[_arms_block(counts)]
+        if counts.has_arms
+        else [Text(explain_means(counts) or _UNTOLD)],
         sections=[
             Section("waiting", "Pending decisions and delays", _waiting_blocks(counts, timeline)),
             Section("events", "Last events", [_events_table(timeline)]),
@@ -136,7 +138,7 @@ def _answer(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
         return Answer(note)
     if not counts.feedback_count and not counts.told_sums:
         return Answer("Nothing has been told yet.", note)
-    return Answer(f"Recommended: {texts['recommended'].strip(_QUOTE)}", note)
+    return Answer(f"Recommended: {texts['recommended']}", note)
 
 
 def _course_charts(timeline: Timeline) -> list[PageBlock]:
@@ -180,7 +182,7 @@ def _arms_block(counts: DecisionCounts) -> ArmsBlock:
     ends = [end for mean in by_arm.values() if mean for end in mean.interval or (mean.mean,)]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
     rows = [_arm_row(counts, arm, by_arm[arm], low, high) for arm in sorted(numbers)]
-    caption = _explain_means(counts)
+    caption = explain_means(counts) or _UNTOLD
     if len(numbers) < len(counts.arms.live):
         caption = f"The {_MAX_ARMS} arms with the most decisions. {caption}"
     return ArmsBlock(caption, word, rows, f"{low:.3g}", f"{high:.3g}")
@@ -201,13 +203,6 @@ def _arm_row(
         return ArmRow(name, told, str(mean), at=place(mean.mean))
     begin, end = map(place, mean.interval)
     return ArmRow(name, told, str(mean), begin, end - begin, place(mean.mean))
-
-
-def _explain_means(counts: DecisionCounts) -> str:
-    """Return what the intervals are; what else is known of feedback where nothing was told."""
-    if counts.feedback_count or counts.told_sums:
-        return arm_means.explain_intervals(counts)
-    return "No feedback was told yet."
 
 
 def _waiting_blocks(counts: DecisionCounts, timeline: Timeline) -> list[PageBlock]:

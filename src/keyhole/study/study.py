@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
+from keyhole import validate
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
 from keyhole.durations import to_seconds
@@ -17,7 +18,7 @@ from keyhole.extras import require_extra
 from keyhole.play.study_vocabulary import list_excluded
 from keyhole.study import arm_means, operations
 from keyhole.study.arm_means import DecisionCounts
-from keyhole.study.definition import Definition, TimeoutRule
+from keyhole.study.definition import Definition, Policies, TimeoutRule
 from keyhole.study.errors import StudyExistsError
 from keyhole.study.events import ASKED, POLICY_CHANGED, format_metadata
 from keyhole.study.group_commit import Clock, GroupCommit, check_clock, check_now
@@ -26,14 +27,6 @@ from keyhole.study.read_only_replica import ReadOnlyReplica
 from keyhole.study.state import State
 from keyhole.study.storage import Row, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.validate import (
-    Range,
-    check_integer,
-    check_line,
-    check_names,
-    check_sequence,
-    escape_html,
-)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,12 +75,11 @@ class Study:
         self,
         storage: str | Path,
         name: str,
-        *,
-        policies: Iterable[type[Policy]] = (),
-        durability: Durability = "power_loss",
-        clock: Clock = time.time,
+        policies: Policies,
+        durability: Durability,
+        clock: Clock,
     ) -> None:
-        self.name = check_line("name", name)
+        self.name = validate.check_line("name", name)
         self._durability = durability
         check_clock(clock)
         policies = tuple(policies)
@@ -173,23 +165,25 @@ class Study:
         Study
             The study, open.
         """
-        check_line("name", name)
+        validate.check_line("name", name)
         check_clock(clock)
         rule = TimeoutRule(to_seconds("timeout", timeout), timeout_decisions, on_timeout)
         with FORK_LOCK.shared():
             definition = Definition.create(
                 policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
             )
-        check_names("arms", definition.arms)  # not where it is opened: it may be an old one
+        validate.check_names(
+            "arms", definition.arms
+        )  # not where it is opened: it may be an old one
         with closing(open_store(storage, durability=durability)) as store:
-            check_names("name", [name], [study for study, _ in store.studies()])
+            validate.check_names("name", [name], [study for study, _ in store.studies()])
             try:
                 store.create(name, definition.to_bytes(), check_now(clock()))
             except StudyExistsError:
                 if not exist_ok:
                     raise
                 definition.check_equal("name", name, store.find(name)[1])
-        return cls(storage, name, policies=[type(policy)], durability=durability, clock=clock)
+        return cls(storage, name, [type(policy)], durability, clock)
 
     @classmethod
     def create_from(
@@ -260,7 +254,7 @@ class Study:
         []
         """
         with closing(open_store(storage, make=False)) as store:
-            store.delete(store.find(check_line("name", name))[0])
+            store.delete(store.find(validate.check_line("name", name))[0])
 
     @classmethod
     def open(
@@ -268,7 +262,7 @@ class Study:
         storage: str | Path,
         name: str,
         *,
-        policies: Iterable[type[Policy]] = (),
+        policies: Policies = (),
         durability: Durability = "power_loss",
         clock: Clock = time.time,
     ) -> Self:
@@ -281,7 +275,7 @@ class Study:
         policies : iterable of Policy classes, optional
             Classes of your own among which to look for the policy.
         """
-        return cls(storage, name, policies=policies, durability=durability, clock=clock)
+        return cls(storage, name, policies, durability, clock)
 
     def close(self) -> None:
         """Close the study: it cannot be used any more."""
@@ -299,9 +293,8 @@ class Study:
     def __reduce__(self) -> tuple[object, ...]:
         """Return the arguments with which another process opens it."""
         writer = self._writer
-        options: dict[str, Any] = {"policies": writer.policies, "clock": writer.clock}
-        open_study = partial(type(self), durability=self._durability, **options)
-        return open_study, (self._storage, self.name)
+        options = writer.policies, self._durability, writer.clock
+        return type(self), (self._storage, self.name, *options)
 
     # Deciding.
 
@@ -604,9 +597,11 @@ class Study:
 
     def add_arms(self, names: Iterable[str]) -> None:
         """Add new arms, all or none."""
-        lines = [check_line("name", name) for name in check_sequence("names", names)]
+        lines = [
+            validate.check_line("name", name) for name in validate.check_sequence("names", names)
+        ]
         old_names = self._replica.read(lambda state: [*state.arms.names])
-        self._writer.submit(operations.add_arms, check_names("names", lines, old_names))
+        self._writer.submit(operations.add_arms, validate.check_names("names", lines, old_names))
 
     def retire(self, name: str) -> None:
         """Retire an arm for good; its pending decisions may still be told."""
@@ -654,7 +649,7 @@ class Study:
 
     def oldest_pending(self, limit: int) -> list[Decision]:
         """Return the first decisions of `pending`, at most `limit` of them."""
-        check_integer("limit", limit, Range(ge=0))
+        validate.check_integer("limit", limit, validate.Range(ge=0))
         return self._replica.read(partial(operations.pending_decisions, limit=limit))
 
     def decision(self, id: str | Decision) -> DecisionRecord:
@@ -859,7 +854,7 @@ class Study:
         path: str | Path,
         *,
         name: str | None = None,
-        policies: Iterable[type[Policy]] = (),
+        policies: Policies = (),
     ) -> Self:
         """Create a study from an export: with the same decisions and the same state.
 
@@ -877,10 +872,10 @@ class Study:
 
             old_name, definition, rows, metadata = read_export(Path(path), policies)
         with closing(open_store(storage)) as store:
-            name = check_line("name", name or old_name)
-            check_names("name", [name], [study for study, _ in store.studies()])
+            name = validate.check_line("name", name or old_name)
+            validate.check_names("name", [name], [study for study, _ in store.studies()])
             store.create(name, definition.to_bytes(), time.time(), rows, metadata)
-        return cls(storage, name, policies=policies)
+        return cls.open(storage, name, policies=policies)
 
     def replay(self, /, policy: Policy, **facts: object) -> "Replay":
         """Return the decisions that another policy would have taken, given the same feedback.
@@ -921,9 +916,15 @@ class Study:
         """
         return self._replica.rows(after, limit)
 
-    def metadata(self) -> dict[int, str]:
-        """Return the metadata of decisions as JSON, by the numbers of the events that asked."""
-        return self._replica.metadata()
+    def metadata(self, *events: int) -> dict[int, str]:
+        """Return the metadata of decisions as JSON, by the numbers of the events that asked.
+
+        Parameters
+        ----------
+        *events : int
+            The number of the event after which to begin, and that of the last one; by default all.
+        """
+        return self._replica.metadata(*events)
 
     @property
     def definition(self) -> Definition:
@@ -945,7 +946,7 @@ class Study:
         It is read from the log, without a lock; the policy is not asked anything that it has not
         learnt before. A study that cannot be read is shown by address and name, and why.
         """
-        return self._summary("summary_html", escape_html)
+        return self._summary("summary_html", validate.escape_html)
 
     def _summary(self, function_name: str, quote: Callable[[str], str]) -> str:
         """Return the summary as a function of `study_summary` writes it; else say why not."""

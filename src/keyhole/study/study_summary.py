@@ -70,7 +70,9 @@ def learnt_texts(state: State) -> dict[str, str]:
     vocabulary = policy.vocabulary_class
     texts = {}
     if vocabulary is not None and vocabulary.has_recommendation():
-        texts["recommended"] = short_repr(state.recommend())
+        recommendation = state.recommend()
+        is_name = isinstance(recommendation, str)
+        texts["recommended"] = recommendation if is_name else short_repr(recommendation)
     if policy.verdicts:
         arms = len(state.arms.names_in_use)
         texts["settled"] = progress_text(policy, state.settled_names(), arms)
@@ -93,10 +95,10 @@ def means_text(counts: DecisionCounts) -> str:
     """Return the table by arm as text; empty where decisions are not about one arm each."""
     if not counts.has_arms:
         return ""
-    return "\n".join(filter(None, (text_table(*_arm_table(counts)), _explain_means(counts))))
+    return "\n".join(filter(None, (text_table(*_arm_table(counts)), explain_means(counts))))
 
 
-def _explain_means(counts: DecisionCounts) -> str:
+def explain_means(counts: DecisionCounts) -> str:
     """Return what the intervals of means are; "" where nothing was told."""
     return explain_intervals(counts) if counts.feedback_count or counts.told_sums else ""
 
@@ -112,7 +114,7 @@ def summary_html(title: str, policy_texts: Mapping[str, str] | None, counts: Dec
             figure = blank_figure(*plot_size(counts))
             plot_decisions(counts, "decisions", figure.subplots())
             picture = picture_html(figure, "The number of decisions of each arm so far.")
-        text = f"Decisions and feedback by arm. {_explain_means(counts)}".rstrip()
+        text = f"Decisions and feedback by arm. {explain_means(counts)}".rstrip()
         tables.append(Table(text, *_arm_table(counts)))
     return notebook_html(tables, picture)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyhole.study.storage import Row, StoreError, open_store
+from keyhole.study.storage import DamagedError, Row, StoreError, open_store
 from tests.forks import in_child
 
 
@@ -48,6 +48,30 @@ def test_an_unknown_name_is_refused_with_the_nearest(store, study):
 def test_an_empty_store_says_that_it_is_empty(store):
     with pytest.raises(ValueError, match="it has no studies yet"):
         store.find("labels")
+
+
+def test_what_another_connection_commits_is_read_before_the_next_commit(store, study):
+    other = store.connect_again()
+    for number, writer in enumerate((store, store, other, other, store), 1):
+        old = [row(i) for i in range(1, number)]
+        # A store knows what it has read or written itself.
+        after = {3: 0, 5: 2}.get(number, number - 1)
+        assert writer.begin(study, after) == old[after:]
+        writer.commit(study, [row(number)])
+    other.close()
+
+
+def test_damage_by_another_connection_is_refused_each_time(store, study, raw):
+    add(store, study, row(1))
+    other = store.connect_again()
+    other.begin(study, 0)
+    other.commit(study, [row(2)])
+    other.close()
+    schema = "" if raw.__class__.__module__ == "sqlite3" else "keyhole."
+    raw.execute(f"UPDATE {schema}event SET at = 7.5 WHERE seq = 2")
+    for _ in range(3):
+        with pytest.raises(DamagedError, match="event 2 of study 'labels'"):
+            store.begin(study, 1)
 
 
 def test_a_study_may_begin_with_rows(store):

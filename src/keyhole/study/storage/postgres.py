@@ -15,18 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.extras import missing_extra
-from keyhole.study.storage import schema
+from keyhole.study.storage import schema, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.sqlite import Sqlite
-from keyhole.study.storage.store import (
-    FinalStoreError,
-    Metadata,
-    QueryResult,
-    Record,
-    Row,
-    Store,
-    StoreError,
-)
 
 if TYPE_CHECKING:
     import psycopg
@@ -67,7 +58,7 @@ _ADD_METADATA: Final = (
     "INSERT INTO keyhole.metadata (study, seq, body)"
     " SELECT %s, * FROM unnest(%s::bigint[], %s::text[]); "
 )
-_COLUMNS: Final = len(Row._fields) + 1  # with the digest
+_COLUMNS: Final = len(store.Row._fields) + 1  # with the digest
 _BATCH: Final = 4096  # rows that the server sends together in a backup
 # A prepared statement that is there already, or is gone: another session than a moment ago.
 _NEEDS_SESSION: Final = (
@@ -104,7 +95,7 @@ _SESSION: Final = (
 )
 
 
-class Postgres(Store):
+class Postgres(store.Store):
     """A store on a PostgreSQL server."""
 
     dialect = _DIALECT
@@ -136,7 +127,7 @@ class Postgres(Store):
         store._share_studies(self)
         return store
 
-    def _query(self, sql: str, values: tuple[object, ...]) -> list[Record]:
+    def _query(self, sql: str, values: tuple[object, ...]) -> list[store.Record]:
         return self._begin(sql, values, binary=True).fetchall()
 
     def _begin_write(self) -> "psycopg.Connection":
@@ -144,16 +135,16 @@ class Postgres(Store):
         self._check_version(self._version(db))
         return db
 
-    def _lock(self, study: int, after: int) -> QueryResult:
+    def _lock(self, study: int, after: int) -> store.QueryResult:
         # The server queues waiters of an advisory lock. It does not for row locks: whoever has just
         # released one gets it again before the waiting sessions have woken up.
         lock = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, {study:d})"
         return self._select_events(f"{_BEGIN}; {_WRITE}; {lock}; ", study, after)
 
-    def _events_after(self, study: int, after: int) -> QueryResult:
+    def _events_after(self, study: int, after: int) -> store.QueryResult:
         return self._select_events("", study, after)
 
-    def _select_events(self, begin_sql: str, study: int, after: int) -> QueryResult:
+    def _select_events(self, begin_sql: str, study: int, after: int) -> store.QueryResult:
         """Return version, identity and rows of a study, in one round trip."""
         identity_sql = f"EXECUTE keyhole_identity({study:d})"
         events_sql = f"EXECUTE keyhole_since({study:d}, {after:d})"
@@ -166,13 +157,17 @@ class Postgres(Store):
             has_next = bool(cursor.nextset())
         *_, version_rows, rows = results
         version, digest = next(iter(version_rows), (0, None))
-        return QueryResult(version, digest, rows)
+        return store.QueryResult(version, digest, rows)
 
     def _commit(self) -> None:
         self._connected().execute("COMMIT")
 
     def _add(
-        self, study: int, rows: Sequence[Record], tail: int, metadata: Sequence[Metadata]
+        self,
+        study: int,
+        rows: Sequence[store.Record],
+        tail: int,
+        metadata: Sequence[store.Metadata],
     ) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMNS
         sql = _ADD
@@ -245,9 +240,9 @@ class Postgres(Store):
             os.dup2(null_device, db.pgconn.socket, inheritable=False)
             os.close(null_device)
 
-    def _error_class(self, error: Exception) -> type[StoreError]:
+    def _error_class(self, error: Exception) -> type[store.StoreError]:
         needs_session = getattr(error, "sqlstate", None) in ("42P05", "26000")
-        return FinalStoreError if needs_session else StoreError
+        return store.FinalStoreError if needs_session else store.StoreError
 
     def _explain(self, error: Exception) -> str:
         text = str(error).strip().partition("\n")[0] or type(error).__name__

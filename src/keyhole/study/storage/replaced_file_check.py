@@ -83,6 +83,7 @@ class OpenFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._name = str(path)
+        self._log_names = (f"{path}-wal", f"{path}-shm")
         self.identity = file_identity(path)
         self._logs: list[tuple[int, int] | None] | None = None  # identities of -wal and -shm
         self._last_stamp: tuple[int, int] | None = None  # time and size when last seen
@@ -99,7 +100,7 @@ class OpenFile:
             raise OSError(sqlite_connection.explain_hard_links(self._path))
         if not has_logs:
             return True
-        logs = _log_identities(self._name)
+        logs = self._log_identities()
         stamp = status.st_mtime_ns, status.st_size
         if self._logs is None:
             self._logs = None if None in logs else logs  # SQLite makes them when it first reads
@@ -118,7 +119,7 @@ class OpenFile:
     def _read_record(self) -> FileRecord:
         """Return the record of the file as it is now."""
         status = os.stat(self._name)
-        _, log = _log_identities(self._name)[0] or (0, 0)
+        _, log = self._log_identities()[0] or (0, 0)
         return FileRecord(status.st_ino, status.st_mtime_ns, status.st_size, log, self._accepted_at)
 
     def accept(self, queue: int | None) -> bool:
@@ -151,9 +152,14 @@ class OpenFile:
             self.is_recorded = True
         self._accepted_stamp = record.changed, record.size
 
+    def _log_identities(self) -> list[tuple[int, int] | None]:
+        """Return the identities of `-wal` and `-shm`; None for one that is not there."""
+        statuses = map(find_status, self._log_names)
+        return [status and (status.st_dev, status.st_ino) for status in statuses]
+
     def log_size(self) -> int | None:
         """Return the size of the write-ahead log in bytes; None if there is none."""
-        status = find_status(f"{self._name}-wal")
+        status = find_status(self._log_names[0])
         return status and status.st_size
 
     def is_checkpoint_due(self, log_size: int, queue: int) -> bool:
@@ -180,7 +186,7 @@ class OpenFile:
             return False
         if self.identity != (status.st_dev, status.st_ino):
             return True
-        logs = _log_identities(self._name)
+        logs = self._log_identities()
         # Closing the last connection removes the log by its name, which would be another's.
         is_own = self._logs is None or logs == self._logs
         return not is_own and (logs[0] is not None or not self.is_unchanged())
@@ -215,12 +221,6 @@ class OpenFile:
         with closing(sqlite_connection.connect(self._path, "mode=ro")) as db:
             damage = shorten(_find_any_damage(db), 100, placeholder="...")
         return f"{WHY_MIXED} (found: {damage})" if damage else ""
-
-
-def _log_identities(path: str) -> list[tuple[int, int] | None]:
-    """Return the identities of `-wal` and `-shm`; None for one that is not there."""
-    statuses = [find_status(f"{path}{ending}") for ending in ("-wal", "-shm")]
-    return [status and (status.st_dev, status.st_ino) for status in statuses]
 
 
 def _find_any_damage(db: sqlite3.Connection) -> str:

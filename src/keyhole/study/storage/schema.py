@@ -57,7 +57,10 @@ EVENTS_AFTER: Final = _EVENT + " AND seq >= {value} ORDER BY seq"
 EVENTS_RANGE: Final = _EVENT + " AND seq >= {value} ORDER BY seq LIMIT {value}"
 EVENTS_OF_DECISION: Final = _CHAINED + " AND e.decision = {value} ORDER BY e.seq"
 EVENT_BY_KEY: Final = _CHAINED + " AND e.key = {value}"
-METADATA: Final = "SELECT seq, body FROM {schema}metadata WHERE study = {value}"
+METADATA: Final = (
+    "SELECT seq, body FROM {schema}metadata WHERE study = {value} AND seq > {value}"
+    " AND seq <= {value}"
+)
 ERASE_METADATA: Final = "DELETE FROM {schema}metadata WHERE study = {value}"
 ERASE_METADATA_OF: Final = (
     ERASE_METADATA + " AND seq IN (SELECT seq FROM {schema}event WHERE study = {value}"

@@ -18,14 +18,6 @@ from keyhole.study.storage import schema, sqlite_connection, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.replaced_file_check import WHY_REPLACED, OpenFile
 from keyhole.study.storage.sqlite_connection import Connection, read_pragma
-from keyhole.study.storage.store import (
-    FinalStoreError,
-    Metadata,
-    QueryResult,
-    Record,
-    Row,
-    StoreError,
-)
 from keyhole.validate import short_repr
 
 try:
@@ -38,6 +30,7 @@ _INSERT: Final = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_METADATA: Final = "INSERT INTO metadata (study, seq, body) VALUES (?, ?, ?)"
+_NOTHING: Final = (-1, b"")  # the last row of a study that this store has not read
 _TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
 _DIALECT: Final = {
     "schema": "",
@@ -88,6 +81,7 @@ class Sqlite(store.Store):
         self._db: Connection | None = None
         self._immutable_stamp: tuple[int, int, int, bool] | None = None
         self._identity: tuple[int, int] | None = None  # of the file that was first opened
+        self._data_version: int | None = None  # after which nobody else has committed
         if sibling is not None:
             self._share_studies(sibling)
             self._identity = sibling._identity
@@ -105,16 +99,16 @@ class Sqlite(store.Store):
         """Return another connection to the same file, which must still be there."""
         return Sqlite(self.path, self._flush, self)
 
-    def _query(self, sql: str, values: tuple[object, ...]) -> list[Record]:
+    def _query(self, sql: str, values: tuple[object, ...]) -> list[store.Record]:
         with self._open_reader() as db:
             return db.execute(sql, values).fetchall()
 
-    def events_of_decision(self, study: int, decision: str) -> list[Row]:
+    def events_of_decision(self, study: int, decision: str) -> list[store.Row]:
         """Return the events of a decision; the index is checked to be complete."""
         self._check_index("decision", study, decision)
         return super().events_of_decision(study, decision)
 
-    def find_by_key(self, study: int, key: str) -> Row | None:
+    def find_by_key(self, study: int, key: str) -> store.Row | None:
         """Return the event of an idempotency key; None only if the index is intact there."""
         event = super().find_by_key(study, key)
         if event is None:
@@ -135,11 +129,17 @@ class Sqlite(store.Store):
                 "whole, and saves it"
             )
 
-    def _lock(self, study: int, after: int) -> QueryResult:
-        # `_begin_write` has just checked the version: do not read it again.
-        return self._select_events(self._begin_write(), study, after, len(schema.STEPS))
+    def _lock(self, study: int, after: int) -> store.QueryResult | None:
+        db = self._lock_all()
+        # It changes with each commit of another connection, of this process or another.
+        data_version = read_pragma(db, "data_version")
+        if data_version == self._data_version and self._last_rows.get(study, _NOTHING)[0] == after:
+            return None
+        result = self._select_events(db, study, after, read_pragma(db, "user_version"))
+        self._data_version = data_version
+        return result
 
-    def _events_after(self, study: int, after: int) -> QueryResult:
+    def _events_after(self, study: int, after: int) -> store.QueryResult:
         with self._open_reader() as db:
             db.execute("BEGIN")
             try:
@@ -147,13 +147,19 @@ class Sqlite(store.Store):
             finally:
                 db.execute("COMMIT")
 
-    def _select_events(self, db: Connection, study: int, after: int, version: int) -> QueryResult:
+    def _select_events(
+        self, db: Connection, study: int, after: int, version: int
+    ) -> store.QueryResult:
         identity = db.execute(self._sql[schema.DEFINITION_DIGEST], (study,)).fetchone()
         rows = db.execute(self._sql[schema.EVENTS_AFTER], (study, after)).fetchall()
-        return QueryResult(version, identity and identity[0], rows)
+        return store.QueryResult(version, identity and identity[0], rows)
 
     def _add(
-        self, study: int, rows: Sequence[Record], tail: int, metadata: Sequence[Metadata]
+        self,
+        study: int,
+        rows: Sequence[store.Record],
+        tail: int,
+        metadata: Sequence[store.Metadata],
     ) -> None:
         db = self._connected()
         db.executemany(_INSERT, [(study, *row) for row in rows])
@@ -177,7 +183,7 @@ class Sqlite(store.Store):
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorname != "SQLITE_FULL":
                     raise
-                raise StoreError(f"{path}: {self._explain(error)}") from error
+                raise store.StoreError(f"{path}: {self._explain(error)}") from error
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
@@ -197,8 +203,8 @@ class Sqlite(store.Store):
             db.executemany(statement, read(table, columns))
         self._commit()
 
-    def _error_class(self, error: Exception) -> type[StoreError]:
-        return store.DamagedError if sqlite_connection.is_damage(error) else StoreError
+    def _error_class(self, error: Exception) -> type[store.StoreError]:
+        return store.DamagedError if sqlite_connection.is_damage(error) else store.StoreError
 
     def _explain(self, error: Exception) -> str:
         return sqlite_connection.explain_sqlite_error(error, self.path)
@@ -238,6 +244,7 @@ class Sqlite(store.Store):
         self._release_locks()
 
     def _rollback_transaction(self) -> None:
+        self._data_version = None  # what was read in it may have been refused
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -292,14 +299,18 @@ class Sqlite(store.Store):
             db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         self._close_queue()
 
-    def _begin_write(self) -> Connection:
-        """Begin a write transaction, once this process holds the writers' lock."""
+    def _lock_all(self) -> Connection:
+        """Begin a transaction with the writers' lock, and return the connection."""
         # In this order: waiting for the writers' lock may take long, and a fork, which waits for
         # FORK_LOCK, must not wait for that. `_release_locks` releases both.
         self._lock_queue()
         FORK_LOCK.acquire(self)
-        db = self._begin_immediate()
-        self._check_version(db.execute("PRAGMA user_version").fetchone()[0])
+        return self._begin_immediate()
+
+    def _begin_write(self) -> Connection:
+        """Begin a transaction with the writers' lock; refuse a schema of another version."""
+        db = self._lock_all()
+        self._check_version(read_pragma(db, "user_version"))
         return db
 
     def _begin_immediate(self, uri_query: str = "") -> Connection:
@@ -348,7 +359,7 @@ class Sqlite(store.Store):
         file = self._file
         try:
             is_unchanged = file.check(has_logs=self._immutable_stamp is None)
-        except FinalStoreError as error:
+        except store.FinalStoreError as error:
             self._refuse(str(error))
         if self._immutable_stamp is not None or not has_queues():
             return True
@@ -381,7 +392,7 @@ class Sqlite(store.Store):
     def _refuse(self, why: str) -> NoReturn:
         """Refuse the file from now on, in every connection: it was replaced."""
         self._refusals.append(why)
-        raise FinalStoreError(why)
+        raise store.FinalStoreError(why)
 
     def _open(self) -> None:
         """Connect, and create what is not there yet."""
@@ -437,6 +448,7 @@ class Sqlite(store.Store):
             db.close()
             raise
         self._db = db
+        self._data_version = None
         self._immutable_stamp = None
         level = "FULL" if self._flush else "NORMAL"
         try:

@@ -218,7 +218,7 @@ class Store(ABC):
 
     def delete(self, study: int) -> None:
         """Delete a study; whoever has it open gets a `FinalStoreError` from then on."""
-        self._check_study(study, self._run(self._lock, study, _NO_ROWS))
+        self._lock_study(study)
         self._run(self._delete, study)
 
     def _check_definition(self, record: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:
@@ -247,9 +247,16 @@ class Store(ABC):
 
     def begin(self, study: int, after: int) -> list[Row]:
         """Take the study's lock, waiting in turn, and return its rows after number `after`."""
-        new_rows = self._verify_new_rows(study, after, self._run(self._lock, study, after))
+        result = self._run(self._lock, study, after)
+        new_rows = [] if result is None else self._verify_new_rows(study, after, result)
         self._next_seq = (new_rows[-1].seq if new_rows else after) + 1
         return new_rows
+
+    def _lock_study(self, study: int) -> None:
+        """Begin a transaction with the lock of a study, which must be there."""
+        result = self._run(self._lock, study, _NO_ROWS)
+        assert result is not None  # so many rows were never read
+        self._check_study(study, result)
 
     def has_lock(self) -> bool:
         """Return whether the lock taken by `begin` is still held; every failure releases it."""
@@ -443,16 +450,16 @@ class Store(ABC):
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
         """Replace the study's snapshot, unless a later one is there."""
-        self._check_study(study, self._run(self._lock, study, _NO_ROWS))
+        self._lock_study(study)
         self._run(self._save_snapshot, body, study, seq)
 
-    def metadata(self, study: int) -> dict[int, str]:
-        """Return the metadata of a study, by the numbers of rows."""
-        return dict(self._select(schema.METADATA, study))
+    def metadata(self, study: int, after: int = 0, until: int = _NO_ROWS) -> dict[int, str]:
+        """Return the metadata of a study, by the numbers of rows: those above `after`."""
+        return dict(self._select(schema.METADATA, study, after, until))
 
     def erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
         """Erase the metadata of decisions, or all of it; return of how many rows there was any."""
-        self._check_study(study, self._run(self._lock, study, _NO_ROWS))
+        self._lock_study(study)
         return self._run(self._erase_metadata, study, decisions)
 
     def _erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
@@ -558,8 +565,11 @@ class Store(ABC):
         """Commit, and release the lock."""
 
     @abstractmethod
-    def _lock(self, study: int, after: int) -> QueryResult:
-        """Begin a transaction with the lock of a study; return its rows from `after` on."""
+    def _lock(self, study: int, after: int) -> QueryResult | None:
+        """Begin a transaction with the lock of a study; return its rows from `after` on.
+
+        None stands for none after those that this store has read or written before.
+        """
 
     @abstractmethod
     def _events_after(self, study: int, after: int) -> QueryResult:
