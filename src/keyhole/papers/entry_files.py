@@ -17,7 +17,7 @@ _STEMS: Final = {
     ),
     "": (
         "crowd_labels enough_labels parallel tune csbdt_epsilon rcucb_radius delay_regression "
-        "delay_by_arm"
+        "delay_by_arm ars_ucb"
     ),
     "pikeburke2018": (
         "figure3a figure3b naive theorems worst_case orders lemmas phases bases appendix_f "
