@@ -125,8 +125,9 @@ def missed_shares(draw, mean, runs, rounds, seed=1):
     rng = np.random.default_rng(seed)
     count = compile_count()
     misses = np.zeros(len(INTERVALS))
-    for _ in range(0, runs, BATCH):  # the values of all runs at once would be too many
-        values = np.ascontiguousarray(draw(rng, (BATCH, rounds)), float)
+    batch = min(runs, BATCH)  # the values of all runs at once would be too many
+    for _ in range(0, runs, batch):
+        values = np.ascontiguousarray(draw(rng, (batch, rounds)), float)
         count(values, np.zeros((1, GRID)), np.zeros(6), np.array([mean]), misses)
     return misses / runs
 
