@@ -68,7 +68,8 @@ def row(name, problem, tolerance, horizon):
         wide = 1.96 * used.std(ddof=1) / np.sqrt(len(used))
         most = np.quantile(used, 0.9)
         error = curves.estimates(label, metric)[-1].plus_minus()
-        cells += [f"{used.mean():.0f} ± {wide:.0f} ({most:.0f})", error]
+        digits = int(wide < 1.0)
+        cells += [f"{used.mean():.{digits}f} ± {wide:.{digits}f} ({most:.0f})", error]
     # LSA with the number of pulls that the stopping policy took on average, known in hindsight.
     budget = round(curves.mean("arm", "rounds_used")[-1])
     played = simulate(problem, [LSA()], horizon=budget, replications=400, seed=1, details=True)

@@ -11,6 +11,16 @@ from keyhole.confidence_sequences import BetaMixture
 # As docs/confidence_sequences.md says of 10,000 runs, of each of the confidence sequences.
 MISSED = {
     "0/1, mean .5": (0.0352, 0.0352, 0.0107),
+    "0/1, mean .05": (0.0201, 0.0201, 0.0156),
+    "0/1, mean .9": (0.0334, 0.0334, 0.0145),
+    "skewed (beta .1, .9), mean .1": (0.0010, 0.0344, 0.0105),
+    "skewed (beta .1, .1), mean .5": (0.0148, 0.0370, 0.0115),
+    "five stars, mean .5": (0.0000, 0.0422, 0.0103),
+    "five stars, mean .9": (0.0000, 0.0386, 0.0062),
+    "uniform": (0.0000, 0.0405, 0.0102),
+    ".3, or 1 with probability .02": (0.0000, 0.0330, 0.0088),
+    "mean of three 0/1 values, mean .1": (0.0000, 0.0385, 0.0085),
+    "1/2 after each 1, else 0/1": (0.0072, 0.0358, 0.0106),
 }
 
 
