@@ -133,7 +133,9 @@ def print_latex(entries: "Sequence[JudgedEntry]") -> None:
 
     for judged in entries:
         for problem, curves in judged.curves.items():
-            title = f"{judged.entry.title}, {judged.entry.problems[problem].title}"
+            title = judged.entry.title
+            if len(judged.curves) > 1:
+                title += f", {judged.entry.problems[problem].title}"
             typer.echo(curves.to_latex(metrics=judged.entry.metrics, caption=title) + "\n")
         rows = [[verdict.headline, verdict.about, verdict.status] for verdict in judged.verdicts]
         if rows:

@@ -13,7 +13,7 @@ from keyhole.distributions.distribution_parser import parse_distribution
 from keyhole.distributions.empirical_distribution import Replay, draw_recorded, draw_recorded_pair
 from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, poisson, uniform
-from keyhole.validate import Range, check_integer, check_number, check_vector
+from keyhole.validate import Range, check_each, check_integer, check_number, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
 # Above 2**53 float64 does not hold every whole number; no run is that long.
@@ -316,10 +316,7 @@ class Pairs(Distribution):
 def check_delays(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
     """Check that delays are whole numbers of rounds, and return them as floats."""
     values = check_vector(name, delays, _WHOLE)
-    uneven = np.flatnonzero(values != np.floor(values))
-    if len(uneven):
-        i = int(uneven[0])
-        raise ValueError(f"{name}[{i}] must be a whole number of rounds, got {values[i]:g}")
+    check_each(name, values, values == np.floor(values), "be a whole number of rounds")
     return values
 
 

@@ -17,7 +17,7 @@ _STEMS: Final = {
     ),
     "": (
         "crowd_labels enough_labels parallel tune csbdt_epsilon rcucb_radius delay_regression "
-        "delay_by_arm"
+        "delay_by_arm ars_ucb"
     ),
     "pikeburke2018": (
         "figure3a figure3b naive theorems worst_case orders lemmas phases bases appendix_f "
@@ -46,8 +46,8 @@ def entry_folder(name: str) -> tuple[Traversable, str]:
     """Return the folder and the file of an entry, by name."""
     if name in PAPERS:
         raise ValueError(
-            f"entry must be one of {name}, got the paper: name one of its entries (see keyhole "
-            f"reproduce --list), or run all with --paper {name}"
+            f"entry must be one of the paper {name} (see keyhole reproduce --list), got the paper; "
+            f"run all of its entries with --paper {name}"
         )
     path = FILES[check_choice("entry", name, FILES, "keyhole reproduce --list")]
     folder, _, file = path.rpartition("/")

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.stochastic.bounds import bernoulli_kl, log_horizon
-from keyhole.stochastic.setting import suboptimality_gaps
 from keyhole.threshold.problem import Problem
 from keyhole.validate import Range, SequenceLike, check_number, check_vector
 
@@ -27,14 +26,10 @@ _GAP: Final = Range(ge=0, le=1)
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
 
 
-def _survival(problem: Problem | SequenceLike) -> FloatArray:
-    if not isinstance(problem, Problem):
-        problem = Problem(problem, feedback="uncensored")
-    return problem.survival
-
-
-def _gaps(problem: Problem | SequenceLike) -> FloatArray:
-    return suboptimality_gaps(_survival(problem))
+def _problem(problem: Problem | SequenceLike) -> Problem:
+    if isinstance(problem, Problem):
+        return problem
+    return Problem(problem, feedback="uncensored")
 
 
 def _sum_of_inverses(gaps: FloatArray) -> float:
@@ -65,7 +60,7 @@ def dkwucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     >>> round(dkwucb_bound([[0.9, 0.2], [0.8, 0.6]], 1000), 1)  # gaps 0.4 and 0.1
     690.8
     """
-    return 8.0 * _sum_of_inverses(_least_gaps(_gaps(problem))) * log_horizon(horizon)
+    return 8.0 * _sum_of_inverses(_least_gaps(_problem(problem).gaps)) * log_horizon(horizon)
 
 
 def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> float:
@@ -95,10 +90,11 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
     >>> round(adversarial_lower_bound([[0.9, 0.2], [0.8, 0.6]], 1000), 1)
     21.4
     """
-    survival = _survival(problem)
+    problem = _problem(problem)
+    survival = problem.survival
     log = log_horizon(horizon, survival.shape[1]) - math.log(survival.shape[1])
     best = survival.max(axis=0)
-    gaps = suboptimality_gaps(survival)
+    gaps = problem.gaps
     terms = [gaps[i, j] / bernoulli_kl(survival[i, j], best[j]) for i, j in np.argwhere(gaps > 0)]
     return float(sum(terms)) * log
 
@@ -115,7 +111,7 @@ def optim_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     >>> round(optim_bound([[0.9, 0.2], [0.8, 0.6]], 1000), 1)
     2763.1
     """
-    gaps = _gaps(problem)
+    gaps = _problem(problem).gaps
     return 32.0 * _sum_of_inverses(_least_gaps(gaps)) * log_horizon(horizon, gaps.size)
 
 
@@ -141,18 +137,18 @@ def kmucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     >>> round(kmucb_bound([[0.9, 0.2], [0.8, 0.6]], 1000))
     30644
     """
-    gaps = _gaps(problem)
+    problem = _problem(problem)
+    gaps = problem.gaps
     arms, levels = gaps.shape
     if levels < 2:
         raise ValueError("levels must be at least 2 for Theorem 5, whose factor ln m is 0; got 1")
     log = log_horizon(horizon, arms * levels)
     if not gaps.any():
         return 0.0
-    ties = 1 + np.flatnonzero((gaps == 0.0).sum(axis=0) > 1)
-    if len(ties):
+    if len(problem.ties):
         raise ValueError(
             f"survival must have one best arm at every level for Theorem 5, "
-            f"got several at level {ties[0]}"
+            f"got several at level {problem.ties[0]}"
         )
     worst = gaps.max(axis=1).sum()
     return float(128.0 * math.log(levels) * log * worst / gaps[gaps > 0].min() ** 2)

@@ -63,6 +63,14 @@ def find_best_arm(s: ReachCounts, level: int) -> int:
     return best
 
 
+def write_estimates(s: ReachCounts, level: int, survival: FloatArray, support: FloatArray) -> int:
+    """Write the estimate of each arm at a level; return the arm with the best, as above."""
+    for arm in range(s.tried.shape[0]):
+        support[arm, level - 1] = s.tried[arm, level - 1]
+        survival[arm, level - 1] = reach_estimate(s, level, arm)
+    return find_best_arm(s, level)
+
+
 # The number of levels that `describe` shows of each arm.
 _SHOWN: Final = 6
 
@@ -136,20 +144,13 @@ class Policy(Facts, CorePolicy, abstract=True):
         add_expected(s.reached, s.tried, arm, threshold)
 
     def recommend(
-        p,
-        s: ReachCounts,
-        best: IntArray,
-        settled: IntArray,
-        survival: FloatArray,
+        p, s: ReachCounts, best: IntArray, settled: IntArray, survival: FloatArray,
         support: FloatArray,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Recommend the arm with the best estimate at each level; no level is settled."""
         for level in range(1, p.levels + 1):
             settled[level - 1] = 0
-            best[level - 1] = find_best_arm(s, level)
-            for arm in range(p.arms):
-                support[arm, level - 1] = s.tried[arm, level - 1]
-                survival[arm, level - 1] = reach_estimate(s, level, arm)
+            best[level - 1] = write_estimates(s, level, survival, support)
 
     def describe(self, learner: Learner) -> list[str]:
         """Return for each arm and level how many samples of how many reached it."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.threshold.policy_base import add_observation
-from keyhole.validate import Range, check_integer, check_number, check_vector
+from keyhole.validate import Range, check_each, check_integer, check_number, check_vector
 
 _UNIT_OPEN = Range(gt=0, lt=1)
 
@@ -145,9 +145,7 @@ class KaplanMeierEstimator:
             raise ValueError(
                 f"events must have one entry for each duration, {len(durations)}; got {len(events)}"
             )
-        for i, event in enumerate(events):
-            if event not in (0.0, 1.0):
-                raise ValueError(f"events[{i}] must be True or False, got {event:g}")
+        check_each("events", events, np.isin(events, (0.0, 1.0)), "be True or False")
         times, deaths = np.unique(durations[events == 1.0], return_counts=True)
         # At risk at a time: all durations that are not shorter, with those that end there.
         at_risk = len(durations) - np.searchsorted(np.sort(durations), times, side="left")
@@ -184,8 +182,5 @@ class KaplanMeierEstimator:
 def whole_numbers(name: str, values: ArrayLike, allowed: Range) -> IntArray:
     """Return a vector of whole numbers; raise an error that names an entry that is not."""
     checked = check_vector(name, values, allowed)
-    uneven = np.flatnonzero(checked != np.floor(checked))
-    if len(uneven):
-        i = int(uneven[0])
-        raise ValueError(f"{name}[{i}] must be a whole number, got {checked[i]:g}")
+    check_each(name, checked, checked == np.floor(checked), "be a whole number")
     return checked.astype(np.int64)

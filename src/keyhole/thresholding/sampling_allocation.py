@@ -22,6 +22,18 @@ _POSITIVE: Final = Range(gt=0)
 _CLOSE: Final = 0.478
 
 
+def _check_arguments(gaps: ArrayLike, c: float) -> tuple[FloatArray, float]:
+    delta = check_vector("gaps", gaps, _GAP)
+    if not delta.any():
+        raise ValueError("gaps must have an entry above 0, got none")
+    return delta, check_number("c", c, _POSITIVE)
+
+
+def _bound(gaps: ArrayLike, allocation: FloatArray | IntArray, c: float) -> float:
+    """Return the sum of exp(-c x gap^2)."""
+    return float(np.exp(-c * allocation * check_vector("gaps", gaps, _GAP) ** 2).sum())
+
+
 def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> FloatArray:
     r"""Return the optimal pulls of each arm for known gaps, as real numbers.
 
@@ -44,11 +56,8 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
     >>> optimal_allocation([0.1, 0.4], 100).round(1)
     array([86., 14.])
     """
-    delta = check_vector("gaps", gaps, _GAP)
+    delta, c = _check_arguments(gaps, c)
     budget = check_number("budget", budget, Range(ge=0))
-    c = check_number("c", c, _POSITIVE)
-    if not delta.any():
-        raise ValueError("gaps must have an entry above 0, got none")
     order = np.argsort(-delta, kind="stable")
     order = order[delta[order] > 0]
     weight = delta[order] ** -2.0
@@ -74,9 +83,7 @@ def optimal_value(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> float:
     >>> round(optimal_value([0.1, 0.4], 100), 4)
     0.1904
     """
-    delta = check_vector("gaps", gaps, _GAP)
-    allocation = optimal_allocation(delta, budget, c=c)
-    return float(np.exp(-c * allocation * delta**2).sum())
+    return _bound(gaps, optimal_allocation(gaps, budget, c=c), c)
 
 
 def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntArray:
@@ -92,11 +99,8 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     >>> integer_allocation([0.1, 0.4], 100)
     array([86, 14])
     """
-    delta = check_vector("gaps", gaps, _GAP)
+    delta, c = _check_arguments(gaps, c)
     budget = check_integer("budget", budget, Range(ge=0))
-    c = check_number("c", c, _POSITIVE)
-    if not delta.any():
-        raise ValueError("gaps must have an entry above 0, got none")
     rate = c * delta[delta > 0] ** 2
     # Logarithms, since gains of late pulls underflow.
     first = np.log(-np.expm1(-rate))  # ln of the gain of each arm's first pull
@@ -130,9 +134,7 @@ def integer_value(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> float:
     >>> round(integer_value([0.1, 0.4], 100), 4)
     0.1904
     """
-    delta = check_vector("gaps", gaps, _GAP)
-    allocation = integer_allocation(delta, budget, c=c)
-    return float(np.exp(-c * allocation * delta**2).sum())
+    return _bound(gaps, integer_allocation(gaps, budget, c=c), c)
 
 
 def regret_lower_bound(gaps: ArrayLike, budget: float) -> float:

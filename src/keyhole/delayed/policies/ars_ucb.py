@@ -32,8 +32,9 @@ class ARSUCB(Policy):
     Notes
     -----
     Departures from the paper: a reward arrives at once, and may be spread over rounds there. It
-    claims a regret of the order :math:`\sum_i \ln T / \Delta_i`, that of the lower bound, plus a
-    term of the delays alone. Readings, since it was read at second hand: :math:`k^q` pulls, q = 1
+    claims, for an :math:`\alpha` above 4, a regret of the order :math:`\sum_i \ln T / \Delta_i`,
+    that of the lower bound, plus a term of the delays alone: see `keyhole reproduce ars-ucb`.
+    Readings, since it was read at second hand: :math:`k^q` pulls, q = 1
     and :math:`\alpha = 4`; ties go to the lowest arm. Names are ignored.
 
     References

@@ -11,6 +11,7 @@ from keyhole.threshold.policy_base import (
     add_observation,
     find_best_arm,
     reach_estimate,
+    write_estimates,
 )
 
 
@@ -101,10 +102,8 @@ class KMUCB(Policy):
         for level in range(1, p.levels + 1):
             closed = level <= s.level[0]
             settled[level - 1] = closed
-            best[level - 1] = s.kept[level - 1] if closed else find_best_arm(s, level)
-            for arm in range(p.arms):
-                support[arm, level - 1] = s.tried[arm, level - 1]
-                survival[arm, level - 1] = reach_estimate(s, level, arm)
+            best_arm = write_estimates(s, level, survival, support)
+            best[level - 1] = s.kept[level - 1] if closed else best_arm
 
     def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if some level has several best arms."""

@@ -21,9 +21,9 @@ class APGAI(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: its stopping rule is not here, since a learner is done when all arms
-    are settled. Beside a rule that stops, end when the first arm is above (see the example). Ties,
-    open in the paper, go to the lowest arm.
+    Departures from the paper: its stopping rule is not here (:doc:`/not_here`). Beside a rule that
+    settles arms, end when the first arm is above (see the example): that is the promise of that
+    rule, and none of the paper's. Ties, open in the paper, go to the lowest arm.
 
     References
     ----------
