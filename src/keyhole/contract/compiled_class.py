@@ -169,8 +169,9 @@ class CompiledClass:
 
     @cached_property
     def is_own(self) -> bool:
-        """Whether all kernels are Keyhole's own, which are known to compile."""
-        return all(is_own(kernel) for _, kernel in self._all_sources())
+        """Whether all kernels, and the guard, are Keyhole's own, which are known to compile."""
+        guard = self.owner.setting.allowed
+        return all(is_own(kernel) for kernel in (guard, *dict(self._all_sources()).values()))
 
     def _all_sources(self) -> list[tuple[str, Kernel]]:
         """Return all kernels, helpers and kernels of a base, as they were written."""

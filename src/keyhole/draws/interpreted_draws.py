@@ -1,7 +1,7 @@
 """Samplers in plain Python for interpreted mode, with the same numbers as kernels, bit by bit.
 
 They replace vector instructions, and functions that would be slow if every operation made a
-`UInt64` (`keyhole.kernels.interpreter.wrapping_integers`).
+`UInt64` (`keyhole.kernels.interpreter.arithmetic`).
 """
 
 import math
@@ -10,9 +10,9 @@ from typing import Final
 
 from keyhole.draws import samplers, streams
 from keyhole.kernels.interpreted_mode import Kernel
+from keyhole.kernels.interpreter.arithmetic import MASK, UInt64
 from keyhole.kernels.interpreter.interpreted_arrays import Array, UInt64View
 from keyhole.kernels.interpreter.kernel_copies import interpreted_copy
-from keyhole.kernels.interpreter.wrapping_integers import MASK, UInt64
 
 _COUNTER_STEP: Final = int(streams.COUNTER_STEP)
 _JUMP: Final = int(streams._JUMP)

@@ -22,7 +22,7 @@ from keyhole.contract.policy import Policy, check_settled, is_done, remaining_ar
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_arrays import IntArray, copy_arms
 from keyhole.drivers import learner_step
-from keyhole.kernels.fingerprint import Kernel, is_own
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import (
     interpreted,
     is_interpretation_requested,
@@ -587,7 +587,7 @@ def _find_step(learner: Learner, compiled: CompiledClass, checked: bool) -> Kern
     """
     setting = learner.policy.setting
     may_be = learner._interpreted is None and not checked
-    at_first = interpret_first(may_be and compiled.is_own and is_own(setting.allowed))
+    at_first = interpret_first(may_be and compiled.is_own)
     with bounds_checked(checked), interpreted(bool(learner._interpreted)), at_first:
         step = learner_step.compiled_step(compiled, setting)
     # A weak reference: the learner holds the step, and the two would form a cycle, which keeps a

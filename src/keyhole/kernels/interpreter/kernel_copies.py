@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import partial
@@ -18,17 +19,16 @@ from keyhole.kernels.compiler_fork_locks import compiler_lock
 from keyhole.kernels.fingerprint import Chain, copy_module, link
 from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
-from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
+from keyhole.kernels.interpreter.arithmetic import CASTS, LARGEST, UInt64
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_kernel_error
 from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, interpreted_code
-from keyhole.kernels.interpreter.wrapping_integers import CASTS, LARGEST, UInt64
 from keyhole.kernels.kernel_declaration import find_python_equivalent, returns_views
 
 _OURS: Final = "keyhole."
 _NUMPY: Final = (
     arithmetic.NUMPY
-    | REDUCTIONS
-    | {"searchsorted": search_sorted, "round": arithmetic.round_number}
+    | interpreted_arrays.REDUCTIONS
+    | {"searchsorted": bisect_left, "round": arithmetic.round_number}
 )
 _Table = Mapping[str, object]
 _TABLES: Final[dict[str, _Table]] = {"math": arithmetic.MATH, "numpy": _NUMPY, "numba": CASTS}
