@@ -4,10 +4,9 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, fields
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -315,12 +314,16 @@ def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | 
     It has the parameters that are equal at all points. Invalid policies are refused later.
     """
     # A sweep has up to 10,000 points but few distinct policies: each is made once.
-    make = partial(_try_to_make_policy, folder=folder)
     policies_by_key: dict[Any, Policy | None] = {}
     for spec in specs:
-        key = _key([spec["policy"][position], spec["problem"].get("setting")])
-        if key not in policies_by_key:
-            policies_by_key[key] = make(spec, position)
+        entry = spec["policy"][position]
+        setting = spec["problem"].get("setting")
+        if (key := _key([entry, setting])) not in policies_by_key:
+            policies_by_key[key] = None
+            parameters = {n: v for n, v in entry.items() if n not in ("label", *WORKER_ENTRIES)}
+            # Raised with the point's values when the spec of that point is made.
+            with suppress(TypeError, ValueError, OSError):
+                policies_by_key[key] = make_policy(parameters, setting, folder)
     policies = [policy for policy in policies_by_key.values() if policy is not None]
     # A policy that is the same at all points keeps its default label, and so do several classes.
     names = {type(policy).__name__ for policy in policies}
@@ -329,16 +332,6 @@ def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | 
     first, *others = [_parameter_texts(policy) for policy in policies]
     common = [text for text in first if all(text in texts for texts in others)]
     return f"{names.pop()}({', '.join(common)})"
-
-
-def _try_to_make_policy(spec: Table, position: int, *, folder: Path) -> Policy | None:
-    entry = spec["policy"][position]
-    parameters = {n: v for n, v in entry.items() if n != "label" and n not in WORKER_ENTRIES}
-    try:
-        return make_policy(parameters, spec["problem"].get("setting"), folder)
-    # Raised with the point's values when the spec of that point is made.
-    except (TypeError, ValueError, OSError):
-        return None
 
 
 def _parameter_texts(policy: Policy) -> list[str]:
