@@ -274,9 +274,7 @@ class OwnWords(OwnCalls):
 def test_learners_with_calls_of_their_own_declare_that_they_take_names():
     assert not OwnCalls.names_arms
     assert OwnWords.names_arms
-    with pytest.raises(
-        TypeError, match="arm_names must be None: a OwnCalls takes arms by their num"
-    ):
+    with pytest.raises(TypeError, match="arms must be a number: a OwnCalls has no names of arms"):
         OwnCalls(stochastic.KLUCB(), {"arms": 2}, arm_names=["a", "b"])
     with pytest.raises(ValueError, match="arm_names must have 2 entries, got 3"):
         OwnWords(stochastic.KLUCB(), {"arms": 2}, arm_names=["a", "b", "c"])

@@ -203,7 +203,9 @@ class Learner:
         arm_names = names if isinstance(names, ArmNames) else ArmNames("arm_names", names)
         if not self.names_arms:
             name = type(self).__name__
-            raise TypeError(f"arm_names must be None: a {name} takes arms by their numbers")
+            raise TypeError(
+                f"arms must be a number: a {name} has no names of arms; got {arm_names!r}"
+            )
         if len(arm_names) != facts["arms"]:
             raise ValueError(f"arm_names must have {facts['arms']} entries, got {len(arm_names)}")
         return arm_names
