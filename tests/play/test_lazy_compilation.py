@@ -10,7 +10,7 @@ import pytest
 
 import keyhole
 from keyhole import simulate
-from keyhole.kernels import compile_cache, compiler_fork_locks
+from keyhole.kernels import compile_cache, compiler_fork_locks, tiered_execution
 from keyhole.kernels.interpreted_mode import AtomicCall
 from keyhole.kernels.tiered_execution import BUDGET, TieredFunction
 from keyhole.thresholding import APT, LSA, Problem
@@ -94,7 +94,7 @@ def test_what_cannot_be_interpreted_is_compiled(uncompiled, monkeypatch):
     def refuse(owner, function):
         raise TypeError(f"{owner}: cannot be interpreted")
 
-    monkeypatch.setattr(compile_cache, "interpret", refuse)
+    monkeypatch.setattr(tiered_execution, "interpret", refuse)
     with pytest.raises(TypeError, match=r"^compiled$"):
         APT().learner(arms=2, threshold=0.5)
 

@@ -5,16 +5,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
 
+from keyhole.contract import state_arrays
 from keyhole.contract.kernel_signatures import BASE_KERNELS
 from keyhole.contract.pending_mode_inference import combine_pending, possible_modes
 from keyhole.contract.policy import Policy, parameter_fields
-from keyhole.contract.state_arrays import (
-    Field,
-    argmin_tree_array,
-    declared_state,
-    float_array,
-    int_array,
-)
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.draws.betting_evidence import GRID, add_to_histogram
 from keyhole.draws.streams import Stream
@@ -113,7 +107,7 @@ class WrapperPolicy(Policy, abstract=True):
         return super().from_parameters(values)
 
     @classmethod
-    def input_fields(cls) -> dict[str, Field]:
+    def input_fields(cls) -> dict[str, state_arrays.Field]:
         """Return the fields of `p`: the parameters, those of the base, the known quantities."""
         input_fields = super().input_fields()
         del input_fields["base"]
@@ -176,7 +170,9 @@ def _make_subclass(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[W
         raise ValueError(f"base must be a policy that does not stop, got {base_class.__name__}")
     base_parameters = {item.name for item in parameter_fields(base_class)}
     shared_names = {item.name for item in parameter_fields(cls)} & base_parameters
-    shared_names |= declared_state(cls).keys() & declared_state(base_class).keys()
+    shared_names |= (
+        state_arrays.declared_state(cls).keys() & state_arrays.declared_state(base_class).keys()
+    )
     if shared_names:
         raise TypeError(
             f"{cls.__name__} and its base {base_class.__name__} both have "
@@ -215,13 +211,13 @@ SAME_MEAN = 1e-12
 class Evidence:
     """The state of a policy that settles arms: verdicts, and the rewards on which they rest."""
 
-    settled = int_array("arms")
-    stopped = int_array()
-    evidence_pulls = float_array("arms")
-    evidence_totals = float_array("arms")
-    evidence_histogram = float_array("arms", GRID, added=True)
+    settled = state_arrays.int_array("arms")
+    stopped = state_arrays.int_array()
+    evidence_pulls = state_arrays.float_array("arms")
+    evidence_totals = state_arrays.float_array("arms")
+    evidence_histogram = state_arrays.float_array("arms", GRID, added=True)
     """The weights of rewards between 0 and 1: see `keyhole.draws.betting_evidence`."""
-    open_pulls = argmin_tree_array("arms")
+    open_pulls = state_arrays.argmin_tree_array("arms")
     """The pulls of each open arm; infinite once it is settled."""
 
 

@@ -19,17 +19,10 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from keyhole.kernels import cache_files, tiered_execution
+from keyhole.kernels import cache_files, kernel_declaration, tiered_execution
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import CodeDigest, Kernel
 from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_in_context
-from keyhole.kernels.kernel_declaration import (
-    changed_settings,
-    import_internals,
-    import_loader,
-    is_bounds_checked,
-    options,
-)
 from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_digest
 from keyhole.kernels.tiered_execution import TieredFunction, TimeBudget
 from keyhole.status_output import print_status
@@ -67,13 +60,13 @@ def _code_dependencies() -> dict[str, object]:
     # would run stale code.
     return {
         "Keyhole's own compiled packages": compiled_packages_digest(),
-        "the processor": import_loader().processor(),
+        "the processor": kernel_declaration.import_loader().processor(),
         "the versions of Numba and llvmlite": _compilers(),
         "the version of NumPy": np.__version__,
         "the version of Python": sys.implementation.cache_tag,
         "the kind of machine": platform.machine(),
-        "Numba's settings": sorted(changed_settings().items()),
-        "the compiler's options": sorted(options().items()),
+        "Numba's settings": sorted(kernel_declaration.changed_settings().items()),
+        "the compiler's options": sorted(kernel_declaration.options().items()),
     }
 
 
@@ -106,7 +99,7 @@ def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
 def _load(path: Path) -> Kernel | None:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ImportError):
         if (data := cache_files.read_cache_file(path)) is not None:
-            loader = import_loader()
+            loader = kernel_declaration.import_loader()
             return cast(Kernel, loader.load(loader.MachineCode.from_bytes(data)))
     return None
 
@@ -147,7 +140,7 @@ def read_keys() -> list[dict[str, str]]:
     for path, _ in cache_files.cached_files():
         with contextlib.suppress(ValueError, TypeError):
             data = cache_files.read_cache_file(path) or b""
-            keys.append(import_loader().MachineCode.from_bytes(data).key)
+            keys.append(kernel_declaration.import_loader().MachineCode.from_bytes(data).key)
     return keys
 
 
@@ -196,7 +189,7 @@ def _print_unless_quiet(message: str) -> None:
 def _announce(owner: str, path: Path | None) -> Iterator[None]:
     """Print to standard error what is being compiled, if it takes long."""
     subject = owner
-    if is_bounds_checked():
+    if kernel_declaration.is_bounds_checked():
         subject += " with every index checked"
     frequency = "once, in every process"
     if path is not None and os.access(path.parent, os.W_OK):
@@ -216,16 +209,18 @@ def _announce(owner: str, path: Path | None) -> Iterator[None]:
 def _compile(
     owner: str, file: CodeFile | None, build: Callable[[], Kernel], signature: str, hold_gil: bool
 ) -> Kernel:
-    flags = options() | {"nogil": not hold_gil}
+    flags = kernel_declaration.options() | {"nogil": not hold_gil}
     with _announce(owner, file and file.path):
         numba = import_numba()
         try:
-            machine = import_internals().compile_entry_point(build(), signature, flags)
+            machine = kernel_declaration.import_internals().compile_entry_point(
+                build(), signature, flags
+            )
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
     if file is not None and machine.lasting:
         cache_files.write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
-    return cast(Kernel, import_loader().load(machine))
+    return cast(Kernel, kernel_declaration.import_loader().load(machine))
 
 
 def _load_or_compile(
@@ -281,7 +276,7 @@ def compile_cached(
     if is_interpreted():
         interpreted_function = interpret(owner, build())
         return AtomicCall(owner, interpreted_function) if hold_gil else interpreted_function
-    name = f"{digest} {options()} {signature} {hold_gil}"
+    name = f"{digest} {kernel_declaration.options()} {signature} {hold_gil}"
     if _only_file.get():
         raise _FileFoundError(_code_file(owner, digest, name))
     with compiler_lock():
