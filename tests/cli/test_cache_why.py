@@ -44,7 +44,7 @@ def folder(monkeypatch, tmp_path):
         return internals.compile_entry_point(uniform, "float64(uint64[::1])", options)
 
     part = SimpleNamespace(compile_entry_point=compile_entry_point)
-    monkeypatch.setattr(kernel_declaration, "import_internals", lambda: part)
+    monkeypatch.setattr(compile_cache, "import_internals", lambda: part)
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path / "code"))
     monkeypatch.setattr(compile_cache, "_alive", {})
     monkeypatch.chdir(tmp_path)

@@ -19,10 +19,17 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from keyhole.kernels import cache_files, kernel_declaration, tiered_execution
+from keyhole.kernels import cache_files, tiered_execution
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import CodeDigest, Kernel
 from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_in_context
+from keyhole.kernels.kernel_declaration import (
+    changed_settings,
+    import_internals,
+    import_loader,
+    is_bounds_checked,
+    options,
+)
 from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_digest
 from keyhole.kernels.tiered_execution import TieredFunction, TimeBudget
 from keyhole.status_output import print_status
@@ -60,13 +67,13 @@ def _code_dependencies() -> dict[str, object]:
     # would run stale code.
     return {
         "Keyhole's own compiled packages": compiled_packages_digest(),
-        "the processor": kernel_declaration.import_loader().processor(),
+        "the processor": import_loader().processor(),
         "the versions of Numba and llvmlite": _compilers(),
         "the version of NumPy": np.__version__,
         "the version of Python": sys.implementation.cache_tag,
         "the kind of machine": platform.machine(),
-        "Numba's settings": sorted(kernel_declaration.changed_settings().items()),
-        "the compiler's options": sorted(kernel_declaration.options().items()),
+        "Numba's settings": sorted(changed_settings().items()),
+        "the compiler's options": sorted(options().items()),
     }
 
 
@@ -99,7 +106,7 @@ def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
 def _load(path: Path) -> Kernel | None:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ImportError):
         if (data := cache_files.read_cache_file(path)) is not None:
-            loader = kernel_declaration.import_loader()
+            loader = import_loader()
             return cast(Kernel, loader.load(loader.MachineCode.from_bytes(data)))
     return None
 
@@ -140,7 +147,7 @@ def read_keys() -> list[dict[str, str]]:
     for path, _ in cache_files.cached_files():
         with contextlib.suppress(ValueError, TypeError):
             data = cache_files.read_cache_file(path) or b""
-            keys.append(kernel_declaration.import_loader().MachineCode.from_bytes(data).key)
+            keys.append(import_loader().MachineCode.from_bytes(data).key)
     return keys
 
 
@@ -189,7 +196,7 @@ def _print_unless_quiet(message: str) -> None:
 def _announce(owner: str, path: Path | None) -> Iterator[None]:
     """Print to standard error what is being compiled, if it takes long."""
     subject = owner
-    if kernel_declaration.is_bounds_checked():
+    if is_bounds_checked():
         subject += " with every index checked"
     frequency = "once, in every process"
     if path is not None and os.access(path.parent, os.W_OK):
@@ -209,18 +216,16 @@ def _announce(owner: str, path: Path | None) -> Iterator[None]:
 def _compile(
     owner: str, file: CodeFile | None, build: Callable[[], Kernel], signature: str, hold_gil: bool
 ) -> Kernel:
-    flags = kernel_declaration.options() | {"nogil": not hold_gil}
+    flags = options() | {"nogil": not hold_gil}
     with _announce(owner, file and file.path):
         numba = import_numba()
         try:
-            machine = kernel_declaration.import_internals().compile_entry_point(
-                build(), signature, flags
-            )
+            machine = import_internals().compile_entry_point(build(), signature, flags)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
     if file is not None and machine.lasting:
         cache_files.write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
-    return cast(Kernel, kernel_declaration.import_loader().load(machine))
+    return cast(Kernel, import_loader().load(machine))
 
 
 def _load_or_compile(
@@ -276,7 +281,7 @@ def compile_cached(
     if is_interpreted():
         interpreted_function = interpret(owner, build())
         return AtomicCall(owner, interpreted_function) if hold_gil else interpreted_function
-    name = f"{digest} {kernel_declaration.options()} {signature} {hold_gil}"
+    name = f"{digest} {options()} {signature} {hold_gil}"
     if _only_file.get():
         raise _FileFoundError(_code_file(owner, digest, name))
     with compiler_lock():
