@@ -38,8 +38,6 @@ _WITH_SCALE: Final = 2
 _WITH_NAMES: Final = 3
 _ROUNDS: Final = validate.Range(ge=0, le=2**53)  # a float represents every integer up to there
 _NAME_TYPES: Final = (str, int, float, bool, type(None))
-_DIGITS: Final = 600  # Python reads as many, whatever `sys.set_int_max_str_digits` was told
-_LONG_NUMBER: Final = 10**_DIGITS
 _NOT_FINITE: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
 _POLICY_MODULE: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
 _EMPTY_MODULE: Final = ModuleType("empty")
@@ -161,11 +159,6 @@ def _check_name(name: Any) -> Any:
             "the name of an arm must be a text, a finite number, True, False or None to be saved "
             f"(pickle keeps every name), got {validate.short_repr(name)}"
         )
-    if type(name) is int and abs(name) >= _LONG_NUMBER:
-        raise ValueError(
-            f"the name of an arm must lie between -10**{_DIGITS} and 10**{_DIGITS} to be saved "
-            f"(pickle keeps every name), got {validate.short_repr(name)}"
-        )
     return name
 
 
@@ -201,10 +194,7 @@ def _from_content(content: Mapping[str, Any]) -> SavedLearner:
         raise ValueError(
             f"stream must be two whole numbers below 2**64, got {validate.short_repr(stream)}"
         )
-    if not isinstance(content["pending"], bool):
-        raise TypeError(
-            f"pending must be true or false, got {validate.short_repr(content['pending'])}"
-        )
+    _check_type(content, "pending", bool)
     return SavedLearner(
         policy=validate.check_line("policy", content["policy"]),
         module=validate.check_line("module", content["module"]),
@@ -222,13 +212,16 @@ def _from_content(content: Mapping[str, Any]) -> SavedLearner:
     )
 
 
+def _check_type(content: Mapping[str, Any], name: str, expected: type) -> None:
+    if not isinstance(content[name], expected):
+        got = validate.short_repr(content[name])
+        raise TypeError(f"{name} must be of type {expected.__name__}, got {got}")
+
+
 def _read_names(content: Mapping[str, Any]) -> tuple[Any, ...] | None:
     if "arm_names" not in content:
         return None
-    if not isinstance(content["arm_names"], list):
-        raise TypeError(
-            f"arm_names must be a list, got {validate.short_repr(content['arm_names'])}"
-        )
+    _check_type(content, "arm_names", list)
     return tuple(map(_check_name, content["arm_names"]))
 
 
