@@ -98,7 +98,6 @@ def check_sweep(sweep: Any) -> None:
                 )
             keys.add(key)
         _check_finite(field, values)
-        _check_numbers(field, values)
     if count_points(sweep) > _MOST_POINTS:
         raise ValueError(
             f"sweep must have at most {_MOST_POINTS:,} points, since all are checked before the "
@@ -124,21 +123,6 @@ def _check_finite(field: str, value: Any) -> None:
             _check_finite(f"{field}[{i}]", entry)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{field} must be a finite number, got {value}")
-
-
-def _check_numbers(field: str, values: Sequence[Any]) -> None:
-    """Refuse integers that a column of numbers cannot hold: see `sweep_parquet.column_type`."""
-    kinds = {type(value) for value in values}
-    if not kinds <= {int, float}:
-        return
-    # If one value is a float, the column has floats, which represent integers only up to 2**53.
-    power, reason = (53, " beside a number with a point") if float in kinds else (63, "")
-    for i, value in enumerate(values):
-        if isinstance(value, int) and abs(value) >= 2**power:
-            raise ValueError(
-                f"{field}[{i}] must lie in (-2**{power}, 2**{power}){reason}, "
-                f"got {short_repr(value)}"
-            )
 
 
 def parse_path(name: str) -> EntryPath:
