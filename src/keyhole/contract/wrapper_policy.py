@@ -1,5 +1,6 @@
 """Wrapper policies, which leave the choice among arms to another policy, their base."""
 
+import dataclasses
 import inspect
 import math
 from collections.abc import Iterator, Mapping
@@ -62,7 +63,7 @@ class WrapperPolicy(Policy, abstract=True):
             arguments = inspect.signature(cls.__init__).bind(None, *args, **values)
             arguments.apply_defaults()
             base = arguments.arguments["base"]
-            base_class = _base_type(cls)
+            base_class = cast(type[Policy], _base_parameter(cls).type)
             if not isinstance(base, base_class):
                 raise TypeError(
                     f"base must be a policy of the setting {base_class.setting.name!r}, "
@@ -99,7 +100,7 @@ class WrapperPolicy(Policy, abstract=True):
         if isinstance(base, str):
             base = {"name": base}
         if isinstance(base, Mapping):
-            subclasses = _concrete_subclasses(_base_type(cls))
+            subclasses = _concrete_subclasses(cast(type[Policy], _base_parameter(cls).type))
             base_classes = {subclass.__name__: subclass for subclass in subclasses}
             name = check_choice("base.name", base.get("name"), base_classes)
             base_values = {key: value for key, value in base.items() if key != "name"}
@@ -131,9 +132,7 @@ class WrapperPolicy(Policy, abstract=True):
         if hasattr(cls, "base_class"):
             super().check_kernels()
             combine_pending(cls, cls.base_class)
-        elif not isinstance(_default_base(cls), Policy):
-            return
-        else:
+        elif isinstance(_base_parameter(cls).default, Policy):
             with_default_base(cls)
 
     @classmethod
@@ -144,18 +143,12 @@ class WrapperPolicy(Policy, abstract=True):
 
 def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
     """Return the subclass of a policy class for its default base."""
-    return _subclass_for(cls, type(cast(Policy, _default_base(cls))))
+    return _subclass_for(cls, type(cast(Policy, _base_parameter(cls).default)))
 
 
-def _default_base(cls: type[WrapperPolicy]) -> object:
-    defaults = {item.name: item.default for item in parameter_fields(cls)}
-    return defaults["base"]
-
-
-def _base_type(cls: type[WrapperPolicy]) -> type[Policy]:
-    """Return the kind of policy that a class takes as its base."""
-    types = {item.name: item.type for item in parameter_fields(cls)}
-    return cast(type[Policy], types["base"])
+def _base_parameter(cls: type[WrapperPolicy]) -> dataclasses.Field[object]:
+    """Return the parameter `base` of a class: its type is the kind of policy that it takes."""
+    return {item.name: item for item in parameter_fields(cls)}["base"]
 
 
 def _subclass_for(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[WrapperPolicy]:
