@@ -130,7 +130,7 @@ def test_points_may_have_other_metrics_replications_and_checkpoints(tmp_path):
     ("values", "kind"),
     [
         ([True, False], "bool"), ([1, 2], "int64"), ([1, 2.5], "double"),
-        (["a", "b"], "string"), ([1, "b"], "string"), ([2**70, 1], "double"),
+        (["a", "b"], "string"), ([1, "b"], "string"), ([2**70, 1], "string"),
         ([[1], [2]], "string"), ([{"a": 1}], "string"),
     ],
 )  # fmt: skip
