@@ -130,26 +130,22 @@ def write_state(path: Path, saved: SavedLearner) -> None:
         },
     }
     del content["scale"], content["arm_names"]
+    lowest_version = _VERSION  # that can hold the learner
     if saved.scale != UNIT:
+        lowest_version = _WITH_SCALE
         content["scale"] = list(saved.scale)
     if saved.arm_names is not None:
+        lowest_version = _WITH_NAMES
         content["arm_names"] = [_check_name(name) for name in saved.arm_names]
     document = {
         "format": _FORMAT,
-        "version": _lowest_version(saved),
+        "version": lowest_version,
         "keyhole": version("keyhole"),
         "checksum": content_checksum(content),
         "content": content,
     }
     # JSON has no infinity and no NaN: `_to_json` has written them as texts.
     write_atomically(path, json.dumps(document, allow_nan=False).encode())
-
-
-def _lowest_version(saved: SavedLearner) -> int:
-    """Return the lowest version of the format that can hold a learner."""
-    if saved.arm_names is not None:
-        return _WITH_NAMES
-    return _VERSION if saved.scale == UNIT else _WITH_SCALE
 
 
 def _check_name(name: Any) -> Any:
