@@ -77,12 +77,6 @@ def _code_dependencies() -> dict[str, object]:
     }
 
 
-def _path(digest: str) -> Path:
-    key_text = repr((digest, _code_dependencies()))
-    name = hashlib.sha256(key_text.encode()).hexdigest() + cache_files.CODE_SUFFIX
-    return cache_files.cache_folder() / name
-
-
 class CodeFile(NamedTuple):
     """The file of a piece of code, which need not exist yet, and the parts of its key by name."""
 
@@ -92,7 +86,8 @@ class CodeFile(NamedTuple):
 
 def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
     """Return the file of some code; None if it is not to be kept."""
-    if not cache_files.is_usable(cache_files.cache_folder()):
+    folder = cache_files.cache_folder()
+    if not cache_files.is_usable(folder):
         return None
 
     def key() -> dict[str, str]:
@@ -100,7 +95,8 @@ def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
         environment = {dependency: str(value) for dependency, value in _code_dependencies().items()}
         return {"owner": owner, **environment, **sources}
 
-    return CodeFile(_path(name), key)
+    file_digest = hashlib.sha256(repr((name, _code_dependencies())).encode()).hexdigest()
+    return CodeFile(folder / f"{file_digest}{cache_files.CODE_SUFFIX}", key)
 
 
 def _load(path: Path) -> Kernel | None:
@@ -228,17 +224,15 @@ def _compile(
     return cast(Kernel, import_loader().load(machine))
 
 
-def _load_or_compile(
-    owner: str, file: CodeFile | None, build: Callable[[], Kernel], signature: str, hold_gil: bool
-) -> Kernel:
+def _load_or_compile(file: CodeFile | None, compile_it: Callable[[], Kernel]) -> Kernel:
     if file is None:
-        return _compile(owner, None, build, signature, hold_gil)
+        return compile_it()
     if (function := _load(file.path)) is not None:
         return function
     cache_files.cache_limit()  # a wrong limit is refused before the work, not after it
     # Looked up again under the lock: another process may have compiled it meanwhile.
     with _file_lock(file.path):
-        return _load(file.path) or _compile(owner, file, build, signature, hold_gil)
+        return _load(file.path) or compile_it()
 
 
 class _FileFoundError(Exception):
@@ -300,7 +294,8 @@ def compile_cached(
                         return TieredFunction(owner, build, budget, compile_now, hold_gil)
             if function is None:
                 file = _code_file(owner, digest, name)
-                function = _load_or_compile(owner, file, build, signature, hold_gil)
+                compile_it = partial(_compile, owner, file, build, signature, hold_gil)
+                function = _load_or_compile(file, compile_it)
             _alive[name] = function
         _recent.pop(name, None)
         _recent[name] = function
