@@ -90,7 +90,8 @@ def _make_copy(plain: FunctionType) -> Kernel:
     functions = HELPERS | (_BUILTINS if is_own else _BUILTINS_OF_USERS)
     code = interpreted_code(plain.__code__, not is_own)
     file = {"__file__": code.co_filename}  # for coverage tools
-    result: Kernel = (copy := empty_copy(plain, code, functions | file))
+    copy = empty_copy(plain, code, functions | file)
+    result: Kernel = copy
     if returns_views(plain):
         result = interpreted_arrays.cache_views(copy)
     _copies[plain] = result  # before the functions that it uses, which may use it
