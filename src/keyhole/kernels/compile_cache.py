@@ -77,6 +77,12 @@ def _code_dependencies() -> dict[str, object]:
     }
 
 
+def _path(digest: str) -> Path:
+    key_text = repr((digest, _code_dependencies()))
+    name = hashlib.sha256(key_text.encode()).hexdigest() + cache_files.CODE_SUFFIX
+    return cache_files.cache_folder() / name
+
+
 class CodeFile(NamedTuple):
     """The file of a piece of code, which need not exist yet, and the parts of its key by name."""
 
@@ -86,8 +92,7 @@ class CodeFile(NamedTuple):
 
 def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
     """Return the file of some code; None if it is not to be kept."""
-    folder = cache_files.cache_folder()
-    if not cache_files.is_usable(folder):
+    if not cache_files.is_usable(cache_files.cache_folder()):
         return None
 
     def key() -> dict[str, str]:
@@ -95,8 +100,7 @@ def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
         environment = {dependency: str(value) for dependency, value in _code_dependencies().items()}
         return {"owner": owner, **environment, **sources}
 
-    file_digest = hashlib.sha256(repr((name, _code_dependencies())).encode()).hexdigest()
-    return CodeFile(folder / f"{file_digest}{cache_files.CODE_SUFFIX}", key)
+    return CodeFile(_path(name), key)
 
 
 def _load(path: Path) -> Kernel | None:
