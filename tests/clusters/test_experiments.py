@@ -140,7 +140,7 @@ def written(monkeypatch):
     names = []
 
     def write(folder, name, block, data):
-        names.append(f"{name}-{block.first:010d}-{block.stop:010d}.block")
+        names.append(f"{name}-{block.start:010d}-{block.stop:010d}.block")
         write_block(folder, name, block, data)
 
     monkeypatch.setattr(result_cache, "write_block", write)

@@ -66,9 +66,7 @@ def test_a_setting_has_the_facts_of_its_class_in_their_order():
 
 
 def test_a_learner_without_names_of_arms_refuses_them():
-    message = (
-        "arms must be a number for learners of the setting 'hall', which have no names of arms"
-    )
+    message = "arms must be a number: a Learner has no names of arms; got \\['a', 'b'\\]"
     with pytest.raises(TypeError, match=message):
         Deaf().learner(arms=["a", "b"], weights=[1, 1], feedback="quiet")
 

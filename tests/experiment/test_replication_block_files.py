@@ -3,19 +3,17 @@ from types import SimpleNamespace
 import numpy as np
 
 from keyhole.experiment.result_cache import merge_blocks, read_blocks, write_block
-from keyhole.play.policy_simulation_job import ReplicationBlock
+from keyhole.play.policy_simulation_job import SimulationJob
 
-JOB = SimpleNamespace(
-    replications=8,
-    block=lambda part: ReplicationBlock("plan", "policy", part.start, ("regret",), 1, len(part)),
-)
+JOB = SimulationJob(SimpleNamespace(metrics=("regret",), checkpoints=(1,)), "policy", 8)
+vars(JOB)["digest"] = "plan"
 
 
 def write(folder, first, stop):
     """Write a block in which the value of each replication is its number."""
-    block = JOB.block(range(first, stop))
-    values = np.arange(first, stop, dtype=np.float64).reshape(block.shape)
-    write_block(folder, "name", block, block.to_bytes(values))
+    values = np.arange(first, stop, dtype=np.float64).reshape(1, 1, -1)
+    block = range(first, stop)
+    write_block(folder, "name", block, JOB.encode(block, values))
 
 
 def test_blocks_are_joined_in_order(tmp_path):

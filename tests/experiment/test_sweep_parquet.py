@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -129,7 +130,7 @@ def test_points_may_have_other_metrics_replications_and_checkpoints(tmp_path):
     ("values", "kind"),
     [
         ([True, False], "bool"), ([1, 2], "int64"), ([1, 2.5], "double"),
-        (["a", "b"], "string"), ([1, "b"], "string"), ([2**70, 1], "double"),
+        (["a", "b"], "string"), ([1, "b"], "string"), ([2**70, 1], "string"),
         ([[1], [2]], "string"), ([{"a": 1}], "string"),
     ],
 )  # fmt: skip
@@ -277,3 +278,10 @@ def test_the_grid_of_the_benchmark_has_a_thousand_million_rounds():
     spec = Spec.from_file(Path(__file__).parents[2] / "benchmarks" / "hundred_problems.toml")
     found = forecast(spec, measure=lambda *_, **__: 0.0)
     assert (found.points, found.distinct, found.rounds) == (100, 200, 10**9)
+
+
+def test_integers_that_no_column_of_numbers_holds_are_stored_as_text():
+    for values in ([0.5, 2**53 + 1], [1, 10**25], [-(2**70), 0.5]):
+        column, encode = column_type(values)
+        assert column == pa.string()
+        assert [json.loads(encode(value)) for value in values] == values

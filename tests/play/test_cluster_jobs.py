@@ -341,3 +341,19 @@ def test_a_worker_that_cannot_measure_says_why(monkeypatch):
     with pytest.raises(ValueError, match="no room"):
         measure_speed_on_cluster(cluster, plan(), "Uniform()", 0.1, replications=40, threads=2)
     assert cluster.cancelled == 1
+
+
+class Damaging(Cluster):
+    """A cluster that loses the last byte of each block."""
+
+    def result(self, future):
+        data, seconds = super().result(future)
+        return data[:-1], seconds
+
+
+def test_what_came_back_damaged_is_refused_with_its_place():
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(ValueError, match=r"replications 0 to \d of LSA.* were damaged on their way"),
+    ):
+        simulate(PROBLEM, [LSA()], horizon=10, replications=2, on=Damaging(pool))

@@ -10,8 +10,9 @@ import pytest
 
 import keyhole
 from keyhole import simulate
-from keyhole.kernels import compile_cache, compiler_fork_locks
-from keyhole.kernels.tiered_execution import BUDGET, TieredFunction, TimeBudget
+from keyhole.kernels import compile_cache, compiler_fork_locks, tiered_execution
+from keyhole.kernels.interpreted_mode import AtomicCall
+from keyhole.kernels.tiered_execution import BUDGET, TieredFunction
 from keyhole.thresholding import APT, LSA, Problem
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
@@ -93,7 +94,7 @@ def test_what_cannot_be_interpreted_is_compiled(uncompiled, monkeypatch):
     def refuse(owner, function):
         raise TypeError(f"{owner}: cannot be interpreted")
 
-    monkeypatch.setattr(compile_cache, "interpret", refuse)
+    monkeypatch.setattr(tiered_execution, "interpret", refuse)
     with pytest.raises(TypeError, match=r"^compiled$"):
         APT().learner(arms=2, threshold=0.5)
 
@@ -160,12 +161,8 @@ def test_what_is_interpreted_for_good_is_never_compiled(uncompiled, monkeypatch)
     assert uncompiled == []
 
 
-def first_use(run):
-    return TieredFunction("Mine", run, TimeBudget(), lambda: pytest.fail("compiled"), hold_gil=True)
-
-
 def test_no_fork_happens_in_the_midst_of_a_call():
-    assert first_use(lambda: compiler_fork_locks._calling._is_owned())()
+    assert AtomicCall("Mine", lambda: compiler_fork_locks._calling._is_owned())()
     assert not compiler_fork_locks._calling._is_owned()
 
 

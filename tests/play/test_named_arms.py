@@ -199,10 +199,9 @@ def test_a_decision_that_waits_has_its_name_in_html():
     assert '<th scope="row">arm a: b</th><td>0 pulls</td>' in learner._repr_html_()
 
 
-@pytest.mark.parametrize("name", [10**600, -(10**5000)], ids=["601", "5001"])
-def test_numbers_of_too_many_digits_are_not_saved(name, tmp_path):
-    learner = stochastic.KLUCB().learner(arms=[name, 1])
-    with pytest.raises(ValueError, match=r"must lie between -10\*\*600 and 10\*\*600 to be saved"):
+def test_numbers_of_too_many_digits_are_not_saved(tmp_path):
+    learner = stochastic.KLUCB().learner(arms=[-(10**5000), 1])
+    with pytest.raises(ValueError, match="digits"):
         learner.save(tmp_path / "learner.json")
     assert list(tmp_path.iterdir()) == []
 
@@ -234,7 +233,7 @@ def forge(path, names):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("ab", "arm_names must be a list, got 'ab'"),
+        ("ab", "arm_names must be of type list, got 'ab'"),
         ([["a"], "b"], "the name of an arm must be a text"),
         (["a", "a"], "arm_names must differ, got 'a' twice"),
         (["a"], "arm_names must have 2 entries, got 1"),
@@ -274,9 +273,7 @@ class OwnWords(OwnCalls):
 def test_learners_with_calls_of_their_own_declare_that_they_take_names():
     assert not OwnCalls.names_arms
     assert OwnWords.names_arms
-    with pytest.raises(
-        TypeError, match="arm_names must be None: a OwnCalls takes arms by their num"
-    ):
+    with pytest.raises(TypeError, match="arms must be a number: a OwnCalls has no names of arms"):
         OwnCalls(stochastic.KLUCB(), {"arms": 2}, arm_names=["a", "b"])
     with pytest.raises(ValueError, match="arm_names must have 2 entries, got 3"):
         OwnWords(stochastic.KLUCB(), {"arms": 2}, arm_names=["a", "b", "c"])

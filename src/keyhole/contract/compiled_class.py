@@ -11,18 +11,11 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from keyhole.cached_property import cached_property
-from keyhole.contract import kernel_checks, kernel_signatures
+from keyhole.contract import kernel_checks, kernel_signatures, state_arrays
 from keyhole.contract.kernel_signatures import BASE_KERNELS, KernelSignature
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Environment, check_metrics
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import (
-    Field,
-    Layout,
-    compile_shared,
-    declared_fields,
-    declared_state,
-)
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.kernels.fingerprint import (
     CodeDigest,
@@ -55,7 +48,7 @@ def bind_kernel(
     call: str,
     expressions: Mapping[str, str],
     helpers: Mapping[str, Kernel],
-    result_fields: Mapping[str, Field] | None = None,
+    result_fields: Mapping[str, state_arrays.Field] | None = None,
 ) -> Kernel:
     """Return a compiled function with the fixed argument list `call` that runs `kernel`.
 
@@ -101,7 +94,7 @@ def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
 def tuple_reader(length: int, start: int = 0) -> Kernel:
     """Return the compiled function that reads entries of a vector into a tuple."""
     entries = ", ".join(f"vector[{start + i}]" for i in range(length)) or "0"
-    return compile_shared(f"def read(vector):\n    return ({entries},)\n", "read")
+    return state_arrays.compile_shared(f"def read(vector):\n    return ({entries},)\n", "read")
 
 
 class CompiledClass:
@@ -110,17 +103,17 @@ class CompiledClass:
     def __init__(
         self,
         owner: Any,
-        inputs: Mapping[str, Field],
+        inputs: Mapping[str, state_arrays.Field],
         signatures: Sequence[KernelSignature],
-        metrics: Mapping[str, Field] = MappingProxyType({}),
+        metrics: Mapping[str, state_arrays.Field] = MappingProxyType({}),
     ) -> None:
         self.owner = owner
         self.signatures = signatures
         self.dims = kernel_signatures.single_integers(inputs)
         self.records = kernel_signatures.KernelRecords(owner.setting, self.dims)
-        self.inputs = Layout(inputs, self.dims)
-        self.state = Layout(declared_state(owner), self.dims)
-        self.metrics = Layout(metrics, self.dims)
+        self.inputs = state_arrays.Layout(inputs, self.dims)
+        self.state = state_arrays.Layout(state_arrays.declared_state(owner), self.dims)
+        self.metrics = state_arrays.Layout(metrics, self.dims)
         self.sources: dict[str, Kernel] = {
             signature.name: getattr(owner, signature.name, _do_nothing) for signature in signatures
         }
@@ -169,8 +162,9 @@ class CompiledClass:
 
     @cached_property
     def is_own(self) -> bool:
-        """Whether all kernels are Keyhole's own, which are known to compile."""
-        return all(is_own(kernel) for _, kernel in self._all_sources())
+        """Whether all kernels, and the guard, are Keyhole's own, which are known to compile."""
+        guard = self.owner.setting.allowed
+        return all(is_own(kernel) for kernel in (guard, *dict(self._all_sources()).values()))
 
     def _all_sources(self) -> list[tuple[str, Kernel]]:
         """Return all kernels, helpers and kernels of a base, as they were written."""
@@ -259,14 +253,16 @@ def compiled_policy(policy: type[Policy]) -> CompiledClass:
 def compiled_environment(environment: type[Environment]) -> CompiledClass:
     """Return the layouts and kernels of an environment class."""
     metrics = {
-        metric.name: Field("float64", ("arms" if metric.per_arm else 1,))
+        metric.name: state_arrays.Field("float64", ("arms" if metric.per_arm else 1,))
         for metric in check_metrics(environment)
     }
     score = getattr(environment, "score", _do_nothing)
     owner = environment.__qualname__
     kernel_checks.check_field_access(owner, score, "metrics", metrics, lambda name: "")
     signatures = kernel_signatures.ENVIRONMENT_KERNELS
-    return CompiledClass(environment, declared_fields(environment), signatures, metrics)
+    return CompiledClass(
+        environment, state_arrays.declared_fields(environment), signatures, metrics
+    )
 
 
 def compiled_guard(policy: CompiledClass, setting: Setting) -> Kernel:

@@ -66,7 +66,7 @@ def learner_arguments(setting: Setting, learner_class: object) -> list[Argument]
 
     `learner_class` is the class of learners, which may take names of arms.
     """
-    names_arms = can_name_arms(learner_class)
+    names_arms = getattr(learner_class, "names_arms", False)
     arguments = [
         _learner_argument(setting, name, fact, names_arms=name == ARMS and names_arms)
         for name, fact in setting.facts.items()
@@ -76,11 +76,6 @@ def learner_arguments(setting: Setting, learner_class: object) -> list[Argument]
     if setting.rewards:
         arguments.append(_SCALE)
     return [*arguments, _SEED, _INTERPRETED]
-
-
-def can_name_arms(learner_class: object) -> bool:
-    """Return whether learners of a class take names of arms."""
-    return getattr(learner_class, "names_arms", False)
 
 
 def _learner_argument(setting: Setting, name: str, fact: Fact, *, names_arms: bool) -> Argument:
@@ -155,9 +150,9 @@ def make_learner_method(
                 f"learner() takes facts by name ({example}); got {short_repr(unnamed[0])}"
             )
         keywords: dict[str, object] = {}
-        if (arms := _check_names(setting, learner_class, values.get(ARMS))) is not None:
-            values[ARMS] = len(arms)
-            keywords["arm_names"] = arms
+        if ARMS in setting.facts and isinstance(values.get(ARMS), Iterable):
+            keywords["arm_names"] = names = ArmNames(ARMS, values[ARMS])
+            values[ARMS] = len(names)
         facts, scale = resolve_facts(setting, type(self), values)
         if setting.rewards:
             keywords["scale"] = scale
@@ -174,19 +169,6 @@ def make_learner_method(
     method.__module__ = policy_class.__module__
     method.__qualname__ = f"{policy_class.__qualname__}.learner"
     return learner
-
-
-def _check_names(setting: Setting, learner_class: type, arms: object) -> ArmNames | None:
-    """Return the names of the arms, checked; None if `arms` is their number."""
-    if ARMS not in setting.facts or not isinstance(arms, Iterable):
-        return None
-    names = ArmNames(ARMS, arms)
-    if not can_name_arms(learner_class):
-        raise TypeError(
-            f"arms must be a number for learners of the setting {setting.name!r}, which have no "
-            f"names of arms; got {names!r}"
-        )
-    return names
 
 
 def resolve_facts(

@@ -1,20 +1,15 @@
 """Wrapper policies, which leave the choice among arms to another policy, their base."""
 
+import dataclasses
 import inspect
 import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
 
+from keyhole.contract import state_arrays
 from keyhole.contract.kernel_signatures import BASE_KERNELS
 from keyhole.contract.pending_mode_inference import combine_pending, possible_modes
 from keyhole.contract.policy import Policy, parameter_fields
-from keyhole.contract.state_arrays import (
-    Field,
-    argmin_tree_array,
-    declared_state,
-    float_array,
-    int_array,
-)
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.draws.betting_evidence import GRID, add_to_histogram
 from keyhole.draws.streams import Stream
@@ -68,7 +63,7 @@ class WrapperPolicy(Policy, abstract=True):
             arguments = inspect.signature(cls.__init__).bind(None, *args, **values)
             arguments.apply_defaults()
             base = arguments.arguments["base"]
-            base_class = _base_type(cls)
+            base_class = cast(type[Policy], _base_parameter(cls).type)
             if not isinstance(base, base_class):
                 raise TypeError(
                     f"base must be a policy of the setting {base_class.setting.name!r}, "
@@ -105,7 +100,7 @@ class WrapperPolicy(Policy, abstract=True):
         if isinstance(base, str):
             base = {"name": base}
         if isinstance(base, Mapping):
-            subclasses = _concrete_subclasses(_base_type(cls))
+            subclasses = _concrete_subclasses(cast(type[Policy], _base_parameter(cls).type))
             base_classes = {subclass.__name__: subclass for subclass in subclasses}
             name = check_choice("base.name", base.get("name"), base_classes)
             base_values = {key: value for key, value in base.items() if key != "name"}
@@ -113,7 +108,7 @@ class WrapperPolicy(Policy, abstract=True):
         return super().from_parameters(values)
 
     @classmethod
-    def input_fields(cls) -> dict[str, Field]:
+    def input_fields(cls) -> dict[str, state_arrays.Field]:
         """Return the fields of `p`: the parameters, those of the base, the known quantities."""
         input_fields = super().input_fields()
         del input_fields["base"]
@@ -137,9 +132,7 @@ class WrapperPolicy(Policy, abstract=True):
         if hasattr(cls, "base_class"):
             super().check_kernels()
             combine_pending(cls, cls.base_class)
-        elif not isinstance(_default_base(cls), Policy):
-            return
-        else:
+        elif isinstance(_base_parameter(cls).default, Policy):
             with_default_base(cls)
 
     @classmethod
@@ -150,18 +143,12 @@ class WrapperPolicy(Policy, abstract=True):
 
 def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
     """Return the subclass of a policy class for its default base."""
-    return _subclass_for(cls, type(cast(Policy, _default_base(cls))))
+    return _subclass_for(cls, type(cast(Policy, _base_parameter(cls).default)))
 
 
-def _default_base(cls: type[WrapperPolicy]) -> object:
-    defaults = {item.name: item.default for item in parameter_fields(cls)}
-    return defaults["base"]
-
-
-def _base_type(cls: type[WrapperPolicy]) -> type[Policy]:
-    """Return the kind of policy that a class takes as its base."""
-    types = {item.name: item.type for item in parameter_fields(cls)}
-    return cast(type[Policy], types["base"])
+def _base_parameter(cls: type[WrapperPolicy]) -> dataclasses.Field[object]:
+    """Return the parameter `base` of a class: its type is the kind of policy that it takes."""
+    return {item.name: item for item in parameter_fields(cls)}["base"]
 
 
 def _subclass_for(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[WrapperPolicy]:
@@ -176,7 +163,9 @@ def _make_subclass(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[W
         raise ValueError(f"base must be a policy that does not stop, got {base_class.__name__}")
     base_parameters = {item.name for item in parameter_fields(base_class)}
     shared_names = {item.name for item in parameter_fields(cls)} & base_parameters
-    shared_names |= declared_state(cls).keys() & declared_state(base_class).keys()
+    shared_names |= (
+        state_arrays.declared_state(cls).keys() & state_arrays.declared_state(base_class).keys()
+    )
     if shared_names:
         raise TypeError(
             f"{cls.__name__} and its base {base_class.__name__} both have "
@@ -215,13 +204,13 @@ SAME_MEAN = 1e-12
 class Evidence:
     """The state of a policy that settles arms: verdicts, and the rewards on which they rest."""
 
-    settled = int_array("arms")
-    stopped = int_array()
-    evidence_pulls = float_array("arms")
-    evidence_totals = float_array("arms")
-    evidence_histogram = float_array("arms", GRID, added=True)
+    settled = state_arrays.int_array("arms")
+    stopped = state_arrays.int_array()
+    evidence_pulls = state_arrays.float_array("arms")
+    evidence_totals = state_arrays.float_array("arms")
+    evidence_histogram = state_arrays.float_array("arms", GRID, added=True)
     """The weights of rewards between 0 and 1: see `keyhole.draws.betting_evidence`."""
-    open_pulls = argmin_tree_array("arms")
+    open_pulls = state_arrays.argmin_tree_array("arms")
     """The pulls of each open arm; infinite once it is settled."""
 
 

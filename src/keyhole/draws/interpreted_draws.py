@@ -1,7 +1,7 @@
 """Samplers in plain Python for interpreted mode, with the same numbers as kernels, bit by bit.
 
 They replace vector instructions, and functions that would be slow if every operation made a
-`UInt64` (`keyhole.kernels.interpreter.wrapping_integers`).
+`UInt64` (`keyhole.kernels.interpreter.arithmetic`).
 """
 
 import math
@@ -10,9 +10,9 @@ from typing import Final
 
 from keyhole.draws import samplers, streams
 from keyhole.kernels.interpreted_mode import Kernel
+from keyhole.kernels.interpreter.arithmetic import MASK, UInt64
 from keyhole.kernels.interpreter.interpreted_arrays import Array, UInt64View
 from keyhole.kernels.interpreter.kernel_copies import interpreted_copy
-from keyhole.kernels.interpreter.wrapping_integers import MASK, UInt64
 
 _COUNTER_STEP: Final = int(streams.COUNTER_STEP)
 _JUMP: Final = int(streams._JUMP)
@@ -23,35 +23,9 @@ _NORMAL: Final = tuple(
     tuple(map(float, table))
     for table in (samplers.NORMAL_STEP, samplers.NORMAL_ENDS, samplers._NORMAL_DENSITY)
 )
-_EXPONENTIAL: Final = tuple(
-    tuple(map(float, table))
-    for table in (
-        samplers._EXPONENTIAL_STEP,
-        samplers._EXPONENTIAL_ENDS,
-        samplers._EXPONENTIAL_DENSITY,
-    )
-)
 
 
 # The masks keep Python's unbounded integers at 64 bits, as overflow does in compiled code.
-def _mix(word: int) -> int:
-    word = ((word ^ (word >> 30)) * _MIX_FACTOR_1) & MASK
-    word = ((word ^ (word >> 27)) * _MIX_FACTOR_2) & MASK
-    return word ^ (word >> 31)
-
-
-def mix64(word: int) -> UInt64:
-    """Hash 64 bits to 64."""
-    return UInt64(_mix(int(word)))
-
-
-def stream_key(seed: int, replication: int, purpose: int) -> UInt64:
-    """Return the word at which a stream begins."""
-    key = _mix((int(seed) + _COUNTER_STEP) & MASK)
-    key = _mix((key + int(replication) * _COUNTER_STEP) & MASK)
-    return UInt64(_mix((key + int(purpose) * _JUMP) & MASK))
-
-
 def _next(rng: UInt64View) -> int:
     cells = rng.cells
     cells[0] = word = (cells[0] + _COUNTER_STEP) & MASK
@@ -67,13 +41,7 @@ def next_uint64(rng: UInt64View) -> UInt64:
 
 def uniform(rng: UInt64View) -> float:
     """Draw a uniform number in [0, 1)."""
-    # The steps of `_next`, repeated to save a call for each number.
-    cells = rng.cells
-    cells[0] = word = (cells[0] + _COUNTER_STEP) & MASK
-    word = ((word ^ (word >> 30)) * _MIX_FACTOR_1) & MASK
-    word = ((word ^ (word >> 27)) * _MIX_FACTOR_2) & MASK
-    result: float = ((word ^ (word >> 31)) >> 11) * _TO_UNIT
-    return result
+    return (_next(rng) >> 11) * _TO_UNIT
 
 
 def seek_pull(rng: UInt64View, arm: int, pull: int) -> None:
@@ -98,24 +66,6 @@ def normal(rng: UInt64View) -> float:
         low, high = density[strip], density[strip + 1]
         if low + uniform(rng) * (high - low) < math.exp(-0.5 * x * x):
             return x
-
-
-def exponential(rng: UInt64View) -> float:
-    """Draw from the exponential distribution of mean 1."""
-    steps, ends, density = _EXPONENTIAL
-    offset = 0.0
-    while True:
-        bits = _next(rng)
-        strip = bits & 255
-        x = float((bits >> 11) | 1) * steps[strip]
-        if x < ends[strip + 1]:
-            return offset + x
-        if strip == 0:  # the tail is the same distribution again
-            offset += samplers._EXPONENTIAL_EDGE
-            continue
-        low, high = density[strip], density[strip + 1]
-        if low + uniform(rng) * (high - low) < math.exp(-x):
-            return offset + x
 
 
 def beta(rng: UInt64View, a: float, b: float) -> float:

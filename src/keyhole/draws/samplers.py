@@ -484,5 +484,5 @@ def _redraw(
     return lanes
 
 
-for _kernel in (normal, exponential, beta, betas):
+for _kernel in (normal, beta, betas):
     set_python_equivalent(_kernel, f"keyhole.draws.interpreted_draws:{_kernel.__name__}")

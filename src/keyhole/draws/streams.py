@@ -127,5 +127,5 @@ def seek_pull(rng: Stream, arm: int, pull: int) -> None:
     rng[0] = rng[1] + address * np.uint64(_JUMP)
 
 
-for _kernel in (mix64, stream_key, next_uint64, uniform, seek_pull):
+for _kernel in (next_uint64, uniform, seek_pull):
     set_python_equivalent(_kernel, f"keyhole.draws.interpreted_draws:{_kernel.__name__}")

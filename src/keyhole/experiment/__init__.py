@@ -1,7 +1,7 @@
 """Experiments: files (specs) that describe simulations, their runs, run folders and reports."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from keyhole.experiment.spec import Spec
 from keyhole.extras import require_extra
@@ -12,19 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RunFolder", "Spec", "load_run", "open_run", "run"]
 
+
 # Imported when first used: they need packages that specs do not need.
-_HOMES: Final = {
-    "RunFolder": "run_folder",
-    "load_run": "run_folder",
-    "open_run": "run_folder",
-    "run": "runner",
-}
-
-
 def __getattr__(name: str) -> object:
-    if name in _HOMES:
+    if name in __all__:
         require_extra("files,plots,scipy", f"keyhole.experiment.{name}")
-        return getattr(import_module(f"keyhole.experiment.{_HOMES[name]}"), name)
+        home = "runner" if name == "run" else "run_folder"
+        return getattr(import_module(f"keyhole.experiment.{home}"), name)
     raise AttributeError(f"module 'keyhole.experiment' has no attribute {name!r}")
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from keyhole.experiment.setting_registry import RegisteredSetting
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.compile_cache import find_code_file
 from keyhole.kernels.kernel_declaration import bounds_checked
-from keyhole.play.simulation_plan import Plan, SimulatedWorkers
+from keyhole.play.simulation_plan import Plan
 
 CompileJob = tuple[str, Callable[[], object]]
 """The name of a kernel, and the function that compiles it unless it is in the cache."""
@@ -42,9 +41,10 @@ def policy_jobs(policy_class: type[Policy], registered: RegisteredSetting) -> li
 def spec_jobs(spec: Spec, *, learners: bool = True) -> list[CompileJob]:
     """Return the kernels of a spec: its policies in its environments, and as learners."""
     jobs: dict[str, CompileJob] = {}
-    for point in spec.points:
-        for job in _jobs_of_plan(point.spec.plan, learners=learners):
-            jobs.setdefault(job[0], job)
+    for plan in (point.spec.plan for point in spec.points):
+        for label in plan.policies:
+            for job in plan_jobs(plan, label, learners=learners):
+                jobs.setdefault(job[0], job)
     return list(jobs.values())
 
 
@@ -57,23 +57,17 @@ def find_file(job: CompileJob) -> Path | None:
     return None
 
 
-def plan_jobs(plan: Plan, label: str) -> list[CompileJob]:
-    """Return the kernels that simulate one policy of a plan."""
-    policies = {label: plan.policies[label]}
-    workers = {label: plan.workers[label]} if plan.workers else {}
-    return _jobs_of_plan(replace(plan, policies=policies, workers=workers), learners=False)
-
-
-def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[CompileJob]:
+def plan_jobs(plan: Plan, label: str, *, learners: bool = False) -> list[CompileJob]:
+    """Return the kernels that simulate one policy of a plan, and, if wanted, of its learners."""
+    policy_class = type(plan.policies[label])
     environment = plan.problem.environment
-    jobs: list[CompileJob] = []
-    for label, policy in plan.policies.items():
-        # Simulated workers have a loop of their own, into which their durations are compiled.
-        if plan.workers:
-            jobs.append(_job_with_workers(type(policy), environment, plan.workers[label]))
-        else:
-            jobs += _jobs(type(policy), [environment], learners=learners)
-    return jobs
+    if not plan.workers:
+        return _jobs(policy_class, [environment], learners=learners)
+    # Simulated workers have a loop of their own, into which their durations are compiled.
+    compiled = compiled_policy(policy_class), compiled_environment(environment)
+    draw = plan.workers[label].duration.draw
+    loop = partial(compiled_asynchronous_loop, policy_class.setting, *compiled, draw)
+    return [(f"{policy_class.__name__} with workers in {environment.__name__}", loop)]
 
 
 def _jobs(
@@ -96,15 +90,6 @@ def _checked_step(policy: CompiledClass, setting: Setting) -> object:
     """Return the compiled step of a learner from a file, which checks every index."""
     with bounds_checked():
         return compiled_step(policy, setting)
-
-
-def _job_with_workers(
-    policy_class: type[Policy], environment: type[Environment], workers: SimulatedWorkers
-) -> CompileJob:
-    compiled = compiled_policy(policy_class), compiled_environment(environment)
-    loop = partial(compiled_asynchronous_loop, policy_class.setting, *compiled)
-    name = f"{policy_class.__name__} with workers in {environment.__name__}"
-    return name, partial(loop, workers.duration.draw)
 
 
 def _is_complete(environment: type[Environment]) -> bool:

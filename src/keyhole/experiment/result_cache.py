@@ -19,7 +19,6 @@ from keyhole.experiment.spec import Spec
 from keyhole.files import write_atomically
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.policy_simulation_job import (
-    ReplicationBlock,
     SimulationJob,
     json_digest,
     plan_parts,
@@ -89,8 +88,7 @@ class ResultCache:
 
         # Blocks are stored one by one: a run that is killed loses only those in progress.
         def store(job: SimulationJob, replications: range, values: FloatArray) -> None:
-            block = job.block(replications)
-            write_block(self.folder, names[job], block, block.to_bytes(values))
+            write_block(self.folder, names[job], replications, job.encode(replications, values))
 
         # One experiment shows the progress of each policy; several show only their total.
         def show(label: str, job: SimulationJob, _: str, played: int, rounds: int) -> None:
@@ -167,9 +165,10 @@ StoredBlock = tuple[range, FloatArray]
 """Some replications and their values."""
 
 
-def write_block(folder: Path, name: str, block: ReplicationBlock, data: bytes) -> None:
+def write_block(folder: Path, name: str, replications: range, data: bytes) -> None:
     """Write a block atomically to a file whose name begins with `name`."""
-    write_atomically(folder / f"{name}-{block.first:010d}-{block.stop:010d}.block", data)
+    span = f"{replications.start:010d}-{replications.stop:010d}"
+    write_atomically(folder / f"{name}-{span}.block", data)
 
 
 def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock]:
@@ -182,7 +181,7 @@ def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock
             raise ValueError(f"{path} must be a file, got a folder; remove it")
         if match is None or not path.is_file():
             continue
-        # The name gives the range, but only `from_bytes` decides: it compares plan, range and
+        # The name gives the range, but only `decode` decides: it compares plan, range and
         # checksum in the file, so that renamed or exchanged files are simulated again.
         block_range = range(*map(int, match.groups()))
         # Sorted by name, blocks are in order of their first replication. One that overlaps the
@@ -190,7 +189,7 @@ def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock
         end = blocks[-1][0].stop if blocks else 0
         if not end <= block_range.start < block_range.stop <= job.replications:
             continue
-        values = job.block(block_range).from_bytes(path.read_bytes())
+        values = job.decode(block_range, path.read_bytes())
         if values is not None:
             blocks.append((block_range, values))
     return blocks

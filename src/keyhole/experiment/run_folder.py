@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from keyhole import files
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment import setting_registry
-from keyhole.experiment.run_summary import run_line, sweep_table
+from keyhole.experiment.run_summary import summarize_run, sweep_table
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import errors_with_file, read_point
 from keyhole.experiment.sweep_points import iterate_points, problem_at
@@ -101,7 +101,7 @@ class RunFolder:
         from keyhole.pages.notebook_html import text_table
 
         if "sweep" not in self.spec:
-            return f"{self!r}\n{run_line(self.curves)}\n{self.curves!r}"
+            return f"{self!r}\n{summarize_run(self.curves)}\n{self.curves!r}"
         return f"{self!r}\n{text_table(*self._best_by_point())}"
 
     def _repr_html_(self) -> str:
@@ -113,7 +113,9 @@ class RunFolder:
 
         try:
             if "sweep" not in self.spec:
-                return f"<p>{escape_html(run_line(self.curves))}</p>\n{self.curves._repr_html_()}"
+                return (
+                    f"<p>{escape_html(summarize_run(self.curves))}</p>\n{self.curves._repr_html_()}"
+                )
             title = f"{self!r}: points[i].curves has the results of point i."
             return Table(title, *self._best_by_point()).html()
         except Exception as error:  # a notebook would show a traceback in the place of the run

@@ -1,4 +1,4 @@
-"""Summary of a run: who is best, in a line or sentence, and of a sweep a table of the best."""
+"""Summary of a run: who is best, in a sentence, and of a sweep a table of the best."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -66,34 +66,6 @@ def find_leaders(
     return Leaders(names, tuple(overlapping), first, next(others, None))
 
 
-def describe_best(means: Mapping[str, Estimate], metric: Metric) -> str:
-    """Return which policies are best: those whose 95 % intervals reach that of the best mean.
-
-    Examples
-    --------
-    >>> means = {"A": Estimate(3.0, 0.1, 50), "B": Estimate(9.0, 0.1, 50)}
-    >>> describe_best(means, Metric("regret"))
-    'A: 3.00 ± 0.20'
-    """
-    leaders = find_leaders(means, metric, {})
-    first, *others = leaders.labels
-    text = f"{first}: {leaders.mean.plus_minus()}"
-    if not others:
-        return text
-    names = ", ".join(others[:MOST_LEADERS])
-    if len(others) > MOST_LEADERS:
-        names += f" and {len(others) - MOST_LEADERS} more"
-    return f"{text}; not told apart from {names}"
-
-
-def run_line(curves: Curves) -> str:
-    """Return the result of a run in one line, by its first metric."""
-    metric = curves.metric(curves.metrics[0])
-    means = {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
-    best = f"{metric.best.capitalize()} {metric.title} after {curves.checkpoints[-1]:,} rounds"
-    return f"{best}, over {curves.replications:,} replications: {describe_best(means, metric)}."
-
-
 def sweep_table(
     path: Path, points: Sequence[Mapping[str, Any]], known_metrics: Mapping[str, Metric]
 ) -> tuple[list[str], list[list[str]]]:
@@ -117,7 +89,9 @@ def sweep_table(
             means, name = _last_means(table, known_metrics)
             metric = known_metrics.get(name, Metric(name))
             metrics[f"{metric.best} {metric.title} in the end"] = None
-            rows.append([str(number), *map(str, values.values()), describe_best(means, metric)])
+            leaders = find_leaders(means, metric, values)
+            best = f"{leaders.text}: {leaders.mean.plus_minus()}"
+            rows.append([str(number), *map(str, values.values()), best])
     if (more := len(points) - len(rows)) > 0:
         rows.append([f"... and {more:,} more", *("" for _ in points[0]), ""])
     return ["point", *points[0], " or ".join(metrics)], rows

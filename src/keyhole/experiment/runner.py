@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from keyhole.clusters import Cluster
 from keyhole.clusters.cluster import THREADS, check_cluster_address, cluster_connection
 from keyhole.experiment import run_folder, setting_registry
 from keyhole.experiment.forecast import list_work
@@ -25,7 +24,7 @@ from keyhole.files import folder_lock, has_content, read_saved_file, remove_draf
 from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.policy_simulation_job import json_digest, plan_parts
 from keyhole.play.policy_trial import try_policies
-from keyhole.play.progress import Report, TimeLeft, TotalProgress, print_step, progress_callback
+from keyhole.play.progress import Report, TotalProgress, print_step, progress_callback
 from keyhole.provenance import describe_software
 
 _BLOCKS: Final = "blocks"
@@ -92,9 +91,12 @@ def run(
                 provenance = _write_spec_and_provenance(folder, spec, digest, command, provenance)
                 specs = [point.spec for point in spec.points]
                 cache = cache or ResultCache(folder / _BLOCKS, specs)
-                with progress_callback(
-                    progress, _time_left_estimator(progress, spec, cache, cluster, threads)
-                ) as report:
+                estimate = None
+                # Of a sweep, and on a cluster, only the total is shown, which says how much time is
+                # left by its own speed.
+                if progress is True and cluster is None and spec.sweep is None:
+                    estimate = TotalProgress(list_work({"": spec}, cache, threads)).of("")
+                with progress_callback(progress, estimate) as report:
                     cache.fill(specs, cluster, threads, report)
             if progress is True:
                 print_step("writing tables")
@@ -109,20 +111,6 @@ def run(
         # Also of a finished run: it may have been killed while its blocks were removed.
         shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
         return run_folder.open_run(folder)
-
-
-def _time_left_estimator(
-    progress: bool | Report,
-    spec: Spec,
-    cache: ResultCache,
-    cluster: Cluster | None,
-    threads: int | None,
-) -> TimeLeft | None:
-    """Return the function that says how much time is left, where each policy is shown by itself."""
-    # Of a sweep, and on a cluster, only the total is shown, which says it by its own speed.
-    if progress is not True or cluster is not None or spec.sweep is not None:
-        return None
-    return TotalProgress(list_work({"": spec}, cache, threads)).of("")
 
 
 @contextmanager

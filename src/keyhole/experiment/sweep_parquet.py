@@ -29,6 +29,7 @@ CURVES_SCHEMA: Final = pa.schema(
 
 _MOST_ROWS: Final = 2**26  # of a row group: Arrow's limit
 _INT64: Final = 2**63
+_EXACT: Final = 2**53  # a float represents every integer below
 
 
 def values_schema(metrics: Iterable[str]) -> pa.Schema:
@@ -49,7 +50,8 @@ def errors_with_file(path: Path) -> Iterator[None]:
 def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any]]:
     """Return the type of the column of a varied entry, and the function that encodes a value.
 
-    Numbers, texts and booleans are stored as they are, all else as JSON.
+    Numbers, texts and booleans are stored as they are, all else as JSON: so are integers that the
+    column could not hold.
 
     Examples
     --------
@@ -65,7 +67,7 @@ def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any
         return pa.bool_(), _as_it_is
     if kinds == {int} and all(-_INT64 <= value < _INT64 for value in values):
         return pa.int64(), _as_it_is
-    if kinds <= {int, float}:
+    if kinds <= {int, float} and all(isinstance(v, float) or abs(v) < _EXACT for v in values):
         return pa.float64(), _as_it_is
     return pa.string(), _as_it_is if kinds == {str} else json.dumps
 

@@ -4,10 +4,9 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, fields
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -99,7 +98,6 @@ def check_sweep(sweep: Any) -> None:
                 )
             keys.add(key)
         _check_finite(field, values)
-        _check_numbers(field, values)
     if count_points(sweep) > _MOST_POINTS:
         raise ValueError(
             f"sweep must have at most {_MOST_POINTS:,} points, since all are checked before the "
@@ -125,21 +123,6 @@ def _check_finite(field: str, value: Any) -> None:
             _check_finite(f"{field}[{i}]", entry)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{field} must be a finite number, got {value}")
-
-
-def _check_numbers(field: str, values: Sequence[Any]) -> None:
-    """Refuse integers that a column of numbers cannot hold: see `sweep_parquet.column_type`."""
-    kinds = {type(value) for value in values}
-    if not kinds <= {int, float}:
-        return
-    # If one value is a float, the column has floats, which represent integers only up to 2**53.
-    power, reason = (53, " beside a number with a point") if float in kinds else (63, "")
-    for i, value in enumerate(values):
-        if isinstance(value, int) and abs(value) >= 2**power:
-            raise ValueError(
-                f"{field}[{i}] must lie in (-2**{power}, 2**{power}){reason}, "
-                f"got {short_repr(value)}"
-            )
 
 
 def parse_path(name: str) -> EntryPath:
@@ -315,12 +298,16 @@ def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | 
     It has the parameters that are equal at all points. Invalid policies are refused later.
     """
     # A sweep has up to 10,000 points but few distinct policies: each is made once.
-    make = partial(_try_to_make_policy, folder=folder)
     policies_by_key: dict[Any, Policy | None] = {}
     for spec in specs:
-        key = _key([spec["policy"][position], spec["problem"].get("setting")])
-        if key not in policies_by_key:
-            policies_by_key[key] = make(spec, position)
+        entry = spec["policy"][position]
+        setting = spec["problem"].get("setting")
+        if (key := _key([entry, setting])) not in policies_by_key:
+            policies_by_key[key] = None
+            parameters = {n: v for n, v in entry.items() if n not in ("label", *WORKER_ENTRIES)}
+            # Raised with the point's values when the spec of that point is made.
+            with suppress(TypeError, ValueError, OSError):
+                policies_by_key[key] = make_policy(parameters, setting, folder)
     policies = [policy for policy in policies_by_key.values() if policy is not None]
     # A policy that is the same at all points keeps its default label, and so do several classes.
     names = {type(policy).__name__ for policy in policies}
@@ -329,16 +316,6 @@ def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | 
     first, *others = [_parameter_texts(policy) for policy in policies]
     common = [text for text in first if all(text in texts for texts in others)]
     return f"{names.pop()}({', '.join(common)})"
-
-
-def _try_to_make_policy(spec: Table, position: int, *, folder: Path) -> Policy | None:
-    entry = spec["policy"][position]
-    parameters = {n: v for n, v in entry.items() if n != "label" and n not in WORKER_ENTRIES}
-    try:
-        return make_policy(parameters, spec["problem"].get("setting"), folder)
-    # Raised with the point's values when the spec of that point is made.
-    except (TypeError, ValueError, OSError):
-        return None
 
 
 def _parameter_texts(policy: Policy) -> list[str]:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
@@ -228,17 +228,15 @@ def _compile(
     return cast(Kernel, import_loader().load(machine))
 
 
-def _load_or_compile(
-    owner: str, file: CodeFile | None, build: Callable[[], Kernel], signature: str, hold_gil: bool
-) -> Kernel:
+def _load_or_compile(file: CodeFile | None, compile_it: Callable[[], Kernel]) -> Kernel:
     if file is None:
-        return _compile(owner, None, build, signature, hold_gil)
+        return compile_it()
     if (function := _load(file.path)) is not None:
         return function
     cache_files.cache_limit()  # a wrong limit is refused before the work, not after it
     # Looked up again under the lock: another process may have compiled it meanwhile.
     with _file_lock(file.path):
-        return _load(file.path) or _compile(owner, file, build, signature, hold_gil)
+        return _load(file.path) or compile_it()
 
 
 class _FileFoundError(Exception):
@@ -293,37 +291,18 @@ def compile_cached(
                 if cache_files.has_code() and (file := _code_file(owner, digest, name)):
                     function = _load(file.path)
                 if function is None:
-                    compile_again = partial(
+                    compile_now = partial(
                         compile_cached, owner, digest, build, signature, hold_gil=hold_gil
                     )
                     with contextlib.suppress(TypeError):  # it cannot be interpreted: compile it
-                        return _make_tiered(owner, build, budget, compile_again, hold_gil)
+                        return TieredFunction(owner, build, budget, compile_now, hold_gil)
             if function is None:
                 file = _code_file(owner, digest, name)
-                function = _load_or_compile(owner, file, build, signature, hold_gil)
+                compile_it = partial(_compile, owner, file, build, signature, hold_gil)
+                function = _load_or_compile(file, compile_it)
             _alive[name] = function
         _recent.pop(name, None)
         _recent[name] = function
         while len(_recent) > _RECENT:
             del _recent[next(iter(_recent))]
         return function
-
-
-def _make_tiered(
-    owner: str,
-    build: Callable[[], Kernel],
-    budget: TimeBudget,
-    compile_again: Callable[[], Kernel],
-    hold_gil: bool,
-) -> TieredFunction:
-    """Return a function that Python runs at first; `again` returns its machine code."""
-    with budget.charge():
-        run = interpret(owner, build())
-    # Compiled later, but with the settings of now (`bounds_checked`): these are context variables.
-    context = copy_context()
-
-    def compiled() -> Kernel:
-        with tiered_execution.interpret_first(False):
-            return compile_again()
-
-    return TieredFunction(owner, run, budget, lambda: context.copy().run(compiled), hold_gil)

@@ -9,11 +9,11 @@ is compiled again whenever the fingerprint is new.
 import builtins
 import dis
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
 from itertools import takewhile
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Final, TypeGuard
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -400,17 +400,23 @@ def _copy_linked(plain: FunctionType, copies: Copies) -> Kernel:
 
 
 def _make_copy(plain: FunctionType, copies: Copies) -> Kernel:
-    scope: dict[str, object] = {"__builtins__": builtins, "__name__": plain.__module__ or ""}
-    cells = tuple(type(cell)() for cell in plain.__closure__ or ())
-    copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
-    copy.__qualname__ = plain.__qualname__
-    copy.__module__ = plain.__module__
+    copy = empty_copy(plain, plain.__code__, {})
     vars(copy).update(vars(plain))
     copy_kernel: Kernel = kernel_declaration.kernel(copy)
     # Entered before its globals are relinked, so that recursion ends.
     copies[plain] = copy_kernel
     link(plain, copy, lambda name, value, chains: _relink(value, copies, chains))
     return copy_kernel
+
+
+def empty_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object]) -> FunctionType:
+    """Return a copy of a function with other code that uses nothing yet but some helpers."""
+    scope = {"__builtins__": builtins, "__name__": plain.__module__ or "", **helpers}
+    cells = tuple(CellType() for _ in code.co_freevars)
+    copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
+    copy.__qualname__ = plain.__qualname__
+    copy.__module__ = plain.__module__
+    return copy
 
 
 def link(plain: FunctionType, copy: FunctionType, convert: Convert) -> None:

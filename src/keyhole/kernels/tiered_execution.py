@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from typing import Final
 
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.interpreted_mode import AtomicCall, set_in_context
+from keyhole.kernels.interpreted_mode import AtomicCall, interpret, set_in_context
 
 BUDGET: Final = 0.5
 """The processor seconds for which a process interprets one piece of code before compiling it: about
@@ -65,11 +65,11 @@ class TieredFunction:
     ----------
     owner : str
         The name of its policy, or of its policy and environment, for messages.
-    run : callable
-        The function, interpreted.
+    build : callable
+        Returns the function, in plain Python.
     budget : TimeBudget
         The budget shared by all that run the same code.
-    compiled : callable
+    compile_now : callable
         Returns the machine code.
     hold_gil : bool
         Whether a call must be atomic to other threads and to Ctrl-C, as it is when compiled.
@@ -78,22 +78,32 @@ class TieredFunction:
     def __init__(
         self,
         owner: str,
-        run: Kernel,
+        build: Callable[[], Kernel],
         budget: TimeBudget,
-        compiled: Callable[[], Kernel],
+        compile_now: Callable[[], Kernel],
         hold_gil: bool,
     ) -> None:
+        with budget.charge():
+            run = interpret(owner, build())
+
         def charged(*args: object) -> object:
             with budget.charge():
                 return run(*args)
 
-        self._run: Kernel = charged
-        if hold_gil:
-            self._run = AtomicCall(owner, charged)
+        self._run: Kernel = AtomicCall(owner, charged) if hold_gil else charged
         self._holds_gil = hold_gil
         self.budget = budget
-        self.compiled = compiled
+        self._compile_now = compile_now
+        # Compiled later, but with the settings of now (`bounds_checked`): these are context
+        # variables.
+        self._context = copy_context()
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
+
+    def compiled(self) -> Kernel:
+        """Return the machine code."""
+        context = self._context.copy()
+        context.run(_wanted.set, False)
+        return context.run(self._compile_now)
 
     def __call__(self, *args: object) -> object:
         """Call the function, compiled if the budget is spent."""

@@ -75,7 +75,12 @@ def run_on_cluster(
         while dispatcher.submit_tasks():
             for job, replications, data in dispatcher.collect_results():
                 done += job.rounds * len(replications)
-                store(job, replications, job.block(replications).read(data))
+                if (values := job.decode(replications, data)) is None:
+                    raise ValueError(
+                        f"replications {replications.start} to {replications.stop - 1} of "
+                        f"{job.label} were damaged on their way from the worker"
+                    )
+                store(job, replications, values)
                 if report is not None:
                     report(label, done, total)
     finally:
@@ -184,8 +189,7 @@ def run_task(
     began = monotonic()
     values = simulate_replications(plan, label, replications, threads=1, report=stop_if_unwanted)
     seconds = monotonic() - began
-    block = SimulationJob(plan, label, len(replications)).block(replications)
-    return block.to_bytes(values), seconds
+    return SimulationJob(plan, label, len(replications)).encode(replications, values), seconds
 
 
 def warm_up_workers(cluster: Cluster) -> int:

@@ -22,7 +22,7 @@ from keyhole.contract.policy import Policy, check_settled, is_done, remaining_ar
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_arrays import IntArray, copy_arms
 from keyhole.drivers import learner_step
-from keyhole.kernels.fingerprint import Kernel, is_own
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import (
     interpreted,
     is_interpretation_requested,
@@ -203,7 +203,9 @@ class Learner:
         arm_names = names if isinstance(names, ArmNames) else ArmNames("arm_names", names)
         if not self.names_arms:
             name = type(self).__name__
-            raise TypeError(f"arm_names must be None: a {name} takes arms by their numbers")
+            raise TypeError(
+                f"arms must be a number: a {name} has no names of arms; got {arm_names!r}"
+            )
         if len(arm_names) != facts["arms"]:
             raise ValueError(f"arm_names must have {facts['arms']} entries, got {len(arm_names)}")
         return arm_names
@@ -587,7 +589,7 @@ def _find_step(learner: Learner, compiled: CompiledClass, checked: bool) -> Kern
     """
     setting = learner.policy.setting
     may_be = learner._interpreted is None and not checked
-    at_first = interpret_first(may_be and compiled.is_own and is_own(setting.allowed))
+    at_first = interpret_first(may_be and compiled.is_own)
     with bounds_checked(checked), interpreted(bool(learner._interpreted)), at_first:
         step = learner_step.compiled_step(compiled, setting)
     # A weak reference: the learner holds the step, and the two would form a cycle, which keeps a

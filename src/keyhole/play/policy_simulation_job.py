@@ -37,58 +37,6 @@ def plan_digest(plan: Plan) -> str:
     return json_digest([plan.seed, plan.horizon, plan.details, plan.checked, plan_parts(plan)])
 
 
-@dataclass(frozen=True)
-class ReplicationBlock:
-    """Some replications of a policy from `first` on; `plan` is the digest of its plan."""
-
-    plan: str
-    label: str
-    first: int
-    metrics: tuple[str, ...]
-    checkpoints: int
-    replications: int
-
-    @property
-    def stop(self) -> int:
-        """The first replication after the block."""
-        return self.first + self.replications
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Checkpoints, metrics, replications."""
-        return self.checkpoints, len(self.metrics), self.replications
-
-    def to_bytes(self, values: FloatArray) -> bytes:
-        """Encode values of the block's shape, for files and networks.
-
-        A line of JSON has the digest of the plan and a checksum, the rest is little-endian floats
-        of 8 bytes: a block that differs in a single bit is discarded.
-        """
-        content = np.ascontiguousarray(values, _DTYPE).tobytes()
-        checksum = hashlib.sha256(content).hexdigest()
-        header = [_FORMAT, self.plan, self.label, self.first, self.metrics, self.shape, checksum]
-        return json.dumps(header).encode() + b"\n" + content
-
-    def read(self, data: bytes) -> FloatArray:
-        """Decode the values of this block; refuse damaged bytes."""
-        values = self.from_bytes(data)
-        if values is None:
-            raise ValueError(
-                f"replications {self.first} to {self.stop - 1} of {self.label} "
-                "were damaged on their way from the worker"
-            )
-        return values
-
-    def from_bytes(self, data: bytes) -> FloatArray | None:
-        """Decode the values; return None if the bytes are damaged or of another block."""
-        content = data.partition(b"\n")[2]
-        if len(content) != _DTYPE.itemsize * math.prod(self.shape):
-            return None
-        values = np.frombuffer(content, _DTYPE).astype(np.float64).reshape(self.shape)
-        # Encoding is deterministic, so comparing the bytes checks all before the values at once.
-        return values if self.to_bytes(values) == data else None
-
-
 def plan_parts(plan: Plan) -> list[object]:
     """Return all that determines the results of a plan, except seed and replications.
 
@@ -225,16 +173,28 @@ class SimulationJob:
         """Whether the duration of a replication is known."""
         return self._measured > 0
 
-    def block(self, replications: range) -> ReplicationBlock:
-        """Return the block of some replications, without their values."""
-        return ReplicationBlock(
-            plan=self.digest,
-            label=self.label,
-            first=replications.start,
-            metrics=self.plan.metrics,
-            checkpoints=len(self.plan.checkpoints),
-            replications=len(replications),
-        )
+    def encode(self, replications: range, values: FloatArray) -> bytes:
+        """Encode a block, the values of some replications, for files and networks.
+
+        The values have the shape (checkpoints, metrics, replications). A line of JSON has the
+        digest of the plan and a checksum, the rest is little-endian floats of 8 bytes: a block that
+        differs in a single bit is discarded.
+        """
+        content = np.ascontiguousarray(values, _DTYPE).tobytes()
+        checksum = hashlib.sha256(content).hexdigest()
+        block = self.label, replications.start, self.plan.metrics, values.shape
+        header = [_FORMAT, self.digest, *block, checksum]
+        return json.dumps(header).encode() + b"\n" + content
+
+    def decode(self, replications: range, data: bytes) -> FloatArray | None:
+        """Decode a block; return None if the bytes are damaged or of another block."""
+        content = data.partition(b"\n")[2]
+        shape = len(self.plan.checkpoints), len(self.plan.metrics), len(replications)
+        if len(content) != _DTYPE.itemsize * math.prod(shape):
+            return None
+        values = np.frombuffer(content, _DTYPE).astype(np.float64).reshape(shape)
+        # Encoding is deterministic, so comparing the bytes checks all before the values at once.
+        return values if self.encode(replications, values) == data else None
 
     def next_block(self, seconds: float, at_once: int = 1) -> range:
         """Take from `remaining` what takes about so long if so many replications run at once.
@@ -288,5 +248,5 @@ def run_locally(
             job.plan, job.label, replications, threads=threads, report=report_in_job
         )
         job.record_block(replications, monotonic() - began)
-        # Not `job.block(part)`: its digest covers all sources, which `simulate` need not read.
+        # Not encoded: the digest covers all sources, which `simulate` need not read.
         store(job, replications, values)

@@ -23,7 +23,7 @@ from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.drivers import asynchronous_engine, engine
 from keyhole.kernels import tiered_execution
-from keyhole.kernels.fingerprint import Kernel, is_own
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked
@@ -83,8 +83,7 @@ class EngineSimulator:
         may_interpret = plan.interpret_uncompiled and not plan.checked and workers is None
         # Only code that is known to compile is interpreted first: a user's kernel that does not
         # compile must be refused at once, not when the budget is spent.
-        is_known = may_interpret and all(member.is_own for member in compiled)
-        at_first = interpret_first(is_known and is_own(setting.allowed))
+        at_first = interpret_first(may_interpret and all(member.is_own for member in compiled))
         durations: list[FloatArray] = []
         with bounds_checked(plan.checked), interpreted(plan.interpreted), at_first:
             if workers is None:

@@ -11,13 +11,6 @@ from keyhole.testing.policy_checks import (
 from keyhole.testing.setting_checks import SETTING_CHECKS, SettingCase, check_setting
 
 __all__ = [
-    "CHECKS",
-    "PROBLEM_CHECKS",
-    "SETTING_CHECKS",
-    "CheckContext",
-    "SettingCase",
-    "check_policy",
-    "check_problem",
-    "check_setting",
-    "parametrize_with_checks",
-]
+    "CHECKS", "PROBLEM_CHECKS", "SETTING_CHECKS", "CheckContext", "SettingCase", "check_policy",
+    "check_problem", "check_setting", "parametrize_with_checks",
+]  # fmt: skip

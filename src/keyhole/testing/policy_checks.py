@@ -13,19 +13,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import tomli_w
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem
 from keyhole.contract.state_arrays import declared_fields, declared_state
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.learner import Learner
+from keyhole.testing import pending_checks
 from keyhole.testing.check_context import REPLICATIONS, CheckContext, decision_as_numbers
 from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
-from keyhole.testing.pending_checks import (
-    feedback_belongs_to_its_decision,
-    one_at_a_time_nothing_is_pending,
-    pending_decisions_are_safe,
-)
 from keyhole.validate import DEFAULT_SEED, check_choice
 
 _SIZES: Final = (1, 2, 1000)
@@ -39,18 +36,12 @@ def _save_and_load(learner: Learner) -> Any:
             return Learner.load(path, policies=[type(learner.policy)])
 
 
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{name} = {_toml(entry)}' for name, entry in value.items())}}}"
-    return json.dumps(value)  # for numbers and names the same
-
-
 def parameters_round_trip(subject: CheckContext) -> None:
     """Check that parameters survive TOML and JSON, and that the policy is an immutable value."""
     policy = subject.policy
     values = policy.parameters()
-    toml = "".join(f"{name} = {_toml(value)}\n" for name, value in values.items())
-    for form, read in (("JSON", json.loads(json.dumps(values))), ("TOML", tomllib.loads(toml))):
+    through_toml = tomllib.loads(tomli_w.dumps(values))
+    for form, read in (("JSON", json.loads(json.dumps(values))), ("TOML", through_toml)):
         again = type(policy).from_parameters(read)
         assert again == policy, f"{policy}: parameters changed on their way through {form}"
         assert hash(again) == hash(policy), f"{policy}: equal policies have different hashes"
@@ -246,9 +237,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     saving_changes_nothing,
     copies_go_on_alone,
     state_stays_a_number,
-    one_at_a_time_nothing_is_pending,
-    feedback_belongs_to_its_decision,
-    pending_decisions_are_safe,
+    pending_checks.one_at_a_time_nothing_is_pending,
+    pending_checks.feedback_belongs_to_its_decision,
+    pending_checks.pending_decisions_are_safe,
     works_for_any_number_of_arms,
 )
 """All checks of a policy, by name; each takes a `CheckContext`."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Final
 
+from keyhole.kernels.interpreter.arithmetic import UndefinedOperationError
 from keyhole.kernels.interpreter.interpreted_arrays import is_array
-from keyhole.kernels.interpreter.wrapping_integers import UndefinedOperationError
 
 _HERE: Final = str(Path(__file__).parent)
 _RAISE: Final = dis.opmap["RAISE_VARARGS"]

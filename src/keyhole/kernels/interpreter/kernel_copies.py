@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import partial
 from threading import RLock
-from types import CellType, FunctionType, ModuleType, SimpleNamespace
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final, cast
 from weakref import WeakKeyDictionary, finalize
 
@@ -15,20 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock
-from keyhole.kernels.fingerprint import Chain, copy_module, link
+from keyhole.kernels.fingerprint import Chain, copy_module, empty_copy, link
 from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
-from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
+from keyhole.kernels.interpreter.arithmetic import CASTS, LARGEST, UInt64
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_kernel_error
 from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, interpreted_code
-from keyhole.kernels.interpreter.wrapping_integers import CASTS, LARGEST, UInt64
 from keyhole.kernels.kernel_declaration import find_python_equivalent, returns_views
 
 _OURS: Final = "keyhole."
 _NUMPY: Final = (
     arithmetic.NUMPY
-    | REDUCTIONS
-    | {"searchsorted": search_sorted, "round": arithmetic.round_number}
+    | interpreted_arrays.REDUCTIONS
+    | {"searchsorted": bisect_left, "round": arithmetic.round_number}
 )
 _Table = Mapping[str, object]
 _TABLES: Final[dict[str, _Table]] = {"math": arithmetic.MATH, "numpy": _NUMPY, "numba": CASTS}
@@ -88,18 +87,10 @@ def interpreted_copy(kernel: Kernel) -> Kernel:
 def _make_copy(plain: FunctionType) -> Kernel:
     module_name = str(plain.__globals__.get("__name__", ""))
     is_own = module_name.startswith(_OURS) or not module_name  # generated functions have no module
-    scope: dict[str, object] = {
-        "__builtins__": builtins,
-        "__name__": plain.__module__ or "",
-        "__file__": plain.__code__.co_filename,  # for coverage tools
-        **HELPERS,
-    }
-    scope.update(_BUILTINS if is_own else _BUILTINS_OF_USERS)
+    functions = HELPERS | (_BUILTINS if is_own else _BUILTINS_OF_USERS)
     code = interpreted_code(plain.__code__, not is_own)
-    cells = tuple(CellType() for _ in code.co_freevars)
-    copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
-    copy.__qualname__ = plain.__qualname__
-    copy.__module__ = plain.__module__
+    file = {"__file__": code.co_filename}  # for coverage tools
+    copy = empty_copy(plain, code, functions | file)
     result: Kernel = copy
     if returns_views(plain):
         result = interpreted_arrays.cache_views(copy)

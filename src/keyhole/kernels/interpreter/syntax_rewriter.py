@@ -13,10 +13,10 @@ from functools import lru_cache
 from types import CodeType
 from typing import Final, TypeVar
 
-from keyhole.kernels.interpreter import arithmetic, array_functions, wrapping_integers
+from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
+from keyhole.kernels.interpreter.arithmetic import LARGEST
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.kernels.interpreter.source_trees import compile_definition, find_definition
-from keyhole.kernels.interpreter.wrapping_integers import LARGEST
 
 _PREFIX: Final = "__keyhole_"
 _ENDING: Final = "__"  # without it, Python would mangle the name in a class
@@ -37,9 +37,8 @@ _SIGNS: Final[dict[type[ast.unaryop], str]] = {ast.USub: "negate", ast.Invert: "
 HELPERS: Final[dict[str, object]] = {
     f"{_PREFIX}{name}{_ENDING}": getattr(module, name)
     for module, names in (
-        (arithmetic, (*_DIVISIONS.values(), *_WRAPPING.values(), *_SIGNS.values())),
-        (array_functions, ("fill", "store", "attribute")),
-        (wrapping_integers, ("to_uint64",)),
+        (arithmetic, (*_DIVISIONS.values(), *_WRAPPING.values(), *_SIGNS.values(), "to_uint64")),
+        (interpreted_arrays, ("fill", "store", "attribute")),
     )
     for name in names
 }
@@ -194,7 +193,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """Replace attributes that NumPy's arrays have and memory views lack."""
         self.generic_visit(node)
-        if node.attr in array_functions.ATTRIBUTES and isinstance(node.ctx, ast.Load):
+        if node.attr in interpreted_arrays.ATTRIBUTES and isinstance(node.ctx, ast.Load):
             return _call("attribute", [node.value, ast.Constant(node.attr)], node)
         return node
 
@@ -272,7 +271,7 @@ def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
     for step in dis.get_instructions(code):
         if (
             step.opname in ("LOAD_ATTR", "LOAD_METHOD")
-            and step.argval in array_functions.ATTRIBUTES
+            and step.argval in interpreted_arrays.ATTRIBUTES
         ):
             return True
         if step.opname == "BINARY_OP" and (wraps or step.argrepr.rstrip("=") in _SYMBOLS):
