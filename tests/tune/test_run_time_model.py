@@ -43,6 +43,7 @@ def log_posterior(state):
     _, log_va, log_vb, log_v_beta = logs
     total = log_inverse_gamma(s2, 1.0) + log_inverse_gamma(va, 1.0)
     total += log_inverse_gamma(vb, 3.0) + log_inverse_gamma(v_beta, 0.5)
+    total += -((mu - np.log([run[2] for run in RUNS]).mean()) ** 2) / (2 * 9.0)
     total += logs.sum()  # the densities are those of logarithms
     for x, features in zip(a, FEATURES, strict=True):
         total += -((x - mu - features @ beta) ** 2) / (2 * va) - log_va / 2
