@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,10 @@ class Observations:
         if is_success:
             return seconds, seconds
         return 2.0 if limit >= 1 or outcome == "failed" else limit, max(seconds, 0.001)
+
+    def recommend(self, values):
+        """Return a configuration, and the limit with the largest gain of its runs."""
+        return values, self.limit(values)
 
     def limit(self, values):
         """Return the limit with the largest gain of the runs of a configuration."""
@@ -69,7 +74,7 @@ def irace_parameters(space):
     lines = []
     for name, table in space.as_json()["parameters"].items():
         domain = (
-            f"r (0, 1)" if "range" in table else f"c ({','.join(map(str, table['categories']))})"
+            "r (0, 1)" if "range" in table else f"c ({','.join(map(str, table['categories']))})"
         )
         conditions = [f'{parent} == "{value}"' for parent, value in table.get("when", {}).items()]
         lines.append(" | ".join([f'{name} "" {domain}', *conditions]))
@@ -94,7 +99,11 @@ def play_smac(problem, seed, budget):
     )
     observations = Observations(budget)
     incumbent = problem.space.default
-    while budget.score(lambda: (incumbent, observations.limit(incumbent))):
+
+    def recommend():
+        return observations.recommend(incumbent)
+
+    while budget.score(recommend):
         values, instance, limit = json.loads(child.stdout.readline())
         print(*observations.run(values, instance, limit), file=child.stdin, flush=True)
         incumbent = json.loads(child.stdout.readline())
@@ -105,26 +114,36 @@ def play_smac(problem, seed, budget):
 def play_irace(problem, seed, budget):
     """Play irace once for each budget, from the beginning."""
     ends = budget.ends
-    budget.ends = []
     for end in ends:
         budget.spent = 0.0
         script = str(FOLDER / "spaces_irace.R")
         arguments = [str(problem.training), str(round(end)), str(seed + 1)]
-        child = start(
-            irace_parameters(problem.space), lambda path: ["Rscript", script, path, *arguments]
-        )
+        command = partial(irace_command, [script, *arguments])
+        child = start(irace_parameters(problem.space), command)
         observations = Observations(budget)
-        for line in child.stdout:
-            verb, text, instance, limit = line.split()
-            values = parse(problem.space, text)
-            if verb == "best":
-                budget.ends = [0.0]
-                budget.score(lambda: (values, observations.limit(values)))
-                break
-            answer = observations.run(values, int(float(instance)) - 1, float(limit))
-            print(*answer, file=child.stdin, flush=True)
-        child.kill()
-        child.wait()
+        best = play_child(problem, child, observations)
+        budget.ends = [0.0]
+        budget.score(partial(observations.recommend, best))
+
+
+def irace_command(arguments, path):
+    """Return the command of irace for a file of parameters."""
+    script, *rest = arguments
+    return ["Rscript", script, path, *rest]
+
+
+def play_child(problem, child, observations):
+    """Make the runs that irace asks for, and return its best configuration."""
+    for line in child.stdout:
+        verb, text, instance, limit = line.split()
+        values = parse(problem.space, text)
+        if verb == "best":
+            child.kill()
+            child.wait()
+            return values
+        answer = observations.run(values, int(float(instance)) - 1, float(limit))
+        print(*answer, file=child.stdin, flush=True)
+    raise ValueError("irace ended without a configuration; it needs a larger budget")
 
 
 def parse(space, text):

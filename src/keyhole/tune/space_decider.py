@@ -91,6 +91,8 @@ class SpaceDecider:
         self._last_round = 0
         self._warm_count = 0
         self._first_new = 1
+        self._next_number = 1
+        self._free_numbers: set[int] = set()
         self._learns_limit = learns_limit
         # One run on the only instance says all of a configuration: nothing is to be estimated.
         is_raced = policy == "racing" or self._positions == 1
@@ -111,7 +113,7 @@ class SpaceDecider:
             values = self._draw_new(self._rng(_CONFIGURATIONS, configuration))
             self._add(configuration, values)
         self._last_round += 1
-        self._started[configuration].add(position)
+        self._start(configuration, position)
         self._pending[self._last_round] = configuration, position
         instance = self._instance(configuration, position)
         parameters = self.configurations[configuration]
@@ -148,7 +150,7 @@ class SpaceDecider:
             self._add(configuration, trial.parameters)
         position = self._position(configuration, trial.instance)
         self._told[configuration].add(position)
-        self._started[configuration].add(position)
+        self._start(configuration, position)
         self._record(trial, outcome, seconds, 1.0)
         if self._racing:
             self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
@@ -162,8 +164,17 @@ class SpaceDecider:
         self._started[configuration].discard(position)
         if not self._started[configuration]:
             del self._started[configuration]
+            if configuration >= self._first_new or (self._racing and configuration):
+                self._free_numbers.add(configuration)
             if configuration >= self._first_new:
                 del self._numbers[configuration_key(self.configurations.pop(configuration))]
+
+    def _start(self, configuration: int, position: int) -> None:
+        self._started[configuration].add(position)
+        # Earlier numbers that have no run yet are free.
+        self._free_numbers |= set(range(self._next_number, configuration))
+        self._free_numbers.discard(configuration)
+        self._next_number = max(self._next_number, configuration + 1)
 
     def replay(self, runs: Iterable[tuple[Trial, RunOutcome, float]]) -> None:
         """Take the recorded runs of an earlier call: trial, outcome and seconds of each."""
@@ -187,6 +198,8 @@ class SpaceDecider:
             if key not in self._numbers:
                 self._add(len(self.configurations), parameters[key])
         self._first_new = len(self.configurations)
+        # What the model knows of another tune is not new.
+        self._next_number = 1 if self._racing else self._first_new
         for trial, outcome, seconds in runs:
             number = self._numbers[configuration_key(trial.parameters)]
             self._record(replace(trial, configuration=number), outcome, seconds, weight)
@@ -238,10 +251,7 @@ class SpaceDecider:
 
     def _next_new(self) -> int | None:
         """Return the number of the next new configuration; None if there is none."""
-        # What the model knows of another tune is not new.
-        first = 1 if self._racing else self._first_new
-        last = first + len(self._started)
-        number = next(k for k in range(first, last + 1) if not self._started.get(k))
+        number = min(self._free_numbers, default=self._next_number)
         is_exhausted = len(self.configurations) == self.space.count()
         return number if number in self.configurations or not is_exhausted else None
 
