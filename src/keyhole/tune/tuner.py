@@ -14,11 +14,12 @@ from keyhole.clusters.cluster import THREADS, check_cluster_address
 from keyhole.play.progress import StatusLine
 from keyhole.runner import CommandResult
 from keyhole.runner.function_process_child import MARK
-from keyhole.study import Decision, PendingDecisionError, Study
+from keyhole.study import PendingDecisionError
 from keyhole.text_formatting import count_text
 from keyhole.tune import saved_tune
 from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_function_process
 from keyhole.tune.cluster_executor import cluster_executors, is_local
+from keyhole.tune.decisions import Decisions, PlannedTrial, StudyDecisions
 from keyhole.tune.instances import Instance, InstanceOrder, command_seed
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
@@ -77,7 +78,7 @@ class TuningLoop:
     def __init__(
         self,
         spec: Spec,
-        study: Study,
+        decisions: Decisions,
         records: TrialLog,
         executors: Executors,
         progress: Progress | None,
@@ -86,13 +87,10 @@ class TuningLoop:
         budget: float | None,
     ) -> None:
         self.spec = spec
-        self.study = study
-        self.records = records
+        self._decisions = decisions
         self._executors = executors
         self._progress = progress
-        self._arms = {arm.name: arm for arm in spec.arms}
         self._warnings = EarlyWarnings(spec)
-        self._order = InstanceOrder(spec.instances, spec.seed, records.by_id.values())
         self._lock, self._stop = Lock(), Event()
         self._executing: list[Executor] = []
         self._error: BaseException | None = None
@@ -157,8 +155,8 @@ class TuningLoop:
             executor = self._executors()
             with self._lock:
                 self._executing.append(executor)
-            while self._claim_trial():
-                self._run_until_one_counts(executor, cores)
+            while self._claim_trial() and self._run_until_one_counts(executor, cores):
+                pass
         except BaseException as error:  # stops all threads; `run` raises it
             if not self._stop.is_set():
                 self._error = error
@@ -168,39 +166,28 @@ class TuningLoop:
                 with suppress(Exception):
                     executor.close()
 
-    def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> None:
-        """Run up to five trials until one counts; record each, and tell the study that one."""
+    def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> bool:
+        """Run up to five trials until one counts, and tell each; return False if none is left."""
         for _ in range(_MAX_EXPIRED):
-            decision = self._ask()
-            # Taken when the run starts and not when it is recorded: parallel runs of an arm must
-            # have different instances.
-            with self._lock:
-                instance = self._order.take(decision.arm)
-            record = self._execute(executor, decision, instance, cores)
+            trial = self._ask()
+            if trial is None:
+                return False
+            record = self._execute(executor, trial, cores)
             if self._stop.is_set() and not record.is_counted:
-                return  # stopped by us: its decision stays pending
-            # The record is durable before the study is told: after a kill in between, the next call
-            # tells the study (`resume_study`). In the reverse order the record would be lost.
-            with self._lock:
-                self.records.add(record)
-                if not record.is_counted:
-                    self._order.put_back(decision.arm, instance)
-            if record.is_counted:
-                self.study.tell(decision.id, **record.to_feedback())
-            else:
-                self.study.expire(decision.id)
+                return False  # stopped by us: its decision stays pending
+            self._decisions.tell(trial, record)
             with self._lock:
                 if self._progress is not None:
                     self._progress(record)
                 self._warnings.observe(record)
             if record.is_counted:
-                return
+                return True
         raise RuntimeError(f"{_MAX_EXPIRED} runs in a row did not count: {record.reason}")
 
-    def _ask(self) -> Decision:
+    def _ask(self) -> PlannedTrial | None:
         while True:
             try:
-                return self.study.ask()
+                return self._decisions.ask()
             except PendingDecisionError:  # the policy allows one pending decision
                 if self._stop.wait(_POLL_SECONDS):
                     raise
@@ -216,19 +203,18 @@ class TuningLoop:
     def _execute(
         self,
         executor: Executor,
-        decision: Decision,
-        instance: Instance,
+        trial: PlannedTrial,
         cores: tuple[int, ...] | None,
     ) -> TrialRecord:
-        """Run the command of a decision on an instance, and return its record."""
+        """Run the command of a trial, and return its record."""
         spec = self.spec
-        arm = self._arms[decision.arm]
-        limit = decision.limit
-        seed = command_seed(spec.seed, decision.round)
+        arm = trial.arm
+        limit = trial.limit
+        seed = command_seed(spec.seed, trial.round)
         start_time = time.time()
         load = LoadMonitor(cores)
         run = executor.run(
-            command_fields(spec, arm, instance, seed, limit),
+            command_fields(spec, arm, trial.instance, seed, limit),
             self._wall_limit(arm, limit),
             cpu=limit if spec.clock == "cpu" else None,
             memory=spec.memory,
@@ -242,11 +228,11 @@ class TuningLoop:
         is_judged = result.outcome not in ("ok", "out of time") or spec.success.at_limit
         keeps_output = is_judged and result.reward is None
         return TrialRecord(
-            id=decision.id,
-            round=decision.round,
+            id=trial.id,
+            round=trial.round,
             arm=arm.name,
             limit=limit,
-            instance=instance.name,
+            instance=trial.instance.name,
             seed=seed,
             **vars(result),
             cpu=run.cpu,
@@ -382,8 +368,9 @@ class Tuner:
             if not callable(progress):
                 progress = _show_last(runs) if progress else None
             executors = cluster_factory or self._executors
+            decisions = StudyDecisions(self.spec, study, records)
             loop = TuningLoop(
-                self.spec, study, records, executors, progress, runs=runs, budget=budget
+                self.spec, decisions, records, executors, progress, runs=runs, budget=budget
             )
             cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
             loop.run(cores)
