@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from keyhole.study import Study
-from keyhole.tune.arms import Arm
+from keyhole.tune.arms import Arm, Parameter
 from keyhole.tune.instances import Instance, InstanceOrder
+from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError, Trial
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
-
-if TYPE_CHECKING:
-    from keyhole.tune.space_decider import SpaceDecider, Trial
 
 
 @dataclass(frozen=True)
@@ -22,9 +20,10 @@ class PlannedTrial:
 
     id: str
     round: int
-    arm: Arm  # with the parameters of its configuration
+    arm: Arm
     limit: float
     instance: Instance
+    parameters: dict[str, Parameter] | None = None  # of its configuration, in a space
 
 
 class Decisions(Protocol):
@@ -75,3 +74,38 @@ class StudyDecisions:
             self._study.tell(trial.id, **record.to_feedback())
         else:
             self._study.expire(trial.id)
+
+
+class SpaceDecisions:
+    """Decisions on the configurations of a parameter space; the log is their only state."""
+
+    def __init__(self, spec: Spec, decider: SpaceDecider, log: TrialLog) -> None:
+        self._spec = spec
+        self._decider = decider
+        self._log = log
+        self._pending: dict[str, Trial] = {}
+        self._lock = Lock()
+
+    def ask(self) -> PlannedTrial | None:
+        """Return the decider's next trial."""
+        with self._lock:
+            try:
+                trial = self._decider.ask()
+            except SpaceExhaustedError:
+                return None
+            trial_id = str(trial.round)
+            self._pending[trial_id] = trial
+        arm = self._spec.configure(trial.parameters)
+        instance = self._spec.instances[trial.instance]
+        return PlannedTrial(trial_id, trial.round, arm, trial.limit, instance, trial.parameters)
+
+    def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
+        """Record an outcome, and tell the decider."""
+        # In one step: the decider learns in the order of the log, from which it is made again.
+        with self._lock:
+            self._log.add(record)
+            pending_trial = self._pending.pop(trial.id)
+            if record.is_counted:
+                self._decider.tell(pending_trial, record.outcome, record.seconds)
+            else:
+                self._decider.expire(pending_trial)

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from keyhole.files import errors_with_path, flush_folder, read_saved_file
 from keyhole.spec_values.error_messages import error_message
+from keyhole.tune.arms import Parameter
 from keyhole.validate import short_repr
 
 EXPIRED: Final = "expired"
@@ -52,6 +53,8 @@ class TrialRecord:
         Seconds of work of the tuner when it ended, including earlier calls.
     others : float
         CPU seconds that its cores spent on other processes.
+    parameters : dict, optional
+        The active parameters of its configuration, in a tune of a parameter space.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
@@ -74,6 +77,7 @@ class TrialRecord:
     at: _Seconds
     elapsed: _Seconds
     others: _Seconds
+    parameters: dict[str, Parameter] | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -117,8 +121,11 @@ class TrialLog:
 
     def add(self, record: TrialRecord) -> None:
         """Append a record; return when it is durable (fsync)."""
+        data = asdict(record)
+        if record.parameters is None:
+            del data["parameters"]  # of a list, whose records are those of 0.2.0
         with errors_with_path(self.path):
-            self._file.write(json.dumps(asdict(record), allow_nan=False).encode() + b"\n")
+            self._file.write(json.dumps(data, allow_nan=False).encode() + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
         self.all.append(record)

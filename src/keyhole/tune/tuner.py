@@ -243,6 +243,7 @@ class TuningLoop:
             at=start_time,
             elapsed=self.elapsed,
             others=load.other_load(run.cpu),
+            parameters=trial.parameters,
         )
 
 
