@@ -23,7 +23,8 @@ class PlannedTrial:
     arm: Arm
     limit: float
     instance: Instance
-    parameters: dict[str, Parameter] | None = None  # of its configuration, in a space
+    configuration: int | None = None  # its number and parameters, in a space
+    parameters: dict[str, Parameter] | None = None
 
 
 class Decisions(Protocol):
@@ -97,7 +98,9 @@ class SpaceDecisions:
             self._pending[trial_id] = trial
         arm = self._spec.configure(trial.parameters)
         instance = self._spec.instances[trial.instance]
-        return PlannedTrial(trial_id, trial.round, arm, trial.limit, instance, trial.parameters)
+        return PlannedTrial(
+            trial_id, trial.round, arm, trial.limit, instance, trial.configuration, trial.parameters
+        )
 
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """Record an outcome, and tell the decider."""

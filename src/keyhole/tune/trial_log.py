@@ -53,8 +53,8 @@ class TrialRecord:
         Seconds of work of the tuner when it ended, including earlier calls.
     others : float
         CPU seconds that its cores spent on other processes.
-    parameters : dict, optional
-        The active parameters of its configuration, in a tune of a parameter space.
+    configuration, parameters : int and dict, optional
+        Number and active parameters of its configuration, in a tune of a parameter space.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
@@ -77,6 +77,7 @@ class TrialRecord:
     at: _Seconds
     elapsed: _Seconds
     others: _Seconds
+    configuration: int | None = None
     parameters: dict[str, Parameter] | None = None
 
     @property
@@ -123,7 +124,8 @@ class TrialLog:
         """Append a record; return when it is durable (fsync)."""
         data = asdict(record)
         if record.parameters is None:
-            del data["parameters"]  # of a list, whose records are those of 0.2.0
+            # Records of a list are those of 0.2.0.
+            del data["configuration"], data["parameters"]
         with errors_with_path(self.path):
             self._file.write(json.dumps(data, allow_nan=False).encode() + b"\n")
             self._file.flush()

@@ -3,14 +3,15 @@
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Final, Protocol
 
 from keyhole.clusters.cluster import THREADS, check_cluster_address
+from keyhole.files import folder_lock
 from keyhole.play.progress import StatusLine
 from keyhole.runner import CommandResult
 from keyhole.runner.function_process_child import MARK
@@ -19,11 +20,18 @@ from keyhole.text_formatting import count_text
 from keyhole.tune import saved_tune
 from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_function_process
 from keyhole.tune.cluster_executor import cluster_executors, is_local
-from keyhole.tune.decisions import Decisions, PlannedTrial, StudyDecisions
-from keyhole.tune.instances import Instance, InstanceOrder, command_seed
+from keyhole.tune.decisions import Decisions, PlannedTrial, SpaceDecisions, StudyDecisions
+from keyhole.tune.instances import Instance, InstanceOrder, command_seed, parse_instances
+from keyhole.tune.space_tune import SavedSpaceTune, load_tune, make_decider
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import TrialLog, TrialRecord
+from keyhole.tune.validation import (
+    VALIDATION,
+    ValidationPlan,
+    ValidationRow,
+    refuse_used_instances,
+)
 from keyhole.tune.warnings import (
     EarlyWarnings,
     LoadMonitor,
@@ -243,6 +251,7 @@ class TuningLoop:
             at=start_time,
             elapsed=self.elapsed,
             others=load.other_load(run.cpu),
+            configuration=trial.configuration,
             parameters=trial.parameters,
         )
 
@@ -320,7 +329,7 @@ class Tuner:
         workers: int = 1,
         on: str | futures.Executor = THREADS,
         progress: bool | Progress | None = None,
-    ) -> saved_tune.SavedTune:
+    ) -> saved_tune.SavedTune | SavedSpaceTune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
 
         Both include earlier calls. Ctrl-C and the end of this process kill all commands; the same
@@ -347,35 +356,94 @@ class Tuner:
             runs = check_integer("runs", runs, Range(ge=1))
         if budget is not None:
             budget = check_number("budget", budget, Range(gt=0))
+        self._check_workers(workers, on)
+        # The folder comes first, with its lock: another tuner must not open log or study meanwhile.
+        with (
+            saved_tune.open_tune_folder(self.out, self.spec),
+            closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
+            self._open_decisions(log) as decisions,
+        ):
+            self._run_loop(decisions, log, progress, workers, on, runs, budget)
+        return load_tune(self.out)
+
+    def validate(
+        self,
+        instances: object,
+        *,
+        workers: int = 1,
+        on: str | futures.Executor = THREADS,
+        progress: bool | Progress | None = None,
+    ) -> list[ValidationRow]:
+        """Run the recommended, the default and other configurations on instances kept aside.
+
+        Each is run on each instance, once; the same call resumes a validation.
+
+        Parameters
+        ----------
+        instances : str, list of str or dict
+            As the entry ``instances`` of a spec. None of them may be one of the tune.
+        workers, on, progress
+            As for `run`.
+
+        Returns
+        -------
+        list of ValidationRow
+            Of the recommended configuration, then of the default, then of the others.
+        """
+        self._check_workers(workers, on)
+        parsed_instances = parse_instances(instances, self.spec.folder)
+        refuse_used_instances(self.spec, parsed_instances)
+        entrants = SavedSpaceTune.load(self.out).entrants()
+        with (
+            folder_lock(self.out),
+            closing(TrialLog(self.out / VALIDATION, self.spec.names)) as log,
+        ):
+            plan = ValidationPlan(self.spec, entrants, parsed_instances, log)
+            self._run_loop(plan, log, progress, workers, on)
+        return SavedSpaceTune.load(self.out).validation()
+
+    def _check_workers(self, workers: int, on: str | futures.Executor) -> None:
         check_integer("workers", workers, WORKERS)
         check_cluster_address(on, None)
         if on != THREADS and self._executors is not make_local_executor:
             raise ValueError("executors must be left out with `on`, which makes its own")
         if is_local(on) and (text := workers_warning(workers, self.spec.cores, available_cores())):
-            warnings.warn(text, stacklevel=2)
+            warnings.warn(text, stacklevel=3)
         if is_in_function_process():
             raise RuntimeError(
                 "a tuner must not run in the process of a function arm, which imports the script: "
                 "put everything but definitions under `if __name__ == '__main__':`"
             )
-        # The folder comes first, with its lock: another tuner must not open log or study meanwhile.
-        with (
-            saved_tune.open_tune_folder(self.out, self.spec),
-            closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as records,
-            saved_tune.open_tune_study(self.out, self.spec) as study,
-            cluster_executors(on, workers, self.spec) as cluster_factory,
-        ):
-            saved_tune.resume_study(study, records)
+
+    @contextmanager
+    def _open_decisions(self, log: TrialLog) -> Iterator[Decisions]:
+        """Open the study of a list, or make the decider of a space, as the log says."""
+        if self.spec.search is not None:
+            yield SpaceDecisions(self.spec, make_decider(self.out, self.spec, log.all), log)
+            return
+        with saved_tune.open_tune_study(self.out, self.spec) as study:
+            saved_tune.resume_study(study, log)
+            yield StudyDecisions(self.spec, study, log)
+
+    def _run_loop(
+        self,
+        decisions: Decisions,
+        log: TrialLog,
+        progress: bool | Progress | None,
+        workers: int,
+        on: str | futures.Executor,
+        runs: int | None = None,
+        budget: float | None = None,
+    ) -> None:
+        with cluster_executors(on, workers, self.spec) as cluster_factory:
             if not callable(progress):
                 progress = _show_last(runs) if progress else None
             executors = cluster_factory or self._executors
-            decisions = StudyDecisions(self.spec, study, records)
             loop = TuningLoop(
-                self.spec, decisions, records, executors, progress, runs=runs, budget=budget
+                self.spec, decisions, log, executors, progress, runs=runs, budget=budget
             )
             cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
             loop.run(cores)
-        return saved_tune.SavedTune.load(self.out)
 
     def __repr__(self) -> str:
         """Return name, number of arms and folder."""

@@ -1,0 +1,163 @@
+"""Validation: recommended, default and other configurations on instances that no run has used."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+import numpy as np
+
+from keyhole.results.estimate import Estimate, mean_estimate
+from keyhole.text_formatting import count_text
+from keyhole.tune.decisions import PlannedTrial
+from keyhole.tune.instances import Instance
+from keyhole.tune.arms import Parameter
+from keyhole.tune.parameter_space import configuration_key
+from keyhole.tune.spec import CostModel, Spec
+from keyhole.tune.trial_log import TrialLog, TrialRecord
+
+VALIDATION: Final = "validation.jsonl"
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A configuration with its limit, under the name that a table gives it."""
+
+    name: str
+    parameters: dict[str, Parameter]
+    limit: float
+
+    @property
+    def key(self) -> str:
+        """Text that is the same for equal configurations."""
+        return configuration_key(self.parameters)
+
+    def is_known_from(self, record: TrialRecord) -> bool:
+        """Return whether a run tells how this one would have ended with its limit."""
+        is_own = configuration_key(record.parameters or {}) == self.key
+        return is_own and (record.limit >= self.limit or record.outcome != "out of time")
+
+
+class ValidationPlan:
+    """Decisions on the runs of a validation: each entrant on each instance, less those recorded."""
+
+    def __init__(
+        self, spec: Spec, entrants: Sequence[Entrant], instances: Sequence[Instance], log: TrialLog
+    ) -> None:
+        self._spec = spec
+        self._log = log
+        self._lock = Lock()
+        self._round = len(log.all)
+        # The longest limit first: its run tells how the same configuration ends with a shorter one.
+        longest = {entrant.key: entrant for entrant in sorted(entrants, key=lambda e: e.limit)}
+        records = list(log.by_id.values())
+        self._waiting = deque(
+            (entrant, instance)
+            for instance in instances
+            for entrant in longest.values()
+            if not any(r.instance == instance.name and entrant.is_known_from(r) for r in records)
+        )
+        self._pending: dict[str, tuple[Entrant, Instance]] = {}
+
+    def ask(self) -> PlannedTrial | None:
+        """Return the next run; instance by instance, so that pairs are complete early."""
+        with self._lock:
+            if not self._waiting:
+                return None
+            entrant, instance = self._waiting.popleft()
+            self._round += 1
+            trial_id = str(self._round)
+            self._pending[trial_id] = entrant, instance
+        arm = self._spec.configure(entrant.parameters)
+        return PlannedTrial(
+            trial_id, self._round, arm, entrant.limit, instance, parameters=entrant.parameters
+        )
+
+    def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
+        """Record an outcome; an expired run is made again."""
+        with self._lock:
+            self._log.add(record)
+            pair = self._pending.pop(trial.id)
+            if not record.is_counted:
+                self._waiting.appendleft(pair)
+
+
+def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:
+    """Refuse instances on which the tune itself runs."""
+    used_paths = {_real_path(spec, instance) for instance in spec.instances}
+    used_names = [i.name for i in instances if _real_path(spec, i) in used_paths]
+    if used_names:
+        raise ValueError(
+            f"instances must not be those of the tune, which tell too well of what was chosen on "
+            f"them, got {used_names[0]!r}"
+            + (f" and {count_text(len(used_names) - 1, 'other')}" if used_names[1:] else "")
+        )
+
+
+def _real_path(spec: Spec, instance: Instance) -> str:
+    return os.path.realpath(spec.folder / instance.name)
+
+
+@dataclass(frozen=True)
+class ValidationRow:
+    """What a configuration did with its limit on the instances that all were run on.
+
+    Attributes
+    ----------
+    entrant : Entrant
+        The configuration and its limit.
+    gain, seconds : Estimate
+        Gain and seconds of a run, over instances.
+    success_rate : Estimate
+        The share of runs that succeeded.
+    difference : Estimate
+        Its gain less that of the default with its own best limit, instance by instance.
+    """
+
+    entrant: Entrant
+    gain: Estimate
+    success_rate: Estimate
+    seconds: Estimate
+    difference: Estimate
+
+
+def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
+    """Return the gain that a run would have had with a limit of at most its own."""
+    if record.outcome == "out of time" or record.seconds > limit:
+        return -float(costs.penalty(0.0)(limit))
+    return float(record.outcome == "ok") - float(costs.cost(record.seconds))
+
+
+def compare_entrants(
+    spec: Spec, entrants: Sequence[Entrant], records: Sequence[TrialRecord]
+) -> list[ValidationRow]:
+    """Return a row for each entrant, of the instances on which all were run; the second is the default.
+    """
+    runs = [
+        {record.instance: record for record in records if entrant.is_known_from(record)}
+        for entrant in entrants
+    ]
+    names = sorted(set(runs[0]).intersection(*runs[1:]))
+    if not names:
+        return []
+    gains = np.array([
+        [gain_of_run(by_name[name], entrant.limit, spec.objective) for name in names]
+        for entrant, by_name in zip(entrants, runs, strict=True)
+    ])  # fmt: skip
+    rows = []
+    for entrant, by_name, own_gains in zip(entrants, runs, gains, strict=True):
+        records_of_entrant = [by_name[name] for name in names]
+        seconds = [min(record.seconds, entrant.limit) for record in records_of_entrant]
+        is_solved = [r.outcome == "ok" and r.seconds <= entrant.limit for r in records_of_entrant]
+        success_rate = Estimate(np.mean(is_solved), 0.0, len(names), count=sum(is_solved))
+        rows.append(
+            ValidationRow(
+                entrant, mean_estimate(own_gains), success_rate, mean_estimate(np.array(seconds)),
+                mean_estimate(own_gains - gains[1]),
+            )
+        )  # fmt: skip
+    return rows
