@@ -32,6 +32,7 @@ from keyhole.tune.validation import (
     ValidationRow,
     refuse_used_instances,
 )
+from keyhole.tune.warm_start import write_warm_start
 from keyhole.tune.warnings import (
     EarlyWarnings,
     LoadMonitor,
@@ -329,6 +330,8 @@ class Tuner:
         workers: int = 1,
         on: str | futures.Executor = THREADS,
         progress: bool | Progress | None = None,
+        warm_start: str | Path | None = None,
+        weight: float = 1.0,
     ) -> saved_tune.SavedTune | SavedSpaceTune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
 
@@ -349,6 +352,11 @@ class Tuner:
         progress : bool or callable, optional
             Whether to show the last run: on standard error, in a notebook below the cell; or a
             function that is called with the record of every run.
+        warm_start : str or Path, optional
+            The folder of an earlier tune, whose runs of configurations of this space are known
+            before the first run. They are copied; a later call may leave it out.
+        weight : float, default 1
+            What a run of the earlier tune counts against one of this tune; at most 1.
         """
         if runs is None and budget is None:
             raise ValueError("runs or budget must be given")
@@ -361,9 +369,11 @@ class Tuner:
         with (
             saved_tune.open_tune_folder(self.out, self.spec),
             closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
-            self._open_decisions(log) as decisions,
         ):
-            self._run_loop(decisions, log, progress, workers, on, runs, budget)
+            if warm_start is not None and not log.all:
+                write_warm_start(self.out, self.spec, SavedSpaceTune.load(warm_start), weight)
+            with self._open_decisions(log) as decisions:
+                self._run_loop(decisions, log, progress, workers, on, runs, budget)
         return load_tune(self.out)
 
     def validate(

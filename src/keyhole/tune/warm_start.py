@@ -14,6 +14,8 @@ from keyhole.files import read_saved_file, write_atomically
 from keyhole.spec_values.error_messages import error_message
 from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.run_history import RunOutcome, Trial
+from keyhole.tune.saved_tune import SavedRuns
+from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.validate import Range, check_number
 
@@ -57,19 +59,21 @@ def read_warm_start(folder: Path) -> WarmStart | None:
         raise ValueError(f"{path} is damaged: {error_message(error).strip()}") from None
 
 
-def write_warm_start(
-    folder: Path, space: ParameterSpace, source: Path, runs: list[TrialRecord], weight: float
-) -> None:
-    """Write the runs of an earlier tune, at `source`, that are of configurations of this space.
+def write_warm_start(folder: Path, spec: Spec, earlier: SavedRuns, weight: float) -> None:
+    """Write the runs of an earlier tune that are of configurations of the space of this one.
 
     They are copied, since the tune is to go on in the same way when the earlier one has changed.
     """
+    if spec.search is None:
+        raise ValueError("warm_start needs a spec with parameters, got a list of commands")
     weight = check_number("weight", weight, Range(gt=0, le=1))
-    kept_runs = tuple(run for run in runs if _is_configuration(space, run))
-    if not kept_runs:
-        raise ValueError(f"warm_start must have runs of configurations of this space, got {source}")
-    text = json.dumps(asdict(WarmStart(weight, kept_runs)))
-    write_atomically(folder / _FILE, text.encode())
+    space = spec.search.space
+    runs = tuple(run for run in earlier.runs if _is_configuration(space, run))
+    if not runs:
+        raise ValueError(
+            f"warm_start must have runs of configurations of this space, got {earlier.folder}"
+        )
+    write_atomically(folder / _FILE, json.dumps(asdict(WarmStart(weight, runs))).encode())
 
 
 def _is_configuration(space: ParameterSpace, run: TrialRecord) -> bool:

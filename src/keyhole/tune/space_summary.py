@@ -1,0 +1,159 @@
+"""Summary of a tune over a parameter space, as text, tables and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from keyhole.pages.notebook_html import notebook_html, text_table
+from keyhole.pages.page import Table
+from keyhole.tune.arms import Arm
+from keyhole.tune.summary import (
+    NO_SUCCESS,
+    count_outcomes,
+    format_progress,
+    format_share,
+    shell_command,
+)
+from keyhole.tune.trial_log import TrialRecord
+from keyhole.tune.warnings import OtherLoad
+
+if TYPE_CHECKING:
+    from keyhole.tune.space_estimates import ConfigurationEstimate
+    from keyhole.tune.space_tune import SavedSpaceTune
+
+_MOST_TRIED = 100
+CellTable = tuple[list[str], list[list[str]]]
+
+
+def recommended_arm(tune: SavedSpaceTune) -> Arm:
+    """Return the command with the parameters that are recommended."""
+    return tune.spec.configure(tune.best().incumbent.parameters)
+
+
+def format_parameters(tune: SavedSpaceTune, parameters: dict[str, Any]) -> str:
+    """Return the parameters that differ from the default; "the default" if none does."""
+    search = tune.spec.search
+    assert search is not None
+    default = search.space.default
+    changes = [f"{k}={v}" for k, v in parameters.items() if k not in default or default[k] != v]
+    return " ".join(changes) or "the default"
+
+
+def format_warnings(tune: SavedSpaceTune) -> list[str]:
+    """Return a line for each reason to doubt the results: no success, a busy machine."""
+    load = OtherLoad(tune.spec, tune.runs)
+    has_success = any(run.outcome == "ok" for run in tune.runs)
+    return [NO_SUCCESS] * (not has_success) + [load.warning] * load.is_high
+
+
+def format_recommendation(tune: SavedSpaceTune) -> list[str]:
+    """Return lines on the recommended configuration: what to run, and a table beside others."""
+    best = tune.best().incumbent
+    lines = [
+        f"best: {format_parameters(tune, best.parameters)}, with {best.limit:g} s",
+        text_table(*estimates_table(tune)),
+        "gain over default: of a run with the default and the full cut-off, paired by instance",
+    ]
+    if rows := validation_table(tune)[1]:
+        lines += ["", text_table(*validation_table(tune)), *[validation_note(tune)] * bool(rows)]
+    return lines
+
+
+def estimates_table(tune: SavedSpaceTune) -> CellTable:
+    """Return head and rows of the estimates of the recommended, the default, and others."""
+    head = ["", "limit", "gain", "gain over default", "success", "time", "runs", "parameters"]
+    return head, [
+        [name, f"{e.limit:g} s", str(e.gain), _format_difference(name, e), format_share(e.success_rate),
+         e.seconds.as_duration(), f"{e.runs:,}", format_parameters(tune, e.parameters)]
+        for name, e in tune.estimates().items()
+    ]  # fmt: skip
+
+
+def _format_difference(name: str, estimate: ConfigurationEstimate) -> str:
+    return "" if name == "default, full cut-off" else str(estimate.gain_over_default)
+
+
+def effects_table(tune: SavedSpaceTune) -> CellTable:
+    """Return head and rows of what each value, or third of a range, does to run times."""
+    head = ["parameter", "value", "configurations", "run time, times that of all"]
+    return head, [
+        [e.parameter, e.level, f"{e.configurations:,}", str(e.time_factor)] for e in tune.effects()
+    ]
+
+
+def tried_table(tune: SavedSpaceTune) -> CellTable:
+    """Return head and rows of the configurations that were run, that with most runs first."""
+    by_number: dict[int | None, list[TrialRecord]] = {}
+    for run in tune.runs:
+        by_number.setdefault(run.configuration, []).append(run)
+    rows = [
+        [str(number), f"{len(runs):,}", *(f"{n:,}" for n in count_outcomes(runs).values()),
+         f"{sum(run.seconds for run in runs):,.1f}", format_parameters(tune, runs[0].parameters or {})]
+        for number, runs in sorted(by_number.items(), key=lambda item: -len(item[1]))
+    ]  # fmt: skip
+    head = ["configuration", "runs", *count_outcomes([]), "seconds", "parameters"]
+    return head, rows[:_MOST_TRIED]
+
+
+def validation_table(tune: SavedSpaceTune) -> CellTable:
+    """Return head and rows of the comparison on instances kept aside; no row if there is none."""
+    head = ["kept aside", "limit", "gain", "gain over default", "success", "time (s)"]
+    return head, [
+        [row.entrant.name, f"{row.entrant.limit:g} s", str(row.gain), str(row.gain_over_default),
+         str(row.success_rate), str(row.seconds)]
+        for row in tune.validation()
+    ]  # fmt: skip
+
+
+def validation_note(tune: SavedSpaceTune) -> str:
+    """Return on how many instances a validation was, and what its differences are."""
+    count = tune.validation()[0].gain.replications
+    return f"on {count:,} instances that no run of the tune has used; differences paired by instance"
+
+
+def tune_html(tune: SavedSpaceTune) -> str:
+    """Return what notebooks show."""
+    if not tune.runs:
+        return notebook_html([], line=f"{format_progress(tune)}.")
+    table = Table(f"{format_progress(tune)}.", *estimates_table(tune))
+    line = " ".join(f"{text}." for text in [*format_warnings(tune), format_recommendation(tune)[0]])
+    return notebook_html([table], line=line)
+
+
+def tune_as_json(tune: SavedSpaceTune) -> dict[str, Any]:
+    """Return progress and results as JSON data: what `keyhole tune show` prints."""
+    return {
+        "name": tune.spec.name,
+        "runs": len(tune.runs),
+        "elapsed": tune.elapsed,
+        "outcomes": count_outcomes(tune.runs),
+        "not_counted": len(tune.expired),
+        "best": best_as_json(tune) if tune.runs else None,
+        "effects": [asdict(effect) for effect in tune.effects()] if tune.runs else [],
+        "validation": validation_as_json(tune),
+    }
+
+
+def best_as_json(tune: SavedSpaceTune) -> dict[str, Any]:
+    """Return the recommendation as JSON data."""
+    best = tune.best()
+    arm = recommended_arm(tune)
+    data = asdict(best.incumbent) | {
+        "arm": arm.name,
+        "command": list(arm.command),
+        "template": arm.template(),
+        "default": asdict(best.default),
+        "default_at_cutoff": asdict(best.default_at_cutoff),
+        "runners_up": [asdict(other) for other in best.runners_up],
+        "warnings": format_warnings(tune),
+    }
+    if arm.function:
+        data["function"] = arm.function
+    return data
+
+
+def validation_as_json(tune: SavedSpaceTune) -> list[dict[str, Any]]:
+    """Return the comparison on instances kept aside as JSON data."""
+    return [asdict(row) for row in tune.validation()]
