@@ -104,6 +104,10 @@ class SpaceDecisions:
 
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """Record an outcome, and tell the decider."""
+        if record.outcome == "ok" and record.reward != 1.0:
+            raise ValueError(
+                f"a function with parameters must return True, None or False, got {record.reward}"
+            )
         # In one step: the decider learns in the order of the log, from which it is made again.
         with self._lock:
             self._log.add(record)

@@ -372,7 +372,7 @@ _STATUSES: Final = {
 }
 
 
-def write_scenario(tune: SavedTune, folder: str | Path) -> Path:
+def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
     """Write runs as a scenario that `keyhole.data.load_aslib` reads; return its folder.
 
     Rewards that were read from outputs become the solution quality, scaled to [0, 1].
@@ -387,7 +387,7 @@ def write_scenario(tune: SavedTune, folder: str | Path) -> Path:
     return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported)
 
 
-def _export_run(tune: SavedTune, run: TrialRecord) -> RunToExport:
+def _export_run(tune: SavedRuns, run: TrialRecord) -> RunToExport:
     success = tune.spec.success
     quality = math.nan
     if success.number and run.reward is not None:
@@ -395,4 +395,4 @@ def _export_run(tune: SavedTune, run: TrialRecord) -> RunToExport:
         quality = (run.reward - low) / (high - low)
     seconds = run.limit if run.outcome == "out of time" else min(run.seconds, run.limit)
     name = escape_controls(run.instance)  # that of a file need not be UTF-8
-    return RunToExport(name, run.arm, seconds, _STATUSES[run.outcome], run.limit, quality)
+    return RunToExport(name, run.label, seconds, _STATUSES[run.outcome], run.limit, quality)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from keyhole.tune.summary import (
     shell_command,
 )
 from keyhole.tune.trial_log import TrialRecord
+from keyhole.tune.value_estimates import Interval
 from keyhole.tune.warnings import OtherLoad
 
 if TYPE_CHECKING:
@@ -51,14 +52,18 @@ def format_warnings(tune: SavedSpaceTune) -> list[str]:
 def format_recommendation(tune: SavedSpaceTune) -> list[str]:
     """Return lines on the recommended configuration: what to run, and a table beside others."""
     best = tune.best().incumbent
-    lines = [
+    return [
         f"best: {format_parameters(tune, best.parameters)}, with {best.limit:g} s",
         text_table(*estimates_table(tune)),
-        "gain over default: of a run with the default and the full cut-off, paired by instance",
+        "gain over default: over a run with the default and the full cut-off, paired by instance",
+        *format_validation(tune),
     ]
-    if rows := validation_table(tune)[1]:
-        lines += ["", text_table(*validation_table(tune)), *[validation_note(tune)] * bool(rows)]
-    return lines
+
+
+def best_line(tune: SavedSpaceTune) -> str:
+    """Return the recommended command line, with its limit as a comment."""
+    limit = tune.best().incumbent.limit
+    return f"{shell_command(recommended_arm(tune))}    # for at most {limit:g} s"
 
 
 def estimates_table(tune: SavedSpaceTune) -> CellTable:
@@ -79,8 +84,13 @@ def effects_table(tune: SavedSpaceTune) -> CellTable:
     """Return head and rows of what each value, or third of a range, does to run times."""
     head = ["parameter", "value", "configurations", "run time, times that of all"]
     return head, [
-        [e.parameter, e.level, f"{e.configurations:,}", str(e.time_factor)] for e in tune.effects()
+        [e.parameter, e.level, f"{e.configurations:,}", _format_factor(e.log_time)]
+        for e in tune.effects()
     ]
+
+
+def _format_factor(log_time: Interval) -> str:
+    return str(Interval(*(math.exp(end) for end in vars(log_time).values())))
 
 
 def tried_table(tune: SavedSpaceTune) -> CellTable:
@@ -107,10 +117,16 @@ def validation_table(tune: SavedSpaceTune) -> CellTable:
     ]  # fmt: skip
 
 
-def validation_note(tune: SavedSpaceTune) -> str:
-    """Return on how many instances a validation was, and what its differences are."""
+def format_validation(tune: SavedSpaceTune) -> list[str]:
+    """Return lines on the comparison on instances kept aside; none if there is none."""
+    head, rows = validation_table(tune)
+    if not rows:
+        return []
     count = tune.validation()[0].gain.replications
-    return f"on {count:,} instances that no run of the tune has used; differences paired by instance"
+    return [
+        text_table(head, rows),
+        f"kept aside: {count:,} instances that no run of the tune has used",
+    ]
 
 
 def tune_html(tune: SavedSpaceTune) -> str:

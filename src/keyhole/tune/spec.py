@@ -221,7 +221,7 @@ class Spec:
         # Then a template that names {instance} is refused as one with an unknown field.
         if "instances" not in table:
             del fields["instance"]
-        for arm in arms if search is None else [spec.configure(search.space.example)]:
+        for arm in arms if search is None else [spec.configure(search.space.all_defaults)]:
             arm.check(f"arm {arm.name!r}", fields, folder, spec.environment.get("PATH"))
             if arm.function and spec.clock == "cpu":
                 raise ValueError(f"clock must be 'wall' for functions, such as {arm.name!r}")

@@ -23,7 +23,7 @@ from keyhole.tune.warnings import OtherLoad
 
 if TYPE_CHECKING:
     from keyhole.tune.arms import Arm
-    from keyhole.tune.saved_tune import SavedTune
+    from keyhole.tune.saved_tune import SavedRuns, SavedTune
     from keyhole.tune.trial_log import TrialRecord
 
 TOLERANCE: Final = 0.01
@@ -147,7 +147,7 @@ def format_runs(runs: int) -> str:
     return count_text(runs, "run") if runs else "no run"
 
 
-def format_progress(tune: SavedTune) -> str:
+def format_progress(tune: SavedRuns) -> str:
     """Return name, number of runs, time, and number of runs by outcome."""
     runs = count_text(len(tune.runs), "run")
     text = f"{tune.spec.name}: {runs} in {timedelta(seconds=round(tune.elapsed))}"
@@ -334,14 +334,15 @@ def find_rival(tune: SavedTune) -> tuple[CommandLimitEstimate, float] | None:
     return pair, float(counts.max() / len(draws))
 
 
-def gain_unit(tune: SavedTune) -> str:
+def gain_unit(tune: SavedRuns) -> str:
     """Return the unit of gains: a success, if all successes earn 1, else the reward's."""
     spec = tune.spec
-    varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
+    is_number = any(arm.function for arm in spec.arms) and spec.search is None
+    varies = bool(spec.success.number) or is_number
     return "of the reward" if varies or spec.success.scale[1] != 1.0 else "of a success"
 
 
-def describe_objective(tune: SavedTune) -> str:
+def describe_objective(tune: SavedRuns) -> str:
     """Return what a success earns and what time costs, in a sentence."""
     costs = tune.spec.objective
     price = f"a second costs {costs.cost_per_second:.3g}"
@@ -361,7 +362,17 @@ def _find_arm(tune: SavedTune, name: str) -> Arm:
 
 def command_line(tune: SavedTune, arm: str) -> str:
     """Return the command line of an arm for a shell, with its own parameters filled in."""
-    entry = _find_arm(tune, arm)
+    return shell_command(_find_arm(tune, arm))
+
+
+def best_line(tune: SavedTune) -> str:
+    """Return the recommended command line, with its limit as a comment."""
+    best = tune.best()
+    return f"{command_line(tune, best.arm)}    # for at most {best.limit:g} s"
+
+
+def shell_command(entry: Arm) -> str:
+    """Return the command line of a command for a shell, with its own parameters filled in."""
     if entry.function:
         values = ", ".join(f"{name}={value!r}" for name, value in entry.parameters.items())
         return f"{entry.function.removeprefix(f'{TYPED}:')}({values})"

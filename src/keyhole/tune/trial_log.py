@@ -85,6 +85,11 @@ class TrialRecord:
         """Whether the run counts; an expired run does not."""
         return self.outcome != EXPIRED
 
+    @property
+    def label(self) -> str:
+        """Name of what was run: its command, and in a space the number of its configuration."""
+        return self.arm if self.configuration is None else f"configuration {self.configuration}"
+
     def to_feedback(self) -> dict[str, Any]:
         """Return the keyword arguments of `Study.tell`."""
         if self.outcome == "out of time":

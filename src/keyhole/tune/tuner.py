@@ -468,7 +468,7 @@ def _show_last(max_runs: int | None) -> Progress:
 
     def show(record: TrialRecord) -> None:
         if line.is_due or record.round == max_runs:
-            run_text = f"{record.arm} with {record.limit:g} s: {record.outcome}"
+            run_text = f"{record.label} with {record.limit:g} s: {record.outcome}"
             line.print(f"run {record.round:,}{total_text}: {run_text}")
 
     return show
@@ -478,6 +478,15 @@ def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials, arms in turn, without running them."""
     spec.check_new()
     trials = []
+    if spec.search is not None:
+        decider = make_decider(Path(), spec, ())
+        for trial in (decider.ask() for _ in range(count)):
+            seed = command_seed(spec.seed, trial.round)
+            arm = spec.configure(trial.parameters)
+            instance = spec.instances[trial.instance]
+            command = command_fields(spec, arm, instance, seed, trial.limit)
+            trials.append((arm.name, trial.limit, command))
+        return trials
     order = InstanceOrder(spec.instances, spec.seed)
     for round in range(1, count + 1):
         arm = spec.arms[(round - 1) % len(spec.arms)]

@@ -21,6 +21,7 @@ from keyhole.tune.spec import CostModel, Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 
 VALIDATION: Final = "validation.jsonl"
+_YARDSTICK: Final = 2  # of entrants
 
 
 @dataclass(frozen=True)
@@ -114,15 +115,15 @@ class ValidationRow:
         Gain and seconds of a run, over instances.
     success_rate : Estimate
         The share of runs that succeeded.
-    difference : Estimate
-        Its gain less that of the default with its own best limit, instance by instance.
+    gain_over_default : Estimate
+        Its gain less that of the default with the full cut-off, instance by instance.
     """
 
     entrant: Entrant
     gain: Estimate
     success_rate: Estimate
     seconds: Estimate
-    difference: Estimate
+    gain_over_default: Estimate
 
 
 def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
@@ -135,7 +136,9 @@ def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
 def compare_entrants(
     spec: Spec, entrants: Sequence[Entrant], records: Sequence[TrialRecord]
 ) -> list[ValidationRow]:
-    """Return a row for each entrant, of the instances on which all were run; the second is the default.
+    """Return a row for each entrant, of the instances on which all were run.
+
+    Differences are those to the third: the default with the full cut-off.
     """
     runs = [
         {record.instance: record for record in records if entrant.is_known_from(record)}
@@ -157,7 +160,7 @@ def compare_entrants(
         rows.append(
             ValidationRow(
                 entrant, mean_estimate(own_gains), success_rate, mean_estimate(np.array(seconds)),
-                mean_estimate(own_gains - gains[1]),
+                mean_estimate(own_gains - gains[_YARDSTICK]),
             )
         )  # fmt: skip
     return rows
