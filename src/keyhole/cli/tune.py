@@ -162,9 +162,9 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
     # there, and its user is still warned.
     for text in summary.format_warnings(tune):
         typer.echo(text, err=True)
-    # The command says which pair is the best.
     sentences = summary.format_recommendation(tune)
-    if tune.spec.search or not tune.best().untried:
+    # The command says which pair is the best.
+    if tune.spec.search or "not tried yet" not in sentences[0]:
         del sentences[0]
     print_result(summary.best_as_json(tune), command, *sentences, as_json=as_json)
 
@@ -201,7 +201,8 @@ def validate(
     instances: Annotated[
         str,
         typer.Option(
-            "--instances", help="Files that the tune has not used, or their list FILE.txt or FILE.csv."
+            "--instances",
+            help="Files that the tune has not used, or their list FILE.txt or FILE.csv.",
         ),
     ],
     workers: Annotated[int, typer.Option("--workers", help="How many runs at a time.")] = 1,

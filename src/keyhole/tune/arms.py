@@ -212,9 +212,7 @@ class Arm:
                     command.pop()
                 continue
             command.append(word)
-        return replace(
-            self, command=tuple(command), parameters={**self.parameters, **parameters}
-        )
+        return replace(self, command=tuple(command), parameters={**self.parameters, **parameters})
 
     def template(self) -> list[str]:
         """Return the command with its own parameters filled in, and all other fields as written."""

@@ -9,9 +9,10 @@ from typing import Protocol
 from keyhole.study import Study
 from keyhole.tune.arms import Arm, Parameter
 from keyhole.tune.instances import Instance, InstanceOrder
-from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError, Trial
+from keyhole.tune.run_history import Trial
+from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
 from keyhole.tune.spec import Spec
-from keyhole.tune.trial_log import TrialLog, TrialRecord
+from keyhole.tune.trial_log import EXPIRED, TrialLog, TrialRecord
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class SpaceDecisions:
         with self._lock:
             self._log.add(record)
             pending_trial = self._pending.pop(trial.id)
-            if record.is_counted:
-                self._decider.tell(pending_trial, record.outcome, record.seconds)
-            else:
+            if record.outcome == EXPIRED:
                 self._decider.expire(pending_trial)
+            else:
+                self._decider.tell(pending_trial, record.outcome, record.seconds)

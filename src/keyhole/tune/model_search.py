@@ -1,7 +1,6 @@
 """Search among random configurations by a model of run times."""
 
 import math
-from collections.abc import Mapping, Set
 from typing import Any, Final
 
 import numpy as np

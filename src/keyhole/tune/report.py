@@ -238,6 +238,7 @@ def _chart_section(tune: SavedTune, chart: LineChart, name: str, title: str) -> 
 
 
 def spec_section(tune: SavedRuns) -> Section:
+    """Return the section with the commands and the other entries of the spec."""
     fields = tune.spec.as_json()
     names = [escape_controls(instance.name) for instance in tune.spec.instances]
     if len(names) > 5:

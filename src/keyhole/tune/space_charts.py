@@ -10,6 +10,7 @@ from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.tune.charts import Survival
 from keyhole.tune.space_tune import replay_records
 from keyhole.tune.summary import describe_objective
+from keyhole.tune.validation import YARDSTICK
 
 if TYPE_CHECKING:
     from keyhole.tune.space_tune import SavedSpaceTune
@@ -29,7 +30,7 @@ def gain_chart(tune: SavedSpaceTune) -> LineChart:
     best = tune.best().incumbent
     limits = list(tune.spec.limits)
     estimates = tune.estimates()
-    del estimates["default, full cut-off"]  # the last point of the default
+    del estimates[YARDSTICK]  # the last point of the default
     curves = [
         _interval_curve(name, limits[-len(estimate.gains) :], list(estimate.gains))
         for name, estimate in estimates.items()
@@ -72,7 +73,7 @@ def history_chart(tune: SavedSpaceTune) -> LineChart:
         y=Axis(title="gain of a run", unit="of a success"),
         curves=[
             _interval_curve("recommended", times, best_gains),
-            _interval_curve("default, full cut-off", times, default_gains),
+            _interval_curve(YARDSTICK, times, default_gains),
         ],
         alt=f"Gain of what was recommended over time: at last {best_gains[-1]}, of the default "
         f"{default_gains[-1]}.",

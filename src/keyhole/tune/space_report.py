@@ -44,7 +44,7 @@ def write_report(tune: SavedSpaceTune) -> Path:
         chart = write_tune_chart(
             tune, space_charts.validation_chart(tune), "validation", "Instances kept aside"
         )
-        blocks = [Table(caption, head, unbroken_rows(cells)), chart]
+        blocks: list[PageBlock] = [Table(caption, head, unbroken_rows(cells)), chart]
         sections.insert(0, Section("validation", "Instances kept aside", blocks, is_open=True))
     if tune.spec.notes:
         sections.insert(0, Section("notes", "Notes", [Text(tune.spec.notes)]))
@@ -69,7 +69,9 @@ def _answer_blocks(tune: SavedSpaceTune) -> list[PageBlock]:
 
 def _answer_text(tune: SavedSpaceTune) -> str:
     best = tune.best().incumbent
-    text = f"run {space_summary.format_parameters(tune, best.parameters)} for at most {best.limit:g} s"
+    text = (
+        f"run {space_summary.format_parameters(tune, best.parameters)} for at most {best.limit:g} s"
+    )
     difference = best.gain_over_default
     # An interval that begins below 0 leaves open whether anything is gained.
     verb = "it gains" if difference.low > 0.0 else "it may gain"
@@ -81,20 +83,24 @@ def _estimates_block(tune: SavedSpaceTune) -> Table:
     head, rows = space_summary.estimates_table(tune)
     columns = zip(head[:-1], *(row[:-1] for row in rows[:3]), strict=True)
     _, *cells = [list(column) for column in columns]
-    return Table(f"{format_progress(tune)}.", ["", *(row[0] for row in rows[:3])], unbroken_rows(cells))
+    return Table(
+        f"{format_progress(tune)}.", ["", *(row[0] for row in rows[:3])], unbroken_rows(cells)
+    )
 
 
 def _effects_block(tune: SavedSpaceTune) -> Table:
     caption = (
-        "Mean run time of the configurations with a value, or in a third of a range, times that of all "
-        "in which the parameter is active; from the model of run times, other parameters as they came. "
-        "An interval that has 1 in it leaves open whether the value matters."
+        "Mean run time of the configurations with a value, or in a third of a range, times that of "
+        "all in which the parameter is active; from the model of run times, other parameters as "
+        "they came. An interval that has 1 in it leaves open whether the value matters."
     )
     return Table(caption, *space_summary.effects_table(tune))
 
 
 def _tried_block(tune: SavedSpaceTune) -> Table:
     head, rows = space_summary.tried_table(tune)
-    caption = f"The {len(rows):,} configurations with the most runs; parameters as far as they differ " \
+    caption = (
+        f"The {len(rows):,} configurations with the most runs; parameters as far as they differ "
         "from the default."
+    )
     return Table(caption, head, rows)

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from keyhole.runner.function_process_child import import_function
 from keyhole.spec_values.error_messages import check_entries
@@ -14,7 +14,8 @@ from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import check_choice, check_line, short_repr
 
 SPACE_ENTRIES: Final = ("parameters", "forbidden", "space")
-_RULES: Final = ("model", "racing")
+SearchRule = Literal["model", "racing"]
+_RULES: Final[tuple[SearchRule, ...]] = ("model", "racing")
 _SUCCESS: Final = {"number": "", "scale": (0.0, 1.0), "at_limit": False}
 
 
@@ -33,7 +34,7 @@ class SpaceSearch:
     """
 
     space: ParameterSpace
-    rule: str
+    rule: SearchRule
     is_deterministic: bool
 
     @classmethod

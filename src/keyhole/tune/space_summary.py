@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.pages.notebook_html import notebook_html, text_table
 from keyhole.pages.page import Table
@@ -17,6 +17,7 @@ from keyhole.tune.summary import (
     shell_command,
 )
 from keyhole.tune.trial_log import TrialRecord
+from keyhole.tune.validation import YARDSTICK, ValidationRow
 from keyhole.tune.value_estimates import Interval
 from keyhole.tune.warnings import OtherLoad
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from keyhole.tune.space_estimates import ConfigurationEstimate
     from keyhole.tune.space_tune import SavedSpaceTune
 
-_MOST_TRIED = 100
+_MOST_TRIED: Final = 100
 CellTable = tuple[list[str], list[list[str]]]
 
 
@@ -70,14 +71,15 @@ def estimates_table(tune: SavedSpaceTune) -> CellTable:
     """Return head and rows of the estimates of the recommended, the default, and others."""
     head = ["", "limit", "gain", "gain over default", "success", "time", "runs", "parameters"]
     return head, [
-        [name, f"{e.limit:g} s", str(e.gain), _format_difference(name, e), format_share(e.success_rate),
-         e.seconds.as_duration(), f"{e.runs:,}", format_parameters(tune, e.parameters)]
+        [name, f"{e.limit:g} s", str(e.gain), _format_difference(name, e),
+         format_share(e.success_rate), e.seconds.as_duration(), f"{e.runs:,}",
+         format_parameters(tune, e.parameters)]
         for name, e in tune.estimates().items()
     ]  # fmt: skip
 
 
-def _format_difference(name: str, estimate: ConfigurationEstimate) -> str:
-    return "" if name == "default, full cut-off" else str(estimate.gain_over_default)
+def _format_difference(name: str, row: ConfigurationEstimate | ValidationRow) -> str:
+    return "" if name == YARDSTICK else str(row.gain_over_default)
 
 
 def effects_table(tune: SavedSpaceTune) -> CellTable:
@@ -100,7 +102,8 @@ def tried_table(tune: SavedSpaceTune) -> CellTable:
         by_number.setdefault(run.configuration, []).append(run)
     rows = [
         [str(number), f"{len(runs):,}", *(f"{n:,}" for n in count_outcomes(runs).values()),
-         f"{sum(run.seconds for run in runs):,.1f}", format_parameters(tune, runs[0].parameters or {})]
+         f"{sum(run.seconds for run in runs):,.1f}",
+         format_parameters(tune, runs[0].parameters or {})]
         for number, runs in sorted(by_number.items(), key=lambda item: -len(item[1]))
     ]  # fmt: skip
     head = ["configuration", "runs", *count_outcomes([]), "seconds", "parameters"]
@@ -111,8 +114,8 @@ def validation_table(tune: SavedSpaceTune) -> CellTable:
     """Return head and rows of the comparison on instances kept aside; no row if there is none."""
     head = ["kept aside", "limit", "gain", "gain over default", "success", "time (s)"]
     return head, [
-        [row.entrant.name, f"{row.entrant.limit:g} s", str(row.gain), str(row.gain_over_default),
-         str(row.success_rate), str(row.seconds)]
+        [row.entrant.name, f"{row.entrant.limit:g} s", str(row.gain),
+         _format_difference(row.entrant.name, row), str(row.success_rate), str(row.seconds)]
         for row in tune.validation()
     ]  # fmt: skip
 

@@ -15,7 +15,7 @@ from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.space_estimates import ConfigurationEstimate, ParameterEffect, Recommendation
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord, read_records
-from keyhole.tune.validation import VALIDATION, Entrant, ValidationRow, compare_entrants
+from keyhole.tune.validation import VALIDATION, YARDSTICK, Entrant, ValidationRow, compare_entrants
 from keyhole.tune.warm_start import read_warm_start
 from keyhole.validate import short_repr
 
@@ -135,7 +135,7 @@ class SavedSpaceTune(SavedRuns):
         return {
             "recommended": best.incumbent,
             "default": best.default,
-            "default, full cut-off": best.default_at_cutoff,
+            YARDSTICK: best.default_at_cutoff,
             **{f"configuration {other.configuration}": other for other in best.runners_up},
         }
 

@@ -108,7 +108,8 @@ DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 """Policy of a spec without the entry ``policy``."""
 
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "objective", "seed",
-                   "memory", "cores", "clock", "environment", "policy", "grace", *SPACE_ENTRIES)  # fmt: skip
+                   "memory", "cores", "clock", "environment", "policy", "grace",
+                   *SPACE_ENTRIES)  # fmt: skip
 _DEFAULTS: Final = {"name": "tune", "notes": "", "seed": DEFAULT_SEED, "memory": None, "cores": 1,
                     "clock": "wall", "environment": {}, "policy": None, "grace": 0,
                     "success": {}, "objective": "PAR2"}  # fmt: skip
@@ -280,7 +281,7 @@ class Spec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the spec of the data of `as_json`, also of 0.2.0, which had no `grace` and no `search`."""
+        """Return the spec of the data of `as_json`, also of 0.2.0, which had fewer entries."""
         try:
             saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
         except ValidationError as error:

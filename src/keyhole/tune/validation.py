@@ -1,4 +1,4 @@
-"""Validation: recommended, default and other configurations on instances that no run has used."""
+"""Validation: the recommended and other configurations on instances that no run has used."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ import numpy as np
 
 from keyhole.results.estimate import Estimate, mean_estimate
 from keyhole.text_formatting import count_text
+from keyhole.tune.arms import Parameter
 from keyhole.tune.decisions import PlannedTrial
 from keyhole.tune.instances import Instance
-from keyhole.tune.arms import Parameter
 from keyhole.tune.parameter_space import configuration_key
 from keyhole.tune.spec import CostModel, Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 
 VALIDATION: Final = "validation.jsonl"
-_YARDSTICK: Final = 2  # of entrants
+YARDSTICK: Final = "default, full cut-off"
+"""Name of the entrant with which all are compared."""
 
 
 @dataclass(frozen=True)
@@ -136,10 +137,7 @@ def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
 def compare_entrants(
     spec: Spec, entrants: Sequence[Entrant], records: Sequence[TrialRecord]
 ) -> list[ValidationRow]:
-    """Return a row for each entrant, of the instances on which all were run.
-
-    Differences are those to the third: the default with the full cut-off.
-    """
+    """Return a row for each entrant, of the instances on which all were run."""
     runs = [
         {record.instance: record for record in records if entrant.is_known_from(record)}
         for entrant in entrants
@@ -151,16 +149,17 @@ def compare_entrants(
         [gain_of_run(by_name[name], entrant.limit, spec.objective) for name in names]
         for entrant, by_name in zip(entrants, runs, strict=True)
     ])  # fmt: skip
+    yardstick = gains[[entrant.name for entrant in entrants].index(YARDSTICK)]
     rows = []
     for entrant, by_name, own_gains in zip(entrants, runs, gains, strict=True):
         records_of_entrant = [by_name[name] for name in names]
         seconds = [min(record.seconds, entrant.limit) for record in records_of_entrant]
         is_solved = [r.outcome == "ok" and r.seconds <= entrant.limit for r in records_of_entrant]
-        success_rate = Estimate(np.mean(is_solved), 0.0, len(names), count=sum(is_solved))
+        success_rate = Estimate(float(np.mean(is_solved)), 0.0, len(names), count=sum(is_solved))
         rows.append(
             ValidationRow(
                 entrant, mean_estimate(own_gains), success_rate, mean_estimate(np.array(seconds)),
-                mean_estimate(own_gains - gains[_YARDSTICK]),
+                mean_estimate(own_gains - yardstick),
             )
         )  # fmt: skip
     return rows
