@@ -233,8 +233,7 @@ class SavedRuns:
         require_extra("pandas", "SavedTune.to_pandas()")
         import pandas
 
-        rows = [vars(run) | (run.parameters or {}) for run in self.runs]
-        return pandas.DataFrame(rows).drop(columns="parameters", errors="ignore")
+        return pandas.json_normalize([vars(run) for run in self.runs])
 
 
 class SavedTune(SavedRuns):
