@@ -60,8 +60,7 @@ class ModelSearch:
         """
         model = self.model
         if not starts[0] or not len(runs):
-            is_default = not starts[0] or challenger is None
-            return (0 if is_default else challenger), model.mean
+            return (challenger or 0) if starts[0] else 0, model.mean
         count = len(model.means)
         scores = np.where(have_only_failed(runs, count), np.inf, model.means + model.deviations)
         self._best = best = int(np.argmin(scores))
@@ -98,7 +97,8 @@ class ModelSearch:
 
 
 def have_only_failed(runs: NDArray[Any], count: int) -> NDArray[np.bool_]:
-    """Return whether each configuration has runs, of which all failed."""
+    """Return whether each of the first `count` configurations has runs, of which all failed."""
     run_counts = np.bincount(runs["configuration"], minlength=count)
-    failed_counts = np.bincount(runs["configuration"], runs["is_failed"], count)
-    return (run_counts > 0) & (failed_counts == run_counts)
+    failure_counts = np.bincount(runs["configuration"], runs["is_failed"], count)
+    is_out: NDArray[np.bool_] = (run_counts > 0) & (failure_counts == run_counts)
+    return is_out[:count]
