@@ -41,8 +41,7 @@ def test_the_recommended_parameters_are_compared_with_the_default(folder):
 
 
 def test_a_gain_is_that_of_the_run_under_the_limit_of_the_row(folder):
-    rows, commands = validate(folder, HELD)
-    default = rows[2]
+    default = validate(folder, HELD)[0][2]
     gains = []
     for name in HELD:
         run = Simulated().run(["true", "0.5", name, "on"], 1.0)
@@ -69,7 +68,7 @@ def test_a_run_that_is_lost_is_made_again(folder):
 
 
 def test_instances_of_the_tune_are_refused(folder):
-    with pytest.raises(ValueError, match="must not be those of the tune, .* got 'a' and 1 other"):
+    with pytest.raises(ValueError, match=r"must not be those of the tune, .* got 'a' and 1 other"):
         validate(folder, ["x", "a", "./b"])
     assert load_tune(folder).validation() == []
 

@@ -215,7 +215,8 @@ def validate(
 
     path = str(Path(instances).absolute())
     readers = {".txt": "file", ".csv": "csv"}
-    entry = {readers[suffix]: path} if (suffix := Path(path).suffix) in readers else path
+    reader = readers.get(Path(path).suffix) if Path(path).is_file() else None
+    entry = {reader: path} if reader else path
     tuner = Tuner(SavedSpaceTune.load(folder).spec, folder)
     progress = None if quiet else _Progress(None)
     tuner.validate(entry, workers=workers, on=on, progress=progress)
