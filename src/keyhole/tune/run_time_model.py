@@ -72,7 +72,7 @@ class RunTimeModel:
         self._draw_configuration_effects(precisions, sums, rng)
 
         errors = rest - self.configuration_effects[configurations]
-        self.variance = _draw_variance(rng, _SCALE, weights * errors**2)
+        self.variance = _draw_variance(rng, _SCALE, weights * errors**2, len(runs))
 
     def _grow(self, runs: NDArray[Any]) -> None:
         """Add configurations and instances that are new."""
@@ -110,9 +110,8 @@ class RunTimeModel:
         self.used_instances = used = precisions > 0.0
         excess = draws[used].sum() / variances[used].sum()
         self.instance_effects = draws - used * variances * excess
-        self.instance_variance = _draw_variance(
-            rng, _INSTANCE_SCALE, self.instance_effects[used] ** 2
-        )
+        squares = self.instance_effects[used] ** 2
+        self.instance_variance = _draw_variance(rng, _INSTANCE_SCALE, squares, len(squares) - 1)
 
     def _draw_configuration_effects(
         self, precisions: FloatArray, sums: FloatArray, rng: np.random.Generator
@@ -125,14 +124,15 @@ class RunTimeModel:
         count = len(sums)
         error = math.sqrt(self.configuration_variance / count)
         self.mean = float(self.configuration_effects.mean() + error * rng.standard_normal())
-        self.configuration_variance = _draw_variance(
-            rng, _SCALE, (self.configuration_effects - self.mean) ** 2
-        )
+        squares = (self.configuration_effects - self.mean) ** 2
+        self.configuration_variance = _draw_variance(rng, _SCALE, squares, count)
 
 
-def _draw_variance(rng: np.random.Generator, scale: float, squares: FloatArray) -> float:
-    """Draw a variance given squares of normal deviates with it."""
-    return float((scale + squares.sum() / 2) / rng.gamma(_SHAPE + len(squares) / 2))
+def _draw_variance(
+    rng: np.random.Generator, scale: float, squares: FloatArray, freedom: int
+) -> float:
+    """Draw a variance given squares of normal deviates, of which so many are free."""
+    return float((scale + squares.sum() / 2) / rng.gamma(_SHAPE + freedom / 2))
 
 
 def draw_normals_above(rng: np.random.Generator, bounds: FloatArray) -> FloatArray:

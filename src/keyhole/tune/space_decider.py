@@ -1,5 +1,6 @@
 """Decisions of a tune over a parameter space: which configuration to run, where, how long."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -15,6 +16,9 @@ from keyhole.tune.run_history import RunGains, RunHistory, RunOutcome, Trial
 from keyhole.tune.space_estimates import ParameterEffect, Recommendation, SpaceEstimates
 
 _TRIES: Final = 1_000
+
+_SHARE_OF_INSTANCES: Final = 0.25
+"""Of all instances: among so many of the next ones the easiest is run."""
 # Purposes of random numbers, each with a generator of its own.
 _CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES = range(5)
 
@@ -119,9 +123,12 @@ class SpaceDecider:
         if choice is None:
             return None
         configuration, effect = choice
-        positions = self._started.get(configuration, set())
-        # Positions of runs that did not count are free again.
-        position = min(set(range(len(positions) + 1)) - positions)
+        # The easiest of the next few: it says as much of the configuration as a hard one.
+        effects = self._search.model.instance_effects
+        position = min(
+            self._free_positions(configuration),
+            key=lambda position: effects[self._instance(configuration, position)],
+        )
         instance = self._instance(configuration, position)
         return configuration, position, self._search.limit(runs, configuration, instance, effect)
 
@@ -244,6 +251,13 @@ class SpaceDecider:
         """Return the instance at a position of the order of a configuration."""
         time, rest = divmod(position, self.instance_count)
         return self._order(configuration, time)[rest]
+
+    def _free_positions(self, configuration: int) -> list[int]:
+        """Return the first positions that have no run, also where one did not count."""
+        started = self._started.get(configuration, frozenset())
+        count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
+        last = min(len(started) + count, self._positions)
+        return [position for position in range(int(last)) if position not in started]
 
     def _position(self, configuration: int, instance: int) -> int:
         """Return the first position of an instance that was not told."""
