@@ -38,6 +38,7 @@ class ModelSearch:
         self._learns_limit = learns_limit
         self.model = RunTimeModel(instance_count)
         self._next_sweep = 1
+        self._best = 0
 
     def tell(self, runs: NDArray[Any], rng: np.random.Generator) -> None:
         """Update the model after a run, the last of `runs`."""
