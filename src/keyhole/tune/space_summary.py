@@ -165,7 +165,7 @@ def best_as_json(tune: SavedSpaceTune) -> dict[str, Any]:
         "template": arm.template(),
         "default": asdict(best.default),
         "default_at_cutoff": asdict(best.default_at_cutoff),
-        "runners_up": [asdict(other) for other in best.runners_up],
+        "runners_up": [asdict(estimate) for estimate in best.runners_up],
         "warnings": format_warnings(tune),
     }
     if arm.function:

@@ -136,7 +136,7 @@ class SavedSpaceTune(SavedRuns):
             "recommended": best.incumbent,
             "default": best.default,
             YARDSTICK: best.default_at_cutoff,
-            **{f"configuration {other.configuration}": other for other in best.runners_up},
+            **{f"configuration {estimate.configuration}": estimate for estimate in best.runners_up},
         }
 
     def entrants(self) -> list[Entrant]:
