@@ -37,8 +37,8 @@ def test_all_commands_on_a_space(keyhole, spec, tmp_path):
     assert text.startswith("sh -c 'sleep 0.2; cat all/")
     code, text, error = keyhole("tune", spec, "--runs", 12, "--out", "out")
     assert code == 0, error
-    for part in ("mine: 12 runs in", "best: nap=0", "default, full cut-off", "0 to", "report: "):
-        assert part in text or part == "0 to"
+    for sentence in ("mine: 12 runs in", "best: nap=0", "default, full cut-off", "report: "):
+        assert sentence in text
     assert keyhole("tune", "show", "out")[1].startswith("mine: 12 runs in")
     code, text, _ = keyhole("tune", "best", "out")
     assert text.startswith("sh -c 'sleep 0; cat {instance}' -e ")
@@ -59,7 +59,7 @@ def test_all_commands_on_a_space(keyhole, spec, tmp_path):
 def test_bad_input_of_a_validation_is_one_line(keyhole, spec):
     keyhole("tune", spec, "--runs", 2, "--out", "out", "--quiet")
     for words, expected in (
-        (("--instances", "all/*.txt"), "must not be those of the tune"),
+        (("--instances", "all/*.txt"), "must be none of those of the tune"),
         (("--instances", "none/*"), "instances must be at least one file, got none for"),
         (("--instances", "held/*", "--workers", 0), "workers must lie in [1, 1024], got 0"),
     ):

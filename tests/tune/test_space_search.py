@@ -36,6 +36,9 @@ BAD = {
     "the full cut-off of a list": (
         {"parameters": None, "objective": "full cut-off",
          "arm": [{"name": "a", "command": "true"}]}, r"'full cut-off' needs \[parameters\]"),
+    "a function that is not there": (
+        {"arm": [{"name": "f", "function": "tests.tune.work:absent"}]},
+        r"arm\[0\].function: tests.tune.work:absent cannot be imported: .*'absent'"),
     "an argument that a function lacks": (
         {"arm": [{"name": "f", "function": work.works}], "limits": 1},
         "parameters.mean must be a field of the command"),

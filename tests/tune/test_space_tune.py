@@ -1,6 +1,7 @@
 """Tunes of a parameter space: the log decides what is run next, also after a kill."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from keyhole.data import load_aslib
 from keyhole.tune import SavedTune, Spec, Tuner, load_tune
 from keyhole.tune.saved_tune import RUNS, write_scenario
+from keyhole.tune.space_report import write_report
 from tests.tune import work
 from tests.tune.conftest import Simulated
 from tests.tune.spaces import SMALL, SMALL_COMMAND, SPACE, decisions
@@ -81,6 +83,23 @@ def test_a_function_gets_its_active_parameters(tmp_path):
               "limits": [5], "parameters": {"factor": {"range": [0.5, 1], "default": 0.5}}}  # fmt: skip
     with pytest.raises(ValueError, match=r"must return True, None or False, got 0\.25"):
         Tuner(Spec.from_table(number), tmp_path / "number").run(runs=2)
+
+
+def test_failed_configurations_do_not_end_a_tune_and_no_success_is_said_first(tmp_path):
+    def fail(number, result):
+        return replace(result, outcome="ok", code=1)
+
+    tune = run(tmp_path, 15, fail)
+    assert {run.outcome for run in tune.runs} == {"failed"}
+    page = write_report(tune).read_text()
+    assert "No run has succeeded: there is no evidence for any command." in page
+
+
+def test_runs_are_made_on_an_executor(tmp_path):
+    spec = Spec.from_table({**SPACE, "instances": ["a", "b"]})
+    with ThreadPoolExecutor(2) as pool:
+        tune = Tuner(spec, tmp_path).run(runs=4, workers=2, on=pool)
+    assert {run.outcome for run in tune.runs} == {"ok"}
 
 
 def test_a_warm_start_knows_the_configurations_of_the_earlier_tune(tmp_path):

@@ -245,6 +245,9 @@ def spec_section(tune: SavedRuns) -> Section:
         names[5:] = [f"... {len(names):,} in all"]
     rows = [["instances", ", ".join(names)]]
     rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _SPEC]
+    if tune.spec.search is not None:
+        space = tune.spec.search.space.as_json()
+        rows += [["policy", tune.spec.search.rule], *([k, str(v)] for k, v in space.items())]
     rows.append(["versions", software_text(describe_software(["keyhole"]))])
     arms = [[arm.name, summary.shell_command(arm)] for arm in tune.spec.arms]
     commands = Table("Commands.", ["arm", "command"], arms)

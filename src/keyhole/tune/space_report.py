@@ -61,10 +61,12 @@ def write_report(tune: SavedSpaceTune) -> Path:
 
 def _answer_blocks(tune: SavedSpaceTune) -> list[PageBlock]:
     best = tune.best().incumbent
-    warnings = [Text(f"{capitalize(text)}.") for text in space_summary.format_warnings(tune)]
+    warnings = [f"{capitalize(text)}." for text in space_summary.format_warnings(tune)]
+    if not any(run.outcome == "ok" for run in tune.runs):
+        return [Answer(warnings[0]), *map(Text, warnings[1:])]
     arm = space_summary.recommended_arm(tune)
     command = CommandBlock(shell_command(arm), describe_use(tune.spec, arm, best.limit))
-    return [Answer(f"{capitalize(_answer_text(tune))}."), *warnings, command]
+    return [Answer(f"{capitalize(_answer_text(tune))}."), *map(Text, warnings), command]
 
 
 def _answer_text(tune: SavedSpaceTune) -> str:

@@ -95,7 +95,10 @@ def _parse_space(table: Mapping[str, Any], folder: Path) -> ParameterSpace:
 
 def _arguments(target: Any, names: Sequence[str]) -> list[str]:
     """Return the names of the arguments of a function; of `names`, all if it takes any keyword."""
-    function = target if callable(target) else import_function(target)
-    signature = inspect.signature(function).parameters
+    try:
+        function = target if callable(target) else import_function(target)
+        signature = inspect.signature(function).parameters
+    except Exception as error:  # of any code that the module runs
+        raise ValueError(f"arm[0].function: {target} cannot be imported: {error}") from error
     takes_all = any(argument.kind is argument.VAR_KEYWORD for argument in signature.values())
     return [*signature, *(names if takes_all else ())]

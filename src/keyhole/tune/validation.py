@@ -12,13 +12,13 @@ from typing import Final
 import numpy as np
 
 from keyhole.results.estimate import Estimate, mean_estimate
-from keyhole.text_formatting import count_text
 from keyhole.tune.arms import Parameter
 from keyhole.tune.decisions import PlannedTrial
 from keyhole.tune.instances import Instance
 from keyhole.tune.parameter_space import configuration_key
 from keyhole.tune.spec import CostModel, Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
+from keyhole.validate import short_repr
 
 VALIDATION: Final = "validation.jsonl"
 YARDSTICK: Final = "default, full cut-off"
@@ -90,18 +90,13 @@ class ValidationPlan:
 
 def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:
     """Refuse instances on which the tune itself runs."""
-    used_paths = {_real_path(spec, instance) for instance in spec.instances}
-    used_names = [i.name for i in instances if _real_path(spec, i) in used_paths]
-    if used_names:
-        raise ValueError(
-            f"instances must not be those of the tune, which tell too well of what was chosen on "
-            f"them, got {used_names[0]!r}"
-            + (f" and {count_text(len(used_names) - 1, 'other')}" if used_names[1:] else "")
-        )
-
-
-def _real_path(spec: Spec, instance: Instance) -> str:
-    return os.path.realpath(spec.folder / instance.name)
+    used_paths = {os.path.realpath(spec.folder / instance.name) for instance in spec.instances}
+    for instance in instances:
+        if os.path.realpath(spec.folder / instance.name) in used_paths:
+            raise ValueError(
+                "instances must be none of those of the tune, on which its choice looks better "
+                f"than it is, got {short_repr(instance.name)}"
+            )
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from keyhole.files import read_saved_file, write_atomically
 from keyhole.spec_values.error_messages import error_message
-from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.run_history import RunOutcome, Trial
 from keyhole.tune.saved_tune import SavedRuns
 from keyhole.tune.spec import Spec
@@ -67,18 +67,14 @@ def write_warm_start(folder: Path, spec: Spec, earlier: SavedRuns, weight: float
     if spec.search is None:
         raise ValueError("warm_start needs a spec with parameters, got a list of commands")
     weight = check_number("weight", weight, Range(gt=0, le=1))
-    space = spec.search.space
-    runs = tuple(run for run in earlier.runs if _is_configuration(space, run))
+    runs = []
+    for run in earlier.runs:
+        with suppress(ValueError):
+            spec.search.space.check(run.parameters or {})
+            runs.append(run)
     if not runs:
         raise ValueError(
             f"warm_start must have runs of configurations of this space, got {earlier.folder}"
         )
-    write_atomically(folder / _FILE, json.dumps(asdict(WarmStart(weight, runs))).encode())
-
-
-def _is_configuration(space: ParameterSpace, run: TrialRecord) -> bool:
-    try:
-        space.check(run.parameters or {})
-    except ValueError:
-        return False
-    return True
+    data = asdict(WarmStart(weight, tuple(runs)))
+    write_atomically(folder / _FILE, json.dumps(data).encode())
