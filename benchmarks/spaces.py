@@ -1,8 +1,8 @@
 """Tuning over parameter spaces: the model and racing of `keyhole.tune`, and a list of 30 arms.
 
-``python -m benchmarks.spaces KIND FIRST-LAST METHOD...`` plays problems of a kind with the seeds of
-a range, and appends a line of JSON for each seed and method to ``spaces.jsonl``;
-``python -m benchmarks.spaces table FILE...`` prints the tables of docs/tune_spaces.md.
+``python -m benchmarks.spaces KIND FIRST-LAST SHARES METHOD...`` plays problems of a kind with the
+seeds of a range and budgets such as ``.01,.03``, and appends a line of JSON for each seed and method
+to ``spaces.jsonl``; ``python -m benchmarks.spaces table`` prints them as Markdown.
 Times are in full cut-offs, replayed: nothing is run.
 """
 
@@ -20,9 +20,6 @@ from keyhole.tune.parameter_space import ParameterSpace, configuration_key
 from keyhole.tune.space_decider import SpaceDecider
 
 LIMITS = np.geomspace(0.01, 1.0, 10)
-SHARES = (0.01, 0.03, 0.1)
-SHARES_OF_ONE = (0.05, 0.15, 0.5)
-"""Budgets, as shares of 200 configurations x training instances at the full cut-off."""
 TRAINING = 50
 TEST = 400
 NUMBER = {"range": [0.0, 1.0], "default": 0.5}
@@ -83,14 +80,16 @@ class SyntheticProblem:
 
 
 class Budget:
-    """Runs at a price, until all budgets are spent; at each the recommendation is scored."""
+    """Runs at a price, until all budgets are spent; at each the recommendation is scored.
 
-    def __init__(self, problem):
+    Budgets are shares of the time of 200 configurations on all training instances.
+    """
+
+    def __init__(self, problem, shares):
         self.problem = problem
         rng = np.random.default_rng(4242)
         times = [problem.times(problem.space.sample(rng)) for _ in range(200)]
         matrix = sum(np.minimum(np.abs(row[: problem.training]), 1.0).sum() for row in times)
-        shares = SHARES_OF_ONE if problem.kind == "one" else SHARES
         self.ends = [share * matrix for share in shares]
         self.spent = 0.0
         self.runs = 0
@@ -172,18 +171,28 @@ METHODS = {
 }
 
 
-def play(kind, first, last, methods):
+def play(kind, seeds, shares, methods):
     """Append the scores of methods on problems of a kind to ``spaces.jsonl``."""
     with Path("spaces.jsonl").open("a") as file:
-        for seed in range(first, last + 1):
+        for seed in seeds:
             for method in methods:
                 problem = SyntheticProblem(kind, seed % 10)
-                budget = Budget(problem)
+                budget = Budget(problem, shares)
                 METHODS[method](problem, seed, budget)
-                row = {"kind": kind, "seed": seed, "method": method, "scores": budget.scores}
-                file.write(json.dumps(row) + "\n")
+                for share, scores in zip(shares, budget.scores, strict=True):
+                    row = [kind, share, method, seed, *scores]
+                    file.write(json.dumps(row) + "\n")
                 file.flush()
 
 
+def main(kind, seeds="", shares="", *methods):
+    """Play a kind of problems, or print the table of all that were played."""
+    if kind == "table":
+        print_table()
+        return
+    first, last = map(int, seeds.split("-"))
+    play(kind, range(first, last + 1), list(map(float, shares.split(","))), methods)
+
+
 if __name__ == "__main__":
-    play(sys.argv[1], *map(int, sys.argv[2].split("-")), sys.argv[3:])
+    main(*sys.argv[1:])

@@ -19,7 +19,6 @@ from keyhole.tune.value_estimates import Interval
 _BURN_IN: Final = 50
 _DRAWS: Final = 200
 _RUNNERS_UP: Final = 3
-_CANDIDATES: Final = 10
 
 
 @dataclass(frozen=True)
@@ -143,15 +142,6 @@ class SpaceEstimates:
         is_out = have_only_failed(runs, count) | (self.run_counts == 0)
         self.ranking = np.argsort(np.where(is_out, np.inf, scores), kind="stable").tolist()
         """Configurations, the best first."""
-
-    def find_best(self, limits: FloatArray) -> int:
-        """Return the configuration with the largest gain, of those with the best effects."""
-        gains = {}
-        for configuration in self.ranking[:_CANDIDATES]:
-            times, is_failed = self._draw_outcomes(configuration)
-            draws = [self._draw_gains(times, is_failed, limit) for limit in limits]
-            gains[configuration] = max(row.mean() - row.std() / 2 for row in draws)
-        return max(gains, key=gains.__getitem__)
 
     def recommend(
         self,
