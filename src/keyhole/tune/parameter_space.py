@@ -184,11 +184,6 @@ class ParameterSpace:
         self.default: dict[str, Parameter] = self._drop_inactive(self.all_defaults)
         self._check_size()
 
-    @property
-    def all_defaults(self) -> dict[str, Parameter]:
-        """Defaults of all parameters, also of those that are inactive in `default`."""
-        return {name: self._definitions[name].default for name in self.names}
-
     @classmethod
     def from_table(cls, table: object, forbidden: object = ()) -> Self:
         """Make a space of the table ``[parameters]`` of a spec, and of its entry ``forbidden``."""
