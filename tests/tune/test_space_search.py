@@ -16,10 +16,10 @@ BAD = {
     "a parameter that is the arm's": (
         {"arm": [SPACE["arm"][0] | {"parameters": {"inc": 3}}]},
         "parameters.inc must be a field of the command, got none of this name"),
-    "no parameter": ({"parameters": {}}, "parameters must have at least one parameter, got none"),
-    "forbidden alone": ({"parameters": None, "forbidden": [{"luby": "on"}]}, "at least one param"),
+    "no parameter": ({"parameters": {}}, "parameters must be a table of parameters, got {}"),
+    "forbidden alone": ({"parameters": None, "forbidden": [{"luby": "on"}]}, "parameters must be a table of parameters"),
     "a forbidden default": (
-        {"forbidden": [{"luby": "on"}]}, r"forbidden\[0\] must not forbid the default config"),
+        {"forbidden": [{"luby": "on"}]}, r"forbidden\[0\] must allow the default configuration"),
     "two arms": (
         {"arm": [SPACE["arm"][0], {"name": "b", "command": "true"}]},
         "arm must be a single command with parameters, got 2"),
