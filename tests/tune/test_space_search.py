@@ -17,7 +17,8 @@ BAD = {
         {"arm": [SPACE["arm"][0] | {"parameters": {"inc": 3}}]},
         "parameters.inc must be a field of the command, got none of this name"),
     "no parameter": ({"parameters": {}}, "parameters must be a table of parameters, got {}"),
-    "forbidden alone": ({"parameters": None, "forbidden": [{"luby": "on"}]}, "parameters must be a table of parameters"),
+    "forbidden alone": (
+        {"parameters": None, "forbidden": [{"luby": "on"}]}, "parameters must be a table of para"),
     "a forbidden default": (
         {"forbidden": [{"luby": "on"}]}, r"forbidden\[0\] must allow the default configuration"),
     "two arms": (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.pages.notebook_html import notebook_html, text_table
 from keyhole.pages.page import Table
+from keyhole.text_formatting import count_text
 from keyhole.tune.arms import Arm
 from keyhole.tune.summary import (
     NO_SUCCESS,
@@ -128,7 +129,7 @@ def format_validation(tune: SavedSpaceTune) -> list[str]:
     count = tune.validation()[0].gain.replications
     return [
         text_table(head, rows),
-        f"kept aside: {count:,} instances that no run of the tune has used",
+        f"kept aside: {count_text(count, 'instance')} that no run of the tune has used",
     ]
 
 
