@@ -18,6 +18,7 @@ from keyhole.tune.report import (
 )
 from keyhole.tune.saved_tune import REPORT
 from keyhole.tune.summary import format_progress, shell_command
+from keyhole.tune.validation import YARDSTICK
 
 if TYPE_CHECKING:
     from keyhole.tune.space_tune import SavedSpaceTune
@@ -81,13 +82,13 @@ def _answer_text(tune: SavedSpaceTune) -> str:
 
 
 def _estimates_block(tune: SavedSpaceTune) -> Table:
-    """Return the estimates, a column for each configuration, as far as they fit beside a chart."""
+    """Return the estimates of the recommended parameters and of the default, which fit here."""
     head, rows = space_summary.estimates_table(tune)
-    columns = zip(head[:-1], *(row[:-1] for row in rows[:3]), strict=True)
-    _, *cells = [list(column) for column in columns]
-    return Table(
-        f"{format_progress(tune)}.", ["", *(row[0] for row in rows[:3])], unbroken_rows(cells)
-    )
+    columns = [row for row in rows if row[0] in ("recommended", YARDSTICK)]
+    # Without the names, which are above, and the parameters, which are in the answer.
+    cells = list(zip(head, *columns, strict=True))[1:-1]
+    caption = f"{format_progress(tune)}."
+    return Table(caption, ["", *(row[0] for row in columns)], unbroken_rows(cells))
 
 
 def _effects_block(tune: SavedSpaceTune) -> Table:
