@@ -31,7 +31,7 @@ def test_the_recommended_parameters_are_compared_with_the_default(folder):
         "recommended", "default", "default, full cut-off",
     ]  # fmt: skip
     assert rows[0].entrant.parameters == best.incumbent.parameters
-    assert {row.gain.replications for row in rows} == {len(HELD)}
+    assert {row.instances for row in rows} == {len(HELD)}
     assert rows[2].gain_over_default.value == 0.0
     difference = rows[0].gain.value - rows[2].gain.value
     assert rows[0].gain_over_default.value == pytest.approx(difference)
@@ -52,8 +52,8 @@ def test_a_gain_is_that_of_the_run_under_the_limit_of_the_row(folder):
 def test_a_validation_goes_on_where_it_was(folder):
     first, _ = validate(folder, HELD[:4])
     rows, commands = validate(folder, HELD)
-    assert first[0].gain.replications == 4
-    assert rows[0].gain.replications == len(HELD)
+    assert first[0].instances == 4
+    assert rows[0].instances == len(HELD)
     assert {command[2] for command, *_ in commands} == set(HELD[4:])
     assert validate(folder, HELD)[1] == []
 
@@ -64,7 +64,7 @@ def test_a_run_that_is_lost_is_made_again(folder):
 
     with pytest.warns(UserWarning, match="a run does not count and is repeated"):
         rows, _ = validate(folder, HELD, lose_the_first)
-    assert rows[0].gain.replications == len(HELD)
+    assert rows[0].instances == len(HELD)
 
 
 def test_instances_of_the_tune_are_refused(folder):

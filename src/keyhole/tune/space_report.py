@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, write_page
-from keyhole.text_formatting import capitalize
+from keyhole.text_formatting import capitalize, count_text
 from keyhole.tune import space_charts, space_summary
 from keyhole.tune.report import (
     CommandBlock,
@@ -41,7 +41,7 @@ def write_report(tune: SavedSpaceTune) -> Path:
     ]
     if rows := tune.validation():
         head, cells = space_summary.validation_table(tune)
-        caption = f"{rows[0].gain.replications:,} instances that no run of the tune has used."
+        caption = f"{count_text(rows[0].instances, 'instance')} that no run of the tune has used."
         chart = write_tune_chart(
             tune, space_charts.validation_chart(tune), "validation", "Instances kept aside"
         )

@@ -113,10 +113,11 @@ def tried_table(tune: SavedSpaceTune) -> CellTable:
 
 def validation_table(tune: SavedSpaceTune) -> CellTable:
     """Return head and rows of the comparison on instances kept aside; no row if there is none."""
-    head = ["kept aside", "limit", "gain", "gain over default", "success", "time (s)"]
+    head = ["kept aside", "limit", "gain", "gain over default", "success", "time"]
     return head, [
         [row.entrant.name, f"{row.entrant.limit:g} s", str(row.gain),
-         _format_difference(row.entrant.name, row), str(row.success_rate), str(row.seconds)]
+         _format_difference(row.entrant.name, row), format_share(row.success_rate),
+         row.seconds.as_duration()]
         for row in tune.validation()
     ]  # fmt: skip
 
@@ -126,7 +127,7 @@ def format_validation(tune: SavedSpaceTune) -> list[str]:
     head, rows = validation_table(tune)
     if not rows:
         return []
-    count = tune.validation()[0].gain.replications
+    count = tune.validation()[0].instances
     return [
         text_table(head, rows),
         f"kept aside: {count_text(count, 'instance')} that no run of the tune has used",

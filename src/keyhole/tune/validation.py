@@ -11,13 +11,15 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.results.estimate import Estimate, mean_estimate
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.results.estimate import exact_interval, mean_estimate
 from keyhole.tune.arms import Parameter
 from keyhole.tune.decisions import PlannedTrial
 from keyhole.tune.instances import Instance
 from keyhole.tune.parameter_space import configuration_key
 from keyhole.tune.spec import CostModel, Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
+from keyhole.tune.value_estimates import Interval
 from keyhole.validate import short_repr
 
 VALIDATION: Final = "validation.jsonl"
@@ -107,19 +109,22 @@ class ValidationRow:
     ----------
     entrant : Entrant
         The configuration and its limit.
-    gain, seconds : Estimate
-        Gain and seconds of a run, over instances.
-    success_rate : Estimate
-        The share of runs that succeeded.
-    gain_over_default : Estimate
+    instances : int
+        How many these are.
+    gain, seconds : Interval
+        Mean gain and seconds of a run, with 95 % intervals of Student's t.
+    success_rate : Interval
+        The share of runs that succeed, with the interval of Clopper and Pearson.
+    gain_over_default : Interval
         Its gain less that of the default with the full cut-off, instance by instance.
     """
 
     entrant: Entrant
-    gain: Estimate
-    success_rate: Estimate
-    seconds: Estimate
-    gain_over_default: Estimate
+    instances: int
+    gain: Interval
+    success_rate: Interval
+    seconds: Interval
+    gain_over_default: Interval
 
 
 def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
@@ -147,14 +152,22 @@ def compare_entrants(
     yardstick = gains[[entrant.name for entrant in entrants].index(YARDSTICK)]
     rows = []
     for entrant, by_name, own_gains in zip(entrants, runs, gains, strict=True):
-        records_of_entrant = [by_name[name] for name in names]
-        seconds = [min(record.seconds, entrant.limit) for record in records_of_entrant]
-        is_solved = [r.outcome == "ok" and r.seconds <= entrant.limit for r in records_of_entrant]
-        success_rate = Estimate(float(np.mean(is_solved)), 0.0, len(names), count=sum(is_solved))
+        seconds = np.array([min(by_name[name].seconds, entrant.limit) for name in names])
+        successes = sum(
+            by_name[name].outcome == "ok" and by_name[name].seconds <= entrant.limit
+            for name in names
+        )
+        share = Interval(successes / len(names), *exact_interval(successes, len(names)))
+        difference = _mean_interval(own_gains - yardstick)
         rows.append(
             ValidationRow(
-                entrant, mean_estimate(own_gains), success_rate, mean_estimate(np.array(seconds)),
-                mean_estimate(own_gains - yardstick),
+                entrant, len(names), _mean_interval(own_gains), share, _mean_interval(seconds),
+                difference,
             )
         )  # fmt: skip
     return rows
+
+
+def _mean_interval(values: FloatArray) -> Interval:
+    estimate = mean_estimate(values)
+    return Interval(estimate.value, estimate.low, estimate.high)
