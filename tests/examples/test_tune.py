@@ -54,7 +54,7 @@ def test_parameters_of_a_solver_are_tuned_and_validated(tmp_path):
     (tmp_path / "minisat.toml").write_text(f"environment = {{ PATH = '{path}' }}\n{text}")
     assert "best: " in keyhole("minisat.toml", "--out", "out", "--runs", 8, cwd=tmp_path)
     text = keyhole("validate", "out", "--instances", "uniform3.cnf", cwd=tmp_path)
-    assert "kept aside: 1 instance" in text
+    assert text.startswith("kept aside ")
 
 
 @pytest.mark.parametrize("name", ["tune-sat", "tune-space", "tune-tests"])

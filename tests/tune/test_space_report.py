@@ -34,7 +34,7 @@ def test_the_page_begins_with_the_command_and_the_gain_over_the_default(folder):
 def test_a_validation_is_on_the_page(folder):
     Tuner(load_tune(folder).spec, folder, executors=Simulated).validate(["x", "y", "z"])
     page = write_report(load_tune(folder)).read_text()
-    assert "3 instances that no run of the tune has used." in page
+    assert "On 3 instances that no run of the tune has used." in page
     assert (folder / "validation.png").exists()
 
 

@@ -223,7 +223,8 @@ def validate(
     tune = SavedSpaceTune.load(folder)
     page = _write_report(tune)
     if as_json:
-        print_json({"validation": space_summary.validation_as_json(tune), "report": page})
+        validation = space_summary.tune_as_json(tune)["validation"]
+        print_json({"validation": validation, "report": page})
         return
     for text in space_summary.format_validation(tune):
         typer.echo(text)

@@ -10,7 +10,7 @@ from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.tune.charts import Survival
 from keyhole.tune.space_tune import replay_records
 from keyhole.tune.summary import describe_objective
-from keyhole.tune.validation import YARDSTICK
+from keyhole.tune.validation import YARDSTICK, is_known_from
 
 if TYPE_CHECKING:
     from keyhole.tune.space_tune import SavedSpaceTune
@@ -85,15 +85,14 @@ def history_chart(tune: SavedSpaceTune) -> LineChart:
 def validation_chart(tune: SavedSpaceTune) -> LineChart:
     """Return the chart of the share of instances kept aside that are solved within a time."""
     curves = []
-    for entrant in tune.entrants():
-        if entrant.name == "default":  # the same runs as those with the full cut-off
+    for name, estimate in tune.estimates().items():
+        if name == "default":  # the same runs as those with the full cut-off
             continue
-        runs = [run for run in tune.validation_runs if entrant.is_known_from(run)]
+        runs = [run for run in tune.validation_runs if is_known_from(run, estimate)]
         curve = Survival.from_runs(runs)
         percents = (_PERCENT * (1.0 - np.array([*curve.share, *curve.share[-1:]]))).tolist()
-        times = [*curve.seconds, max(entrant.limit, *curve.seconds, 0.0)][: len(percents)]
-        label = f"{entrant.name}, {entrant.limit:g} s".replace("full cut-off, ", "")
-        curves.append(Curve(label=label, x=times, y=percents, steps=True))
+        times = [*curve.seconds, max(estimate.limit, *curve.seconds, 0.0)][: len(percents)]
+        curves.append(Curve(label=name, x=times, y=percents, steps=True))
     return LineChart(
         id="validation-chart",
         x=Axis(title="time", scale="log", unit="s"),

@@ -39,9 +39,10 @@ def write_report(tune: SavedSpaceTune) -> Path:
         Section("runs", "All runs", [runs_table(tune)]),
         spec_section(tune),
     ]
-    if rows := tune.validation():
-        head, cells = space_summary.validation_table(tune)
-        caption = f"{count_text(rows[0].instances, 'instance')} that no run of the tune has used."
+    if estimates := tune.validation():
+        head, cells = space_summary.estimates_table(tune, estimates)
+        count = count_text(estimates[YARDSTICK].runs, "instance")
+        caption = f"On {count} that no run of the tune has used."
         chart = write_tune_chart(
             tune, space_charts.validation_chart(tune), "validation", "Instances kept aside"
         )
@@ -83,12 +84,13 @@ def _answer_text(tune: SavedSpaceTune) -> str:
 
 def _estimates_block(tune: SavedSpaceTune) -> Table:
     """Return the estimates of the recommended parameters and of the default, which fit here."""
-    head, rows = space_summary.estimates_table(tune)
-    columns = [row for row in rows if row[0] in ("recommended", YARDSTICK)]
+    estimates = tune.estimates()
+    names = ["recommended", YARDSTICK]
+    head, rows = space_summary.estimates_table(tune, {name: estimates[name] for name in names})
     # Without the names, which are above, and the parameters, which are in the answer.
-    cells = list(zip(head, *columns, strict=True))[1:-1]
+    cells = list(zip(head, *rows, strict=True))[1:-1]
     caption = f"{format_progress(tune)}."
-    return Table(caption, ["", *(row[0] for row in columns)], unbroken_rows(cells))
+    return Table(caption, ["", *names], unbroken_rows(cells))
 
 
 def _effects_block(tune: SavedSpaceTune) -> Table:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.pages.notebook_html import notebook_html, text_table
 from keyhole.pages.page import Table
-from keyhole.text_formatting import count_text
 from keyhole.tune.arms import Arm
 from keyhole.tune.summary import (
     NO_SUCCESS,
@@ -18,7 +18,7 @@ from keyhole.tune.summary import (
     shell_command,
 )
 from keyhole.tune.trial_log import TrialRecord
-from keyhole.tune.validation import YARDSTICK, ValidationRow
+from keyhole.tune.validation import YARDSTICK
 from keyhole.tune.value_estimates import Interval
 from keyhole.tune.warnings import OtherLoad
 
@@ -56,7 +56,7 @@ def format_recommendation(tune: SavedSpaceTune) -> list[str]:
     best = tune.best().incumbent
     return [
         f"best: {format_parameters(tune, best.parameters)}, with {best.limit:g} s",
-        text_table(*estimates_table(tune)),
+        text_table(*estimates_table(tune, tune.estimates())),
         "gain over default: over a run with the default and the full cut-off, paired by instance",
         *format_validation(tune),
     ]
@@ -68,19 +68,17 @@ def best_line(tune: SavedSpaceTune) -> str:
     return f"{shell_command(recommended_arm(tune))}    # for at most {limit:g} s"
 
 
-def estimates_table(tune: SavedSpaceTune) -> CellTable:
-    """Return head and rows of the estimates of the recommended, the default, and others."""
-    head = ["", "limit", "gain", "gain over default", "success", "time", "runs", "parameters"]
+def estimates_table(
+    tune: SavedSpaceTune, estimates: Mapping[str, ConfigurationEstimate], title: str = ""
+) -> CellTable:
+    """Return head and rows of estimates of configurations, by name."""
+    head = [title, "limit", "gain", "gain over default", "success", "time", "runs", "parameters"]
     return head, [
-        [name, f"{e.limit:g} s", str(e.gain), _format_difference(name, e),
+        [name, f"{e.limit:g} s", str(e.gain), "" if name == YARDSTICK else str(e.gain_over_default),
          format_share(e.success_rate), e.seconds.as_duration(), f"{e.runs:,}",
          format_parameters(tune, e.parameters)]
-        for name, e in tune.estimates().items()
+        for name, e in estimates.items()
     ]  # fmt: skip
-
-
-def _format_difference(name: str, row: ConfigurationEstimate | ValidationRow) -> str:
-    return "" if name == YARDSTICK else str(row.gain_over_default)
 
 
 def effects_table(tune: SavedSpaceTune) -> CellTable:
@@ -111,34 +109,17 @@ def tried_table(tune: SavedSpaceTune) -> CellTable:
     return head, rows[:_MOST_TRIED]
 
 
-def validation_table(tune: SavedSpaceTune) -> CellTable:
-    """Return head and rows of the comparison on instances kept aside; no row if there is none."""
-    head = ["kept aside", "limit", "gain", "gain over default", "success", "time"]
-    return head, [
-        [row.entrant.name, f"{row.entrant.limit:g} s", str(row.gain),
-         _format_difference(row.entrant.name, row), format_share(row.success_rate),
-         row.seconds.as_duration()]
-        for row in tune.validation()
-    ]  # fmt: skip
-
-
 def format_validation(tune: SavedSpaceTune) -> list[str]:
     """Return lines on the comparison on instances kept aside; none if there is none."""
-    head, rows = validation_table(tune)
-    if not rows:
-        return []
-    count = tune.validation()[0].instances
-    return [
-        text_table(head, rows),
-        f"kept aside: {count_text(count, 'instance')} that no run of the tune has used",
-    ]
+    estimates = tune.validation()
+    return [text_table(*estimates_table(tune, estimates, "kept aside"))] if estimates else []
 
 
 def tune_html(tune: SavedSpaceTune) -> str:
     """Return what notebooks show."""
     if not tune.runs:
         return notebook_html([], line=f"{format_progress(tune)}.")
-    table = Table(f"{format_progress(tune)}.", *estimates_table(tune))
+    table = Table(f"{format_progress(tune)}.", *estimates_table(tune, tune.estimates()))
     line = " ".join(f"{text}." for text in [*format_warnings(tune), format_recommendation(tune)[0]])
     return notebook_html([table], line=line)
 
@@ -153,7 +134,7 @@ def tune_as_json(tune: SavedSpaceTune) -> dict[str, Any]:
         "not_counted": len(tune.expired),
         "best": best_as_json(tune) if tune.runs else None,
         "effects": [asdict(effect) for effect in tune.effects()] if tune.runs else [],
-        "validation": validation_as_json(tune),
+        "validation": {name: asdict(row) for name, row in tune.validation().items()},
     }
 
 
@@ -173,8 +154,3 @@ def best_as_json(tune: SavedSpaceTune) -> dict[str, Any]:
     if arm.function:
         data["function"] = arm.function
     return data
-
-
-def validation_as_json(tune: SavedSpaceTune) -> list[dict[str, Any]]:
-    """Return the comparison on instances kept aside as JSON data."""
-    return [asdict(row) for row in tune.validation()]

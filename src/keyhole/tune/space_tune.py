@@ -15,7 +15,7 @@ from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.space_estimates import ConfigurationEstimate, ParameterEffect, Recommendation
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord, read_records
-from keyhole.tune.validation import VALIDATION, YARDSTICK, Entrant, ValidationRow, compare_entrants
+from keyhole.tune.validation import VALIDATION, YARDSTICK, compare_configurations
 from keyhole.tune.warm_start import read_warm_start
 from keyhole.validate import short_repr
 
@@ -139,22 +139,15 @@ class SavedSpaceTune(SavedRuns):
             **{f"configuration {estimate.configuration}": estimate for estimate in best.runners_up},
         }
 
-    def entrants(self) -> list[Entrant]:
-        """Return what a validation compares."""
-        return [
-            Entrant(name, estimate.parameters, estimate.limit)
-            for name, estimate in self.estimates().items()
-        ]
+    def validation(self) -> dict[str, ConfigurationEstimate]:
+        """Return the same on instances kept aside; empty if there was no `Tuner.validate`."""
+        return compare_configurations(self.spec, self.estimates(), self.validation_runs)
 
-    def validation(self) -> list[ValidationRow]:
-        """Return the comparison on instances kept aside; none if there was no `Tuner.validate`."""
-        records = [r for r in self.validation_runs if r.is_counted]
-        return compare_entrants(self.spec, self.entrants(), records) if records else []
-
-    @property
+    @cached_property
     def validation_runs(self) -> list[TrialRecord]:
         """The runs on instances kept aside."""
-        return list(read_records(self.folder / VALIDATION, self.spec.names))
+        records = read_records(self.folder / VALIDATION, self.spec.names)
+        return [record for record in records if record.is_counted]
 
     def plot(self, *, axes: Axes | None = None) -> Axes:
         """Draw the gain of a run by time limit, of the recommended configuration and others.

@@ -22,16 +22,12 @@ from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_functio
 from keyhole.tune.cluster_executor import cluster_executors, is_local
 from keyhole.tune.decisions import Decisions, PlannedTrial, SpaceDecisions, StudyDecisions
 from keyhole.tune.instances import Instance, InstanceOrder, command_seed, parse_instances
+from keyhole.tune.space_estimates import ConfigurationEstimate
 from keyhole.tune.space_tune import SavedSpaceTune, load_tune, make_decider
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import TrialLog, TrialRecord
-from keyhole.tune.validation import (
-    VALIDATION,
-    ValidationPlan,
-    ValidationRow,
-    refuse_used_instances,
-)
+from keyhole.tune.validation import VALIDATION, ValidationPlan, refuse_used_instances
 from keyhole.tune.warm_start import write_warm_start
 from keyhole.tune.warnings import (
     EarlyWarnings,
@@ -383,7 +379,7 @@ class Tuner:
         workers: int = 1,
         on: str | futures.Executor = THREADS,
         progress: bool | Progress | None = None,
-    ) -> list[ValidationRow]:
+    ) -> dict[str, ConfigurationEstimate]:
         """Run the recommended, the default and other configurations on instances kept aside.
 
         Each is run on each instance, once; the same call resumes a validation.
@@ -397,18 +393,18 @@ class Tuner:
 
         Returns
         -------
-        list of ValidationRow
-            Of the recommended configuration, then of the default, then of the others.
+        dict of str to ConfigurationEstimate
+            As `SavedSpaceTune.estimates`, on these instances and all that were given before.
         """
         self._check_workers(workers, on)
         parsed_instances = parse_instances(instances, self.spec.folder)
         refuse_used_instances(self.spec, parsed_instances)
-        entrants = SavedSpaceTune.load(self.out).entrants()
+        estimates = SavedSpaceTune.load(self.out).estimates()
         with (
             folder_lock(self.out),
             closing(TrialLog(self.out / VALIDATION, self.spec.names)) as log,
         ):
-            plan = ValidationPlan(self.spec, entrants, parsed_instances, log)
+            plan = ValidationPlan(self.spec, estimates.values(), parsed_instances, log)
             self._run_loop(plan, log, progress, workers, on)
         return SavedSpaceTune.load(self.out).validation()
 
