@@ -31,20 +31,20 @@ class ModelSearch:
     """
 
     def __init__(
-        self, gains: RunGains, limits: FloatArray, instance_count: int, learns_limit: bool
+        self, gains: RunGains, limits: FloatArray, model: RunTimeModel, learns_limit: bool
     ) -> None:
         self._gains = gains
         self._limits = limits
         self._learns_limit = learns_limit
-        self.model = RunTimeModel(instance_count)
+        self.model = model
         self._next_sweep = 1
         self._best = 0
 
-    def tell(self, runs: NDArray[Any], rng: np.random.Generator) -> None:
+    def tell(self, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator) -> None:
         """Update the model after a run, the last of `runs`."""
         if len(runs) >= self._next_sweep:
             self._next_sweep = len(runs) + max(1, len(runs) // _SWEPT_RUNS)
-            self.model.sweep(runs, rng)
+            self.model.sweep(runs, features, rng)
 
     def choose(
         self,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import RUN_FIELDS, Parameter
 from keyhole.tune.config_space import read_config_space
@@ -28,7 +28,7 @@ _MAX_COUNT: Final = 10_000
 """More configurations than this are not counted."""
 _CHECKED_SAMPLES: Final = 1_000
 _LEVELS: Final = 3
-"""Levels into which a range is divided by `ParameterSpace.encode`."""
+"""Levels into which a range is divided."""
 Values = tuple[Parameter, ...]
 
 
@@ -84,7 +84,7 @@ class ParameterDefinition:
             expected = "two numbers above 0" if is_log else "two numbers"
             raise ValueError(f"{path}.range must be {expected} that rise, got {list(values)}")
         default = check(f"{path}.default", table["default"])
-        return cls(default, (), *ends, is_integer, is_log, when)
+        return cls(default, (), ends[0], ends[1], is_integer, is_log, when)
 
     def __contains__(self, value: object) -> bool:
         """Return whether the parameter may have a value."""
@@ -128,6 +128,13 @@ class ParameterDefinition:
             share = math.log(value / low) / math.log(high / low)
         return min(int(share * _LEVELS), _LEVELS - 1)
 
+    def levels(self) -> list[str]:
+        """Return names of the values, or of the thirds of the range."""
+        if self.values:
+            return list(map(str, self.values))
+        ends = [*(self.value_at(k / _LEVELS) for k in range(_LEVELS)), self.high]
+        return [f"{low:g} to {high:g}" for low, high in itertools.pairwise(ends)]
+
     def finite_values(self) -> Sequence[Parameter] | None:
         """Return all values; None for a number that is not whole."""
         if self.values or not self.is_integer:
@@ -165,7 +172,10 @@ class ParameterSpace:
     """
 
     def __init__(self, table: Mapping[str, Any], forbidden: Sequence[Any]) -> None:
-        self._json = {"parameters": dict(table), "forbidden": list(forbidden)}
+        self._json: dict[str, Any] = {
+            "parameters": dict(table),
+            "forbidden": list(forbidden),
+        }
         self._definitions = {
             name: ParameterDefinition.from_table(f"parameters.{name}", entries)
             for name, entries in table.items()
@@ -258,14 +268,20 @@ class ParameterSpace:
             got = short_repr(dict(values))
             raise ValueError(f"parameters must be a configuration that is allowed, got {got}")
 
-    def encode(self, values: Mapping[str, Parameter]) -> NDArray[np.int64]:
-        """Return the level of each parameter of a configuration; -1 where it is inactive.
+    @cached_property
+    def levels(self) -> list[tuple[str, str]]:
+        """Parameter and name of each level: its values, or the thirds of its range."""
+        return [(name, level) for name in self.names for level in self._definitions[name].levels()]
 
-        Levels are the numbers of a value, or of the third of the range in which it is.
-        """
-        return np.array(
-            [self._definitions[k].level(values[k]) if k in values else -1 for k in self.names]
-        )
+    def encode(self, values: Mapping[str, Parameter]) -> FloatArray:
+        """Return 1 for each of the `levels` that a configuration has, and 0 for all others."""
+        features: list[float] = []
+        for name in self.names:
+            levels = [0.0] * len(self._definitions[name].levels())
+            if name in values:
+                levels[self._definitions[name].level(values[name])] = 1.0
+            features += levels
+        return np.array(features)
 
     def _drop_inactive(self, values: Mapping[str, Parameter]) -> dict[str, Parameter]:
         active: dict[str, Parameter] = {}

@@ -15,23 +15,31 @@ _FROM_TAIL: Final = 0.45
 _SHAPE: Final = 2.0
 _SCALE: Final = 1.0
 _INSTANCE_SCALE: Final = 3.0
+_FEATURE_SCALE: Final = 0.1
 
 
 class RunTimeModel:
     r"""Gibbs sampler of a linear model of log run times, some of which are censored.
 
     .. math::
-        \log t = a_c + b_i + e, \qquad a_c \sim N(\mu, v_a), \quad b_i \sim N(0, v_b), \quad
-        e \sim N(0, s^2 / w)
+        \log t = a_c + b_i + e, \qquad a_c \sim N(\mu + x_c' \beta, v_a), \quad
+        \beta_k \sim N(0, v_\beta), \quad b_i \sim N(0, v_b), \quad e \sim N(0, s^2 / w)
 
-    for configuration c, instance i and a run of weight w, with :math:`\sum_i b_i = 0` over the
-    instances that were run; the prior of :math:`\mu` is uniform, and those of the variances are
-    inverse gamma distributions.
+    for configuration c with features x, instance i and a run of weight w, with
+    :math:`\sum_i b_i = 0` over the instances that were run; the prior of :math:`\mu` is uniform,
+    and those of the variances are inverse gamma distributions.
+
+    Parameters
+    ----------
+    instance_count, feature_count : int
+        Numbers of instances and of features.
 
     Attributes
     ----------
     configuration_effects, instance_effects : ndarray
         The last draws of a and b.
+    feature_effects : ndarray
+        The last draw of :math:`\beta`.
     means, deviations : ndarray
         Mean and standard deviation of each a given all else.
     mean : float
@@ -42,19 +50,25 @@ class RunTimeModel:
         The last draws of :math:`s^2, v_a, v_b`.
     """
 
-    def __init__(self, instance_count: int) -> None:
+    def __init__(self, instance_count: int, feature_count: int) -> None:
         self.configuration_effects: FloatArray = np.zeros(0)
         self.instance_effects: FloatArray = np.zeros(instance_count)
         self.means: FloatArray = np.zeros(0)
         self.deviations: FloatArray = np.zeros(0)
+        self.feature_effects: FloatArray = np.zeros(feature_count)
+        self._feature_variance = _FEATURE_SCALE
+        self._gram: FloatArray = np.zeros((feature_count, feature_count))
         self.mean = 0.0
         self.variance = 1.0
         self.configuration_variance = 1.0
         self.instance_variance = 1.0
 
-    def sweep(self, runs: NDArray[Any], rng: np.random.Generator) -> None:
-        """Draw all quantities once, each given the others and the runs."""
-        self._grow(runs)
+    def sweep(self, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator) -> None:
+        """Draw all quantities once, each given the others and the runs.
+
+        `features` has a row for each configuration.
+        """
+        self._grow(runs, features)
         configurations = runs["configuration"]
         instances = runs["instance"]
         weights = runs["weight"]
@@ -69,19 +83,21 @@ class RunTimeModel:
         count = len(self.configuration_effects)
         precisions = np.bincount(configurations, weights, count) / self.variance
         sums = np.bincount(configurations, weights * rest, count) / self.variance
-        self._draw_configuration_effects(precisions, sums, rng)
+        self._draw_configuration_effects(precisions, sums, features[:count], rng)
 
         errors = rest - self.configuration_effects[configurations]
         self.variance = _draw_variance(rng, _SCALE, weights * errors**2, len(runs))
 
-    def _grow(self, runs: NDArray[Any]) -> None:
+    def _grow(self, runs: NDArray[Any], features: FloatArray) -> None:
         """Add configurations and instances that are new."""
         if not self.configuration_effects.size:
             self.mean = float(runs["log_time"].mean())
-        new_count = int(runs["configuration"].max()) + 1 - len(self.configuration_effects)
-        if new_count > 0:
-            new_effects = np.full(new_count, self.mean)
+        count = len(self.configuration_effects)
+        new_features = features[count : int(runs["configuration"].max()) + 1]
+        if len(new_features):
+            new_effects = self.mean + new_features @ self.feature_effects
             self.configuration_effects = np.append(self.configuration_effects, new_effects)
+            self._gram += new_features.T @ new_features
         new_count = int(runs["instance"].max()) + 1 - len(self.instance_effects)
         if new_count > 0:
             self.instance_effects = np.append(self.instance_effects, np.zeros(new_count))
@@ -114,17 +130,32 @@ class RunTimeModel:
         self.instance_variance = _draw_variance(rng, _INSTANCE_SCALE, squares, len(squares) - 1)
 
     def _draw_configuration_effects(
-        self, precisions: FloatArray, sums: FloatArray, rng: np.random.Generator
+        self,
+        precisions: FloatArray,
+        sums: FloatArray,
+        features: FloatArray,
+        rng: np.random.Generator,
     ) -> None:
-        variances = 1.0 / (precisions + 1.0 / self.configuration_variance)
-        self.means = variances * (sums + self.mean / self.configuration_variance)
+        prior_means = self.mean + features @ self.feature_effects
+        prior_variance = self.configuration_variance
+        variances = 1.0 / (precisions + 1.0 / prior_variance)
+        self.means = variances * (sums + prior_means / prior_variance)
         self.deviations = np.sqrt(variances)
-        normals = rng.standard_normal(len(sums))
-        self.configuration_effects = self.means + self.deviations * normals
         count = len(sums)
-        error = math.sqrt(self.configuration_variance / count)
-        self.mean = float(self.configuration_effects.mean() + error * rng.standard_normal())
-        squares = (self.configuration_effects - self.mean) ** 2
+        self.configuration_effects = self.means + self.deviations * rng.standard_normal(count)
+
+        rest = self.configuration_effects - features @ self.feature_effects
+        error = math.sqrt(prior_variance / count)
+        self.mean = float(rest.mean() + error * rng.standard_normal())
+        rest = self.configuration_effects - self.mean
+        identity = np.eye(len(self._gram))
+        root = np.linalg.cholesky(self._gram / prior_variance + identity / self._feature_variance)
+        scaled = np.linalg.solve(root, features.T @ rest / prior_variance)
+        scaled += rng.standard_normal(len(scaled))
+        self.feature_effects = np.linalg.solve(root.T, scaled)
+        squares = self.feature_effects**2
+        self._feature_variance = _draw_variance(rng, _FEATURE_SCALE, squares, len(squares))
+        squares = (rest - features @ self.feature_effects) ** 2
         self.configuration_variance = _draw_variance(rng, _SCALE, squares, count)
 
 

@@ -13,9 +13,11 @@ from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import ModelSearch
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
 from keyhole.tune.run_history import RunGains, RunHistory, RunOutcome, Trial
+from keyhole.tune.run_time_model import RunTimeModel
 from keyhole.tune.space_estimates import ParameterEffect, Recommendation, SpaceEstimates
 
 _TRIES: Final = 1_000
+_FIRST_SIZE: Final = 64
 
 _SHARE_OF_INSTANCES: Final = 0.25
 """Of all instances: among so many of the next ones the easiest is run."""
@@ -54,8 +56,8 @@ class SpaceDecider:
 
     Attributes
     ----------
-    configurations : list of dict
-        The configurations that have been chosen so far; the first is the default.
+    configurations : dict of int to dict
+        The configurations that have been chosen so far, by number; 0 is the default.
     """
 
     def __init__(
@@ -75,12 +77,13 @@ class SpaceDecider:
         self.space = space
         self.limits = np.array(limits, dtype=np.float64)
         self.instance_count = instance_count
-        self.configurations: list[dict[str, Parameter]] = [space.default]
+        self.configurations: dict[int, dict[str, Parameter]] = {}
+        self._features = np.zeros((_FIRST_SIZE, len(space.levels)))
         self._seed = seed
         self._gains = RunGains(float(limits[-1]), cost_per_second, cost_of_giving_up, reward)
         self._positions = instance_count if is_deterministic else np.inf
         self._history = RunHistory(self._gains.cutoff)
-        self._keys = {configuration_key(space.default): 0}
+        self._numbers: dict[str, int] = {}
         self._orders: dict[tuple[int, int], list[int]] = {}
         self._told: dict[int, set[int]] = defaultdict(set)
         self._started: dict[int, set[int]] = defaultdict(set)
@@ -92,7 +95,9 @@ class SpaceDecider:
         # One run on the only instance says all of a configuration: nothing is to be estimated.
         is_raced = policy == "racing" or self._positions == 1
         self._racing = AdaptiveRacing(self._gains) if is_raced else None
-        self._search = ModelSearch(self._gains, self.limits, instance_count, learns_limit)
+        model = RunTimeModel(instance_count, len(space.levels))
+        self._search = ModelSearch(self._gains, self.limits, model, learns_limit)
+        self._add(0, space.default)
 
     def ask(self) -> Trial:
         """Return the next run; several may be pending at a time."""
@@ -102,6 +107,9 @@ class SpaceDecider:
                 f"all {len(self.configurations)} configurations that are worth it have been run"
             )
         configuration, position, limit = choice
+        if configuration not in self.configurations:
+            values = self._draw_new(self._rng(_CONFIGURATIONS, configuration))
+            self._add(configuration, values)
         self._last_round += 1
         self._started[configuration].add(position)
         self._pending[self._last_round] = configuration, position
@@ -114,7 +122,7 @@ class SpaceDecider:
 
     def _choose(self) -> tuple[int, int, float] | None:
         challenger = self._next_new()
-        starts = np.zeros(len(self.configurations))
+        starts = np.zeros(max(self.configurations) + 2)
         for configuration, positions in self._started.items():
             starts[configuration] = len(positions)
         runs = self._history.runs
@@ -136,7 +144,8 @@ class SpaceDecider:
         """Take the outcome of a run, and its seconds."""
         self.expire(trial)
         configuration = trial.configuration
-        self._open(configuration)
+        if configuration not in self.configurations:
+            self._add(configuration, trial.parameters)
         position = self._position(configuration, trial.instance)
         self._told[configuration].add(position)
         self._started[configuration].add(position)
@@ -144,7 +153,7 @@ class SpaceDecider:
         if self._racing:
             self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
         else:
-            self._search.tell(self._history.runs, self._rng(_SWEEPS, self._history.count))
+            self._update_model()
 
     def expire(self, trial: Trial) -> None:
         """Forget a run that does not count; it may be chosen again."""
@@ -155,6 +164,8 @@ class SpaceDecider:
         self._started[configuration].discard(position)
         if not self._started[configuration]:
             del self._started[configuration]
+            if configuration >= self._first_new:
+                del self._numbers[configuration_key(self.configurations.pop(configuration))]
 
     def replay(self, runs: Iterable[tuple[Trial, RunOutcome, float]]) -> None:
         """Take the recorded runs of an earlier call: trial, outcome and seconds of each."""
@@ -175,15 +186,14 @@ class SpaceDecider:
             times[key].append(self._gains.loss(outcome, seconds))
         for key in sorted(times, key=lambda key: np.mean(times[key])):
             self.space.check(parameters[key])
-            if key not in self._keys:
-                self._keys[key] = len(self.configurations)
-                self.configurations.append(parameters[key])
-        for trial, outcome, seconds in runs:
-            number = self._keys[configuration_key(trial.parameters)]
-            self._history.add(replace(trial, configuration=number), outcome, seconds, weight)
-            self._search.tell(self._history.runs, self._rng(_SWEEPS, self._history.count))
-        self._warm_count = self._history.count
+            if key not in self._numbers:
+                self._add(len(self.configurations), parameters[key])
         self._first_new = len(self.configurations)
+        for trial, outcome, seconds in runs:
+            number = self._numbers[configuration_key(trial.parameters)]
+            self._history.add(replace(trial, configuration=number), outcome, seconds, weight)
+            self._update_model()
+        self._warm_count = self._history.count
 
     def recommend(self) -> Recommendation:
         """Return the best configuration and its limit, with the default and others beside it."""
@@ -194,7 +204,7 @@ class SpaceDecider:
 
     def effects(self) -> list[ParameterEffect]:
         """Return what each value, or third of the range, of each parameter does to run times."""
-        return self._estimates.effects(self.space, self.configurations)
+        return self._estimates.effects(self.space)
 
     @property
     def _estimates(self) -> SpaceEstimates:
@@ -203,6 +213,7 @@ class SpaceDecider:
         return SpaceEstimates(
             self._history.runs,
             self._history.runs[self._warm_count :],
+            self._features,
             self._search.model,
             self._gains,
             self.instance_count,
@@ -212,31 +223,36 @@ class SpaceDecider:
     def _rng(self, *purpose: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, *purpose])
 
+    def _update_model(self) -> None:
+        rng = self._rng(_SWEEPS, self._history.count)
+        self._search.tell(self._history.runs, self._features, rng)
+
+    def _add(self, number: int, values: dict[str, Parameter]) -> None:
+        """Add a configuration."""
+        self.configurations[number] = values
+        self._numbers[configuration_key(values)] = number
+        while number >= len(self._features):
+            self._features = np.concatenate([self._features, np.zeros_like(self._features)])
+        self._features[number] = self.space.encode(values)
+
     def _next_new(self) -> int | None:
-        """Return the number of the first configuration without runs; None if there is none."""
+        """Return the number of the next new configuration; None if there is none."""
         # What the model knows of another tune is not new.
         first = 1 if self._racing else self._first_new
         last = first + len(self._started)
         number = next(k for k in range(first, last + 1) if not self._started.get(k))
-        return number if self._open(number) else None
+        is_exhausted = len(self.configurations) == self.space.count()
+        return number if number in self.configurations or not is_exhausted else None
 
-    def _open(self, number: int) -> bool:
-        """Draw configurations up to a number, which are a function of the seed."""
-        while len(self.configurations) <= number:
-            values = self._draw_new(self._rng(_CONFIGURATIONS, len(self.configurations)))
-            if values is None:
-                return False
-            self._keys[configuration_key(values)] = len(self.configurations)
-            self.configurations.append(values)
-        return True
-
-    def _draw_new(self, rng: np.random.Generator) -> dict[str, Parameter] | None:
+    def _draw_new(self, rng: np.random.Generator) -> dict[str, Parameter]:
         for _ in range(_TRIES):
-            if configuration_key(values := self.space.sample(rng)) not in self._keys:
+            if configuration_key(values := self.space.sample(rng)) not in self._numbers:
                 return values
         # A small space may be nearly exhausted.
-        rest = [values for values in self.space if configuration_key(values) not in self._keys]
-        return rest[rng.integers(len(rest))] if rest else None
+        rest = [values for values in self.space if configuration_key(values) not in self._numbers]
+        if not rest:
+            raise SpaceExhaustedError(f"no configuration but {len(self._numbers)} could be found")
+        return rest[int(rng.integers(len(rest)))]
 
     def _order(self, configuration: int, time: int) -> list[int]:
         """Return the permutation of instances for the first, second, ... time."""
@@ -254,7 +270,7 @@ class SpaceDecider:
 
     def _free_positions(self, configuration: int) -> list[int]:
         """Return the first positions that have no run, also where one did not count."""
-        started = self._started.get(configuration, frozenset())
+        started = self._started.get(configuration, set())
         count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
         last = min(len(started) + count, self._positions)
         return [position for position in range(int(last)) if position not in started]

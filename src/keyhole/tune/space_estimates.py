@@ -1,7 +1,7 @@
 """Estimates of a tune over a parameter space: what is recommended, and what parameters did."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -85,7 +85,7 @@ class ParameterEffect:
     configurations : int
         How many configurations with this level were run.
     log_time : Interval
-        Difference of their mean log time, and of that of all in which the parameter is active.
+        Difference of the mean log time of this level, and of all, with the other parameters alike.
     """
 
     parameter: str
@@ -106,6 +106,8 @@ class SpaceEstimates:
     ----------
     runs, own_runs : structured arrays
         All runs, and those of this tune.
+    features : ndarray
+        A row for each configuration.
     model : RunTimeModel
         The model, which is copied.
     """
@@ -114,6 +116,7 @@ class SpaceEstimates:
         self,
         runs: NDArray[Any],
         own_runs: NDArray[Any],
+        features: FloatArray,
         model: RunTimeModel,
         gains: RunGains,
         instance_count: int,
@@ -124,14 +127,17 @@ class SpaceEstimates:
         self._rng = rng
         model = copy.deepcopy(model)
         for _ in range(_BURN_IN):
-            model.sweep(runs, rng)
+            model.sweep(runs, features, rng)
         count = len(model.configuration_effects)
+        self._features = features[:count]
         self._effects = np.empty((_DRAWS, count))
+        self._feature_effects = np.empty((_DRAWS, features.shape[1]))
         self._instance_effects = np.empty((_DRAWS, instance_count))
         self._deviations = np.empty((_DRAWS, 1))
         for draw in range(_DRAWS):
-            model.sweep(runs, rng)
+            model.sweep(runs, features, rng)
             self._effects[draw] = model.configuration_effects
+            self._feature_effects[draw] = model.feature_effects
             self._instance_effects[draw] = model.instance_effects[:instance_count]
             self._deviations[draw] = np.sqrt(model.variance)
         weights = rng.standard_exponential((_DRAWS, instance_count))
@@ -146,7 +152,7 @@ class SpaceEstimates:
     def recommend(
         self,
         incumbent: int,
-        configurations: Sequence[dict[str, Parameter]],
+        configurations: Mapping[int, dict[str, Parameter]],
         limits: FloatArray,
     ) -> Recommendation:
         """Return the estimates of the incumbent, of the default, and of the next best."""
@@ -180,25 +186,17 @@ class SpaceEstimates:
             tuple(estimate(configuration, limits) for configuration in others[:_RUNNERS_UP]),
         )
 
-    def effects(
-        self, space: ParameterSpace, configurations: Sequence[dict[str, Parameter]]
-    ) -> list[ParameterEffect]:
+    def effects(self, space: ParameterSpace) -> list[ParameterEffect]:
         """Return what each level of each parameter does to the mean log time."""
-        tried = np.flatnonzero(self.run_counts).tolist()
-        levels = np.array([space.encode(configurations[c]) for c in tried])
-        weights = self._rng.standard_exponential((_DRAWS, len(tried)))
-        effects = weights * self._effects[:, tried]
+        counts = self._features[self.run_counts > 0].sum(axis=0).astype(np.int64)
         rows = []
-        for column, name in enumerate(space.names):
-            is_active = levels[:, column] >= 0
-            for number, level in enumerate(space.levels(name)):
-                is_here = levels[:, column] == number
-                if not is_here.any():
-                    continue
-                mean = effects[:, is_active].sum(axis=1) / weights[:, is_active].sum(axis=1)
-                draws = effects[:, is_here].sum(axis=1) / weights[:, is_here].sum(axis=1) - mean
-                interval = Interval.from_draws(draws)
-                rows.append(ParameterEffect(name, level, int(is_here.sum()), interval))
+        for column, (parameter, level) in enumerate(space.levels):
+            columns = [k for k, (name, _) in enumerate(space.levels) if name == parameter]
+            if counts[column]:
+                weights = counts[columns] / counts[columns].sum()
+                draws = self._feature_effects[:, columns] @ weights
+                interval = Interval.from_draws(self._feature_effects[:, column] - draws)
+                rows.append(ParameterEffect(parameter, level, int(counts[column]), interval))
         return rows
 
     def _draw_outcomes(self, configuration: int) -> tuple[FloatArray, NDArray[np.bool_]]:
