@@ -77,7 +77,8 @@ BAD = {
         {"success": {"number": "x"}}, r"success.number must have one group, in \(\), got 0"),
     "a scale that falls": ({"success": {"scale": [1, 0]}}, "success.scale must rise, got 1 and 0"),
     "an unknown preset": (
-        {"objective": "PAR1"}, "objective must be one of PAR2, PAR10, value, full cut-off; got 'PAR1'"),
+        {"objective": "PAR1"},
+        "objective must be one of PAR2, PAR10, value, full cut-off; got 'PAR1'"),
     "seconds that cost too much": (
         {"objective": {"cost_per_second": 2}},
         "objective.cost_per_second must be at most 1, or a run at the largest limit costs more"),
