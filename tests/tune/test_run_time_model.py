@@ -19,6 +19,7 @@ RUNS = [
     (2, 1, 6.0, 9.0, 1.0),
     (2, 0, 2.0, 2.0, 1.0),
 ]
+FEATURES = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])  # of the three configurations
 NORMAL = NormalDist()
 
 
@@ -35,13 +36,17 @@ def log_inverse_gamma(variance, scale):
 
 
 def log_posterior(state):
-    """Return the log density of three a, the first b (the second is its negative), mu, log variances."""
-    *a, b, mu, log_s2, log_va, log_vb = state
+    """Return the log density of a, the first b (the second is its negative), beta, mu, variances."""
+    a, b, beta, mu, logs = state[:3], state[3], state[4:6], state[6], state[7:]
     effects = (b, -b)
-    s2, va, vb = math.exp(log_s2), math.exp(log_va), math.exp(log_vb)
-    total = log_inverse_gamma(s2, 1.0) + log_inverse_gamma(va, 1.0) + log_inverse_gamma(vb, 3.0)
-    total += log_s2 + log_va + log_vb  # the densities are those of logarithms
-    total += sum(-((x - mu) ** 2) / (2 * va) - log_va / 2 for x in a)
+    s2, va, vb, v_beta = np.exp(logs)
+    log_s2, log_va, log_vb, log_v_beta = logs
+    total = log_inverse_gamma(s2, 1.0) + log_inverse_gamma(va, 1.0)
+    total += log_inverse_gamma(vb, 3.0) + log_inverse_gamma(v_beta, 0.5)
+    total += logs.sum()  # the densities are those of logarithms
+    for x, features in zip(a, FEATURES):
+        total += -((x - mu - features @ beta) ** 2) / (2 * va) - log_va / 2
+    total += sum(-(x**2) / (2 * v_beta) - log_v_beta / 2 for x in beta)
     total += -(2 * b * b) / (2 * vb) - log_vb / 2
     for configuration, instance, seconds, limit, weight in RUNS:
         deviation = math.sqrt(s2 / weight)
@@ -55,11 +60,11 @@ def log_posterior(state):
 
 def metropolis(count, seed):
     rng = np.random.default_rng(seed)
-    state = np.zeros(8)
+    state = np.array([0.0] * 10 + [-1.0])
     density = log_posterior(state)
     states = []
     for _ in range(count):
-        proposal = state + 0.45 * rng.standard_normal(8)
+        proposal = state + 0.4 * rng.standard_normal(11)
         proposed_density = log_posterior(proposal)
         if math.log(rng.random()) < proposed_density - density:
             state, density = proposal, proposed_density
@@ -68,15 +73,16 @@ def metropolis(count, seed):
 
 
 def test_sweeps_sample_from_the_posterior_that_a_slow_sampler_has():
-    model, rng, runs = RunTimeModel(2), np.random.default_rng(1), history()
+    model, rng, runs = RunTimeModel(2, 2), np.random.default_rng(1), history()
     draws = []
     for _ in range(8000):
-        model.sweep(runs, rng)
+        model.sweep(runs, FEATURES, rng)
         variances = (model.variance, model.configuration_variance, model.instance_variance)
         b = model.instance_effects
         assert abs(b.sum()) < 1e-9
-        draws.append([*model.configuration_effects, b[0], model.mean, *np.log(variances)])
-    reference = metropolis(40_000, 2)
+        state = [*model.configuration_effects, b[0], *model.feature_effects, model.mean]
+        draws.append([*state, *np.log(variances)])
+    reference = metropolis(60_000, 2)[:, :10]
     draws = np.array(draws)
     assert draws.mean(axis=0) == pytest.approx(reference.mean(axis=0), abs=0.2)
     assert draws.std(axis=0) == pytest.approx(reference.std(axis=0), abs=0.2)
@@ -90,12 +96,12 @@ def test_effects_are_recovered_although_half_of_the_runs_are_censored():
         for instance in range(40):
             time = math.exp(a[configuration] + b[instance] + 0.3 * rng.standard_normal())
             runs.append((configuration, instance, min(time, 1.5), 1.5, 1.0))
-    model = RunTimeModel(40)
+    model = RunTimeModel(40, 3)
     draws = []
     for _ in range(300):
-        model.sweep(history(runs), rng)
+        model.sweep(history(runs), np.eye(3), rng)
         draws.append(model.configuration_effects - model.configuration_effects[0])
-    assert np.mean(draws[50:], axis=0) == pytest.approx(a, abs=0.2)
+    assert np.mean(draws[50:], axis=0) == pytest.approx(a, abs=0.3)
 
 
 def test_truncated_draws_have_the_moments_of_their_distribution():

@@ -15,7 +15,7 @@ _FROM_TAIL: Final = 0.45
 _SHAPE: Final = 2.0
 _SCALE: Final = 1.0
 _INSTANCE_SCALE: Final = 3.0
-_FEATURE_SCALE: Final = 0.1
+_FEATURE_SCALE: Final = 0.5
 
 
 class RunTimeModel:

@@ -1,0 +1,187 @@
+"""Decisions over a parameter space: a function of the seed and of the runs, in their order."""
+
+import math
+
+import numpy as np
+import pytest
+
+from keyhole.tune.parameter_space import ParameterSpace
+from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
+
+SPACE = ParameterSpace.from_table({
+    "speed": {"range": [0, 1], "default": 0.5},
+    "mode": {"categories": ["safe", "risky"], "default": "safe"},
+    "level": {"ordinals": [1, 2, 3], "default": 1, "when": {"mode": "safe"}},
+})  # fmt: skip
+SMALL = ParameterSpace.from_table({"k": {"ordinals": [1, 2, 3, 4], "default": 2}})
+LIMITS = (0.1, 0.3, 1.0)
+
+
+def make(space=SPACE, instances=6, **options):
+    return SpaceDecider(space, LIMITS, instances, **{"seed": 3, "cost_per_second": 1.0, **options})
+
+
+def outcome(trial):
+    """Run a trial: faster with speed; risky ones fail, and instance 5 takes long."""
+    draw = np.random.default_rng([trial.configuration, trial.instance]).standard_normal()
+    effect = -2.0 * trial.parameters.get("speed", trial.parameters.get("k", 0) / 4)
+    seconds = math.exp(effect - 1.0 + 0.5 * draw + (trial.instance == 5))
+    if trial.parameters.get("mode") == "risky":
+        return "failed", min(0.01, trial.limit)
+    return ("ok", seconds) if seconds <= trial.limit else ("out of time", trial.limit)
+
+
+def play(decider, count):
+    log = []
+    for _ in range(count):
+        trial = decider.ask()
+        log.append((trial, *outcome(trial)))
+        decider.tell(*log[-1])
+    return log
+
+
+@pytest.mark.parametrize("options", [{}, {"policy": "racing"}, {"instances": 1}])
+def test_a_replay_of_any_number_of_runs_goes_on_as_the_original(options):
+    log = play(make(**options), 60)
+    for count in range(60):
+        decider = make(**options)
+        decider.replay(log[:count])
+        assert decider.ask() == log[count][0]
+
+
+@pytest.mark.parametrize("policy", ["model", "racing"])
+def test_expired_runs_leave_no_trace(policy):
+    log = play(make(policy=policy), 40)
+    decider = make(policy=policy)
+    for trial, *result in log:
+        for pending in [decider.ask() for _ in range(3)]:
+            decider.expire(pending)
+        again = decider.ask()
+        assert (again.configuration, again.instance, again.limit) == (
+            trial.configuration, trial.instance, trial.limit,
+        )  # fmt: skip
+        decider.tell(again, *result)
+
+
+@pytest.mark.parametrize("policy", ["model", "racing"])
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_no_pair_is_pending_twice_and_none_of_a_deterministic_command_is_run_twice(
+    policy, deterministic
+):
+    decider = make(policy=policy, is_deterministic=deterministic)
+    pending, pairs = [], []
+    for _ in range(80):
+        trial = decider.ask()
+        pending.append(trial)
+        pairs.append((trial.configuration, trial.instance))
+        if len(pending) == 4:
+            decider.tell(pending[0], *outcome(pending.pop(0)))
+    assert len(set(pairs)) == len(pairs) or not deterministic
+    assert len({trial.round for trial in pending}) == len(pending)
+
+
+@pytest.mark.parametrize("policy", ["model", "racing"])
+def test_the_default_is_first_and_is_run_on_all_instances_while_it_is_in_the_race(policy):
+    def worse_than_default(trial):
+        return ("ok", 0.05) if trial.configuration == 0 else ("out of time", trial.limit)
+
+    decider = make(policy=policy)
+    trials = []
+    for _ in range(40):
+        trials.append(decider.ask())
+        decider.tell(trials[-1], *worse_than_default(trials[-1]))
+    assert trials[0].parameters == SPACE.default
+    assert {trial.instance for trial in trials if trial.configuration == 0} == set(range(6))
+    assert decider.recommend().incumbent.configuration == 0
+
+
+def test_a_configuration_whose_runs_all_failed_is_not_played_on():
+    log = play(make(), 120)
+    runs = [trial.configuration for trial, *_ in log if trial.parameters["mode"] == "risky"]
+    assert len(runs) > 10
+    assert len(set(runs)) == len(runs)
+
+
+def test_caps_and_limits_are_of_the_grid_or_below_the_cut_off():
+    log = play(make(), 120)
+    assert {trial.limit for trial, *_ in log[:10]} <= set(LIMITS)
+    assert max(trial.limit for trial, *_ in log) <= 1.0
+    assert len({trial.limit for trial, *_ in log}) > 10
+    full = play(make(learns_limit=False), 40)
+    assert {trial.limit for trial, *_ in full if trial.configuration == 0} == {1.0}
+
+
+def test_one_deterministic_instance_is_searched_with_runs_capped_at_the_best_time():
+    decider = make(instances=1)
+    best = 1.0
+    for trial, result, seconds in play(decider, 50):
+        assert trial.limit <= best or trial.limit == pytest.approx(max(best, 0.005))
+        best = min(best, seconds) if result == "ok" else best
+    incumbent = decider.recommend().incumbent
+    assert incumbent.limit == min(limit for limit in LIMITS if limit >= best)
+    assert incumbent.success_rate.low == 1
+    assert incumbent.seconds.value == pytest.approx(best)
+
+
+@pytest.mark.parametrize("policy", ["model", "racing"])
+def test_a_small_space_is_exhausted(policy):
+    decider = make(SMALL, policy=policy, instances=2)
+    with pytest.raises(SpaceExhaustedError, match="have been run"):
+        play(decider, 100)
+    assert len(decider.configurations) == 4
+    assert decider.recommend().incumbent.parameters["k"] >= 3
+
+
+def test_the_recommendation_has_estimates_of_the_default_beside_the_incumbent():
+    decider = make()
+    with pytest.raises(ValueError, match="needs at least one run"):
+        decider.recommend()
+    play(decider, 250)
+    best = decider.recommend()
+    assert best.incumbent.parameters["speed"] > 0.8
+    assert best.incumbent.runs == 6
+    assert best.incumbent.gain_over_default.low > 0
+    assert best.default.configuration == best.default_at_cutoff.configuration == 0
+    assert best.default_at_cutoff.limit == 1.0
+    assert best.default_at_cutoff.gain_over_default.value == 0
+    assert best.default.gain.value >= best.default_at_cutoff.gain.value
+    others = {other.configuration for other in best.runners_up}
+    assert len(others) == 3
+    assert not others & {0, best.incumbent.configuration}
+    for estimate in (best.incumbent, best.default, *best.runners_up):
+        gain = estimate.success_rate.value - estimate.seconds.value
+        assert estimate.gain.value == pytest.approx(gain, abs=1e-9)
+        assert estimate.limit in LIMITS
+
+
+def test_without_limits_to_learn_the_full_cut_off_is_recommended():
+    decider = make(learns_limit=False)
+    play(decider, 60)
+    assert decider.recommend().incumbent.limit == 1.0
+
+
+def test_effects_show_which_values_are_fast():
+    decider = make(ParameterSpace.from_table({"speed": {"range": [0, 1], "default": 0.5}}))
+    play(decider, 200)
+    slow, middle, fast = decider.effects()
+    assert (slow.parameter, slow.level) == ("speed", "0 to 0.333333")
+    assert slow.configurations + middle.configurations + fast.configurations == len(
+        decider.configurations
+    )
+    assert fast.log_time.high < 0 < slow.log_time.low
+
+
+def test_a_warm_start_begins_with_what_was_fast_in_the_other_tune():
+    log = play(make(seed=9), 150)
+    best = make(seed=9)
+    best.replay(log)
+    incumbent = best.recommend().incumbent.parameters
+    for policy in ("model", "racing"):
+        decider = make(policy=policy, instances=8)
+        decider.warm(log, 0.5)
+        trials = [trial for trial, *_ in play(decider, 12)]
+        assert trials[0].parameters == SPACE.default
+        assert incumbent in [trial.parameters for trial in trials]
+    with pytest.raises(ValueError, match="parameters.mode must be one of"):
+        trial, *result = log[0]
+        make().warm([(trial.__class__(1, 1, {"mode": "x"}, 0, 1.0), *result)], 0.5)
