@@ -195,6 +195,12 @@ def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
         return
     counts = {"arm": spec.arms, "limit": spec.limits, "instance": spec.instances}
     counts_text = ", ".join(count_text(len(values), word) for word, values in counts.items())
+    if len(spec.arms) > 1:
+        # As the hazard policies do, which try a new arm in every second run.
+        run_count = 2 * len(spec.arms)
+        counts_text += (
+            f"; each arm is run once within about {run_count:,} runs, and an answer takes more"
+        )
     print_status(f"keyhole: {counts_text}; the first runs could be")
     for arm, limit, argv in trials:
         typer.echo(f"{escape_controls(shlex.join(argv))}    # {arm}, at most {limit:g} s")
@@ -211,7 +217,7 @@ def _write_report(tune: "SavedTune") -> Path | None:
 
 def _print_tune(tune: "SavedTune") -> None:
     from keyhole.pages.notebook_html import text_table
-    from keyhole.tune import summary
+    from keyhole.tune import grids, summary
 
     typer.echo(summary.format_progress(tune))
     if not tune.runs:
@@ -219,8 +225,11 @@ def _print_tune(tune: "SavedTune") -> None:
     for text in [*summary.format_warnings(tune), *summary.format_recommendation(tune)]:
         typer.echo(text)
     typer.echo(text_table(*summary.arms_table(tune)))
-    if len(tune.spec.arms) > 1:
-        typer.echo(summary.POOLING_NOTE)
+    for text in summary.table_notes(tune):
+        typer.echo(text)
+    head, rows = grids.effects_table(tune)
+    if rows:
+        typer.echo(text_table(head, rows))
 
 
 class _Progress:
