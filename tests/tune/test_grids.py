@@ -23,7 +23,7 @@ SIX = {"restart": [30, 50], "decay": [0.5, 0.95], "phase": ["on", "off"], "effor
 
 def test_a_label_has_the_parameters_that_differ():
     labels, explanation = label_arms(spec_of({"jobs": [1, 2], "effort": [3]}, {"aim": ["sat"]}))
-    assert labels == ["toy jobs=1", "toy jobs=2", "other"]
+    assert labels == ["toy jobs=1", "toy jobs=2", "other aim=sat"]
     assert explanation == ""
 
 

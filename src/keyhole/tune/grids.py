@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,47 +12,34 @@ from keyhole.pages.chart_drawing import shorten
 from keyhole.tune.value_estimates import Interval
 
 if TYPE_CHECKING:
-    from keyhole.tune.arms import Parameter
     from keyhole.tune.saved_tune import SavedTune
     from keyhole.tune.spec import Spec
 
 _MISSING: Final = "-"  # in the place of a parameter that only other arms of the command have
+Levels = dict[str, dict[str, list[int]]]
+"""The indices of the arms with each value of each parameter."""
 
 
-@dataclass(frozen=True)
-class ParameterGrid:
-    """The arms of one command, which differ in their parameters.
-
-    Attributes
-    ----------
-    command : str
-        Its name, with which the names of its arms begin.
-    arms : dict of int to mapping
-        The parameters of each arm, by its index in the spec.
-    """
-
-    command: str
-    arms: dict[int, Mapping[str, Parameter]]
-
-    def levels(self) -> dict[str, dict[str, list[int]]]:
-        """Return the arms with each value, of each parameter in which the arms differ."""
-        names = dict.fromkeys(name for values in self.arms.values() for name in values)
-        levels: dict[str, dict[str, list[int]]] = {name: defaultdict(list) for name in names}
-        for index, values in self.arms.items():
-            for name in names:
-                levels[name][str(values.get(name, _MISSING))].append(index)
-        return {name: arms_of_values for name, arms_of_values in levels.items()
-                if len(arms_of_values) > 1}  # fmt: skip
-
-
-def find_grids(spec: Spec) -> list[ParameterGrid]:
-    """Return the arms of each command; a command without a grid has one arm."""
-    grids: dict[str, dict[int, Mapping[str, Parameter]]] = defaultdict(dict)
-    for index, arm in enumerate(spec.arms):
+def find_levels(spec: Spec) -> dict[str, Levels]:
+    """Return the levels of the parameters in which the arms of a command differ, by command."""
+    arms_of_commands: dict[str, list[int]] = defaultdict(list)
+    parameters = [arm.parameters for arm in spec.arms]
+    names = spec.names  # made anew by each access
+    for arm, values in enumerate(parameters):
         # As a grid makes the names of its arms; an arm with fixed parameters has a plain name.
-        assignments = "".join(f" {name}={value}" for name, value in arm.parameters.items())
-        grids[arm.name.removesuffix(assignments)][index] = arm.parameters
-    return [ParameterGrid(command, arms) for command, arms in grids.items()]
+        assignments = "".join(f" {name}={value}" for name, value in values.items())
+        arms_of_commands[names[arm].removesuffix(assignments)].append(arm)
+    levels_of_commands = {}
+    for command, arms in arms_of_commands.items():
+        levels: Levels = defaultdict(lambda: defaultdict(list))
+        for name in dict.fromkeys(name for arm in arms for name in parameters[arm]):
+            for arm in arms:
+                levels[name][str(parameters[arm].get(name, _MISSING))].append(arm)
+        levels_of_commands[command] = {
+            name: arms_of_values for name, arms_of_values in levels.items()
+            if len(arms_of_values) > 1
+        }  # fmt: skip
+    return levels_of_commands
 
 
 def label_arms(spec: Spec) -> tuple[list[str], str]:
@@ -67,30 +53,30 @@ def label_arms(spec: Spec) -> tuple[list[str], str]:
     >>> arm = {"name": "zip", "command": "true", "grid": {"level": [3, 9], "threads": [1]}}
     >>> label_arms(Spec.from_table({"arm": [arm], "limits": [1]}))
     (['zip level=3', 'zip level=9'], '')
-    >>> arm["grid"] = {"compression": ["fast"], "level": [3, 9], "threads": [1, 8]}
+    >>> arm["grid"] = {"compression": [3, 9], "threads": [1, 8]}
     >>> label_arms(Spec.from_table({"arm": [arm], "limits": [1]}))[0]
     ['zip 3 1', 'zip 3 8', 'zip 9 1', 'zip 9 8']
     """
     labels = list(spec.names)
     short_labels = list(spec.names)
     explanations = []
-    for grid in find_grids(spec):
-        names = list(grid.levels())
-        for index, parameters in grid.arms.items():
-            values = [str(parameters.get(name, _MISSING)) for name in names]
-            assignments = map("=".join, zip(names, values, strict=True))
-            labels[index] = " ".join([grid.command, *assignments])
-            short_labels[index] = " ".join([grid.command, *values])
-        if names:
-            explanations.append(f"Arms of {grid.command} are named by their {', '.join(names)}.")
-    explanation = ""
-    if explanations and any(shorten(label) != label for label in labels):
+    for command, levels in find_levels(spec).items():
+        if not levels:
+            continue
+        explanations.append(f"Arms of {command} are named by their {', '.join(levels)}.")
+        for arms in next(iter(levels.values())).values():
+            for arm in arms:
+                values = {n: str(spec.arms[arm].parameters.get(n, _MISSING)) for n in levels}
+                labels[arm] = " ".join([command, *map("=".join, values.items())])
+                short_labels[arm] = " ".join([command, *values.values()])
+    if all(shorten(label) == label for label in labels):
+        explanations = []
+    elif explanations:
         labels = short_labels
-        explanation = " ".join(explanations)
     # As of a command that is called like an arm of another one's grid.
     if len(set(labels)) < len(labels):
         return list(spec.names), ""
-    return labels, explanation
+    return labels, " ".join(explanations)
 
 
 @dataclass(frozen=True)
@@ -128,23 +114,22 @@ def estimate_effects(tune: SavedTune) -> list[ParameterEffect]:
     best_limits = gains.tried_means.argmax(axis=1)
     draws = gains.draws[:, np.arange(len(runs)), best_limits]
     effects = []
-    for grid in find_grids(tune.spec):
-        levels = grid.levels()
-        tried_arms = [arm for arm in grid.arms if runs[arm]]
-        if len(levels) < 2 or not tried_arms:  # of one parameter, the table of arms says it
+    for command, levels in find_levels(tune.spec).items():
+        if len(levels) == 1:  # the table of arms says as much
             continue
-        grid_means = draws[:, tried_arms].mean(axis=1)
         for parameter, arms_of_values in levels.items():
-            for value, arms in arms_of_values.items():
-                tried = [arm for arm in arms if runs[arm]]
+            tried_arms = {value: [arm for arm in arms if runs[arm]]
+                          for value, arms in arms_of_values.items()}  # fmt: skip
+            arms_of_all = [arm for arms in tried_arms.values() for arm in arms]
+            for value, arms in tried_arms.items():
                 gain = effect = None
-                if tried:
-                    means = draws[:, tried].mean(axis=1)
+                if arms:
+                    means = draws[:, arms].mean(axis=1)
                     gain = Interval.from_draws(means)
-                    effect = Interval.from_draws(means - grid_means)
-                run_count = int(runs[arms].sum())
+                    effect = Interval.from_draws(means - draws[:, arms_of_all].mean(axis=1))
                 effects.append(ParameterEffect(
-                    grid.command, parameter, value, len(arms), len(tried), run_count, gain, effect
+                    command, parameter, value, len(arms_of_values[value]), len(arms),
+                    int(runs[arms].sum()), gain, effect,
                 ))  # fmt: skip
     return effects
 
