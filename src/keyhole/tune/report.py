@@ -175,11 +175,13 @@ def _answer_text(tune: SavedTune) -> str:
         verb = "saves"
         least_seconds = -excess.high
     seconds = abs(excess.value)
+    share = f" ({seconds / full:.0%})" if full else ""
+    amount = f"{format_duration(seconds)} a run{share}"
     if least_seconds < _LEAST_SHARE * seconds:
         verb = f"perhaps {verb}"
-    share = f" ({seconds / full:.0%})" if full else ""
+        amount = "time"  # its amount would read as a fact
     return (
-        f"{text}: it {verb} {format_duration(seconds)} a run{share} against the full cut-off, "
+        f"{text}: it {verb} {amount} against the full cut-off, "
         f"{best.full.limit:g}\N{NO-BREAK SPACE}s."
     )
 
