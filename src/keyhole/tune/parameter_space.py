@@ -1,0 +1,349 @@
+"""Space of the parameters of a command: ranges, categories, conditions, forbidden combinations."""
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.spec_values.error_messages import check_entries
+from keyhole.tune.arms import RUN_FIELDS, Parameter
+from keyhole.tune.config_space import read_config_space
+from keyhole.validate import check_integer, check_number, short_repr, suggestion
+
+_DOMAINS: Final = {
+    "range": ("range", "default", "when", "integer", "log"),
+    "categories": ("categories", "default", "when"),
+    "ordinals": ("ordinals", "default", "when"),
+}
+"""Entries of the table of a parameter, by the one that has its values."""
+_MAX_COUNT: Final = 10_000
+"""More configurations than this are not counted."""
+_CHECKED_SAMPLES: Final = 1_000
+_LEVELS: Final = 3
+"""Levels into which a range is divided by `ParameterSpace.encode`."""
+Values = tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class ParameterDefinition:
+    """One parameter: its values, its default, and when it is active.
+
+    Attributes
+    ----------
+    default : str, int, float or bool
+        Value of the default configuration.
+    values : tuple
+        Categories or ordinals; empty for a number.
+    low, high : float
+        Ends of the range of a number.
+    is_integer, is_log : bool
+        Whether a number is whole, and whether it is sampled on a logarithmic scale.
+    when : mapping of str to tuple
+        Values of other parameters, each of which must hold for this parameter to be active.
+    """
+
+    default: Parameter
+    values: Values
+    low: float
+    high: float
+    is_integer: bool
+    is_log: bool
+    when: Mapping[str, Values]
+
+    @classmethod
+    def from_table(cls, path: str, table: object) -> Self:
+        """Make a parameter of a table of a spec."""
+        domains = [entry for entry in _DOMAINS if isinstance(table, Mapping) and entry in table]
+        if len(domains) != 1 or not isinstance(table, Mapping):
+            raise TypeError(
+                f"{path} must be a table with one of {', '.join(_DOMAINS)}, got {short_repr(table)}"
+            )
+        domain = domains[0]
+        check_entries(path, table, _DOMAINS[domain])
+        if "default" not in table:
+            raise ValueError(f"{path}.default must be given")
+        values = _parse_list(f"{path}.{domain}", table[domain])
+        when = _parse_choices(f"{path}.when", table["when"]) if "when" in table else {}
+        if domain != "range":
+            return cls(table["default"], values, 0.0, 0.0, False, False, when)
+        for entry in ("integer", "log"):
+            if not isinstance(flag := table.get(entry, False), bool):
+                raise TypeError(f"{path}.{entry} must be true or false, got {short_repr(flag)}")
+        is_integer, is_log = (table.get(entry, False) for entry in ("integer", "log"))
+        check = check_integer if is_integer else check_number
+        ends = [check(f"{path}.range[{i}]", end) for i, end in enumerate(values)]
+        if len(ends) != 2 or ends[0] >= ends[1] or (is_log and ends[0] <= 0):
+            expected = "two numbers above 0" if is_log else "two numbers"
+            raise ValueError(f"{path}.range must be {expected} that rise, got {list(values)}")
+        default = check(f"{path}.default", table["default"])
+        return cls(default, (), *ends, is_integer, is_log, when)
+
+    def __contains__(self, value: object) -> bool:
+        """Return whether the parameter may have a value."""
+        if self.values:
+            return value in self.values
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        is_whole = float(value).is_integer()
+        return self.low <= value <= self.high and (is_whole or not self.is_integer)
+
+    def __str__(self) -> str:
+        """Return the allowed values in words that follow "must be"."""
+        if self.values:
+            return f"one of {', '.join(map(repr, self.values))}"
+        return f"{'a whole' if self.is_integer else 'a'} number in [{self.low:g}, {self.high:g}]"
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """Ends between which a number is drawn."""
+        # Each whole number has the cell of half a unit around it: both ends are as likely as others.
+        margin = 0.5 if self.is_integer else 0.0
+        return self.low - margin, self.high + margin
+
+    def value_at(self, share: float) -> Parameter:
+        """Return the value at a share of all values, in [0, 1)."""
+        if self.values:
+            return self.values[int(share * len(self.values))]
+        low, high = self._ends
+        number = low * (high / low) ** share if self.is_log else low + share * (high - low)
+        # Six digits: a command line that a person can read, and type again.
+        rounded = round(number) if self.is_integer else float(f"{number:.6g}")
+        return min(max(rounded, self.low), self.high)
+
+    def level(self, value: Any) -> int:
+        """Return the number of a value, or of the third of the range in which it is."""
+        if self.values:
+            return self.values.index(value)
+        low, high = self._ends
+        share = (value - low) / (high - low)
+        if self.is_log:
+            share = math.log(value / low) / math.log(high / low)
+        return min(int(share * _LEVELS), _LEVELS - 1)
+
+    def finite_values(self) -> Sequence[Parameter] | None:
+        """Return all values; None for a number that is not whole."""
+        if self.values or not self.is_integer:
+            return self.values or None
+        return range(int(self.low), int(self.high) + 1)
+
+
+class ParameterSpace:
+    """Space of all configurations of a command.
+
+    Parameters
+    ----------
+    table : mapping
+        The table ``[parameters]`` of a spec: a table for each parameter.
+    forbidden : sequence of mappings
+        Combinations that must not be run: for each parameter named a value, or a list of them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All parameters, each behind those on which it depends.
+    default : dict
+        The default configuration: its active parameters.
+
+    Examples
+    --------
+    >>> space = ParameterSpace.from_table({
+    ...     "luby": {"categories": ["on", "off"], "default": "on"},
+    ...     "inc": {"range": [1.1, 4], "default": 2, "when": {"luby": "off"}},
+    ... })
+    >>> space.default
+    {'luby': 'on'}
+    >>> space.sample(np.random.default_rng(1))
+    {'luby': 'off', 'inc': 3.85634}
+    """
+
+    def __init__(self, table: Mapping[str, Any], forbidden: Sequence[Any]) -> None:
+        self._json = {"parameters": dict(table), "forbidden": list(forbidden)}
+        self._definitions = {
+            name: ParameterDefinition.from_table(f"parameters.{name}", entries)
+            for name, entries in table.items()
+        }
+        self._forbidden = [
+            _parse_choices(f"forbidden[{i}]", choices) for i, choices in enumerate(forbidden)
+        ]
+        for name, definition in self._definitions.items():
+            self._check(f"parameters.{name}.when", definition.when)
+            if definition.default not in definition:
+                got = short_repr(definition.default)
+                raise ValueError(f"parameters.{name}.default must be {definition}, got {got}")
+        for number, choices in enumerate(self._forbidden):
+            self._check(f"forbidden[{number}]", choices)
+        self.names: tuple[str, ...] = self._sort_by_conditions()
+        self.default: dict[str, Parameter] = self._drop_inactive(self.all_defaults)
+        self._check_size()
+
+    @classmethod
+    def from_table(cls, table: object, forbidden: object = ()) -> Self:
+        """Make a space of the table ``[parameters]`` of a spec, and of its entry ``forbidden``."""
+        if not isinstance(table, Mapping) or not table:
+            raise TypeError(f"parameters must be a table of parameters, got {short_repr(table)}")
+        for name in table:
+            if not isinstance(name, str) or not name.isidentifier() or name in RUN_FIELDS:
+                raise ValueError(
+                    f"parameters.{name} must be an identifier other than {', '.join(RUN_FIELDS)}"
+                )
+        if isinstance(forbidden, str) or not isinstance(forbidden, Sequence):
+            raise TypeError(f"forbidden must be a list of tables, got {short_repr(forbidden)}")
+        return cls(table, forbidden)
+
+    @classmethod
+    def from_config_space(cls, path: Path) -> Self:
+        """Read a space of ConfigSpace from a JSON file."""
+        return cls.from_table(*read_config_space(path))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the space of the data of `as_json`."""
+        return cls.from_table(data["parameters"], data["forbidden"])
+
+    def as_json(self) -> dict[str, object]:
+        """Return the space as JSON data: the tables of a spec."""
+        return dict(self._json)
+
+    @property
+    def all_defaults(self) -> dict[str, Parameter]:
+        """Defaults of all parameters, also of those that are inactive in `default`."""
+        return {name: definition.default for name, definition in self._definitions.items()}
+
+    def sample(self, rng: np.random.Generator) -> dict[str, Parameter]:
+        """Draw a configuration: its active parameters, and no forbidden combination."""
+        while self._find_forbidden(values := self._sample_any(rng)) is not None:
+            pass
+        return values
+
+    def _sample_any(self, rng: np.random.Generator) -> dict[str, Parameter]:
+        shares = dict(zip(self.names, rng.random(len(self.names)).tolist(), strict=True))
+        return self._drop_inactive(
+            {name: self._definitions[name].value_at(share) for name, share in shares.items()}
+        )
+
+    @cached_property
+    def _configurations(self) -> list[dict[str, Parameter]] | None:
+        choices = [self._definitions[name].finite_values() for name in self.names]
+        sizes = [len(values) if values else math.inf for values in choices]
+        if math.prod(sizes) > _MAX_COUNT:
+            return None
+        rows = (
+            self._drop_inactive(dict(zip(self.names, row, strict=True)))
+            for row in itertools.product(*filter(None, choices))
+        )
+        unique = {configuration_key(row): row for row in rows if self._find_forbidden(row) is None}
+        return list(unique.values())
+
+    def count(self) -> int | None:
+        """Return the number of configurations; None if it is infinite, or may exceed 10,000."""
+        return None if self._configurations is None else len(self._configurations)
+
+    def __iter__(self) -> Iterator[dict[str, Parameter]]:
+        """Iterate over all configurations of a space that has a `count`."""
+        return iter(self._configurations or ())
+
+    def check(self, values: Mapping[str, Parameter]) -> None:
+        """Refuse values that are no configuration of this space."""
+        self._check("parameters", {name: (value,) for name, value in values.items()})
+        active = self._drop_inactive({**self.all_defaults, **values})
+        if active.keys() != values.keys() or self._find_forbidden(values) is not None:
+            got = short_repr(dict(values))
+            raise ValueError(f"parameters must be a configuration that is allowed, got {got}")
+
+    def encode(self, values: Mapping[str, Parameter]) -> NDArray[np.int64]:
+        """Return the level of each parameter of a configuration; -1 where it is inactive.
+
+        Levels are the numbers of a value, or of the third of the range in which it is.
+        """
+        return np.array(
+            [self._definitions[k].level(values[k]) if k in values else -1 for k in self.names]
+        )
+
+    def _drop_inactive(self, values: Mapping[str, Parameter]) -> dict[str, Parameter]:
+        active: dict[str, Parameter] = {}
+        for name in self.names:  # those on which it depends come first
+            conditions = self._definitions[name].when.items()
+            if all(active.get(parent) in allowed for parent, allowed in conditions):
+                active[name] = values[name]
+        return active
+
+    def _find_forbidden(self, values: Mapping[str, Parameter]) -> int | None:
+        """Return the number of the first forbidden combination that a configuration has."""
+        for number, choices in enumerate(self._forbidden):
+            if all(values.get(name) in forbidden for name, forbidden in choices.items()):
+                return number
+        return None
+
+    def _check(self, path: str, choices: Mapping[str, Values]) -> None:
+        """Refuse unknown parameters, and values that they cannot have."""
+        for name, values in choices.items():
+            if name not in self._definitions:
+                raise ValueError(
+                    f"{path}.{name} must be a parameter; known are {', '.join(self._definitions)}"
+                    f"{suggestion(name, self._definitions)}"
+                )
+            definition = self._definitions[name]
+            for value in values:
+                if value not in definition:
+                    got = short_repr(value)
+                    raise ValueError(f"{path}.{name} must be {definition}, got {got}")
+
+    def _sort_by_conditions(self) -> tuple[str, ...]:
+        """Return the names, each behind those that its `when` names; refuse a circle."""
+        parents = {name: definition.when for name, definition in self._definitions.items()}
+        try:
+            return tuple(TopologicalSorter(parents).static_order())
+        except CycleError as error:
+            circle = error.args[1]
+            raise ValueError(
+                f"parameters.{circle[0]}.when must not depend on itself, got {' > '.join(circle)}"
+            ) from None
+
+    def _check_size(self) -> None:
+        """Refuse a space with nothing to choose from."""
+        if (number := self._find_forbidden(self.default)) is not None:
+            got = short_repr(self._json["forbidden"][number])
+            raise ValueError(f"forbidden[{number}] must allow the default configuration, got {got}")
+        if self.count() == 1:
+            raise ValueError("parameters must allow at least two configurations, got one")
+        rng = np.random.default_rng(0)
+        samples = (self._sample_any(rng) for _ in range(_CHECKED_SAMPLES))
+        if all(self._find_forbidden(values) is not None for values in samples):
+            raise ValueError(
+                f"forbidden must allow more than one of {_CHECKED_SAMPLES:,} random configurations"
+            )
+
+
+def configuration_key(values: Mapping[str, Parameter]) -> str:
+    """Return a text that is the same for equal configurations."""
+    return json.dumps(dict(values), sort_keys=True)
+
+
+def _parse_list(path: str, value: object) -> Values:
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        raise TypeError(f"{path} must be a list of values, got {short_repr(value)}")
+    for entry in value:
+        if not isinstance(entry, str | int | float) or "\0" in str(entry):
+            raise TypeError(f"{path} must be strings or numbers, got {short_repr(entry)}")
+    if len(set(value)) < len(value):
+        raise ValueError(f"{path} must differ, got {short_repr(value)}")
+    return tuple(value)
+
+
+def _parse_choices(path: str, table: object) -> dict[str, Values]:
+    """Return the values of each parameter that a table names: of each a value, or a list."""
+    if not isinstance(table, Mapping) or not table:
+        raise TypeError(f"{path} must be a table of values of parameters, got {short_repr(table)}")
+    choices = {}
+    for name, value in table.items():
+        values = [value] if isinstance(value, str | int | float) else value
+        choices[name] = _parse_list(f"{path}.{name}", values)
+    return choices

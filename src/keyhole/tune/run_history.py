@@ -1,0 +1,134 @@
+"""All runs of a tune over a parameter space, as arrays, and their gains."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.tune.arms import Parameter
+from keyhole.tune.run_time_model import normal_cdf
+
+RunOutcome = Literal["ok", "failed", "out of time", "out of memory"]
+_COLUMNS: Final = np.dtype(
+    [
+        ("configuration", np.int64),
+        ("instance", np.int64),
+        ("seconds", np.float64),
+        ("log_time", np.float64),
+        ("is_censored", np.bool_),
+        ("is_failed", np.bool_),
+        ("weight", np.float64),
+    ]
+)
+_SHORTEST: Final = 1e-4
+"""Seconds: run times below cannot be told apart."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run that is to be made.
+
+    Attributes
+    ----------
+    round : int
+        Number of the decision, from 1 on.
+    configuration : int
+        Number of the configuration; 0 is the default.
+    parameters : dict
+        Its active parameters.
+    instance : int
+        Position of the instance.
+    limit : float
+        Time limit in seconds.
+    """
+
+    round: int
+    configuration: int
+    parameters: dict[str, Parameter]
+    instance: int
+    limit: float
+
+
+@dataclass(frozen=True)
+class RunGains:
+    """Gains of runs in the unit of the reward: a success earns it, and seconds cost.
+
+    Attributes
+    ----------
+    cutoff : float
+        The full cut-off in seconds.
+    cost_per_second, cost_of_giving_up : float
+        Costs of a second, and of reaching the limit.
+    reward : float
+        What a success earns.
+    """
+
+    cutoff: float
+    cost_per_second: float
+    cost_of_giving_up: float
+    reward: float
+
+    def of_times(self, times: FloatArray, is_failed: NDArray[np.bool_], limit: float) -> FloatArray:
+        """Return the gains of runs under a limit: their times until success or failure."""
+        is_ended = times <= limit
+        earned = np.where(is_failed, 0.0, self.reward)
+        spent = self.cost_per_second * np.minimum(times, limit)
+        return np.where(is_ended, earned, -self.cost_of_giving_up) - spent
+
+    def expected(self, log_means: FloatArray, deviation: float, limits: FloatArray) -> FloatArray:
+        r"""Return the mean gain at each limit of log-normal run times, over their `log_means`.
+
+        For a log mean m and deviation s, and a limit L with :math:`u = (\log L - m) / s`, the
+        expected seconds are :math:`e^{m + s^2 / 2} \Phi(u - s) + L (1 - \Phi(u))`.
+        """
+        scores = (np.log(limits)[:, None] - log_means) / deviation
+        chances = normal_cdf(scores)
+        # The exponent is bounded: beyond, the other factor is 0.
+        means = np.exp(np.minimum(log_means + deviation**2 / 2, 700.0))
+        seconds = means * normal_cdf(scores - deviation) + limits[:, None] * (1.0 - chances)
+        gains = self.reward * chances - self.cost_of_giving_up * (1.0 - chances)
+        return np.asarray((gains - self.cost_per_second * seconds).mean(axis=1))
+
+    def loss(self, outcome: RunOutcome, seconds: float) -> float:
+        """Return what a run with the full cut-off lacks of a success in no time."""
+        if outcome == "out of time":
+            return self.reward + self.cost_of_giving_up + self.cost_per_second * self.cutoff
+        return self.reward * (outcome != "ok") + self.cost_per_second * seconds
+
+
+class RunHistory:
+    """All runs as columns of an array that grows.
+
+    The logarithm of a run time is censored, known only to be larger, for a run that was out of
+    time; and at the full cut-off for one that failed, since it would not have succeeded by then.
+    """
+
+    def __init__(self, cutoff: float) -> None:
+        self._cutoff = cutoff
+        self._array = np.empty(256, _COLUMNS)
+        self.count = 0
+
+    @property
+    def runs(self) -> NDArray[Any]:
+        """The runs: a structured array."""
+        return self._array[: self.count]
+
+    def add(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float = 1.0) -> None:
+        """Add a run; its weight is below 1 for one of another tune."""
+        if self.count == len(self._array):
+            self._array = np.resize(self._array, 2 * self.count)
+        is_failed = outcome in ("failed", "out of memory")
+        duration = {"ok": seconds, "out of time": trial.limit}.get(outcome, self._cutoff)
+        self._array[self.count] = (
+            trial.configuration,
+            trial.instance,
+            max(seconds, _SHORTEST),
+            math.log(max(duration, _SHORTEST)),
+            outcome != "ok",
+            is_failed,
+            weight,
+        )
+        self.count += 1

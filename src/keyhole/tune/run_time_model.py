@@ -1,0 +1,173 @@
+"""Bayesian model of run times: each configuration and each instance has an effect."""
+
+import math
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.contract.state_arrays import FloatArray
+
+_FROM_TAIL: Final = 0.45
+"""Above this bound, exponential proposals are accepted more often than normal ones."""
+# Inverse gamma distributions of variances, by shape and scale: of configurations and of single
+# runs with mean 1, of instances with mean 3, since these mostly differ most.
+_SHAPE: Final = 2.0
+_SCALE: Final = 1.0
+_INSTANCE_SCALE: Final = 3.0
+
+
+class RunTimeModel:
+    r"""Gibbs sampler of a linear model of log run times, some of which are censored.
+
+    .. math::
+        \log t = a_c + b_i + e, \qquad a_c \sim N(\mu, v_a), \quad b_i \sim N(0, v_b), \quad
+        e \sim N(0, s^2 / w)
+
+    for configuration c, instance i and a run of weight w, with :math:`\sum_i b_i = 0` over the
+    instances that were run; the prior of :math:`\mu` is uniform, and those of the variances are
+    inverse gamma distributions.
+
+    Attributes
+    ----------
+    configuration_effects, instance_effects : ndarray
+        The last draws of a and b.
+    means, deviations : ndarray
+        Mean and standard deviation of each a given all else.
+    mean : float
+        The last draw of :math:`\mu`.
+    used_instances : ndarray of bool
+        Which instances were run.
+    variance, configuration_variance, instance_variance : float
+        The last draws of :math:`s^2, v_a, v_b`.
+    """
+
+    def __init__(self, instance_count: int) -> None:
+        self.configuration_effects: FloatArray = np.zeros(0)
+        self.instance_effects: FloatArray = np.zeros(instance_count)
+        self.means: FloatArray = np.zeros(0)
+        self.deviations: FloatArray = np.zeros(0)
+        self.mean = 0.0
+        self.variance = 1.0
+        self.configuration_variance = 1.0
+        self.instance_variance = 1.0
+
+    def sweep(self, runs: NDArray[Any], rng: np.random.Generator) -> None:
+        """Draw all quantities once, each given the others and the runs."""
+        self._grow(runs)
+        configurations = runs["configuration"]
+        instances = runs["instance"]
+        weights = runs["weight"]
+        log_times = self._draw_log_times(runs, rng)
+
+        rest = log_times - self.configuration_effects[configurations]
+        precisions = np.bincount(instances, weights, len(self.instance_effects)) / self.variance
+        sums = np.bincount(instances, weights * rest, len(self.instance_effects)) / self.variance
+        self._draw_instance_effects(precisions, sums, rng)
+
+        rest = log_times - self.instance_effects[instances]
+        count = len(self.configuration_effects)
+        precisions = np.bincount(configurations, weights, count) / self.variance
+        sums = np.bincount(configurations, weights * rest, count) / self.variance
+        self._draw_configuration_effects(precisions, sums, rng)
+
+        errors = rest - self.configuration_effects[configurations]
+        self.variance = _draw_variance(rng, _SCALE, weights * errors**2, len(runs))
+
+    def _grow(self, runs: NDArray[Any]) -> None:
+        """Add configurations and instances that are new."""
+        if not self.configuration_effects.size:
+            self.mean = float(runs["log_time"].mean())
+        new_count = int(runs["configuration"].max()) + 1 - len(self.configuration_effects)
+        if new_count > 0:
+            new_effects = np.full(new_count, self.mean)
+            self.configuration_effects = np.append(self.configuration_effects, new_effects)
+        new_count = int(runs["instance"].max()) + 1 - len(self.instance_effects)
+        if new_count > 0:
+            self.instance_effects = np.append(self.instance_effects, np.zeros(new_count))
+
+    def _draw_log_times(self, runs: NDArray[Any], rng: np.random.Generator) -> FloatArray:
+        """Return the log times, and draws for those that are censored."""
+        log_times: FloatArray = runs["log_time"].copy()
+        censored = runs[runs["is_censored"]]
+        means = (
+            self.configuration_effects[censored["configuration"]]
+            + self.instance_effects[censored["instance"]]
+        )
+        deviations = np.sqrt(self.variance / censored["weight"])
+        draws = draw_normals_above(rng, (censored["log_time"] - means) / deviations)
+        log_times[runs["is_censored"]] = means + deviations * draws
+        return log_times
+
+    def _draw_instance_effects(
+        self, precisions: FloatArray, sums: FloatArray, rng: np.random.Generator
+    ) -> None:
+        variances = 1.0 / (precisions + 1.0 / self.instance_variance)
+        draws = variances * sums + np.sqrt(variances) * rng.standard_normal(len(sums))
+        # A normal vector given its sum: what it exceeds 0 by is taken off in proportion to the
+        # variances. Of instances that were run: the others would make up for any sum, so that the
+        # level of the configurations would drift.
+        self.used_instances = used = precisions > 0.0
+        excess = draws[used].sum() / variances[used].sum()
+        self.instance_effects = draws - used * variances * excess
+        squares = self.instance_effects[used] ** 2
+        self.instance_variance = _draw_variance(rng, _INSTANCE_SCALE, squares, len(squares) - 1)
+
+    def _draw_configuration_effects(
+        self, precisions: FloatArray, sums: FloatArray, rng: np.random.Generator
+    ) -> None:
+        variances = 1.0 / (precisions + 1.0 / self.configuration_variance)
+        self.means = variances * (sums + self.mean / self.configuration_variance)
+        self.deviations = np.sqrt(variances)
+        normals = rng.standard_normal(len(sums))
+        self.configuration_effects = self.means + self.deviations * normals
+        count = len(sums)
+        error = math.sqrt(self.configuration_variance / count)
+        self.mean = float(self.configuration_effects.mean() + error * rng.standard_normal())
+        squares = (self.configuration_effects - self.mean) ** 2
+        self.configuration_variance = _draw_variance(rng, _SCALE, squares, count)
+
+
+def _draw_variance(
+    rng: np.random.Generator, scale: float, squares: FloatArray, freedom: int
+) -> float:
+    """Draw a variance given squares of normal deviates, of which so many are free."""
+    return float((scale + squares.sum() / 2) / rng.gamma(_SHAPE + freedom / 2))
+
+
+def draw_normals_above(rng: np.random.Generator, bounds: FloatArray) -> FloatArray:
+    """Draw standard normal numbers, each above its bound.
+
+    Source: Robert, Simulation of truncated normal variables (1995), Section 2.
+
+    Examples
+    --------
+    >>> draws = draw_normals_above(np.random.default_rng(1), np.array([-2.0, 0.0, 10.0]))
+    >>> bool(np.all(draws > [-2.0, 0.0, 10.0]))
+    True
+    """
+    draws = np.empty(len(bounds))
+    remaining = np.arange(len(bounds))
+    while remaining.size:
+        low = bounds[remaining]
+        rates = (low + np.sqrt(low**2 + 4.0)) / 2
+        is_tail = low > _FROM_TAIL
+        normals = rng.standard_normal(len(low))
+        proposals = np.where(is_tail, low + rng.exponential(size=len(low)) / rates, normals)
+        chances = np.exp(-((proposals - rates) ** 2) / 2)
+        is_accepted = np.where(is_tail, rng.random(len(low)) < chances, proposals > low)
+        draws[remaining[is_accepted]] = proposals[is_accepted]
+        remaining = remaining[~is_accepted]
+    return draws
+
+
+def normal_cdf(values: FloatArray) -> FloatArray:
+    """Return the distribution function of the standard normal distribution.
+
+    Examples
+    --------
+    >>> normal_cdf(np.array([0.0, 1.96])).round(3)
+    array([0.5  , 0.975])
+    """
+    scaled = (values.ravel() * -math.sqrt(0.5)).tolist()
+    return 0.5 * np.fromiter(map(math.erfc, scaled), float, values.size).reshape(values.shape)

@@ -1,0 +1,270 @@
+"""Decisions of a tune over a parameter space: which configuration to run, where, how long."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final, Literal
+
+import numpy as np
+
+from keyhole.tune.adaptive_racing import AdaptiveRacing
+from keyhole.tune.arms import Parameter
+from keyhole.tune.model_search import ModelSearch
+from keyhole.tune.parameter_space import ParameterSpace, configuration_key
+from keyhole.tune.run_history import RunGains, RunHistory, RunOutcome, Trial
+from keyhole.tune.space_estimates import ParameterEffect, Recommendation, SpaceEstimates
+
+_TRIES: Final = 1_000
+
+_SHARE_OF_INSTANCES: Final = 0.25
+"""Of all instances: among so many of the next ones the easiest is run."""
+# Purposes of random numbers, each with a generator of its own.
+_CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES = range(5)
+
+
+class SpaceExhaustedError(ValueError):
+    """There is no configuration that could still be run on an instance."""
+
+
+class SpaceDecider:
+    """Decider of a tune over a parameter space.
+
+    Its state is a function of the seed and of the runs that it was told, in their order: a decider
+    that is told the runs of a log goes on as the one that was killed.
+
+    Parameters
+    ----------
+    space : ParameterSpace
+        The configurations.
+    limits : sequence of float
+        Time limits in seconds, increasing; the last is the full cut-off.
+    instance_count : int
+        How many instances there are.
+    seed : int
+        Seed of configurations, orders of instances, and decisions.
+    cost_per_second, cost_of_giving_up, reward : float
+        What seconds, and reaching the limit, cost, and what a success earns.
+    policy : {"model", "racing"}
+        Whether a model of run times decides, or racing.
+    learns_limit : bool
+        Whether a limit is recommended; otherwise limits only cap runs, and the full cut-off is.
+    is_deterministic : bool
+        Whether a second run of a configuration on an instance is the same as the first.
+
+    Attributes
+    ----------
+    configurations : list of dict
+        The configurations that have been chosen so far; the first is the default.
+    """
+
+    def __init__(
+        self,
+        space: ParameterSpace,
+        limits: Sequence[float],
+        instance_count: int,
+        *,
+        seed: int,
+        cost_per_second: float,
+        cost_of_giving_up: float = 0.0,
+        reward: float = 1.0,
+        policy: Literal["model", "racing"] = "model",
+        learns_limit: bool = True,
+        is_deterministic: bool = True,
+    ) -> None:
+        self.space = space
+        self.limits = np.array(limits, dtype=np.float64)
+        self.instance_count = instance_count
+        self.configurations: list[dict[str, Parameter]] = [space.default]
+        self._seed = seed
+        self._gains = RunGains(float(limits[-1]), cost_per_second, cost_of_giving_up, reward)
+        self._positions = instance_count if is_deterministic else np.inf
+        self._history = RunHistory(self._gains.cutoff)
+        self._keys = {configuration_key(space.default): 0}
+        self._orders: dict[tuple[int, int], list[int]] = {}
+        self._told: dict[int, set[int]] = defaultdict(set)
+        self._started: dict[int, set[int]] = defaultdict(set)
+        self._pending: dict[int, tuple[int, int]] = {}
+        self._last_round = 0
+        self._warm_count = 0
+        self._first_new = 1
+        self._learns_limit = learns_limit
+        # One run on the only instance says all of a configuration: nothing is to be estimated.
+        is_raced = policy == "racing" or self._positions == 1
+        self._racing = AdaptiveRacing(self._gains) if is_raced else None
+        self._search = ModelSearch(self._gains, self.limits, instance_count, learns_limit)
+
+    def ask(self) -> Trial:
+        """Return the next run; several may be pending at a time."""
+        choice = self._race(self._racing) if self._racing else self._choose()
+        if choice is None:
+            raise SpaceExhaustedError(
+                f"all {len(self.configurations)} configurations that are worth it have been run"
+            )
+        configuration, position, limit = choice
+        self._last_round += 1
+        self._started[configuration].add(position)
+        self._pending[self._last_round] = configuration, position
+        instance = self._instance(configuration, position)
+        parameters = self.configurations[configuration]
+        return Trial(self._last_round, configuration, parameters, instance, limit)
+
+    def _race(self, racing: AdaptiveRacing) -> tuple[int, int, float] | None:
+        return racing.next(self._started, self._next_new(), self._positions)
+
+    def _choose(self) -> tuple[int, int, float] | None:
+        challenger = self._next_new()
+        starts = np.zeros(len(self.configurations))
+        for configuration, positions in self._started.items():
+            starts[configuration] = len(positions)
+        runs = self._history.runs
+        rng = self._rng(_DECISIONS, int(starts.sum()))
+        choice = self._search.choose(runs, starts, challenger, self._positions, rng)
+        if choice is None:
+            return None
+        configuration, effect = choice
+        # The easiest of the next few: it says as much of the configuration as a hard one.
+        effects = self._search.model.instance_effects
+        position = min(
+            self._free_positions(configuration),
+            key=lambda position: effects[self._instance(configuration, position)],
+        )
+        instance = self._instance(configuration, position)
+        return configuration, position, self._search.limit(runs, configuration, instance, effect)
+
+    def tell(self, trial: Trial, outcome: RunOutcome, seconds: float) -> None:
+        """Take the outcome of a run, and its seconds."""
+        self.expire(trial)
+        configuration = trial.configuration
+        self._open(configuration)
+        position = self._position(configuration, trial.instance)
+        self._told[configuration].add(position)
+        self._started[configuration].add(position)
+        self._history.add(trial, outcome, seconds)
+        if self._racing:
+            self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
+        else:
+            self._search.tell(self._history.runs, self._rng(_SWEEPS, self._history.count))
+
+    def expire(self, trial: Trial) -> None:
+        """Forget a run that does not count; it may be chosen again."""
+        self._last_round = max(self._last_round, trial.round)
+        if trial.round not in self._pending:
+            return
+        configuration, position = self._pending.pop(trial.round)
+        self._started[configuration].discard(position)
+        if not self._started[configuration]:
+            del self._started[configuration]
+
+    def replay(self, runs: Iterable[tuple[Trial, RunOutcome, float]]) -> None:
+        """Take the recorded runs of an earlier call: trial, outcome and seconds of each."""
+        for trial, outcome, seconds in runs:
+            self.tell(trial, outcome, seconds)
+
+    def warm(self, runs: Sequence[tuple[Trial, RunOutcome, float]], weight: float) -> None:
+        """Take runs of another tune, before the first of this one, each with a weight in (0, 1].
+
+        Their trials have numbers of instances from `instance_count` on where this tune has no such
+        instance. Configurations are numbered anew, the fastest first.
+        """
+        times: dict[str, list[float]] = defaultdict(list)
+        parameters = {}
+        for trial, outcome, seconds in runs:
+            key = configuration_key(trial.parameters)
+            parameters[key] = trial.parameters
+            times[key].append(self._gains.loss(outcome, seconds))
+        for key in sorted(times, key=lambda key: np.mean(times[key])):
+            self.space.check(parameters[key])
+            if key not in self._keys:
+                self._keys[key] = len(self.configurations)
+                self.configurations.append(parameters[key])
+        for trial, outcome, seconds in runs:
+            number = self._keys[configuration_key(trial.parameters)]
+            self._history.add(replace(trial, configuration=number), outcome, seconds, weight)
+            self._search.tell(self._history.runs, self._rng(_SWEEPS, self._history.count))
+        self._warm_count = self._history.count
+        self._first_new = len(self.configurations)
+
+    def recommend(self) -> Recommendation:
+        """Return the best configuration and its limit, with the default and others beside it."""
+        estimates = self._estimates
+        incumbent = self._racing.incumbent if self._racing else estimates.ranking[0]
+        limits = self.limits if self._learns_limit else self.limits[-1:]
+        return estimates.recommend(incumbent, self.configurations, limits)
+
+    def effects(self) -> list[ParameterEffect]:
+        """Return what each value, or third of the range, of each parameter does to run times."""
+        return self._estimates.effects(self.space, self.configurations)
+
+    @property
+    def _estimates(self) -> SpaceEstimates:
+        if self._history.count == self._warm_count:
+            raise ValueError("a recommendation needs at least one run, got none")
+        return SpaceEstimates(
+            self._history.runs,
+            self._history.runs[self._warm_count :],
+            self._search.model,
+            self._gains,
+            self.instance_count,
+            self._rng(_ESTIMATES, self._history.count),
+        )
+
+    def _rng(self, *purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self._seed, *purpose])
+
+    def _next_new(self) -> int | None:
+        """Return the number of the first configuration without runs; None if there is none."""
+        # What the model knows of another tune is not new.
+        first = 1 if self._racing else self._first_new
+        last = first + len(self._started)
+        number = next(k for k in range(first, last + 1) if not self._started.get(k))
+        return number if self._open(number) else None
+
+    def _open(self, number: int) -> bool:
+        """Draw configurations up to a number, which are a function of the seed."""
+        while len(self.configurations) <= number:
+            values = self._draw_new(self._rng(_CONFIGURATIONS, len(self.configurations)))
+            if values is None:
+                return False
+            self._keys[configuration_key(values)] = len(self.configurations)
+            self.configurations.append(values)
+        return True
+
+    def _draw_new(self, rng: np.random.Generator) -> dict[str, Parameter] | None:
+        for _ in range(_TRIES):
+            if configuration_key(values := self.space.sample(rng)) not in self._keys:
+                return values
+        # A small space may be nearly exhausted.
+        rest = [values for values in self.space if configuration_key(values) not in self._keys]
+        return rest[rng.integers(len(rest))] if rest else None
+
+    def _order(self, configuration: int, time: int) -> list[int]:
+        """Return the permutation of instances for the first, second, ... time."""
+        # In a race all have the same order.
+        key = (0 if self._racing else configuration, time)
+        if key not in self._orders:
+            order = self._rng(_ORDERS, *key).permutation(self.instance_count)
+            self._orders[key] = order.tolist()
+        return self._orders[key]
+
+    def _instance(self, configuration: int, position: int) -> int:
+        """Return the instance at a position of the order of a configuration."""
+        time, rest = divmod(position, self.instance_count)
+        return self._order(configuration, time)[rest]
+
+    def _free_positions(self, configuration: int) -> list[int]:
+        """Return the first positions that have no run, also where one did not count."""
+        started = self._started.get(configuration, frozenset())
+        count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
+        last = min(len(started) + count, self._positions)
+        return [position for position in range(int(last)) if position not in started]
+
+    def _position(self, configuration: int, instance: int) -> int:
+        """Return the first position of an instance that was not told."""
+        time = 0
+        while True:
+            rest = self._order(configuration, time).index(instance)
+            position = time * self.instance_count + rest
+            if position not in self._told[configuration]:
+                return position
+            time += 1
