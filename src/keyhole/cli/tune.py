@@ -258,6 +258,12 @@ def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
     if spec.search:
         counts = {"parameter": spec.search.space.names, **counts}
     counts_text = ", ".join(count_text(len(values), word) for word, values in counts.items())
+    if len(spec.arms) > 1:
+        # As the hazard policies do, which try a new arm in every second run.
+        run_count = 2 * len(spec.arms)
+        counts_text += (
+            f"; each arm is run once within about {run_count:,} runs, and an answer takes more"
+        )
     print_status(f"keyhole: {counts_text}; the first runs could be")
     for arm, limit, argv in trials:
         typer.echo(f"{escape_controls(shlex.join(argv))}    # {arm}, at most {limit:g} s")
@@ -272,7 +278,8 @@ def _write_report(tune: "AnyTune") -> Path | None:
 
 def _print_tune(tune: "AnyTune") -> None:
     from keyhole.pages.notebook_html import text_table
-    from keyhole.tune.summary import POOLING_NOTE, format_progress
+    from keyhole.tune import SavedTune, grids, space_summary
+    from keyhole.tune.summary import arms_table, format_progress, table_notes
 
     summary = _summary_of(tune)
     typer.echo(format_progress(tune))
@@ -280,10 +287,15 @@ def _print_tune(tune: "AnyTune") -> None:
         return
     for text in [*summary.format_warnings(tune), *summary.format_recommendation(tune)]:
         typer.echo(text)
-    table = summary.effects_table if tune.spec.search else summary.arms_table
-    typer.echo(text_table(*table(tune)))
-    if len(tune.spec.arms) > 1:
-        typer.echo(POOLING_NOTE)
+    if isinstance(tune, SavedTune):
+        typer.echo(text_table(*arms_table(tune)))
+        for text in table_notes(tune):
+            typer.echo(text)
+        head, rows = grids.effects_table(tune)
+    else:
+        head, rows = space_summary.effects_table(tune)
+    if rows:
+        typer.echo(text_table(head, rows))
 
 
 class _Progress:

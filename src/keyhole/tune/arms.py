@@ -235,7 +235,10 @@ class Arm:
             for name in _field_names(path, word):
                 if name not in known_names:
                     listed = ", ".join(f"{{{known_name}}}" for known_name in known_names)
-                    hint = f"; for a parameter, grid = {{ {name} = [1, 2] }} has its values"
+                    hint = (
+                        f"; a parameter has its values in grid = {{ {name} = [1, 2] }} of the arm, "
+                        "or in the table [parameters]"
+                    )
                     if name in RUN_FIELDS:
                         hint = "; it needs the entry instances"
                     raise ValueError(

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Final
 
+import numpy as np
+
 from keyhole.durations import format_duration
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.matplotlib_chart import write_chart
@@ -17,6 +19,7 @@ from keyhole.provenance import describe_software, software_text
 from keyhole.text_formatting import capitalize
 from keyhole.tune import charts, summary
 from keyhole.tune.arms import Arm
+from keyhole.tune.grids import EFFECTS_CAPTION, effects_table, label_arms
 from keyhole.tune.saved_tune import REPORT, RUNS, SavedRuns, SavedTune
 from keyhole.tune.spec import Spec
 from keyhole.tune.summary import format_probability, format_share, format_untried
@@ -107,6 +110,7 @@ def write_report(tune: SavedTune) -> Path:
         sections=[
             *notes,
             Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
+            *_effects_sections(tune),
             Section("gains", "Gain by limit", [_gains_block(tune)]),
             _chart_section(tune, charts.survival_chart(tune), "survival", "Run times"),
             _chart_section(tune, charts.cactus_chart(tune), "cactus", "Cactus plot"),
@@ -174,11 +178,13 @@ def _answer_text(tune: SavedTune) -> str:
         verb = "saves"
         least_seconds = -excess.high
     seconds = abs(excess.value)
+    share = f" ({seconds / full:.0%})" if full else ""
+    amount = f"{format_duration(seconds)} a run{share}"
     if least_seconds < _LEAST_SHARE * seconds:
         verb = f"perhaps {verb}"
-    share = f" ({seconds / full:.0%})" if full else ""
+        amount = "time"  # its amount would read as a fact
     return (
-        f"{text}: it {verb} {format_duration(seconds)} a run{share} against the full cut-off, "
+        f"{text}: it {verb} {amount} against the full cut-off, "
         f"{best.full.limit:g}\N{NO-BREAK SPACE}s."
     )
 
@@ -208,24 +214,29 @@ def unbroken_rows(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 def _arms_block(tune: SavedTune) -> Table:
     head, rows = summary.arms_table(tune)
     caption = "Runs of each arm by outcome, and their time in seconds."
-    if len(tune.spec.arms) > 1:
-        caption += f" {summary.POOLING_NOTE}"
-    return Table(caption, head, rows)
+    return Table(" ".join([caption, *summary.table_notes(tune)]), head, rows)
+
+
+def _effects_sections(tune: SavedTune) -> list[Section]:
+    head, rows = effects_table(tune)
+    table = Table(EFFECTS_CAPTION, head, rows)
+    return [Section("effects", "What each parameter did", [table])] if rows else []
 
 
 def _gains_block(tune: SavedTune) -> Table:
     limits = [f"{limit:g} s" for limit in tune.spec.limits]
     run_counts = tune.gains.run_counts
+    labels, explanation = label_arms(tune.spec)
     rows = [
-        [arm.name, *(f"{tune.gains.gain(i, k)}\nn = {run_counts[i, k]:,}"
-                     if run_counts[i, k] else "" for k in range(len(limits)))]
-        for i, arm in enumerate(tune.spec.arms)
+        [labels[i], *(f"{tune.gains.gain(i, k)}\nn = {run_counts[i, k]:,}"
+                      if run_counts[i, k] else "" for k in range(len(limits)))]
+        for i in np.argsort(-tune.gains.tried_means.max(axis=1), kind="stable")
     ]  # fmt: skip
     caption = (
         f"Gain of a run ({summary.gain_unit(tune)}) by arm and limit, and the number n of runs "
-        f"that inform it. {summary.describe_objective(tune)}"
+        f"that inform it. {summary.describe_objective(tune)} {explanation}"
     )
-    return Table(caption, ["arm", *limits], rows)
+    return Table(caption.strip(), ["arm", *limits], rows)
 
 
 def write_tune_chart(tune: SavedRuns, chart: LineChart, name: str, title: str) -> LineChart:

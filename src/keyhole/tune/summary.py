@@ -18,6 +18,7 @@ from keyhole.pages.page import Table
 from keyhole.results.estimate import format_estimate
 from keyhole.text_formatting import count_text
 from keyhole.tune.arms import TYPED
+from keyhole.tune.grids import estimate_effects, label_arms
 from keyhole.tune.value_estimates import Interval
 from keyhole.tune.warnings import OtherLoad
 
@@ -38,7 +39,7 @@ _MOST_ROWS: Final = 10  # of a table in a notebook
 # Runs that end in so small a share of a limit of so many seconds hint at limits in milliseconds.
 _SHORT_SHARE: Final = 0.01
 _LONG_LIMIT: Final = 10.0
-POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
+_POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
 
 
 @dataclass(frozen=True)
@@ -401,17 +402,24 @@ def arms_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of arms, that with the largest gain first."""
     head = ["arm", "runs", *_OUTCOMES, "seconds", "of all", "best limit", "gain with it"]
     total = sum(run.seconds for run in tune.runs) or 1.0
+    labels, _ = label_arms(tune.spec)
     rows, gains = [], []
-    for arm in _arm_results(tune):
+    for label, arm in zip(labels, _arm_results(tune), strict=True):
         best = arm["best"]
         counts = [arm["runs"], *arm["outcomes"].values()]
         rows.append([
-            arm["arm"], *(f"{count:,}" for count in counts), f"{arm['seconds']:,.1f}",
+            label, *(f"{count:,}" for count in counts), f"{arm['seconds']:,.1f}",
             f"{arm['seconds'] / total:.0%}",
             *([f"{best.limit:g} s", str(best.gain)] if best else ["", ""]),
         ])  # fmt: skip
         gains.append(best.gain.value if best else -np.inf)
     return head, [rows[number] for number in np.argsort(-np.array(gains), kind="stable")]
+
+
+def table_notes(tune: SavedTune) -> list[str]:
+    """Return the sentences to read with a table of arms."""
+    notes = [label_arms(tune.spec)[1], _POOLING_NOTE * (len(tune.spec.arms) > 1)]
+    return [note for note in notes if note]
 
 
 def tune_html(tune: SavedTune) -> str:
@@ -452,6 +460,7 @@ def tune_as_json(tune: SavedTune) -> dict[str, Any]:
         "not_counted": len(tune.expired),
         "best": best_as_json(tune) if tune.runs else None,
         "arms": [{**arm, "best": arm["best"] and asdict(arm["best"])} for arm in arms],
+        "effects": [asdict(effect) for effect in estimate_effects(tune)] if tune.runs else [],
     }
 
 
