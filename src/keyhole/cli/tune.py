@@ -153,7 +153,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 @add_command(app, "keyhole tune best results --json")
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
-    from keyhole.tune import load_tune
+    from keyhole.tune import SavedTune, load_tune
 
     tune = load_tune(folder)
     summary = _summary_of(tune)
@@ -164,7 +164,7 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
         typer.echo(text, err=True)
     sentences = summary.format_recommendation(tune)
     # The command says which pair is the best.
-    if tune.spec.search or "not tried yet" not in sentences[0]:
+    if not (isinstance(tune, SavedTune) and tune.best().untried):
         del sentences[0]
     print_result(summary.best_as_json(tune), command, *sentences, as_json=as_json)
 
