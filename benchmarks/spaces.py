@@ -1,8 +1,8 @@
 """Tuning over parameter spaces: the model and racing of `keyhole.tune`, and a list of 30 arms.
 
 ``python -m benchmarks.spaces KIND FIRST-LAST SHARES METHOD...`` plays problems of a kind with the
-seeds of a range and budgets such as ``.01,.03``, and appends a line of JSON for each seed and method
-to ``spaces.jsonl``; ``python -m benchmarks.spaces table`` prints them as Markdown.
+seeds of a range and budgets such as ``.01,.03``, and appends lines of JSON to ``spaces.jsonl``;
+``python -m benchmarks.spaces table`` prints them as Markdown.
 Times are in full cut-offs, replayed: nothing is run.
 """
 
@@ -10,6 +10,7 @@ import json
 import math
 import sys
 import zlib
+from collections import defaultdict
 from pathlib import Path
 from statistics import NormalDist
 
@@ -183,6 +184,29 @@ def play(kind, seeds, shares, methods):
                     row = [kind, share, method, seed, *scores]
                     file.write(json.dumps(row) + "\n")
                 file.flush()
+
+
+def print_table():
+    """Print the mean value of each method, and differences from the model, as Markdown."""
+    values = defaultdict(dict)
+    for line in Path("spaces.jsonl").read_text().splitlines():
+        kind, share, method, seed, value, par10, *_ = json.loads(line)
+        values[kind, share][method, seed] = value, par10
+    print("| problems | budget | seeds | model | - racing | - list | PAR10: model, racing, list |")
+    print("|---|---|---|---|---|---|---|")
+    for (kind, share), scores in values.items():
+        seeds = [seed for method, seed in scores if method == "list"]
+        seeds = [seed for seed in seeds if ("model", seed) in scores]
+        model = np.array([scores["model", seed] for seed in seeds])
+        cells = [f"{model[:, 0].mean():.3f}"]
+        par10 = [f"{model[:, 1].mean():.2f}"]
+        for method in ("racing", "list"):
+            others = np.array([scores.get((method, seed), (math.nan,) * 2) for seed in seeds])
+            differences = model[:, 0] - others[:, 0]
+            error = differences.std(ddof=1) / math.sqrt(len(seeds))
+            cells.append(f"{differences.mean():+.3f} ± {error:.3f}")
+            par10.append(f"{others[:, 1].mean():.2f}")
+        print(f"| {kind} | {share:.0%} | {len(seeds)} | {' | '.join(cells)} | {', '.join(par10)} |")
 
 
 def main(kind, seeds="", shares="", *methods):

@@ -80,8 +80,14 @@ def test_a_file_is_read_as_the_tables_of_a_spec(tmp_path):
     [
         ("[1", "space must be a JSON file of ConfigSpace, got"),
         ({"hyperparameters": [{"name": "a"}]}, "space must be a JSON file of ConfigSpace"),
-        ({"hyperparameters": [{"type": "normal_float", "name": "a"}]}, "type of a must be one of uniform_float"),
-        ({"hyperparameters": [{**FILE["hyperparameters"][0], "name": "a-b"}]}, "parameters.a-b must be"),
+        (
+            {"hyperparameters": [{"type": "normal_float", "name": "a"}]},
+            "type of a must be one of uniform_float",
+        ),
+        (
+            {"hyperparameters": [{**FILE["hyperparameters"][0], "name": "a-b"}]},
+            "parameters.a-b must be",
+        ),
         (
             {**FILE, "conditions": [{"type": "OR", "child": "b", "parent": "a"}]},
             "type of the condition of b must be one of AND, EQ, IN, NEQ, LT, GT; got 'OR'",

@@ -1,4 +1,4 @@
-"""Parameter spaces: samples respect conditions and forbidden combinations; errors name the entry."""
+"""Samples of a space respect conditions and forbidden combinations; errors name the entry."""
 
 import json
 
@@ -16,7 +16,7 @@ NUMBER = {"range": [0, 2], "default": 1}
 @st.composite
 def spaces(draw):
     """Draw a space in which each parameter may depend on the one before, and some are forbidden."""
-    table, last = {}, None
+    table, last, allowed = {}, None, []
     for number in range(draw(st.integers(1, 4))):
         name = f"p{number}"
         if draw(st.booleans()):
@@ -37,7 +37,9 @@ def spaces(draw):
         last, allowed = name, [table[name]["default"], *values]
     forbidden = []
     if draw(st.booleans()):
-        forbidden = [{name: table[name].get("ordinals", table[name].get("range"))[-1] for name in table}]
+        forbidden = [
+            {name: table[name].get("ordinals", table[name].get("range"))[-1] for name in table}
+        ]
     return table, forbidden
 
 

@@ -36,15 +36,16 @@ def log_inverse_gamma(variance, scale):
 
 
 def log_posterior(state):
-    """Return the log density of a, the first b (the second is its negative), beta, mu, variances."""
+    """Return the log density of a, the first b (the second is -b), beta, mu, and log variances."""
     a, b, beta, mu, logs = state[:3], state[3], state[4:6], state[6], state[7:]
     effects = (b, -b)
     s2, va, vb, v_beta = np.exp(logs)
-    log_s2, log_va, log_vb, log_v_beta = logs
+    _, log_va, log_vb, log_v_beta = logs
     total = log_inverse_gamma(s2, 1.0) + log_inverse_gamma(va, 1.0)
     total += log_inverse_gamma(vb, 3.0) + log_inverse_gamma(v_beta, 0.5)
+    total += -((mu - np.log([run[2] for run in RUNS]).mean()) ** 2) / (2 * 9.0)
     total += logs.sum()  # the densities are those of logarithms
-    for x, features in zip(a, FEATURES):
+    for x, features in zip(a, FEATURES, strict=True):
         total += -((x - mu - features @ beta) ** 2) / (2 * va) - log_va / 2
     total += sum(-(x**2) / (2 * v_beta) - log_v_beta / 2 for x in beta)
     total += -(2 * b * b) / (2 * vb) - log_vb / 2
@@ -117,7 +118,8 @@ def test_expected_gains_are_means_of_simulated_gains():
     log_means = np.array([-1.0, 0.5])
     times = np.exp(log_means + 0.7 * np.random.default_rng(5).standard_normal((100_000, 2)))
     failures = np.zeros(times.shape, bool)
-    for limit, expected in zip((0.5, 2.0), gains.expected(log_means, 0.7, np.array([0.5, 2.0]))):
+    expected_gains = gains.expected(log_means, 0.7, np.array([0.5, 2.0]))
+    for limit, expected in zip((0.5, 2.0), expected_gains, strict=True):
         assert gains.of_times(times, failures, limit).mean() == pytest.approx(expected, abs=0.01)
 
 

@@ -2,12 +2,8 @@
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from typing import Final
 
-from keyhole.tune.run_history import RunGains
-
-_LEAST_CAP: Final = 0.005
-"""Of the full cut-off: no run is given less time than this share."""
+from keyhole.tune.run_history import SHORTEST, RunGains
 
 
 @dataclass
@@ -95,4 +91,4 @@ class AdaptiveRacing:
         if not self.gains.cost_per_second:
             return cutoff
         margin = self._margin(challenger) / self.gains.cost_per_second
-        return min(max(margin, _LEAST_CAP * cutoff), cutoff)
+        return min(max(margin, SHORTEST), cutoff)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.tune.run_history import RunGains
+from keyhole.tune.run_history import SHORTEST, RunGains
 from keyhole.tune.run_time_model import RunTimeModel
 
 _RUNS_PER_CONFIGURATION: Final = 3
@@ -17,7 +17,6 @@ _SWEPT_RUNS: Final = 500
 """From so many runs on, a sweep is made once for each share of 1 / 500 of the runs."""
 _CAPPED_FROM: Final = 10
 _RACE_DEVIATIONS: Final = 2.0
-_LEAST_CAP: Final = 0.005
 
 
 class ModelSearch:
@@ -93,7 +92,7 @@ class ModelSearch:
         is_known = len(runs) >= _CAPPED_FROM and model.used_instances[instance]
         if is_known and configuration not in (0, self._best):
             time = math.exp(model.means[self._best] + model.instance_effects[instance])
-            limit = min(limit, max(time, _LEAST_CAP * cutoff))
+            limit = min(limit, max(time, SHORTEST))
         return limit
 
 

@@ -104,7 +104,7 @@ class ParameterDefinition:
     @cached_property
     def _ends(self) -> tuple[float, float]:
         """Ends between which a number is drawn."""
-        # Each whole number has the cell of half a unit around it: both ends are as likely as others.
+        # A whole number has the cell of half a unit around it: the ends are as likely as others.
         margin = 0.5 if self.is_integer else 0.0
         return self.low - margin, self.high + margin
 

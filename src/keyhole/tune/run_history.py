@@ -23,8 +23,8 @@ _COLUMNS: Final = np.dtype(
         ("weight", np.float64),
     ]
 )
-_SHORTEST: Final = 1e-4
-"""Seconds: run times below cannot be told apart."""
+SHORTEST: Final = 0.001
+"""Seconds: run times below are not told apart, and no cap is."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class RunHistory:
         self._array[self.count] = (
             trial.configuration,
             trial.instance,
-            max(seconds, _SHORTEST),
-            math.log(max(duration, _SHORTEST)),
+            max(seconds, SHORTEST),
+            math.log(max(duration, SHORTEST)),
             outcome != "ok",
             is_failed,
             weight,

@@ -149,11 +149,9 @@ class SpaceDecider:
         position = self._position(configuration, trial.instance)
         self._told[configuration].add(position)
         self._started[configuration].add(position)
-        self._history.add(trial, outcome, seconds)
+        self._record(trial, outcome, seconds, 1.0)
         if self._racing:
             self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
-        else:
-            self._update_model()
 
     def expire(self, trial: Trial) -> None:
         """Forget a run that does not count; it may be chosen again."""
@@ -191,8 +189,7 @@ class SpaceDecider:
         self._first_new = len(self.configurations)
         for trial, outcome, seconds in runs:
             number = self._numbers[configuration_key(trial.parameters)]
-            self._history.add(replace(trial, configuration=number), outcome, seconds, weight)
-            self._update_model()
+            self._record(replace(trial, configuration=number), outcome, seconds, weight)
         self._warm_count = self._history.count
 
     def recommend(self) -> Recommendation:
@@ -223,17 +220,21 @@ class SpaceDecider:
     def _rng(self, *purpose: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, *purpose])
 
-    def _update_model(self) -> None:
-        rng = self._rng(_SWEEPS, self._history.count)
-        self._search.tell(self._history.runs, self._features, rng)
+    def _record(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
+        """Add a run to the history, and to the model."""
+        self._history.add(trial, outcome, seconds, weight)
+        # Only what was run has features: of what is pending, a log knows nothing.
+        while trial.configuration >= len(self._features):
+            self._features = np.concatenate([self._features, np.zeros_like(self._features)])
+        self._features[trial.configuration] = self.space.encode(trial.parameters)
+        if not self._racing:
+            rng = self._rng(_SWEEPS, self._history.count)
+            self._search.tell(self._history.runs, self._features, rng)
 
     def _add(self, number: int, values: dict[str, Parameter]) -> None:
-        """Add a configuration."""
+        """Give a configuration its number."""
         self.configurations[number] = values
         self._numbers[configuration_key(values)] = number
-        while number >= len(self._features):
-            self._features = np.concatenate([self._features, np.zeros_like(self._features)])
-        self._features[number] = self.space.encode(values)
 
     def _next_new(self) -> int | None:
         """Return the number of the next new configuration; None if there is none."""
