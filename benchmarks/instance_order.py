@@ -12,7 +12,7 @@ from keyhole.tune.value_estimates import ValueEstimates
 from tests.tune.trial_records import record
 
 SEED = 2026
-WORLDS = 200
+REPETITIONS = 200
 ARMS = 32
 INSTANCES = 60
 RUNS = (5, 10, 20)  # of an arm, on average
@@ -64,10 +64,10 @@ def play_tune(times, orders):
 
 
 def measure(play, spread):
-    """Return whether the best arm was recommended, and the loss, by world, order and runs."""
-    results = np.empty((2, WORLDS, 2, len(RUNS)))
-    for world in range(WORLDS):
-        rng = np.random.default_rng([SEED, world])
+    """Return whether the best arm was recommended, and the loss, by repetition, order and runs."""
+    results = np.empty((2, REPETITIONS, 2, len(RUNS)))
+    for repetition in range(REPETITIONS):
+        rng = np.random.default_rng([SEED, repetition])
         times = draw_times(rng, spread)
         gains = mean_gains(times)
         own_orders = rng.permuted(np.tile(np.arange(INSTANCES), (ARMS, 1)), axis=1)
@@ -75,7 +75,7 @@ def measure(play, spread):
         for way, orders in enumerate((own_orders, common_orders)):
             for column, pair in enumerate(play(times, orders)):
                 is_best = pair[0] == gains.max(axis=1).argmax()
-                results[:, world, way, column] = is_best, gains.max() - gains[pair]
+                results[:, repetition, way, column] = is_best, gains.max() - gains[pair]
     return results
 
 
@@ -87,7 +87,7 @@ def main():
         for rule, play in (("equal runs, means", play_equally), ("a tune", play_tune)):
             (own_best, common_best), (own_loss, common_loss) = measure(play, spread).swapaxes(1, 2)
             excess = common_loss - own_loss
-            error = excess.std(axis=0, ddof=1) / WORLDS**0.5
+            error = excess.std(axis=0, ddof=1) / REPETITIONS**0.5
             cells = [
                 f"{own:.0%}, {common:.0%}; {more:+.3f} ± {wide:.3f}"
                 for own, common, more, wide in zip(
