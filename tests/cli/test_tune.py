@@ -80,7 +80,7 @@ def test_a_tune_of_a_grid_shows_what_each_parameter_did(keyhole, tmp_path):
     file.write_text(f"limits = [1]\n{arm}")
     assert keyhole("tune", file, "--out", tmp_path / "out", "--runs", 8, "--quiet")[0] == 0
     code, text, _ = keyhole("tune", "show", tmp_path / "out")
-    assert (code, "parameter  value  arms run  runs" in text) == (0, True)
+    assert (code, "parameter  value  arms run  run time, times the mean\n" in text) == (0, True)
 
 
 BAD = {

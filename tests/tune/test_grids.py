@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from keyhole.tune import SavedTune, Spec
@@ -78,49 +79,51 @@ def test_the_table_of_gains_begins_with_the_largest(tmp_path, no_figures):
 
 @pytest.fixture
 def played(tmp_path):
-    """Return a tune in which `phase` decides, and `decay` does nothing; one arm was not run."""
+    """Return a tune in which `phase` makes runs four times as long, and `decay` does nothing."""
     spec = spec_of({"phase": ["on", "off"], "decay": [0.5, 0.9]}, {"aim": ["sat", "unsat"]})
+    rng = np.random.default_rng(4)
     runs = []
-    for arm in spec.arms[:5]:
-        seconds = 0.1 if arm.parameters.get("phase") == "on" else 0.7
-        runs += [record("ok", seconds, 1.0, arm.name) for _ in range(30)]
+    # One arm was run less than the others, and some runs were stopped.
+    for arm, count in zip(spec.arms, (60, 60, 60, 5, 5, 0), strict=True):
+        mean = 0.15 if arm.parameters.get("phase") == "on" else 0.6
+        for seconds in mean * rng.lognormal(0.0, 0.5, count):
+            outcome = "ok" if seconds < 1.0 else "out of time"
+            runs.append(record(outcome, min(seconds, 1.0), 1.0, arm.name))
     return SavedTune(tmp_path, spec, runs)
 
 
-def test_effects_are_means_over_arms_less_the_mean_of_all(played):
-    effects = {(e.parameter, e.value): e for e in estimate_effects(played)}
-    # Of a command with one parameter the table of arms says as much.
-    assert list(effects) == [("phase", "on"), ("phase", "off"), ("decay", "0.5"), ("decay", "0.9")]
-    means = played.gains.draws.mean(axis=0)[:4, 0]  # on 0.5, on 0.9, off 0.5, off 0.9
-    on = effects["phase", "on"]
-    assert (on.arms, on.tried, on.runs) == (2, 2, 60)
-    assert on.gain.value == pytest.approx(means[:2].mean())
-    assert on.effect.value == pytest.approx(means[:2].mean() - means.mean())
-    assert on.effect.low > 0.2
-    nothing = effects["decay", "0.9"].effect
-    assert nothing.low < 0.0 < nothing.high
-    assert effects["phase", "off"].effect.value == pytest.approx(-on.effect.value)
+def test_effects_are_those_of_the_parameters_of_a_grid_of_several(played):
+    effects = {(effect.parameter, effect.level): effect for effect in estimate_effects(played)}
+    assert list(effects) == [
+        ("toy phase", "on"), ("toy phase", "off"), ("toy decay", "0.5"), ("toy decay", "0.9"),
+    ]  # fmt: skip
+    on, off = (effects["toy phase", value].log_time for value in ("on", "off"))
+    assert on.low < -np.log(2.0) < on.high < 0.0  # four times, by halves around the mean
+    assert off.value == pytest.approx(-on.value)
+    decay = effects["toy decay", "0.9"].log_time
+    assert decay.low < 0.0 < decay.high
 
 
-def test_a_value_that_was_not_run_has_no_effect(tmp_path):
+def test_the_table_of_effects_has_times(played):
+    head, rows = effects_table(played)
+    assert head == ["parameter", "value", "arms run", "run time, times the mean"]
+    assert [row[:3] for row in rows[:2]] == [["toy phase", "on", "2"], ["toy phase", "off", "2"]]
+    assert float(rows[0][3].split()[0]) * float(rows[1][3].split()[0]) == pytest.approx(1.0, 0.02)
+
+
+def test_parameters_that_the_runs_cannot_tell_apart_have_no_effects(tmp_path):
     spec = spec_of({"phase": ["on", "off"], "decay": [0.5, 0.9]})
-    tune = SavedTune(tmp_path, spec, [record("ok", 0.1, 1.0, spec.names[0])])
-    head, rows = effects_table(tune)
-    assert rows[1] == ["phase", "off", "0 of 2", "0", "", ""]
-    assert len(head) == 6
-    assert json.loads(json.dumps(tune_as_json(tune)))["effects"][1]["gain"] is None
+    runs = [record("ok", 0.1, 1.0, spec.names[number]) for number in (0, 3)]
+    assert estimate_effects(SavedTune(tmp_path, spec, runs)) == []
     assert tune_as_json(SavedTune(tmp_path, spec, []))["effects"] == []
+    runs.append(record("ok", 0.1, 1.0, spec.names[1]))
+    said = json.loads(json.dumps(tune_as_json(SavedTune(tmp_path, spec, runs))))["effects"]
+    assert [(effect["parameter"], effect["level"]) for effect in said] == [
+        ("phase", "on"), ("phase", "off"), ("decay", "0.5"), ("decay", "0.9"),
+    ]  # fmt: skip
 
 
 def test_the_report_says_what_each_parameter_did(played, no_figures):
     page = write_report(played).read_text()
     assert page.index('id="arms"') < page.index('id="effects"') < page.index('id="gains"')
     assert "What each parameter did" in page
-
-
-def test_parameters_of_several_commands_are_told_apart(tmp_path):
-    grid = {"a": [1, 2], "b": [1, 2]}
-    spec = spec_of(grid, grid)
-    runs = [record("ok", 0.1, 1.0, name) for name in spec.names]
-    _, rows = effects_table(SavedTune(tmp_path, spec, runs))
-    assert [row[0] for row in rows[::2]] == ["toy a", "toy b", "other a", "other b"]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from keyhole.contract.state_arrays import FloatArray
 from keyhole.pages.chart_drawing import shorten
+from keyhole.tune.run_history import RunHistory, Trial
+from keyhole.tune.run_time_model import RunTimeModel
+from keyhole.tune.space_estimates import ParameterEffect
+from keyhole.tune.trial_log import EXPIRED
 from keyhole.tune.value_estimates import Interval
 
 if TYPE_CHECKING:
@@ -16,6 +23,13 @@ if TYPE_CHECKING:
     from keyhole.tune.spec import Spec
 
 _MISSING: Final = "-"  # in the place of a parameter that only other arms of the command have
+_MOST_LEVELS: Final = 60  # of a table that can be read
+_MOST_RUNS: Final = 20_000  # the first ones: a second of sampling
+_BURN_IN: Final = 100
+_DRAWS: Final = 200
+# Inverse gamma distribution of the variance of arms around the sums of the effects of their values.
+_SHAPE: Final = 2.0
+_SCALE: Final = 0.25
 Levels = dict[str, dict[str, list[int]]]
 """The indices of the arms with each value of each parameter."""
 
@@ -79,79 +93,103 @@ def label_arms(spec: Spec) -> tuple[list[str], str]:
     return labels, " ".join(explanations)
 
 
-@dataclass(frozen=True)
-class ParameterEffect:
-    """What a value of a parameter did: the main effect of a level.
-
-    Attributes
-    ----------
-    command, parameter, value : str
-        The value of a parameter of a command.
-    arms, tried : int
-        How many arms have it, and how many of them were run.
-    runs : int
-        How many runs these had.
-    gain : Interval or None
-        Mean gain of the arms that were run, each with its best limit.
-    effect : Interval or None
-        The same, less the mean of all arms of the command that were run.
-    """
-
-    command: str
-    parameter: str
-    value: str
-    arms: int
-    tried: int
-    runs: int
-    gain: Interval | None
-    effect: Interval | None
-
-
 def estimate_effects(tune: SavedTune) -> list[ParameterEffect]:
-    """Return the effect of each value of each grid in which several parameters differ."""
-    gains = tune.gains
-    runs = gains.run_counts[:, 0]
-    best_limits = gains.tried_means.argmax(axis=1)
-    draws = gains.draws[:, np.arange(len(runs)), best_limits]
+    """Return what each value does to run times, of grids in which several parameters differ.
+
+    A failed run counts as longer than the full cut-off. Values without runs are left out, and so is
+    a grid of which too few arms were run to tell its parameters apart.
+    """
     effects = []
-    for command, levels in find_levels(tune.spec).items():
-        if len(levels) == 1:  # the table of arms says as much
+    levels_of_commands = find_levels(tune.spec)
+    for command, levels in levels_of_commands.items():
+        if len(levels) < 2:  # the table of arms says as much
             continue
-        for parameter, arms_of_values in levels.items():
-            tried_arms = {value: [arm for arm in arms if runs[arm]]
-                          for value, arms in arms_of_values.items()}  # fmt: skip
-            arms_of_all = [arm for arms in tried_arms.values() for arm in arms]
-            for value, arms in tried_arms.items():
-                gain = effect = None
-                if arms:
-                    means = draws[:, arms].mean(axis=1)
-                    gain = Interval.from_draws(means)
-                    effect = Interval.from_draws(means - draws[:, arms_of_all].mean(axis=1))
-                effects.append(ParameterEffect(
-                    command, parameter, value, len(arms_of_values[value]), len(arms),
-                    int(runs[arms].sum()), gain, effect,
-                ))  # fmt: skip
+        members = {arm for arms in next(iter(levels.values())).values() for arm in arms}
+        runs, positions = _read_runs(tune, members)
+        level_arms = {
+            (name, value): tried_arms
+            for name, arms_of_values in levels.items()
+            for value, arms in arms_of_values.items()
+            if (tried_arms := [positions[arm] for arm in arms if arm in positions])
+        }
+        design = np.zeros((len(positions), len(level_arms)))
+        for column, tried_arms in enumerate(level_arms.values()):
+            design[tried_arms, column] = 1.0
+        # The mean, and for each parameter one effect less than it has values.
+        unknown_count = 1 + len(level_arms) - len(levels)
+        is_legible = 0 < len(level_arms) <= _MOST_LEVELS
+        if not is_legible or np.linalg.matrix_rank(design) < unknown_count:
+            continue
+        draws = _draw_effects(runs, design)
+        for column, ((name, value), tried_arms) in enumerate(level_arms.items()):
+            is_parameter = [parameter == name for parameter, _ in level_arms]
+            log_times = draws[:, column] - draws[:, is_parameter].mean(axis=1)
+            label = f"{command} {name}" if len(levels_of_commands) > 1 else name
+            interval = Interval.from_draws(log_times)
+            effects.append(ParameterEffect(label, value, len(tried_arms), interval))
     return effects
 
 
+def _read_runs(tune: SavedTune, members: Collection[int]) -> tuple[NDArray[Any], dict[int, int]]:
+    """Return the runs of some arms, and the position of each arm with runs among these."""
+    arms = {tune.spec.names[arm]: arm for arm in members}
+    positions: dict[int, int] = {}
+    instances: dict[str, int] = {}
+    history = RunHistory(tune.spec.limits[-1])
+    for run in tune.runs[:_MOST_RUNS]:
+        if run.arm in arms and run.outcome != EXPIRED:
+            position = positions.setdefault(arms[run.arm], len(positions))
+            instance = instances.setdefault(run.instance, len(instances))
+            trial = Trial(run.round, position, {}, instance, run.limit)
+            history.add(trial, run.outcome, run.seconds)
+    return history.runs, positions
+
+
+def _draw_effects(runs: NDArray[Any], design: FloatArray) -> FloatArray:
+    """Return posterior draws of the effects of levels, whose arms `design` marks with 1.
+
+    The log time of an arm is normal around the sum of the effects of its values. Around one mean of
+    all arms, as the model has it, arms with few runs would hide what their parameters do: intervals
+    of 95 % held .61 to .90, and hold .95 to .97 (simulated grids of 8 and 32 arms).
+    """
+    rng = np.random.default_rng(0)
+    model = RunTimeModel(0)
+    columns = np.column_stack([np.ones(len(design)), design])
+    inverse = np.linalg.pinv(columns)
+    log_times = runs["log_time"].copy()
+    sums = np.zeros(len(design))
+    draws = np.empty((_DRAWS, design.shape[1]))
+    for sweep in range(-_BURN_IN, _DRAWS):
+        # The model has what arms differ by beside the effects of their values.
+        runs["log_time"] = log_times - sums[runs["configuration"]]
+        model.sweep(runs, rng)
+        arm_effects = model.configuration_effects + sums
+        # A flat prior of the effects: least squares, and the error of its mean.
+        squares = (model.configuration_effects - model.mean) ** 2
+        scale = _SCALE + squares.sum() / 2
+        deviation = math.sqrt(scale / rng.gamma(_SHAPE + len(design) / 2))
+        noise = deviation * rng.standard_normal(len(design))
+        effects = inverse @ (arm_effects + noise)
+        effects[0] = 0.0  # the mean is the model's
+        sums = columns @ effects
+        model.configuration_effects = arm_effects - sums
+        if sweep >= 0:
+            draws[sweep] = effects[1:]
+    return draws
+
+
 EFFECTS_CAPTION: Final = (
-    "Mean gain of the arms with each value, each with its best limit, and the same less the mean "
-    "of all arms of the command. Only arms that were run are in it, and each counts the same: "
-    "where some are left out, a value may owe its gain to values of other parameters."
+    "Run time with each value, in times of the mean of all values of the parameter, whatever the "
+    "others are: from a model of the logarithms of run times, with an effect of each instance. A "
+    "failed run counts as longer than the full cut-off."
 )
 
 
 def effects_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of effects; without rows if there are no such grids."""
-    head = ["parameter", "value", "arms run", "runs", "mean gain", "less mean of all"]
-    effects = estimate_effects(tune)
-    has_several = len({effect.command for effect in effects}) > 1
-    rows = [
-        [
-            f"{effect.command} {effect.parameter}" if has_several else effect.parameter,
-            effect.value, f"{effect.tried:,} of {effect.arms:,}", f"{effect.runs:,}",
-            str(effect.gain or ""), str(effect.effect or ""),
-        ]
-        for effect in effects
-    ]  # fmt: skip
+    head = ["parameter", "value", "arms run", "run time, times the mean"]
+    rows = []
+    for effect in estimate_effects(tune):
+        factor = Interval(*map(math.exp, vars(effect.log_time).values()))
+        rows.append([effect.parameter, effect.level, f"{effect.configurations:,}", str(factor)])
     return head, rows
