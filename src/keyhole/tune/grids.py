@@ -153,7 +153,8 @@ def _draw_effects(runs: NDArray[Any], design: FloatArray) -> FloatArray:
     of 95 % held .61 to .90, and hold .95 to .97 (simulated grids of 8 and 32 arms).
     """
     rng = np.random.default_rng(0)
-    model = RunTimeModel(0)
+    model = RunTimeModel(0, 0)
+    no_features = np.empty((len(design), 0))  # the model's are around one mean, too
     columns = np.column_stack([np.ones(len(design)), design])
     inverse = np.linalg.pinv(columns)
     log_times = runs["log_time"].copy()
@@ -162,7 +163,7 @@ def _draw_effects(runs: NDArray[Any], design: FloatArray) -> FloatArray:
     for sweep in range(-_BURN_IN, _DRAWS):
         # The model has what arms differ by beside the effects of their values.
         runs["log_time"] = log_times - sums[runs["configuration"]]
-        model.sweep(runs, rng)
+        model.sweep(runs, no_features, rng)
         arm_effects = model.configuration_effects + sums
         # A flat prior of the effects: least squares, and the error of its mean.
         squares = (model.configuration_effects - model.mean) ** 2
