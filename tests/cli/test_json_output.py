@@ -110,7 +110,7 @@ facts = { horizon = 1000, feedback = "anonymous" }
 FILES = {"spec.toml": TEXT, "study.toml": STUDY, "sums.toml": SUMS, "tune.toml": TUNE} | {
     "space.toml": SPACE,
     "held.txt": "b\n",
-    "past.csv": "arm,reward\na,1\nb,0\n"
+    "past.csv": "arm,reward\na,1\nb,0\n",
 }
 
 

@@ -108,7 +108,9 @@ def test_the_table_of_effects_has_times(played):
     head, rows = effects_table(played)
     assert head == ["parameter", "value", "arms run", "run time, times the mean"]
     assert [row[:3] for row in rows[:2]] == [["toy phase", "on", "2"], ["toy phase", "off", "2"]]
-    assert float(rows[0][3].split()[0]) * float(rows[1][3].split()[0]) == pytest.approx(1.0, abs=0.03)
+    assert float(rows[0][3].split()[0]) * float(rows[1][3].split()[0]) == pytest.approx(
+        1.0, abs=0.03
+    )
 
 
 def test_parameters_that_the_runs_cannot_tell_apart_have_no_effects(tmp_path):
