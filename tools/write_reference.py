@@ -33,7 +33,8 @@ CLASSES: Final = {
     "keyhole.runner": ("CommandResult", "FunctionProcess", "Runner"),
     "keyhole.study": ("AsyncStudy", "Decision", "DecisionRecord", "Study"),
     "keyhole.tune": (
-        "Best", "CommandLimitEstimate", "Executor", "SavedTune", "Spec", "TrialRecord", "Tuner",
+        "Best", "CommandLimitEstimate", "Executor", "SavedSpaceTune", "SavedTune", "Spec",
+        "TrialRecord", "Tuner",
     ),
 }  # fmt: skip
 

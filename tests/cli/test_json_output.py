@@ -28,6 +28,14 @@ limits = 0.5
 name = "always"
 command = "true"
 """
+SPACE = """
+limits = 0.5
+instances = ["a"]
+parameters = { aim = { categories = ["sat", "unsat"], default = "sat" } }
+[[arm]]
+name = "always"
+command = "true {aim} {instance}"
+"""
 CREATE, ASK = "study create items.db study.toml", "study ask items.db s --json"
 ADD_KEY = "serve key add ann --storage items.db --json"
 RUN, TRY = "run spec.toml --out out --threads 1", "tune run tune.toml --out tune --runs 1"
@@ -64,6 +72,10 @@ PRINTING = {
     "tune export": [TRY, "tune export tune --aslib scenario"],
     "tune report": [TRY, "tune report tune"],
     "tune run": [TRY],
+    "tune validate": [
+        "tune run space.toml --out space --runs 1",
+        "tune validate space --instances held.txt",
+    ],
     "tune show": [TRY, "tune show tune"],
 }
 SILENT = {
@@ -96,7 +108,9 @@ policy = { name = "ODAAF", expected_delay = 2 }
 facts = { horizon = 1000, feedback = "anonymous" }
 """
 FILES = {"spec.toml": TEXT, "study.toml": STUDY, "sums.toml": SUMS, "tune.toml": TUNE} | {
-    "past.csv": "arm,reward\na,1\nb,0\n"
+    "space.toml": SPACE,
+    "held.txt": "b\n",
+    "past.csv": "arm,reward\na,1\nb,0\n",
 }
 
 

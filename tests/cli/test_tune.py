@@ -66,9 +66,21 @@ def test_a_dry_run_shows_ten_command_lines_and_leaves_nothing(keyhole, file):
     before = sorted(file.parent.iterdir())
     code, text, error = keyhole("tune", file, "--dry-run")
     assert (code, len(text.splitlines())) == (0, 10)
-    assert error.startswith("keyhole: 2 arms, 2 limits, 2 instances; ")
+    assert error.startswith(
+        "keyhole: 2 arms, 2 limits, 2 instances; each arm is run once within about 4 runs, and an "
+        "answer takes more; the first runs could be\n"
+    )
     assert "true 0    # always, at most 0.5 s\n" in text
     assert sorted(file.parent.iterdir()) == before
+
+
+def test_a_tune_of_a_grid_shows_what_each_parameter_did(keyhole, tmp_path):
+    file = tmp_path / "grid.toml"
+    arm = '[[arm]]\nname = "t"\ncommand = "true {a} {b}"\ngrid = { a = [1, 2], b = [1, 2] }\n'
+    file.write_text(f"limits = [1]\n{arm}")
+    assert keyhole("tune", file, "--out", tmp_path / "out", "--runs", 8, "--quiet")[0] == 0
+    code, text, _ = keyhole("tune", "show", tmp_path / "out")
+    assert (code, "parameter  value  arms run  run time, times the mean\n" in text) == (0, True)
 
 
 BAD = {

@@ -1,5 +1,6 @@
 """The examples of tunes run as in their READMEs, on small instances and with few runs."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -40,7 +41,23 @@ def test_a_hanging_suite_is_tuned(tmp_path):
     assert " failed" not in text.splitlines()[0]
 
 
-@pytest.mark.parametrize("name", ["tune-sat", "tune-tests"])
+def test_parameters_of_a_solver_are_tuned_and_validated(tmp_path):
+    make = (sys.executable, EXAMPLES / "tune-sat" / "make.py", tmp_path, "--small")
+    subprocess.run(make, check=True, capture_output=True)
+    (tmp_path / "instances" / "uniform3.cnf").rename(tmp_path / "uniform3.cnf")
+    # In place of the solver, which may be missing.
+    solver = tmp_path / "minisat"
+    solver.write_text("#!/bin/sh\nexit 10\n")
+    solver.chmod(0o755)
+    text = (EXAMPLES / "tune-space" / "minisat.toml").read_text()
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    (tmp_path / "minisat.toml").write_text(f"environment = {{ PATH = '{path}' }}\n{text}")
+    assert "best: " in keyhole("minisat.toml", "--out", "out", "--runs", 8, cwd=tmp_path)
+    text = keyhole("validate", "out", "--instances", "uniform3.cnf", cwd=tmp_path)
+    assert text.startswith("kept aside ")
+
+
+@pytest.mark.parametrize("name", ["tune-sat", "tune-space", "tune-tests"])
 def test_files_named_in_the_readme_of_an_example_exist(name):
     text = (EXAMPLES / name / "README.md").read_text()
     for path in re.findall(rf"examples/{name}/([\w.]+\.(?:py|toml))", text):

@@ -16,11 +16,13 @@ from keyhole.experiment.report import write_report
 from keyhole.papers import FILES, Entry, demo, reproduce_all
 from keyhole.stochastic import KLUCB
 from keyhole.study import Study
-from keyhole.tune import SavedTune
+from keyhole.tune import SavedTune, Tuner, load_tune
 from keyhole.tune import Spec as TuneSpec
 from keyhole.tune.report import write_report as write_tune_report
+from keyhole.tune.space_report import write_report as write_space_report
 from tests.study.studies import Clock
-from tests.tune.conftest import TABLE
+from tests.tune.conftest import TABLE, Simulated
+from tests.tune.spaces import SPACE
 from tests.tune.test_value_estimates import played
 from tests.tune.trial_records import record
 
@@ -67,6 +69,13 @@ def make_tune(folder):
     runs.append(record("expired", 0.5, 1.0, "slow", reason="the machine was asleep meanwhile"))
     folder.mkdir()
     return write_tune_report(SavedTune(folder, TuneSpec.from_table(TABLE), runs))
+
+
+def make_space(folder):
+    tuner = Tuner(TuneSpec.from_table(SPACE), folder, executors=Simulated)
+    tuner.run(runs=60)
+    tuner.validate(["x", "y", "z"])
+    return write_space_report(load_tune(folder))
 
 
 def make_study(folder):
@@ -129,6 +138,7 @@ MAKERS = {
     "run": make_run,
     "sweep": partial(make_run, more=SWEEP),
     "tune": make_tune,
+    "space": make_space,
     "study": make_study,
     "demo": make_demo,
     "index": make_index,

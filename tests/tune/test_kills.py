@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import time
 import uuid
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.tune import SavedTune
+from keyhole.tune import SavedTune, load_tune
 from keyhole.tune.saved_tune import RUNS
 from tests.processes import Forked
+from tests.tune.spaces import decisions
 from tests.tune.test_tuner import check_every_run_counts_once
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
@@ -101,6 +103,43 @@ def test_a_killed_tuner_can_be_resumed(begun, tmp_path):
 @pytest.mark.slow
 def test_a_tuner_killed_at_fifty_moments_can_be_resumed(begun, tmp_path):
     kill_and_go_on(begun, tmp_path / "out", 50, seed=2)
+
+
+SPACE = """
+limits = [0.01, 0.03, 0.1]
+instances = ["0", "0.005", "0.02", "9"]
+parameters = { factor = { range = [1, 9], integer = true, default = 2 } }
+[[arm]]
+name = "plain"
+command = "sh -c 'setsid sleep 60 & sleep {instance}; exit $(({factor} > 7))'"
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_tune_of_parameters_goes_on_as_its_log_says(begun, tmp_path, workers):
+    begin, tag = begun
+    (tmp_path / "mine.toml").write_text(SPACE)
+    out = tmp_path / "out"
+    tune = ("-m", "keyhole", "tune", "mine.toml", "--workers", workers, "--quiet")
+    for delay in (0.0, 0.02, 0.1):
+        before = lines(out)
+        with begin(*tune, "--out", out, "--runs", 10**6) as tuner:  # which is killed in the end
+            deadline = time.monotonic() + 600
+            while lines(out) < before + 5:
+                assert tuner.poll() is None, tuner.finish().stderr
+                assert time.monotonic() < deadline
+                time.sleep(0.002)
+            time.sleep(delay)
+        check_nothing_is_left(tag)
+    shutil.copytree(out, tmp_path / "copy")
+    runs = len(load_tune(out).runs) + 1
+    for folder in (out, tmp_path / "copy"):
+        with begin(*tune[:-3], "--quiet", "--out", folder, "--runs", runs) as last:
+            done = last.finish()
+        assert done.returncode == 0, done.stderr
+    decided = [decisions(load_tune(folder)) for folder in (out, tmp_path / "copy")]
+    assert decided[0] == decided[1]
+    assert len({number for number, *_ in decided[0]}) == len(decided[0]) == runs
 
 
 def test_ctrl_c_kills_all_commands_and_says_how_to_resume(begun, tmp_path):

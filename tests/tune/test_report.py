@@ -269,12 +269,14 @@ def test_what_to_add_to_the_command_stands_below_it(spec, tmp_path, no_figures):
     assert ">Stop it after 1.135\N{NO-BREAK SPACE}s of CPU time.</p>" in page
 
 
-@pytest.mark.parametrize(("runs", "verb"), [(1, "perhaps saves"), (20, "saves")])
-def test_a_saving_whose_interval_begins_at_0_is_no_fact(tmp_path, no_figures, runs, verb):
+@pytest.mark.parametrize(
+    ("runs", "claim"), [(1, "perhaps saves time against"), (20, r"saves 0\.\d+ s a run \(\d+%\)")]
+)
+def test_a_saving_whose_interval_begins_at_0_is_no_fact(tmp_path, no_figures, runs, claim):
     records = [record("ok", 0.05, 1.0) for _ in range(8 * runs)]
     records += [record("out of time", 1.0, 1.0) for _ in range(runs)]
     tune = one_arm(tmp_path, [0.1, 1.0], records)
-    assert f"for at most 0.1 s: it {verb} " in write_report(tune).read_text()
+    assert re.search(f"for at most 0.1 s: it {claim}", write_report(tune).read_text())
 
 
 HINT = "success.at_limit counts what a run has printed by its limit"

@@ -57,7 +57,8 @@ BAD = {
         r"arm 'a': unknown field \{instanse\}; known are \{instance\}, .*'instance'"),
     "a parameter without values": (
         {"arm": [{"name": "a", "command": "true {restart}"}]},
-        r"unknown field \{restart\}; .*; for a parameter, grid = \{ restart = \[1, 2\] \} has its"),
+        r"unknown field \{restart\}; .*; a parameter has its values in "
+        r"grid = \{ restart = \[1, 2\] \} of the arm, or in the table \[parameters\]"),
     "a text as a number": (
         {"arm": [{"name": "a", "command": "true {instance:d}"}]},
         "arm 'a': a field cannot be formatted: Unknown format code 'd'"),
@@ -77,7 +78,8 @@ BAD = {
         {"success": {"number": "x"}}, r"success.number must have one group, in \(\), got 0"),
     "a scale that falls": ({"success": {"scale": [1, 0]}}, "success.scale must rise, got 1 and 0"),
     "an unknown preset": (
-        {"objective": "PAR1"}, "objective must be one of PAR2, PAR10; got 'PAR1'"),
+        {"objective": "PAR1"},
+        "objective must be one of PAR2, PAR10, value, full cut-off; got 'PAR1'"),
     "seconds that cost too much": (
         {"objective": {"cost_per_second": 2}},
         "objective.cost_per_second must be at most 1, or a run at the largest limit costs more"),

@@ -18,7 +18,9 @@ from keyhole.text_formatting import count_text
 from keyhole.validate import check_integer, escape_controls, suggestion
 
 if TYPE_CHECKING:
-    from keyhole.tune import SavedTune, Spec, TrialRecord
+    from keyhole.tune import SavedSpaceTune, SavedTune, Spec, TrialRecord
+
+    AnyTune = SavedTune | SavedSpaceTune
 
 _RUN: Final = "run"
 _DRY_RUNS: Final = 10
@@ -84,6 +86,13 @@ def run(
     ] = None,
     runs: Annotated[int | None, typer.Option("--runs", help="How many runs in all.")] = None,
     on: On = "threads",
+    warm_start: Annotated[
+        Path | None,
+        typer.Option("--warm-start", metavar="DIR", help="An earlier tune of these parameters."),
+    ] = None,
+    weight: Annotated[
+        float, typer.Option("--weight", help="What a run of the earlier tune counts, at most 1.")
+    ] = 1.0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print ten command lines without running them.")
     ] = False,
@@ -101,7 +110,6 @@ def run(
             f"{spec}"
         )
     from keyhole.tune import Spec, Tuner
-    from keyhole.tune.summary import tune_as_json
     from keyhole.tune.tuner import WORKERS
 
     tune_spec = Spec.from_file(spec)
@@ -116,11 +124,12 @@ def run(
         raise ValueError("--budget or --runs must be given: the time or the number of runs")
     progress = None if quiet else _Progress(runs)
     tune = Tuner(tune_spec, out).run(
-        runs=runs, budget=seconds, workers=workers, on=on, progress=progress
-    )
+        runs=runs, budget=seconds, workers=workers, on=on, progress=progress,
+        warm_start=warm_start, weight=weight,
+    )  # fmt: skip
     page = _write_report(tune)  # before anything is printed: a closed pipe makes printing fail
     if as_json:
-        print_json(tune_as_json(tune) | {"report": page})
+        print_json(_summary_of(tune).tune_as_json(tune) | {"report": page})
         return
     _print_tune(tune)
     if page is not None:
@@ -132,12 +141,11 @@ def run(
 @add_command(app, "keyhole tune show results")
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Print progress and results of a tune."""
-    from keyhole.tune import SavedTune
-    from keyhole.tune.summary import tune_as_json
+    from keyhole.tune import load_tune
 
-    tune = SavedTune.load(folder)
+    tune = load_tune(folder)
     if as_json:
-        print_json(tune_as_json(tune))
+        print_json(_summary_of(tune).tune_as_json(tune))
     else:
         _print_tune(tune)
 
@@ -145,18 +153,18 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 @add_command(app, "keyhole tune best results --json")
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
-    from keyhole.tune import SavedTune, summary
+    from keyhole.tune import SavedTune, load_tune
 
-    tune = SavedTune.load(folder)
-    pair = tune.best()
+    tune = load_tune(folder)
+    summary = _summary_of(tune)
+    command = summary.best_line(tune)
     # On standard error: a script that reads the command from standard output sees nothing else
     # there, and its user is still warned.
     for text in summary.format_warnings(tune):
         typer.echo(text, err=True)
-    command = f"{summary.command_line(tune, pair.arm)}    # for at most {pair.limit:g} s"
-    # The command says which pair is the best.
     sentences = summary.format_recommendation(tune)
-    if not pair.untried:
+    # The command says which pair is the best.
+    if not (isinstance(tune, SavedTune) and tune.best().untried):
         del sentences[0]
     print_result(summary.best_as_json(tune), command, *sentences, as_json=as_json)
 
@@ -165,10 +173,9 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
 def report(folder: Folder, as_json: AsJson = False) -> None:
     """Write the report again; a tuner may be at work."""
     require_extra("plots", "keyhole tune report")
-    from keyhole.tune import SavedTune
-    from keyhole.tune.report import write_report
+    from keyhole.tune import load_tune
 
-    page = write_report(SavedTune.load(folder))
+    page = _write_page(load_tune(folder))
     print_result({"report": page}, f"report: {page}", as_json=as_json)
 
 
@@ -179,11 +186,65 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Export all runs for other programs."""
-    from keyhole.tune import SavedTune
+    from keyhole.tune import load_tune
     from keyhole.tune.saved_tune import write_scenario
 
-    scenario = write_scenario(SavedTune.load(folder), aslib)
+    scenario = write_scenario(load_tune(folder), aslib)
     print_result({"scenario": scenario}, f"scenario: {scenario}", as_json=as_json)
+
+
+@add_command(
+    app, "keyhole tune validate results --instances 'held_out/*.cnf' --workers 2", name="validate"
+)
+def validate(
+    folder: Folder,
+    instances: Annotated[
+        str,
+        typer.Option(
+            "--instances",
+            help="Files that the tune has not used, or their list FILE.txt or FILE.csv.",
+        ),
+    ],
+    workers: Annotated[int, typer.Option("--workers", help="How many runs at a time.")] = 1,
+    on: On = "threads",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare the recommended parameters with the default on instances kept aside."""
+    from keyhole.tune import SavedSpaceTune, Tuner, space_summary
+
+    path = str(Path(instances).absolute())
+    readers = {".txt": "file", ".csv": "csv"}
+    reader = readers.get(Path(path).suffix) if Path(path).is_file() else None
+    entry = {reader: path} if reader else path
+    tuner = Tuner(SavedSpaceTune.load(folder).spec, folder)
+    progress = None if quiet else _Progress(None)
+    tuner.validate(entry, workers=workers, on=on, progress=progress)
+    tune = SavedSpaceTune.load(folder)
+    page = _write_report(tune)
+    if as_json:
+        validation = space_summary.tune_as_json(tune)["validation"]
+        print_json({"validation": validation, "report": page})
+        return
+    for text in space_summary.format_validation(tune):
+        typer.echo(text)
+    if page is not None:
+        typer.echo(f"report: {page}")
+
+
+def _summary_of(tune: "AnyTune") -> Any:
+    """Return the module that summarises a tune: of a list of commands, or of a space."""
+    from keyhole.tune import space_summary, summary
+
+    return space_summary if tune.spec.search else summary
+
+
+def _write_page(tune: "AnyTune") -> Path:
+    from keyhole.tune import SavedTune, report, space_report
+
+    if isinstance(tune, SavedTune):
+        return report.write_report(tune)
+    return space_report.write_report(tune)
 
 
 def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
@@ -194,33 +255,47 @@ def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
         print_json([dict(zip(("arm", "limit", "command"), t, strict=True)) for t in trials])
         return
     counts = {"arm": spec.arms, "limit": spec.limits, "instance": spec.instances}
+    if spec.search:
+        counts = {"parameter": spec.search.space.names, **counts}
     counts_text = ", ".join(count_text(len(values), word) for word, values in counts.items())
+    if len(spec.arms) > 1:
+        # As the hazard policies do, which try a new arm in every second run.
+        run_count = 2 * len(spec.arms)
+        counts_text += (
+            f"; each arm is run once within about {run_count:,} runs, and an answer takes more"
+        )
     print_status(f"keyhole: {counts_text}; the first runs could be")
     for arm, limit, argv in trials:
         typer.echo(f"{escape_controls(shlex.join(argv))}    # {arm}, at most {limit:g} s")
 
 
-def _write_report(tune: "SavedTune") -> Path | None:
+def _write_report(tune: "AnyTune") -> Path | None:
     """Write the report of a tune, if it has runs and what the report needs is installed."""
     if not (tune.runs and has_extra("plots")):
         return None
-    from keyhole.tune.report import write_report
-
-    return try_to_write(write_report, tune)
+    return try_to_write(_write_page, tune)
 
 
-def _print_tune(tune: "SavedTune") -> None:
+def _print_tune(tune: "AnyTune") -> None:
     from keyhole.pages.notebook_html import text_table
-    from keyhole.tune import summary
+    from keyhole.tune import SavedTune, grids, space_summary
+    from keyhole.tune.summary import arms_table, format_progress, table_notes
 
-    typer.echo(summary.format_progress(tune))
+    summary = _summary_of(tune)
+    typer.echo(format_progress(tune))
     if not tune.runs:
         return
     for text in [*summary.format_warnings(tune), *summary.format_recommendation(tune)]:
         typer.echo(text)
-    typer.echo(text_table(*summary.arms_table(tune)))
-    if len(tune.spec.arms) > 1:
-        typer.echo(summary.POOLING_NOTE)
+    if isinstance(tune, SavedTune):
+        typer.echo(text_table(*arms_table(tune)))
+        for text in table_notes(tune):
+            typer.echo(text)
+        head, rows = grids.effects_table(tune)
+    else:
+        head, rows = space_summary.effects_table(tune)
+    if rows:
+        typer.echo(text_table(head, rows))
 
 
 class _Progress:
@@ -244,5 +319,5 @@ class _Progress:
         counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())
         print_status(
             f"keyhole: run {record.round:,}{self._total}, {record.elapsed:,.0f} s; now "
-            f"{counts_text}; last {record.arm} with {record.limit:g} s"
+            f"{counts_text}; last {record.label} with {record.limit:g} s"
         )

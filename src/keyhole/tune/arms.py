@@ -9,8 +9,8 @@ import shlex
 import shutil
 import string
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -192,6 +192,28 @@ class Arm:
         # A parameter of an arm hides a column of the instances that has the same name.
         return [_fill(word, {**fields, **self.parameters}) for word in self.command]
 
+    def configure(self, parameters: Mapping[str, Parameter], inactive: Collection[str]) -> "Arm":
+        """Return the arm with these parameters, without the words that name an inactive one.
+
+        An option before such a word goes with it: ``-rinc {inc}``.
+
+        Examples
+        --------
+        >>> arm = Arm("a", ("solve", "-luby={luby}", "-rinc", "{inc}", "{instance}"))
+        >>> arm.configure({"luby": "on"}, ["inc"]).template()
+        ['solve', '-luby=on', '{instance}']
+        """
+        command: list[str] = []
+        for word in self.command:
+            names = _field_names("command", word)
+            if not set(names).isdisjoint(inactive):
+                is_value = word[0] + word[-1] == "{}" and word.count("{") == 1
+                if is_value and command and _is_option(command[-1]):
+                    command.pop()
+                continue
+            command.append(word)
+        return replace(self, command=tuple(command), parameters={**self.parameters, **parameters})
+
     def template(self) -> list[str]:
         """Return the command with its own parameters filled in, and all other fields as written."""
         return [_fill(word, self.parameters) for word in self.command]
@@ -213,7 +235,10 @@ class Arm:
             for name in _field_names(path, word):
                 if name not in known_names:
                     listed = ", ".join(f"{{{known_name}}}" for known_name in known_names)
-                    hint = f"; for a parameter, grid = {{ {name} = [1, 2] }} has its values"
+                    hint = (
+                        f"; a parameter has its values in grid = {{ {name} = [1, 2] }} of the arm, "
+                        "or in the table [parameters]"
+                    )
                     if name in RUN_FIELDS:
                         hint = "; it needs the entry instances"
                     raise ValueError(
@@ -232,6 +257,12 @@ class Arm:
         program_path = folder / program if "/" in program else program
         if shutil.which(program_path, path=search) is None:
             raise ValueError(self.shell_error or explain_missing_program(path, program))
+
+
+def _is_option(word: str) -> bool:
+    """Return whether a word is an option whose value is the next word."""
+    is_plain = "=" not in word and not _field_names("command", word)
+    return is_plain and word.startswith("-") and word != "--"
 
 
 def parse_arms(value: object) -> tuple[Arm, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
+from keyhole.tune.grids import label_arms
 from keyhole.tune.summary import describe_objective, format_runs, gain_unit
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.value_estimates import Interval, ValueEstimates
@@ -88,9 +89,12 @@ def drawn_arms(tune: SavedTune) -> list[int]:
 
 
 def _survival_curves(tune: SavedTune) -> list[tuple[str, Survival]]:
-    """Return the survival curve of each drawn arm, with at most 500 steps."""
-    names = [tune.spec.names[number] for number in drawn_arms(tune)]
-    return [(name, thin_curve(Survival.from_runs(tune.runs_of(name)))) for name in names]
+    """Return label and survival curve of each drawn arm, with at most 500 steps."""
+    labels, _ = label_arms(tune.spec)
+    return [
+        (labels[arm], thin_curve(Survival.from_runs(tune.runs_of(tune.spec.names[arm]))))
+        for arm in drawn_arms(tune)
+    ]
 
 
 def thin_curve(curve: Survival) -> Survival:
@@ -147,6 +151,8 @@ def gain_chart(tune: SavedTune) -> LineChart:
     """Return the chart of gains by limit and arm, with a ring around the recommended pair."""
     best = tune.best()
     limits = tune.spec.limits
+    labels, explanation = label_arms(tune.spec)
+    sentences = ["95 % intervals.", describe_objective(tune), explanation]
     ring = Ring(
         x=best.limit, y=best.gain.value, low=best.gain.low, high=best.gain.high,
         label=f"{best.limit:g} s",
@@ -155,22 +161,22 @@ def gain_chart(tune: SavedTune) -> LineChart:
         id="gain-chart",
         x=_seconds_axis("time limit", limits[0] * _MARGIN, limits[-1] / _MARGIN),
         y=Axis(title="gain of a run", unit=gain_unit(tune)),
-        curves=[_gain_curve(tune, number) for number in drawn_arms(tune)],
+        curves=[_gain_curve(tune, number, labels[number]) for number in drawn_arms(tune)],
         alt=f"Gain of a run by time limit and command. The largest is that of {best.arm} with "
         f"{best.limit:g} s: {best.gain}.",
-        caption=f"95 % intervals. {describe_objective(tune)}{_describe_left_out(tune)}",
+        caption=" ".join(filter(None, sentences)) + _describe_left_out(tune),
         rings=[ring],
         height=_LARGE,
     )
 
 
-def _gain_curve(tune: SavedTune, number: int) -> Curve:
+def _gain_curve(tune: SavedTune, number: int, label: str) -> Curve:
     """Return the curve of an arm, up to the largest limit that it was run with."""
     has_runs = tune.gains.run_counts[number] > 0
     draws = tune.gains.draws[:, number, has_runs]
     low, high = np.quantile(draws, (0.025, 0.975), axis=0)
     return Curve(
-        label=tune.spec.names[number],
+        label=label,
         x=np.array(tune.spec.limits)[has_runs].tolist(),
         y=draws.mean(axis=0).tolist(),
         low=low.tolist(),
@@ -197,7 +203,8 @@ def _describe_left_out(tune: SavedTune) -> str:
 def history_chart(tune: SavedTune, history: list[PastRecommendation]) -> LineChart:
     """Return the chart of the recommended pair over the runs, with its estimated gain then."""
     spec = tune.spec
-    names = [f"{spec.names[past.arm]}, {spec.limits[past.place]:g} s" for past in history]
+    labels, _ = label_arms(spec)
+    names = [f"{labels[past.arm]}, {spec.limits[past.place]:g} s" for past in history]
     # The pair recommended last comes first, and so has the first colour.
     curves = [_history_curve(name, names, history) for name in dict.fromkeys(reversed(names))]
     # The recommendation has been the same since the run after the last that named another pair.

@@ -43,7 +43,8 @@ class InstanceOrder:
     """The instance of each run: each arm has its own random permutation of all, then another one.
 
     Sampling without replacement has a smaller variance. If all arms had the same order, arms with
-    few runs would share the same few instances, and look as good or bad as these are.
+    few runs would share the same few instances, and look as good or bad as these are: a tune then
+    loses more, though one with equally many runs of all arms loses less (docs/tune.md).
 
     Parameters
     ----------

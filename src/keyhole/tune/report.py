@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Final
 
+import numpy as np
+
 from keyhole.durations import format_duration
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.matplotlib_chart import write_chart
@@ -16,7 +18,10 @@ from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, wr
 from keyhole.provenance import describe_software, software_text
 from keyhole.text_formatting import capitalize
 from keyhole.tune import charts, summary
-from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune
+from keyhole.tune.arms import Arm
+from keyhole.tune.grids import EFFECTS_CAPTION, effects_table, label_arms
+from keyhole.tune.saved_tune import REPORT, RUNS, SavedRuns, SavedTune
+from keyhole.tune.spec import Spec
 from keyhole.tune.summary import format_probability, format_share, format_untried
 from keyhole.validate import escape_controls
 
@@ -37,12 +42,12 @@ class RunsTable:
     template: ClassVar[str] = "tune/templates/runs.html.j2"
 
 
-def runs_table(tune: SavedTune) -> RunsTable:
+def runs_table(tune: SavedRuns) -> RunsTable:
     """Return the table of all runs, or of the last runs if all would make the page too long."""
     runs = sorted([*tune.runs, *tune.expired], key=lambda run: (run.round, run.at))
     rows = [
         [
-            run.round, run.arm, run.limit, escape_controls(run.instance), run.outcome,
+            run.round, run.label, run.limit, escape_controls(run.instance), run.outcome,
             round(run.seconds, 4),
             run.reward, round(run.cpu, 3), round(run.memory / _MIB, 1),
             " ".join(f"{run.reason} {run.output}".split()),
@@ -93,7 +98,7 @@ def write_report(tune: SavedTune) -> Path:
         If nothing has been run yet.
     """
     history = charts.replay_recommendations(tune)
-    figures = [_write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit")]
+    figures = [write_tune_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit")]
     if len(history) > 1:
         figures.append(charts.history_chart(tune, history))
     notes = [Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []
@@ -105,11 +110,12 @@ def write_report(tune: SavedTune) -> Path:
         sections=[
             *notes,
             Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
+            *_effects_sections(tune),
             Section("gains", "Gain by limit", [_gains_block(tune)]),
             _chart_section(tune, charts.survival_chart(tune), "survival", "Run times"),
             _chart_section(tune, charts.cactus_chart(tune), "cactus", "Cactus plot"),
             Section("runs", "All runs", [runs_table(tune)]),
-            _spec_section(tune),
+            spec_section(tune),
         ],
     )
     return write_page(tune.folder / REPORT, page)
@@ -136,7 +142,9 @@ def _answer_blocks(tune: SavedTune) -> list[PageBlock]:
     if not summary.has_one_pair(tune):
         sentences.insert(1, format_probability(best))
     note = _join_sentences(*sentences)
-    command = CommandBlock(summary.command_line(tune, best.arm), _how_to_run(tune))
+    arm = tune.spec.arms[tune.spec.names.index(best.arm)]
+    note_on_use = describe_use(tune.spec, arm, best.limit)
+    command = CommandBlock(summary.command_line(tune, best.arm), note_on_use)
     return [Answer(_answer_text(tune), note=note), *map(Text, warnings), command]
 
 
@@ -144,12 +152,11 @@ def _join_sentences(*texts: str) -> str:
     return " ".join(f"{capitalize(text)}." for text in texts if text)
 
 
-def _how_to_run(tune: SavedTune) -> str:
-    """Return what to add to the recommended command line: its open fields, and its limit."""
-    best = tune.best()
-    clock = " of CPU time" * (tune.spec.clock == "cpu")
-    stop_text = f"stop it after {best.limit:g}\N{NO-BREAK SPACE}s{clock}."
-    fields = tune.spec.arms[tune.spec.names.index(best.arm)].open_fields()
+def describe_use(spec: Spec, arm: Arm, limit: float) -> str:
+    """Return what to add to a recommended command line: its open fields, and its limit."""
+    clock = " of CPU time" * (spec.clock == "cpu")
+    stop_text = f"stop it after {limit:g}\N{NO-BREAK SPACE}s{clock}."
+    fields = arm.open_fields()
     if not fields:
         return capitalize(stop_text)
     return f"Fill in {', '.join(f'{{{name}}}' for name in fields)}; {stop_text}"
@@ -171,11 +178,13 @@ def _answer_text(tune: SavedTune) -> str:
         verb = "saves"
         least_seconds = -excess.high
     seconds = abs(excess.value)
+    share = f" ({seconds / full:.0%})" if full else ""
+    amount = f"{format_duration(seconds)} a run{share}"
     if least_seconds < _LEAST_SHARE * seconds:
         verb = f"perhaps {verb}"
-    share = f" ({seconds / full:.0%})" if full else ""
+        amount = "time"  # its amount would read as a fact
     return (
-        f"{text}: it {verb} {format_duration(seconds)} a run{share} against the full cut-off, "
+        f"{text}: it {verb} {amount} against the full cut-off, "
         f"{best.full.limit:g}\N{NO-BREAK SPACE}s."
     )
 
@@ -186,11 +195,7 @@ def _results_blocks(tune: SavedTune) -> list[PageBlock]:
     if not tune.best().successes:
         return [Text(f"{progress}.")]
     head, rows = summary.pair_table(tune)
-    # An interval on a line of its own, so that the columns fit beside the chart.
-    cells = [
-        [cell.replace(" [", "\n[").replace(" ", "\N{NO-BREAK SPACE}") for cell in row]
-        for row in rows
-    ]
+    cells = unbroken_rows(rows)
     sentences = _join_sentences(summary.format_comparison(tune), summary.format_open_question(tune))
     blocks: list[PageBlock] = [Table(f"{progress}.", head, cells)]
     if sentences:
@@ -198,46 +203,63 @@ def _results_blocks(tune: SavedTune) -> list[PageBlock]:
     return blocks
 
 
+def unbroken_rows(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return rows whose intervals have lines of their own, so that they fit beside a chart."""
+    return [
+        [cell.replace(" [", "\n[").replace(" ", "\N{NO-BREAK SPACE}") for cell in row]
+        for row in rows
+    ]
+
+
 def _arms_block(tune: SavedTune) -> Table:
     head, rows = summary.arms_table(tune)
     caption = "Runs of each arm by outcome, and their time in seconds."
-    if len(tune.spec.arms) > 1:
-        caption += f" {summary.POOLING_NOTE}"
-    return Table(caption, head, rows)
+    return Table(" ".join([caption, *summary.table_notes(tune)]), head, rows)
+
+
+def _effects_sections(tune: SavedTune) -> list[Section]:
+    head, rows = effects_table(tune)
+    table = Table(EFFECTS_CAPTION, head, rows)
+    return [Section("effects", "What each parameter did", [table])] if rows else []
 
 
 def _gains_block(tune: SavedTune) -> Table:
     limits = [f"{limit:g} s" for limit in tune.spec.limits]
     run_counts = tune.gains.run_counts
+    labels, explanation = label_arms(tune.spec)
     rows = [
-        [arm.name, *(f"{tune.gains.gain(i, k)}\nn = {run_counts[i, k]:,}"
-                     if run_counts[i, k] else "" for k in range(len(limits)))]
-        for i, arm in enumerate(tune.spec.arms)
+        [labels[i], *(f"{tune.gains.gain(i, k)}\nn = {run_counts[i, k]:,}"
+                      if run_counts[i, k] else "" for k in range(len(limits)))]
+        for i in np.argsort(-tune.gains.tried_means.max(axis=1), kind="stable")
     ]  # fmt: skip
     caption = (
         f"Gain of a run ({summary.gain_unit(tune)}) by arm and limit, and the number n of runs "
-        f"that inform it. {summary.describe_objective(tune)}"
+        f"that inform it. {summary.describe_objective(tune)} {explanation}"
     )
-    return Table(caption, ["arm", *limits], rows)
+    return Table(caption.strip(), ["arm", *limits], rows)
 
 
-def _write_chart(tune: SavedTune, chart: LineChart, name: str, title: str) -> LineChart:
+def write_tune_chart(tune: SavedRuns, chart: LineChart, name: str, title: str) -> LineChart:
     """Write a chart to files of that name; return it with links to them."""
     return write_chart(chart, tune.folder / name, title=f"{tune.spec.name}: {title.lower()}")
 
 
 def _chart_section(tune: SavedTune, chart: LineChart, name: str, title: str) -> Section:
-    return Section(name, title, [_write_chart(tune, chart, name, title)])
+    return Section(name, title, [write_tune_chart(tune, chart, name, title)])
 
 
-def _spec_section(tune: SavedTune) -> Section:
+def spec_section(tune: SavedRuns) -> Section:
+    """Return the section with the commands and the other entries of the spec."""
     fields = tune.spec.as_json()
     names = [escape_controls(instance.name) for instance in tune.spec.instances]
     if len(names) > 5:
         names[5:] = [f"... {len(names):,} in all"]
     rows = [["instances", ", ".join(names)]]
     rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _SPEC]
+    if tune.spec.search is not None:
+        space = tune.spec.search.space.as_json()
+        rows += [["policy", tune.spec.search.rule], *([k, str(v)] for k, v in space.items())]
     rows.append(["versions", software_text(describe_software(["keyhole"]))])
-    arms = [[arm.name, summary.command_line(tune, arm.name)] for arm in tune.spec.arms]
+    arms = [[arm.name, summary.shell_command(arm)] for arm in tune.spec.arms]
     commands = Table("Commands.", ["arm", "command"], arms)
     return Section("spec", "Spec", [commands, Table("Other entries.", ["entry", "value"], rows)])

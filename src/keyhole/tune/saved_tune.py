@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from keyhole.tune.value_estimates import Interval, ValueEstimates
 from keyhole.validate import escape_controls, short_repr
 
 if TYPE_CHECKING:
+    import pandas
     from matplotlib.axes import Axes
 
     from keyhole.study.log_export import Replay
@@ -196,8 +197,8 @@ def _reconcile(path: Path, told: AbstractSet[str], recorded: AbstractSet[str]) -
 _REGRET_QUANTILE: Final = 0.95
 
 
-class SavedTune:
-    """The contents of a tune folder: its spec and its runs.
+class SavedRuns:
+    """The spec and the runs of a tune folder.
 
     Attributes
     ----------
@@ -208,6 +209,8 @@ class SavedTune:
     expired : list of TrialRecord
         Runs that do not count and were repeated.
     """
+
+    has_space: ClassVar[bool]
 
     def __init__(self, folder: Path, spec: Spec, records: Sequence[TrialRecord]) -> None:
         self.folder = folder
@@ -221,7 +224,32 @@ class SavedTune:
         """Load a tune folder; a tuner may be at work in it."""
         folder = Path(folder)
         spec = read_spec(folder)
+        if (spec.search is not None) != cls.has_space:
+            raise ValueError(f"{folder} must be opened with keyhole.tune.load_tune")
         return cls(folder, spec, read_runs(folder, spec))
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Return the runs as a pandas data frame, a column for each parameter (keyhole[pandas])."""
+        require_extra("pandas", "SavedTune.to_pandas()")
+        import pandas
+
+        return pandas.json_normalize([vars(run) for run in self.runs])
+
+
+class SavedTune(SavedRuns):
+    """The contents of a tune folder: its spec and its runs.
+
+    Attributes
+    ----------
+    spec : Spec
+        The spec of the tune.
+    runs : list of TrialRecord
+        The runs that count, in the order in which they ended.
+    expired : list of TrialRecord
+        Runs that do not count and were repeated.
+    """
+
+    has_space = False
 
     @cached_property
     def gains(self) -> ValueEstimates:
@@ -343,7 +371,7 @@ _STATUSES: Final = {
 }
 
 
-def write_scenario(tune: SavedTune, folder: str | Path) -> Path:
+def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
     """Write runs as a scenario that `keyhole.data.load_aslib` reads; return its folder.
 
     Rewards that were read from outputs become the solution quality, scaled to [0, 1].
@@ -358,7 +386,7 @@ def write_scenario(tune: SavedTune, folder: str | Path) -> Path:
     return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported)
 
 
-def _export_run(tune: SavedTune, run: TrialRecord) -> RunToExport:
+def _export_run(tune: SavedRuns, run: TrialRecord) -> RunToExport:
     success = tune.spec.success
     quality = math.nan
     if success.number and run.reward is not None:
@@ -366,4 +394,4 @@ def _export_run(tune: SavedTune, run: TrialRecord) -> RunToExport:
         quality = (run.reward - low) / (high - low)
     seconds = run.limit if run.outcome == "out of time" else min(run.seconds, run.limit)
     name = escape_controls(run.instance)  # that of a file need not be UTF-8
-    return RunToExport(name, run.arm, seconds, _STATUSES[run.outcome], run.limit, quality)
+    return RunToExport(name, run.label, seconds, _STATUSES[run.outcome], run.limit, quality)

@@ -39,6 +39,8 @@ class ConfigurationEstimate:
         Mean gain, share of runs that succeed, and mean seconds of a run.
     gain_over_default : Interval
         Difference of the gain, and of that of the default configuration at the full cut-off.
+    gains : tuple of Interval
+        Gain with each limit that may be recommended.
     """
 
     configuration: int
@@ -49,6 +51,7 @@ class ConfigurationEstimate:
     success_rate: Interval
     seconds: Interval
     gain_over_default: Interval
+    gains: tuple[Interval, ...]
 
 
 @dataclass(frozen=True)
@@ -172,6 +175,7 @@ class SpaceEstimates:
                 Interval.from_draws(successes),
                 Interval.from_draws(self._average(np.minimum(times, limit))),
                 Interval.from_draws(gains[best] - yardstick),
+                tuple(map(Interval.from_draws, gains)),
             )
 
         others = [c for c in self.ranking if c not in (0, incumbent) and self.run_counts[c]]

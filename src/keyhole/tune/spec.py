@@ -17,8 +17,9 @@ from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import Power, check_increasing
 from keyhole.runner import MEMORY_RANGE
 from keyhole.spec_values.error_messages import check_entries, error_message
-from keyhole.tune.arms import ARM_ENTRIES, Arm, parse_arms
+from keyhole.tune.arms import ARM_ENTRIES, Arm, Parameter, parse_arms
 from keyhole.tune.instances import Instance, parse_instances
+from keyhole.tune.space_search import SPACE_ENTRIES, SpaceSearch
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (
     DEFAULT_SEED,
@@ -33,7 +34,9 @@ from keyhole.validate import (
     short_repr,
 )
 
-_PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0}
+FULL_CUT_OFF: Final = "full cut-off"
+"""Objective by which limits only cap runs: PAR10, with the full cut-off recommended."""
+_PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0, "value": 2.0, FULL_CUT_OFF: 10.0}
 _COSTS: Final = ("cost_per_second", "cost_of_giving_up")
 
 
@@ -105,7 +108,8 @@ DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 """Policy of a spec without the entry ``policy``."""
 
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "objective", "seed",
-                   "memory", "cores", "clock", "environment", "policy", "grace")  # fmt: skip
+                   "memory", "cores", "clock", "environment", "policy", "grace",
+                   *SPACE_ENTRIES)  # fmt: skip
 _DEFAULTS: Final = {"name": "tune", "notes": "", "seed": DEFAULT_SEED, "memory": None, "cores": 1,
                     "clock": "wall", "environment": {}, "policy": None, "grace": 0,
                     "success": {}, "objective": "PAR2"}  # fmt: skip
@@ -154,6 +158,8 @@ class Spec:
         Working directory of commands; relative paths start there.
     grace : float
         Seconds between SIGTERM at the limit and SIGKILL; 0 for SIGKILL at once.
+    search : SpaceSearch, optional
+        The parameter space of the only command, and how it is searched; None for a list.
     """
 
     name: str
@@ -171,6 +177,7 @@ class Spec:
     notes: str = ""
     folder: Path = Path()
     grace: float = 0.0
+    search: SpaceSearch | None = None
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
@@ -192,20 +199,30 @@ class Spec:
                 raise ValueError(f"{entry} must be given")
         # Absolute, since a later call may come from another working folder.
         folder = Path(folder).resolve()
+        arms = parse_arms(table["arm"])
+        search = None
+        if any(entry in table for entry in SPACE_ENTRIES):
+            search = SpaceSearch.from_table(table, arms, folder)
+            table = {**table, "policy": None}  # which is that of the search
         spec = cls(
-            arms=parse_arms(table["arm"]),
+            arms=arms,
             instances=parse_instances(table.get("instances"), folder),
             folder=folder,
+            search=search,
             **_parse_values({**_DEFAULTS, **table}),
         )
         spec.success.check_limits(spec.limits)
+        if search is not None:
+            search.check_success(spec.success)
+        elif spec.objective.preset == FULL_CUT_OFF:
+            raise ValueError(f"objective {FULL_CUT_OFF!r} needs [parameters], got commands alone")
         # One run's command line is made on trial, so that errors of templates show before the first
         # run.
         fields = spec.fields(spec.instances[0], 1, spec.limits[0])
         # Then a template that names {instance} is refused as one with an unknown field.
         if "instances" not in table:
             del fields["instance"]
-        for arm in spec.arms:
+        for arm in arms if search is None else [spec.configure(search.space.all_defaults)]:
             arm.check(f"arm {arm.name!r}", fields, folder, spec.environment.get("PATH"))
             if arm.function and spec.clock == "cpu":
                 raise ValueError(f"clock must be 'wall' for functions, such as {arm.name!r}")
@@ -241,6 +258,11 @@ class Spec:
         """Return the fields of a run, without the parameters of its arm."""
         return {"instance": instance.name, "seed": seed, "limit": limit, **instance.columns}
 
+    def configure(self, parameters: Mapping[str, Parameter]) -> Arm:
+        """Return the only command with the active parameters of a configuration of its space."""
+        inactive = self.search.inactive_names(parameters) if self.search else ()
+        return self.arms[0].configure(parameters, inactive)
+
     def as_json(self) -> dict[str, object]:
         """Return the spec as JSON data, with files resolved to lists of instances."""
         return {
@@ -254,11 +276,12 @@ class Spec:
             "policy": self.policy
             and {"name": type(self.policy).__name__, **self.policy.parameters()},
             "folder": str(self.folder),
+            "search": self.search and self.search.as_json(),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the spec of the data of `as_json`, also of 0.2.0, which had no `grace`."""
+        """Return the spec of the data of `as_json`, also of 0.2.0, which had fewer entries."""
         try:
             saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
         except ValidationError as error:
@@ -267,10 +290,12 @@ class Spec:
             check_distinct(name, [entry.name for entry in table])
         for arm in saved_tables.arms:
             check_line("arms", arm.name)
+        search = data.get("search")
         return cls(
             arms=saved_tables.arms,
             instances=saved_tables.instances,
             folder=Path(_check_text("folder", data["folder"])),
+            search=search and SpaceSearch.from_json(search),
             **_parse_values({"grace": 0, **data}),
         )
 

@@ -18,12 +18,13 @@ from keyhole.pages.page import Table
 from keyhole.results.estimate import format_estimate
 from keyhole.text_formatting import count_text
 from keyhole.tune.arms import TYPED
+from keyhole.tune.grids import estimate_effects, label_arms
 from keyhole.tune.value_estimates import Interval
 from keyhole.tune.warnings import OtherLoad
 
 if TYPE_CHECKING:
     from keyhole.tune.arms import Arm
-    from keyhole.tune.saved_tune import SavedTune
+    from keyhole.tune.saved_tune import SavedRuns, SavedTune
     from keyhole.tune.trial_log import TrialRecord
 
 TOLERANCE: Final = 0.01
@@ -38,7 +39,7 @@ _MOST_ROWS: Final = 10  # of a table in a notebook
 # Runs that end in so small a share of a limit of so many seconds hint at limits in milliseconds.
 _SHORT_SHARE: Final = 0.01
 _LONG_LIMIT: Final = 10.0
-POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
+_POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def format_runs(runs: int) -> str:
     return count_text(runs, "run") if runs else "no run"
 
 
-def format_progress(tune: SavedTune) -> str:
+def format_progress(tune: SavedRuns) -> str:
     """Return name, number of runs, time, and number of runs by outcome."""
     runs = count_text(len(tune.runs), "run")
     text = f"{tune.spec.name}: {runs} in {timedelta(seconds=round(tune.elapsed))}"
@@ -334,14 +335,15 @@ def find_rival(tune: SavedTune) -> tuple[CommandLimitEstimate, float] | None:
     return pair, float(counts.max() / len(draws))
 
 
-def gain_unit(tune: SavedTune) -> str:
+def gain_unit(tune: SavedRuns) -> str:
     """Return the unit of gains: a success, if all successes earn 1, else the reward's."""
     spec = tune.spec
-    varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
+    is_number = any(arm.function for arm in spec.arms) and spec.search is None
+    varies = bool(spec.success.number) or is_number
     return "of the reward" if varies or spec.success.scale[1] != 1.0 else "of a success"
 
 
-def describe_objective(tune: SavedTune) -> str:
+def describe_objective(tune: SavedRuns) -> str:
     """Return what a success earns and what time costs, in a sentence."""
     costs = tune.spec.objective
     price = f"a second costs {costs.cost_per_second:.3g}"
@@ -361,7 +363,17 @@ def _find_arm(tune: SavedTune, name: str) -> Arm:
 
 def command_line(tune: SavedTune, arm: str) -> str:
     """Return the command line of an arm for a shell, with its own parameters filled in."""
-    entry = _find_arm(tune, arm)
+    return shell_command(_find_arm(tune, arm))
+
+
+def best_line(tune: SavedTune) -> str:
+    """Return the recommended command line, with its limit as a comment."""
+    best = tune.best()
+    return f"{command_line(tune, best.arm)}    # for at most {best.limit:g} s"
+
+
+def shell_command(entry: Arm) -> str:
+    """Return the command line of a command for a shell, with its own parameters filled in."""
     if entry.function:
         values = ", ".join(f"{name}={value!r}" for name, value in entry.parameters.items())
         return f"{entry.function.removeprefix(f'{TYPED}:')}({values})"
@@ -390,17 +402,24 @@ def arms_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of arms, that with the largest gain first."""
     head = ["arm", "runs", *_OUTCOMES, "seconds", "of all", "best limit", "gain with it"]
     total = sum(run.seconds for run in tune.runs) or 1.0
+    labels, _ = label_arms(tune.spec)
     rows, gains = [], []
-    for arm in _arm_results(tune):
+    for label, arm in zip(labels, _arm_results(tune), strict=True):
         best = arm["best"]
         counts = [arm["runs"], *arm["outcomes"].values()]
         rows.append([
-            arm["arm"], *(f"{count:,}" for count in counts), f"{arm['seconds']:,.1f}",
+            label, *(f"{count:,}" for count in counts), f"{arm['seconds']:,.1f}",
             f"{arm['seconds'] / total:.0%}",
             *([f"{best.limit:g} s", str(best.gain)] if best else ["", ""]),
         ])  # fmt: skip
         gains.append(best.gain.value if best else -np.inf)
     return head, [rows[number] for number in np.argsort(-np.array(gains), kind="stable")]
+
+
+def table_notes(tune: SavedTune) -> list[str]:
+    """Return the sentences to read with a table of arms."""
+    notes = [label_arms(tune.spec)[1], _POOLING_NOTE * (len(tune.spec.arms) > 1)]
+    return [note for note in notes if note]
 
 
 def tune_html(tune: SavedTune) -> str:
@@ -441,6 +460,7 @@ def tune_as_json(tune: SavedTune) -> dict[str, Any]:
         "not_counted": len(tune.expired),
         "best": best_as_json(tune) if tune.runs else None,
         "arms": [{**arm, "best": arm["best"] and asdict(arm["best"])} for arm in arms],
+        "effects": [asdict(effect) for effect in estimate_effects(tune)] if tune.runs else [],
     }
 
 

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from keyhole.files import errors_with_path, flush_folder, read_saved_file
 from keyhole.spec_values.error_messages import error_message
+from keyhole.tune.arms import Parameter
 from keyhole.validate import short_repr
 
 EXPIRED: Final = "expired"
@@ -52,6 +53,8 @@ class TrialRecord:
         Seconds of work of the tuner when it ended, including earlier calls.
     others : float
         CPU seconds that its cores spent on other processes.
+    configuration, parameters : int and dict, optional
+        Number and active parameters of its configuration, in a tune of a parameter space.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
@@ -74,11 +77,18 @@ class TrialRecord:
     at: _Seconds
     elapsed: _Seconds
     others: _Seconds
+    configuration: int | None = None
+    parameters: dict[str, Parameter] | None = None
 
     @property
     def is_counted(self) -> bool:
         """Whether the run counts; an expired run does not."""
         return self.outcome != EXPIRED
+
+    @property
+    def label(self) -> str:
+        """Name of what was run: its command, and in a space the number of its configuration."""
+        return self.arm if self.configuration is None else f"configuration {self.configuration}"
 
     def to_feedback(self) -> dict[str, Any]:
         """Return the keyword arguments of `Study.tell`."""
@@ -117,8 +127,12 @@ class TrialLog:
 
     def add(self, record: TrialRecord) -> None:
         """Append a record; return when it is durable (fsync)."""
+        data = asdict(record)
+        if record.parameters is None:
+            # Records of a list are those of 0.2.0.
+            del data["configuration"], data["parameters"]
         with errors_with_path(self.path):
-            self._file.write(json.dumps(asdict(record), allow_nan=False).encode() + b"\n")
+            self._file.write(json.dumps(data, allow_nan=False).encode() + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
         self.all.append(record)

@@ -3,26 +3,32 @@
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Final, Protocol
 
 from keyhole.clusters.cluster import THREADS, check_cluster_address
+from keyhole.files import folder_lock
 from keyhole.play.progress import StatusLine
 from keyhole.runner import CommandResult
 from keyhole.runner.function_process_child import MARK
-from keyhole.study import Decision, PendingDecisionError, Study
+from keyhole.study import PendingDecisionError
 from keyhole.text_formatting import count_text
 from keyhole.tune import saved_tune
 from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_function_process
 from keyhole.tune.cluster_executor import cluster_executors, is_local
-from keyhole.tune.instances import Instance, InstanceOrder, command_seed
+from keyhole.tune.decisions import Decisions, PlannedTrial, SpaceDecisions, StudyDecisions
+from keyhole.tune.instances import Instance, InstanceOrder, command_seed, parse_instances
+from keyhole.tune.space_estimates import ConfigurationEstimate
+from keyhole.tune.space_tune import SavedSpaceTune, load_tune, make_decider
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import TrialLog, TrialRecord
+from keyhole.tune.validation import VALIDATION, ValidationPlan, refuse_used_instances
+from keyhole.tune.warm_start import write_warm_start
 from keyhole.tune.warnings import (
     EarlyWarnings,
     LoadMonitor,
@@ -77,7 +83,7 @@ class TuningLoop:
     def __init__(
         self,
         spec: Spec,
-        study: Study,
+        decisions: Decisions,
         records: TrialLog,
         executors: Executors,
         progress: Progress | None,
@@ -86,13 +92,10 @@ class TuningLoop:
         budget: float | None,
     ) -> None:
         self.spec = spec
-        self.study = study
-        self.records = records
+        self._decisions = decisions
         self._executors = executors
         self._progress = progress
-        self._arms = {arm.name: arm for arm in spec.arms}
         self._warnings = EarlyWarnings(spec)
-        self._order = InstanceOrder(spec.instances, spec.seed, records.by_id.values())
         self._lock, self._stop = Lock(), Event()
         self._executing: list[Executor] = []
         self._error: BaseException | None = None
@@ -157,8 +160,8 @@ class TuningLoop:
             executor = self._executors()
             with self._lock:
                 self._executing.append(executor)
-            while self._claim_trial():
-                self._run_until_one_counts(executor, cores)
+            while self._claim_trial() and self._run_until_one_counts(executor, cores):
+                pass
         except BaseException as error:  # stops all threads; `run` raises it
             if not self._stop.is_set():
                 self._error = error
@@ -168,39 +171,28 @@ class TuningLoop:
                 with suppress(Exception):
                     executor.close()
 
-    def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> None:
-        """Run up to five trials until one counts; record each, and tell the study that one."""
+    def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> bool:
+        """Run up to five trials until one counts, and tell each; return False if none is left."""
         for _ in range(_MAX_EXPIRED):
-            decision = self._ask()
-            # Taken when the run starts and not when it is recorded: parallel runs of an arm must
-            # have different instances.
-            with self._lock:
-                instance = self._order.take(decision.arm)
-            record = self._execute(executor, decision, instance, cores)
+            trial = self._ask()
+            if trial is None:
+                return False
+            record = self._execute(executor, trial, cores)
             if self._stop.is_set() and not record.is_counted:
-                return  # stopped by us: its decision stays pending
-            # The record is durable before the study is told: after a kill in between, the next call
-            # tells the study (`resume_study`). In the reverse order the record would be lost.
-            with self._lock:
-                self.records.add(record)
-                if not record.is_counted:
-                    self._order.put_back(decision.arm, instance)
-            if record.is_counted:
-                self.study.tell(decision.id, **record.to_feedback())
-            else:
-                self.study.expire(decision.id)
+                return False  # stopped by us: its decision stays pending
+            self._decisions.tell(trial, record)
             with self._lock:
                 if self._progress is not None:
                     self._progress(record)
                 self._warnings.observe(record)
             if record.is_counted:
-                return
+                return True
         raise RuntimeError(f"{_MAX_EXPIRED} runs in a row did not count: {record.reason}")
 
-    def _ask(self) -> Decision:
+    def _ask(self) -> PlannedTrial | None:
         while True:
             try:
-                return self.study.ask()
+                return self._decisions.ask()
             except PendingDecisionError:  # the policy allows one pending decision
                 if self._stop.wait(_POLL_SECONDS):
                     raise
@@ -216,19 +208,18 @@ class TuningLoop:
     def _execute(
         self,
         executor: Executor,
-        decision: Decision,
-        instance: Instance,
+        trial: PlannedTrial,
         cores: tuple[int, ...] | None,
     ) -> TrialRecord:
-        """Run the command of a decision on an instance, and return its record."""
+        """Run the command of a trial, and return its record."""
         spec = self.spec
-        arm = self._arms[decision.arm]
-        limit = decision.limit
-        seed = command_seed(spec.seed, decision.round)
+        arm = trial.arm
+        limit = trial.limit
+        seed = command_seed(spec.seed, trial.round)
         start_time = time.time()
         load = LoadMonitor(cores)
         run = executor.run(
-            command_fields(spec, arm, instance, seed, limit),
+            command_fields(spec, arm, trial.instance, seed, limit),
             self._wall_limit(arm, limit),
             cpu=limit if spec.clock == "cpu" else None,
             memory=spec.memory,
@@ -242,11 +233,11 @@ class TuningLoop:
         is_judged = result.outcome not in ("ok", "out of time") or spec.success.at_limit
         keeps_output = is_judged and result.reward is None
         return TrialRecord(
-            id=decision.id,
-            round=decision.round,
+            id=trial.id,
+            round=trial.round,
             arm=arm.name,
             limit=limit,
-            instance=instance.name,
+            instance=trial.instance.name,
             seed=seed,
             **vars(result),
             cpu=run.cpu,
@@ -257,6 +248,8 @@ class TuningLoop:
             at=start_time,
             elapsed=self.elapsed,
             others=load.other_load(run.cpu),
+            configuration=trial.configuration,
+            parameters=trial.parameters,
         )
 
 
@@ -333,7 +326,9 @@ class Tuner:
         workers: int = 1,
         on: str | futures.Executor = THREADS,
         progress: bool | Progress | None = None,
-    ) -> saved_tune.SavedTune:
+        warm_start: str | Path | None = None,
+        weight: float = 1.0,
+    ) -> saved_tune.SavedTune | SavedSpaceTune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
 
         Both include earlier calls. Ctrl-C and the end of this process kill all commands; the same
@@ -353,6 +348,11 @@ class Tuner:
         progress : bool or callable, optional
             Whether to show the last run: on standard error, in a notebook below the cell; or a
             function that is called with the record of every run.
+        warm_start : str or Path, optional
+            The folder of an earlier tune, whose runs of configurations of this space are known
+            before the first run. They are copied; a later call may leave it out.
+        weight : float, default 1
+            What a run of the earlier tune counts against one of this tune; at most 1.
         """
         if runs is None and budget is None:
             raise ValueError("runs or budget must be given")
@@ -360,34 +360,96 @@ class Tuner:
             runs = check_integer("runs", runs, Range(ge=1))
         if budget is not None:
             budget = check_number("budget", budget, Range(gt=0))
+        self._check_workers(workers, on)
+        # The folder comes first, with its lock: another tuner must not open log or study meanwhile.
+        with (
+            saved_tune.open_tune_folder(self.out, self.spec),
+            closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
+        ):
+            if warm_start is not None and not log.all:
+                write_warm_start(self.out, self.spec, SavedSpaceTune.load(warm_start), weight)
+            with self._open_decisions(log) as decisions:
+                self._run_loop(decisions, log, progress, workers, on, runs, budget)
+        return load_tune(self.out)
+
+    def validate(
+        self,
+        instances: object,
+        *,
+        workers: int = 1,
+        on: str | futures.Executor = THREADS,
+        progress: bool | Progress | None = None,
+    ) -> dict[str, ConfigurationEstimate]:
+        """Run the recommended, the default and other configurations on instances kept aside.
+
+        Each is run on each instance, once; the same call resumes a validation.
+
+        Parameters
+        ----------
+        instances : str, list of str or dict
+            As the entry ``instances`` of a spec. None of them may be one of the tune.
+        workers, on, progress
+            As for `run`.
+
+        Returns
+        -------
+        dict of str to ConfigurationEstimate
+            As `SavedSpaceTune.estimates`, on these instances and all that were given before.
+        """
+        self._check_workers(workers, on)
+        parsed_instances = parse_instances(instances, self.spec.folder)
+        refuse_used_instances(self.spec, parsed_instances)
+        estimates = SavedSpaceTune.load(self.out).estimates()
+        with (
+            folder_lock(self.out),
+            closing(TrialLog(self.out / VALIDATION, self.spec.names)) as log,
+        ):
+            plan = ValidationPlan(self.spec, estimates.values(), parsed_instances, log)
+            self._run_loop(plan, log, progress, workers, on)
+        return SavedSpaceTune.load(self.out).validation()
+
+    def _check_workers(self, workers: int, on: str | futures.Executor) -> None:
         check_integer("workers", workers, WORKERS)
         check_cluster_address(on, None)
         if on != THREADS and self._executors is not make_local_executor:
             raise ValueError("executors must be left out with `on`, which makes its own")
         if is_local(on) and (text := workers_warning(workers, self.spec.cores, available_cores())):
-            warnings.warn(text, stacklevel=2)
+            warnings.warn(text, stacklevel=3)
         if is_in_function_process():
             raise RuntimeError(
                 "a tuner must not run in the process of a function arm, which imports the script: "
                 "put everything but definitions under `if __name__ == '__main__':`"
             )
-        # The folder comes first, with its lock: another tuner must not open log or study meanwhile.
-        with (
-            saved_tune.open_tune_folder(self.out, self.spec),
-            closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as records,
-            saved_tune.open_tune_study(self.out, self.spec) as study,
-            cluster_executors(on, workers, self.spec) as cluster_factory,
-        ):
-            saved_tune.resume_study(study, records)
+
+    @contextmanager
+    def _open_decisions(self, log: TrialLog) -> Iterator[Decisions]:
+        """Open the study of a list, or make the decider of a space, as the log says."""
+        if self.spec.search is not None:
+            yield SpaceDecisions(self.spec, make_decider(self.out, self.spec, log.all), log)
+            return
+        with saved_tune.open_tune_study(self.out, self.spec) as study:
+            saved_tune.resume_study(study, log)
+            yield StudyDecisions(self.spec, study, log)
+
+    def _run_loop(
+        self,
+        decisions: Decisions,
+        log: TrialLog,
+        progress: bool | Progress | None,
+        workers: int,
+        on: str | futures.Executor,
+        runs: int | None = None,
+        budget: float | None = None,
+    ) -> None:
+        with cluster_executors(on, workers, self.spec) as cluster_factory:
             if not callable(progress):
                 progress = _show_last(runs) if progress else None
             executors = cluster_factory or self._executors
             loop = TuningLoop(
-                self.spec, study, records, executors, progress, runs=runs, budget=budget
+                self.spec, decisions, log, executors, progress, runs=runs, budget=budget
             )
             cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
             loop.run(cores)
-        return saved_tune.SavedTune.load(self.out)
 
     def __repr__(self) -> str:
         """Return name, number of arms and folder."""
@@ -402,7 +464,7 @@ def _show_last(max_runs: int | None) -> Progress:
 
     def show(record: TrialRecord) -> None:
         if line.is_due or record.round == max_runs:
-            run_text = f"{record.arm} with {record.limit:g} s: {record.outcome}"
+            run_text = f"{record.label} with {record.limit:g} s: {record.outcome}"
             line.print(f"run {record.round:,}{total_text}: {run_text}")
 
     return show
@@ -412,6 +474,15 @@ def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials, arms in turn, without running them."""
     spec.check_new()
     trials = []
+    if spec.search is not None:
+        decider = make_decider(Path(), spec, ())
+        for trial in (decider.ask() for _ in range(count)):
+            seed = command_seed(spec.seed, trial.round)
+            arm = spec.configure(trial.parameters)
+            instance = spec.instances[trial.instance]
+            command = command_fields(spec, arm, instance, seed, trial.limit)
+            trials.append((arm.name, trial.limit, command))
+        return trials
     order = InstanceOrder(spec.instances, spec.seed)
     for round in range(1, count + 1):
         arm = spec.arms[(round - 1) % len(spec.arms)]

@@ -177,11 +177,10 @@ class EarlyWarnings:
         crashed = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
         arms = len(self._arms)
-        # Until every arm has failed, or very many runs, one of the other commands may still be
-        # right.
-        if crashed == runs >= _MIN_RUNS and (
-            arms == len(self._spec.arms) or runs >= _MAX_FAILED_RUNS
-        ):
+        # Until every arm has failed, or very many runs, one of the other commands, or of the
+        # configurations of a space, may still be right.
+        has_tried_all = arms == len(self._spec.arms) and self._spec.search is None
+        if crashed == runs >= _MIN_RUNS and (has_tried_all or runs >= _MAX_FAILED_RUNS):
             raise AllFailedError(
                 f"all {runs} runs failed, of {count_text(arms, 'arm')}; the last, of "
                 f"{record.arm!r} on {record.instance!r}, {record.reason}{_format_output(record)}"

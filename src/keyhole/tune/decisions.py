@@ -1,0 +1,119 @@
+"""What a tune runs next: decisions of a study, or of the decider of a parameter space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import Protocol
+
+from keyhole.study import Study
+from keyhole.tune.arms import Arm, Parameter
+from keyhole.tune.instances import Instance, InstanceOrder
+from keyhole.tune.run_history import Trial
+from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
+from keyhole.tune.spec import Spec
+from keyhole.tune.trial_log import EXPIRED, TrialLog, TrialRecord
+
+
+@dataclass(frozen=True)
+class PlannedTrial:
+    """A run that is to be made, under the id of its decision."""
+
+    id: str
+    round: int
+    arm: Arm
+    limit: float
+    instance: Instance
+    configuration: int | None = None  # its number and parameters, in a space
+    parameters: dict[str, Parameter] | None = None
+
+
+class Decisions(Protocol):
+    """Decides what is run next, and learns from it; several threads call it."""
+
+    def ask(self) -> PlannedTrial | None:
+        """Return the next trial; None if nothing is left to be run.
+
+        Raises
+        ------
+        PendingDecisionError
+            If it is to be asked again once a pending trial has ended.
+        """
+
+    def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
+        """Record an outcome durably, then learn from it; an expired trial does not count."""
+
+
+class StudyDecisions:
+    """Decisions of a study on the commands of a list, each of which has its order of instances."""
+
+    def __init__(self, spec: Spec, study: Study, log: TrialLog) -> None:
+        self._study = study
+        self._log = log
+        self._arms = {arm.name: arm for arm in spec.arms}
+        self._order = InstanceOrder(spec.instances, spec.seed, log.by_id.values())
+        self._lock = Lock()
+
+    def ask(self) -> PlannedTrial:
+        """Return the study's next decision, on the next instance of its arm."""
+        decision = self._study.ask()
+        # Taken when the run starts and not when it is recorded: parallel runs of an arm must have
+        # different instances.
+        with self._lock:
+            instance = self._order.take(decision.arm)
+        arm = self._arms[decision.arm]
+        return PlannedTrial(decision.id, decision.round, arm, decision.limit, instance)
+
+    def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
+        """Record an outcome, and tell the study."""
+        # The record is durable before the study is told: after a kill in between, the next call
+        # tells the study (`resume_study`). In the reverse order the record would be lost.
+        with self._lock:
+            self._log.add(record)
+            if not record.is_counted:
+                self._order.put_back(trial.arm.name, trial.instance)
+        if record.is_counted:
+            self._study.tell(trial.id, **record.to_feedback())
+        else:
+            self._study.expire(trial.id)
+
+
+class SpaceDecisions:
+    """Decisions on the configurations of a parameter space; the log is their only state."""
+
+    def __init__(self, spec: Spec, decider: SpaceDecider, log: TrialLog) -> None:
+        self._spec = spec
+        self._decider = decider
+        self._log = log
+        self._pending: dict[str, Trial] = {}
+        self._lock = Lock()
+
+    def ask(self) -> PlannedTrial | None:
+        """Return the decider's next trial."""
+        with self._lock:
+            try:
+                trial = self._decider.ask()
+            except SpaceExhaustedError:
+                return None
+            trial_id = str(trial.round)
+            self._pending[trial_id] = trial
+        arm = self._spec.configure(trial.parameters)
+        instance = self._spec.instances[trial.instance]
+        return PlannedTrial(
+            trial_id, trial.round, arm, trial.limit, instance, trial.configuration, trial.parameters
+        )
+
+    def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
+        """Record an outcome, and tell the decider."""
+        if record.outcome == "ok" and record.reward != 1.0:
+            raise ValueError(
+                f"a function with parameters must return True, None or False, got {record.reward}"
+            )
+        # In one step: the decider learns in the order of the log, from which it is made again.
+        with self._lock:
+            self._log.add(record)
+            pending_trial = self._pending.pop(trial.id)
+            if record.outcome == EXPIRED:
+                self._decider.expire(pending_trial)
+            else:
+                self._decider.tell(pending_trial, record.outcome, record.seconds)

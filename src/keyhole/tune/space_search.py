@@ -1,0 +1,104 @@
+"""Search of a parameter space: the entries of a spec that describe it, and their checks."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+
+from keyhole.runner.function_process_child import import_function
+from keyhole.spec_values.error_messages import check_entries
+from keyhole.tune.arms import Arm
+from keyhole.tune.parameter_space import ParameterSpace
+from keyhole.tune.success_rule import SuccessRule
+from keyhole.validate import check_choice, check_line, short_repr
+
+SPACE_ENTRIES: Final = ("parameters", "forbidden", "space")
+SearchRule = Literal["model", "racing"]
+_RULES: Final[tuple[SearchRule, ...]] = ("model", "racing")
+_SUCCESS: Final = {"number": "", "scale": (0.0, 1.0), "at_limit": False}
+
+
+@dataclass(frozen=True)
+class SpaceSearch:
+    """What is searched, and how.
+
+    Attributes
+    ----------
+    space : ParameterSpace
+        The parameters of the only command.
+    rule : {"model", "racing"}
+        Estimates of run times, or random search with adaptive capping.
+    is_deterministic : bool
+        Whether a configuration has only one run on an instance: its command takes no ``{seed}``.
+    """
+
+    space: ParameterSpace
+    rule: SearchRule
+    is_deterministic: bool
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], arms: Sequence[Arm], folder: Path) -> Self:
+        """Make it of a spec; `arms` are those of the spec, whose files are in `folder`."""
+        space = _parse_space(table, folder)
+        if len(arms) > 1:
+            raise ValueError(
+                f"arm must be a single command with parameters, got {len(arms)}; which of them is "
+                "run may be a parameter itself"
+            )
+        rule = table.get("policy", "model")
+        if isinstance(rule, Mapping):
+            check_entries("policy", rule, ("name",))
+            rule = rule.get("name")
+        fields = arms[0].open_fields()
+        if arms[0].function:
+            fields = _arguments(table["arm"][0]["function"], space.names)
+        for name in space.names:
+            if name in arms[0].parameters or name not in fields:
+                raise ValueError(
+                    f"parameters.{name} must be a field of the command, got none of this name: add "
+                    f"{{{name}}}, or leave the parameter out"
+                )
+        return cls(space, check_choice("policy", rule, _RULES), "seed" not in fields)
+
+    def check_success(self, success: SuccessRule) -> None:
+        """Refuse a rule by which runs differ in more than success and time."""
+        for entry, usual in _SUCCESS.items():
+            if (value := getattr(success, entry)) != usual:
+                raise ValueError(
+                    f"success.{entry} must be left out with parameters, which are compared by how "
+                    f"many runs succeed, and in which time, got {short_repr(value)}"
+                )
+
+    def inactive_names(self, parameters: Mapping[str, object]) -> list[str]:
+        """Return the names of the parameters that a configuration does not have."""
+        return [name for name in self.space.names if name not in parameters]
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as JSON data."""
+        return vars(self) | {"space": self.space.as_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return that of the data of `as_json`."""
+        return cls(**{**data, "space": ParameterSpace.from_json(data["space"])})
+
+
+def _parse_space(table: Mapping[str, Any], folder: Path) -> ParameterSpace:
+    if "space" not in table:
+        return ParameterSpace.from_table(table.get("parameters", {}), table.get("forbidden", ()))
+    for entry in ("parameters", "forbidden"):
+        if entry in table:
+            raise ValueError(f"{entry} must be left out with space, a file of ConfigSpace")
+    return ParameterSpace.from_config_space(folder / check_line("space", table["space"]))
+
+
+def _arguments(target: Any, names: Sequence[str]) -> list[str]:
+    """Return the names of the arguments of a function; of `names`, all if it takes any keyword."""
+    try:
+        function = target if callable(target) else import_function(target)
+        signature = inspect.signature(function).parameters
+    except Exception as error:  # of any code that the module runs
+        raise ValueError(f"arm[0].function: {target} cannot be imported: {error}") from error
+    takes_all = any(argument.kind is argument.VAR_KEYWORD for argument in signature.values())
+    return [*signature, *(names if takes_all else ())]

@@ -1,0 +1,176 @@
+"""The folder of a tune over a parameter space: its recommendation, effects and validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from keyhole.cached_property import cached_property
+from keyhole.extras import require_extra
+from keyhole.text_formatting import count_text
+from keyhole.tune.run_history import Trial
+from keyhole.tune.saved_tune import RUNS, SavedRuns, SavedTune, read_spec
+from keyhole.tune.space_decider import SpaceDecider
+from keyhole.tune.space_estimates import ConfigurationEstimate, ParameterEffect, Recommendation
+from keyhole.tune.spec import FULL_CUT_OFF, Spec
+from keyhole.tune.trial_log import EXPIRED, TrialRecord, read_records
+from keyhole.tune.validation import VALIDATION, YARDSTICK, compare_configurations
+from keyhole.tune.warm_start import read_warm_start
+from keyhole.validate import short_repr
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def load_tune(folder: str | Path) -> SavedTune | SavedSpaceTune:
+    """Load a tune folder, that of a list of commands or of a space; a tuner may be at work in it.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder that a tune was given as ``out``.
+    """
+    has_space = read_spec(Path(folder)).search is not None
+    return SavedSpaceTune.load(folder) if has_space else SavedTune.load(folder)
+
+
+def replay_records(
+    folder: Path, spec: Spec, records: Iterable[TrialRecord]
+) -> Iterator[SpaceDecider]:
+    """Yield the decider of a tune before its first run, and again after each that is recorded.
+
+    Raises
+    ------
+    ValueError
+        If a record is of no configuration or instance of the spec.
+    """
+    search = spec.search
+    assert search is not None
+    decider = SpaceDecider(
+        search.space,
+        spec.limits,
+        len(spec.instances),
+        seed=spec.seed,
+        cost_per_second=spec.objective.cost_per_second,
+        cost_of_giving_up=spec.objective.cost_of_giving_up,
+        policy=search.rule,
+        learns_limit=spec.objective.preset != FULL_CUT_OFF,
+        is_deterministic=search.is_deterministic,
+    )
+    positions = {instance.name: number for number, instance in enumerate(spec.instances)}
+    if (warm_start := read_warm_start(folder)) is not None:
+        decider.warm(warm_start.as_trials(positions), warm_start.weight)
+    yield decider
+    for record in records:
+        parameters = record.parameters or {}
+        configuration = -1 if record.configuration is None else record.configuration
+        position = positions.get(record.instance, -1)
+        trial = Trial(record.round, configuration, parameters, position, record.limit)
+        if min(configuration, position) < 0:
+            raise ValueError(
+                f"{folder / RUNS}: run {record.round:,} must have a configuration and an instance "
+                f"of the spec, got {record.configuration} and {short_repr(record.instance)}"
+            )
+        if record.outcome == EXPIRED:
+            decider.expire(trial)
+        else:
+            decider.tell(trial, record.outcome, record.seconds)
+            if decider.configurations[configuration] != parameters:
+                raise ValueError(
+                    f"{folder / RUNS}: run {record.round:,} must have the parameters of "
+                    f"configuration {configuration}, got {short_repr(parameters)}"
+                )
+        yield decider
+
+
+def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> SpaceDecider:
+    """Make the decider of a tune, as it was after these runs."""
+    *_, decider = replay_records(folder, spec, records)
+    return decider
+
+
+class SavedSpaceTune(SavedRuns):
+    """The contents of the folder of a tune over a parameter space.
+
+    Attributes
+    ----------
+    spec : Spec
+        The spec of the tune.
+    runs : list of TrialRecord
+        The runs that count, in the order in which they ended.
+    expired : list of TrialRecord
+        Runs that do not count and were repeated.
+    """
+
+    has_space = True
+
+    @cached_property
+    def _decider(self) -> SpaceDecider:
+        return make_decider(self.folder, self.spec, self.runs)
+
+    def best(self) -> Recommendation:
+        """Return the configuration and the limit to run, beside the default and others.
+
+        Raises
+        ------
+        ValueError
+            If nothing has been run yet.
+        """
+        return self._best
+
+    @cached_property
+    def _best(self) -> Recommendation:
+        if not self.runs:
+            raise ValueError(f"{self.folder}: nothing has been run yet")
+        return self._decider.recommend()
+
+    def effects(self) -> list[ParameterEffect]:
+        """Return what each value, or third of the range, of each parameter does to run times."""
+        return self._decider.effects()
+
+    def estimates(self) -> dict[str, ConfigurationEstimate]:
+        """Return the estimates of the recommended, the default and the next best, by name."""
+        best = self.best()
+        return {
+            "recommended": best.incumbent,
+            "default": best.default,
+            YARDSTICK: best.default_at_cutoff,
+            **{f"configuration {estimate.configuration}": estimate for estimate in best.runners_up},
+        }
+
+    def validation(self) -> dict[str, ConfigurationEstimate]:
+        """Return the same on instances kept aside; empty if there was no `Tuner.validate`."""
+        return compare_configurations(self.spec, self.estimates(), self.validation_runs)
+
+    @cached_property
+    def validation_runs(self) -> list[TrialRecord]:
+        """The runs on instances kept aside."""
+        records = read_records(self.folder / VALIDATION, self.spec.names)
+        return [record for record in records if record.is_counted]
+
+    def plot(self, *, axes: Axes | None = None) -> Axes:
+        """Draw the gain of a run by time limit, of the recommended configuration and others.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        """
+        require_extra("plots", "SavedSpaceTune.plot()")
+        from keyhole.pages.matplotlib_chart import plot_chart
+        from keyhole.tune.space_charts import gain_chart
+
+        return plot_chart(gain_chart(self), axes)
+
+    def __repr__(self) -> str:
+        """Return name, number of configurations and number of runs."""
+        count = len({run.configuration for run in self.runs})
+        texts = count_text(count, "configuration"), count_text(len(self.runs), "run")
+        return f"SavedSpaceTune({self.spec.name}: {', '.join(texts)})"
+
+    def _repr_html_(self) -> str:
+        """Return the HTML for notebooks: the recommendation and a table."""
+        from keyhole.tune.space_summary import tune_html
+
+        return tune_html(self)

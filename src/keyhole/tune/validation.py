@@ -1,0 +1,153 @@
+"""Validation: the recommended and other configurations on instances that no run has used."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from threading import Lock
+from typing import Final
+
+import numpy as np
+
+from keyhole.contract.state_arrays import FloatArray
+from keyhole.results.estimate import exact_interval, mean_estimate
+from keyhole.tune.decisions import PlannedTrial
+from keyhole.tune.instances import Instance
+from keyhole.tune.space_estimates import ConfigurationEstimate
+from keyhole.tune.spec import CostModel, Spec
+from keyhole.tune.trial_log import TrialLog, TrialRecord
+from keyhole.tune.value_estimates import Interval
+from keyhole.validate import short_repr
+
+VALIDATION: Final = "validation.jsonl"
+YARDSTICK: Final = "default, full cut-off"
+"""Name of what all are compared with."""
+
+
+def is_known_from(record: TrialRecord, estimate: ConfigurationEstimate) -> bool:
+    """Return whether a run tells how that of a configuration with its limit would have ended."""
+    is_long_enough = record.limit >= estimate.limit or record.outcome != "out of time"
+    return is_long_enough and record.parameters == estimate.parameters
+
+
+class ValidationPlan:
+    """Decisions on the runs of a validation: all configurations on each instance, as yet not made.
+
+    Parameters
+    ----------
+    estimates : iterable of ConfigurationEstimate
+        The configurations, with their limits.
+    instances : sequence of Instance
+        The instances.
+    log : TrialLog
+        The runs that were made.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        estimates: Iterable[ConfigurationEstimate],
+        instances: Sequence[Instance],
+        log: TrialLog,
+    ) -> None:
+        self._spec = spec
+        self._log = log
+        self._lock = Lock()
+        self._round = len(log.all)
+        # A run with the longest limit tells how the same configuration ends with a shorter one.
+        by_limit = sorted(estimates, key=lambda estimate: estimate.limit)
+        longest = {estimate.configuration: estimate for estimate in by_limit}
+        self._waiting = deque(
+            (estimate, instance)
+            for instance in instances
+            for estimate in longest.values()
+            if not any(
+                record.instance == instance.name and is_known_from(record, estimate)
+                for record in log.by_id.values()
+            )
+        )
+        self._pending: dict[str, tuple[ConfigurationEstimate, Instance]] = {}
+
+    def ask(self) -> PlannedTrial | None:
+        """Return the next run; instance by instance, so that pairs are complete early."""
+        with self._lock:
+            if not self._waiting:
+                return None
+            estimate, instance = self._waiting.popleft()
+            self._round += 1
+            number = self._round
+            self._pending[str(number)] = estimate, instance
+        parameters = estimate.parameters
+        arm = self._spec.configure(parameters)
+        return PlannedTrial(
+            str(number), number, arm, estimate.limit, instance, estimate.configuration, parameters
+        )
+
+    def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
+        """Record an outcome; an expired run is made again."""
+        with self._lock:
+            self._log.add(record)
+            pair = self._pending.pop(trial.id)
+            if not record.is_counted:
+                self._waiting.appendleft(pair)
+
+
+def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:
+    """Refuse instances on which the tune itself runs."""
+    used_paths = {os.path.realpath(spec.folder / instance.name) for instance in spec.instances}
+    for instance in instances:
+        if os.path.realpath(spec.folder / instance.name) in used_paths:
+            raise ValueError(
+                "instances must be none of those of the tune, on which its choice looks better "
+                f"than it is, got {short_repr(instance.name)}"
+            )
+
+
+def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
+    """Return the gain that a run would have had with a limit of at most its own."""
+    if record.outcome == "out of time" or record.seconds > limit:
+        return -float(costs.penalty(0.0)(limit))
+    return float(record.outcome == "ok") - float(costs.cost(record.seconds))
+
+
+def compare_configurations(
+    spec: Spec, estimates: Mapping[str, ConfigurationEstimate], records: Iterable[TrialRecord]
+) -> dict[str, ConfigurationEstimate]:
+    """Return what configurations gained, by name, on the instances on which all were run.
+
+    Intervals of means are Student's t, that of a share is Clopper and Pearson's.
+    """
+    runs: dict[str, dict[str, TrialRecord]] = {name: {} for name in estimates}
+    for record in records:
+        for name, estimate in estimates.items():
+            if is_known_from(record, estimate):
+                runs[name][record.instance] = record
+    instances = set.intersection(*(set(by_instance) for by_instance in runs.values()))
+    if not instances:
+        return {}
+    rows = {}
+    yardstick: FloatArray = np.zeros(0)
+    for name in [YARDSTICK, *estimates]:  # the yardstick first
+        limit = estimates[name].limit
+        own_runs = [runs[name][instance] for instance in sorted(instances)]
+        gains = np.array([gain_of_run(run, limit, spec.objective) for run in own_runs])
+        yardstick = gains if name == YARDSTICK else yardstick
+        successes = sum(run.outcome == "ok" and run.seconds <= limit for run in own_runs)
+        share = exact_interval(successes, len(own_runs))
+        rows[name] = replace(
+            estimates[name],
+            runs=len(own_runs),
+            gain=_mean_interval(gains),
+            success_rate=Interval(successes / len(own_runs), *share),
+            seconds=_mean_interval(np.array([min(run.seconds, limit) for run in own_runs])),
+            gain_over_default=_mean_interval(gains - yardstick),
+            gains=(),
+        )
+    return {name: rows[name] for name in estimates}
+
+
+def _mean_interval(values: FloatArray) -> Interval:
+    estimate = mean_estimate(values)
+    return Interval(estimate.value, estimate.low, estimate.high)

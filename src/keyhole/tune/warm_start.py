@@ -1,0 +1,80 @@
+"""Warm start: the runs of an earlier tune, with which another one of a parameter space begins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from keyhole.files import read_saved_file, write_atomically
+from keyhole.spec_values.error_messages import error_message
+from keyhole.tune.run_history import RunOutcome, Trial
+from keyhole.tune.saved_tune import SavedRuns
+from keyhole.tune.spec import Spec
+from keyhole.tune.trial_log import TrialRecord
+from keyhole.validate import Range, check_number
+
+_FILE: Final = "warm_start.json"
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """Runs of an earlier tune, and the weight of each against a run of this one."""
+
+    weight: float
+    runs: tuple[TrialRecord, ...]
+
+    def as_trials(self, positions: Mapping[str, int]) -> list[tuple[Trial, RunOutcome, float]]:
+        """Return the trials of the runs; `positions` are those of the instances of this tune."""
+        # Instances that only the earlier tune had come behind those of this one.
+        names = dict.fromkeys([*positions, *(run.instance for run in self.runs)])
+        numbers = {name: number for number, name in enumerate(names)}
+        return [
+            (
+                Trial(run.round, 0, run.parameters or {}, numbers[run.instance], run.limit),
+                run.outcome,
+                run.seconds,
+            )
+            for run in self.runs
+            if run.outcome != "expired"
+        ]
+
+
+_FORMAT: Final = TypeAdapter(WarmStart)
+
+
+def read_warm_start(folder: Path) -> WarmStart | None:
+    """Return the warm start of a tune; None if it began cold."""
+    path = folder / _FILE
+    if not path.exists():
+        return None
+    try:
+        return _FORMAT.validate_json(read_saved_file(path))
+    except ValidationError as error:
+        raise ValueError(f"{path} is damaged: {error_message(error).strip()}") from None
+
+
+def write_warm_start(folder: Path, spec: Spec, earlier: SavedRuns, weight: float) -> None:
+    """Write the runs of an earlier tune that are of configurations of the space of this one.
+
+    They are copied, since the tune is to go on in the same way when the earlier one has changed.
+    """
+    if spec.search is None:
+        raise ValueError("warm_start needs a spec with parameters, got a list of commands")
+    weight = check_number("weight", weight, Range(gt=0, le=1))
+    runs = []
+    for run in earlier.runs:
+        with suppress(ValueError):
+            spec.search.space.check(run.parameters or {})
+            runs.append(run)
+    if not runs:
+        raise ValueError(
+            f"warm_start must have runs of configurations of this space, got {earlier.folder}"
+        )
+    data = asdict(WarmStart(weight, tuple(runs)))
+    write_atomically(folder / _FILE, json.dumps(data).encode())

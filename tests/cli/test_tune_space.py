@@ -1,0 +1,68 @@
+"""`keyhole tune` of a parameter space."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("no_figures")
+
+SPEC = """
+limits = [0.05, 0.5]
+instances = "all/*.txt"
+[[arm]]
+name = "waits"
+command = "sh -c 'sleep {nap}; cat {instance}; echo {much}' -e {much}"
+[parameters]
+nap = { categories = ["0", "0.2"], default = "0.2" }
+much = { range = [1, 9], integer = true, default = 3, when = { nap = "0" } }
+"""
+
+
+@pytest.fixture
+def spec(tmp_path, monkeypatch):
+    """Return a spec file with three instances, and three kept aside."""
+    for folder in ("all", "held"):
+        (tmp_path / folder).mkdir()
+        for name in "abc":
+            (tmp_path / folder / f"{name}.txt").write_text(name)
+    (tmp_path / "mine.toml").write_text(SPEC.replace("; echo {much}", ""))
+    monkeypatch.chdir(tmp_path)
+    return "mine.toml"
+
+
+def test_all_commands_on_a_space(keyhole, spec, tmp_path):
+    code, text, error = keyhole("tune", spec, "--dry-run")
+    assert code == 0
+    assert "2 parameters, 1 arm, 2 limits, 3 instances" in error
+    assert text.startswith("sh -c 'sleep 0.2; cat all/")
+    code, text, error = keyhole("tune", spec, "--runs", 12, "--out", "out")
+    assert code == 0, error
+    for sentence in ("mine: 12 runs in", "best: nap=0", "default, full cut-off", "report: "):
+        assert sentence in text
+    assert keyhole("tune", "show", "out")[1].startswith("mine: 12 runs in")
+    code, text, _ = keyhole("tune", "best", "out")
+    assert text.startswith("sh -c 'sleep 0; cat {instance}' -e ")
+    best = json.loads(keyhole("tune", "best", "out", "--json")[1])
+    assert best["parameters"]["nap"] == "0"
+    assert best["default"]["parameters"] == {"nap": "0.2"}
+    code, text, error = keyhole("tune", "validate", "out", "--instances", "held/*.txt")
+    assert code == 0, error
+    assert "kept aside " in text
+    rows = json.loads(keyhole("tune", "show", "out", "--json")[1])["validation"]
+    assert rows["recommended"]["gain_over_default"]["value"] > 0.1
+    assert keyhole("tune", "report", "out")[1] == "report: out/report.html\n"
+    assert keyhole("tune", "export", "out", "--aslib", "scenario")[0] == 0
+    code, text, error = keyhole("tune", spec, "--runs", 3, "--out", "next", "--warm-start", "out")
+    assert (code, "mine: 3 runs" in text) == (0, True), error
+
+
+def test_bad_input_of_a_validation_is_one_line(keyhole, spec):
+    keyhole("tune", spec, "--runs", 2, "--out", "out", "--quiet")
+    for words, expected in (
+        (("--instances", "all/*.txt"), "must be none of those of the tune"),
+        (("--instances", "none/*"), "instances must be at least one file, got none for"),
+        (("--instances", "held/*", "--workers", 0), "workers must lie in [1, 1024], got 0"),
+    ):
+        code, text, error = keyhole("tune", "validate", "out", *words)
+        assert (code, text, error.count("\n")) == (2, "", 1)
+        assert expected in error

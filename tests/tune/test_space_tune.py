@@ -1,0 +1,159 @@
+"""Tunes of a parameter space: the log decides what is run next, also after a kill."""
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from keyhole.data import load_aslib
+from keyhole.tune import SavedTune, Spec, Tuner, load_tune
+from keyhole.tune.saved_tune import RUNS, write_scenario
+from keyhole.tune.space_report import write_report
+from tests.tune import work
+from tests.tune.conftest import Simulated
+from tests.tune.spaces import SMALL, SMALL_COMMAND, SPACE, decisions
+
+LIST = {"arm": [{"name": "a", "command": "true"}], "limits": [1]}
+
+
+def run(out, runs, changed=None, **options):
+    spec = Spec.from_table({**SPACE, **options.pop("entries", {})})
+    return Tuner(spec, out, executors=lambda: Simulated(changed)).run(runs=runs, **options)
+
+
+@pytest.mark.parametrize("policy", ["model", "racing"])
+def test_after_a_kill_at_any_run_the_next_decision_is_the_same(tmp_path, policy):
+    entries = {"policy": policy}
+    expected = decisions(run(tmp_path / "whole", 40, entries=entries))
+    lines = (tmp_path / "whole" / RUNS).read_bytes().splitlines(keepends=True)
+    for count in range(1, 40, 4):
+        folder = shutil.copytree(tmp_path / "whole", tmp_path / f"{count}")
+        # The last line is cut, as by a kill while it was written.
+        (folder / RUNS).write_bytes(b"".join(lines[:count]) + lines[count][:50])
+        assert decisions(run(folder, count + 1, entries=entries)) == expected[: count + 1]
+
+
+def test_a_run_that_expired_changes_no_decision_after_a_kill(tmp_path):
+    def lose_some(number, result):
+        return replace(result, outcome="lost") if number % 3 == 0 else result
+
+    with pytest.warns(UserWarning, match="a run does not count and is repeated"):
+        expected = decisions(run(tmp_path / "whole", 20, lose_some))
+    lines = (tmp_path / "whole" / RUNS).read_bytes().splitlines(keepends=True)
+    shutil.copytree(tmp_path / "whole", tmp_path / "cut")
+    (tmp_path / "cut" / RUNS).write_bytes(b"".join(lines[:12]))
+    count = len(load_tune(tmp_path / "cut").runs)
+    assert decisions(run(tmp_path / "cut", count + 1)) == expected[: count + 1]
+
+
+def test_several_workers_run_each_pair_once(tmp_path):
+    run(tmp_path, 60, workers=2)
+    tune = run(tmp_path, 90, workers=2)
+    pairs = [(r.configuration, r.instance) for r in tune.runs]
+    assert len(pairs) == len(set(pairs)) == 90
+    assert tune.best().incumbent.gain.value > tune.best().default_at_cutoff.gain.value
+
+
+def test_the_default_is_run_first_and_inactive_parameters_are_not_recorded(tmp_path):
+    tune = run(tmp_path, 30)
+    assert tune.runs[0].parameters == {"mean": 0.5, "luby": "on"}
+    assert all(("inc" in r.parameters) == (r.parameters["luby"] == "off") for r in tune.runs)
+
+
+def test_a_small_space_ends_when_all_was_run(tmp_path):
+    tune = run(tmp_path, 100, entries={"parameters": SMALL, "arm": SMALL_COMMAND})
+    assert len(tune.runs) == 2 * len(SPACE["instances"])
+
+
+def test_with_the_full_cut_off_as_the_objective_it_is_recommended(tmp_path):
+    best = run(tmp_path, 40, entries={"objective": "full cut-off"}).best()
+    assert best.incumbent.limit == best.default.limit == 1.0
+
+
+def test_a_function_gets_its_active_parameters(tmp_path):
+    spec = Spec.from_table({
+        "arm": [{"name": "f", "function": work.needs}], "limits": [1, 5],
+        "parameters": {"low": {"categories": [1, 2], "default": 1},
+                       "high": {"range": [1, 2], "default": 2, "when": {"low": 2}}},
+    })  # fmt: skip
+    tune = Tuner(spec, tmp_path / "out").run(runs=4)
+    assert {run.outcome for run in tune.runs} == {"ok"}
+    number = {
+        "arm": [{"name": "f", "function": work.works}], "instances": ["0.5"], "limits": [5],
+        "parameters": {"factor": {"range": [0.5, 1], "default": 0.5}},
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=r"must return True, None or False, got 0\.25"):
+        Tuner(Spec.from_table(number), tmp_path / "number").run(runs=2)
+
+
+def test_failed_configurations_do_not_end_a_tune_and_no_success_is_said_first(tmp_path):
+    def fail(number, result):
+        return replace(result, outcome="ok", code=1)
+
+    tune = run(tmp_path, 15, fail)
+    assert {run.outcome for run in tune.runs} == {"failed"}
+    page = write_report(tune).read_text()
+    assert "No run has succeeded: there is no evidence for any command." in page
+
+
+def test_runs_are_made_on_an_executor(tmp_path):
+    spec = Spec.from_table({**SPACE, "instances": ["a", "b"]})
+    with ThreadPoolExecutor(2) as pool:
+        tune = Tuner(spec, tmp_path).run(runs=4, workers=2, on=pool)
+    assert {run.outcome for run in tune.runs} == {"ok"}
+
+
+def test_a_warm_start_knows_the_configurations_of_the_earlier_tune(tmp_path):
+    earlier = run(tmp_path / "earlier", 60)
+    entries = {"instances": ["a", "b", "x", "y"]}
+    run(tmp_path / "warm", 6, entries=entries, warm_start=tmp_path / "earlier", weight=0.5)
+    shutil.rmtree(tmp_path / "earlier")  # its runs were copied
+    tune = run(tmp_path / "warm", 12, entries=entries, warm_start=tmp_path / "earlier")
+    parameters = [r.parameters for r in earlier.runs]
+    assert tune.best().incumbent.parameters in parameters
+    assert len(tune.runs) == 12
+
+
+@pytest.mark.parametrize(
+    ("entries", "options", "words"),
+    [
+        ({}, {"weight": 2}, r"weight must lie in \(0, 1\], got 2"),
+        ({"parameters": SMALL, "arm": SMALL_COMMAND}, {}, "warm_start must have runs of config"),
+        (LIST | {"parameters": None}, {}, "warm_start needs a spec with parameters"),
+    ],
+)
+def test_a_bad_warm_start_is_refused(tmp_path, entries, options, words):
+    run(tmp_path / "earlier", 6)
+    table = {k: v for k, v in {**SPACE, **entries}.items() if v is not None}
+    tuner = Tuner(Spec.from_table(table), tmp_path / "out", executors=Simulated)
+    with pytest.raises(ValueError, match=words):
+        tuner.run(runs=3, warm_start=tmp_path / "earlier", **options)
+
+
+def test_a_damaged_log_is_named(tmp_path):
+    run(tmp_path, 8)
+    text = (tmp_path / RUNS).read_text()
+    for old, new, words in (
+        ('"configuration": 0', '"configuration": null', "must have a configuration and an inst"),
+        ('"luby": "on"', '"luby": "off"', "must have the parameters of configuration 0"),
+    ):
+        (tmp_path / RUNS).write_text(text.replace(old, new))
+        with pytest.raises(ValueError, match=rf"{RUNS}: run 1 {words}"):
+            load_tune(tmp_path).best()
+    (tmp_path / "warm_start.json").write_text('{"weight": 1}')
+    with pytest.raises(ValueError, match=r"warm_start\.json is damaged: "):
+        load_tune(tmp_path).best()
+
+
+def test_tunes_are_exported_and_shown(tmp_path):
+    tune = run(tmp_path / "out", 30)
+    assert repr(tune).startswith("SavedSpaceTune(space: ")
+    assert "recommended" in tune._repr_html_()
+    assert tune.plot().get_legend_handles_labels()[1][0] == "recommended"
+    columns = tune.to_pandas().columns
+    assert {"parameters.mean", "parameters.inc", "outcome"} <= set(columns)
+    write_scenario(tune, tmp_path / "scenario")
+    assert "configuration 0" in load_aslib(tmp_path / "scenario").solvers
+    with pytest.raises(ValueError, match="must be opened with"):
+        SavedTune.load(tmp_path / "out")
