@@ -158,7 +158,7 @@ def test_one_paper_is_shown_alone_and_the_others_are_named_in_one_line(entries, 
     assert page.all("h1")[0].words() == "What Tao et al. (2019) claim, and what was found"
     assert line == (
         "Not run: 1 entry of Tao et al. (2019), Pike-Burke et al. (2018), Verma et al. (2019), "
-        "Bengs and Hüllermeier (2022), Abernethy et al. (2016), 8 entries about no paper."
+        "Bengs and Hüllermeier (2022), Abernethy et al. (2016), 9 entries about no paper."
     )
     assert {one["paper"] for one in json.loads(claims.read_text())["claims"]} == {"tao2019"}
     names = [one.words() for one in page.all("dt")]
