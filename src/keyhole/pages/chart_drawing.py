@@ -13,7 +13,7 @@ import numpy.typing as npt
 from keyhole.pages import chart_paths
 from keyhole.pages.chart_paths import UNITS
 from keyhole.pages.chart_plot import LABEL, Floats, Plot, Scale, Tick, format_number
-from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring
+from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring, shorten_label
 from keyhole.pages.policy_colours import LineStyle, line_styles
 from keyhole.validate import escape_controls
 
@@ -79,7 +79,6 @@ _PANEL_LINE_POINTS: Final = 120
 _PANEL_BAND_POINTS: Final = 60
 
 _FARTHEST: Final = 2.5 * LABEL
-_MOST_CHARACTERS: Final = 22  # of a name; the whole name is in its tooltip
 _MOST_NAMED: Final = 12  # where the author says nothing
 _REACHES_EDGE: Final = 0.985
 
@@ -148,17 +147,6 @@ def draw_lines(
     return [_draw_band(line, plot) for line in _mark_overlaid(lines)]
 
 
-def shorten(label: str) -> str:
-    """Return a label with at most 22 characters.
-
-    Examples
-    --------
-    >>> shorten("a policy with a very long name")
-    'a policy with a very …'
-    """
-    return label if len(label) <= _MOST_CHARACTERS else f"{label[: _MOST_CHARACTERS - 1]}…"
-
-
 def _draw_line(curve: Curve, plot: Plot, style: LineStyle) -> DrawnLine:
     across, up = plot.points(curve)
     kept = chart_paths.thin_line(across, up, _PANEL_LINE_POINTS if plot.is_panel else _LINE_POINTS)
@@ -185,7 +173,7 @@ def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) ->
             by_label[label],
             is_named=True,
             rank=rank,
-            name=Name(shorten(label), label, percent),
+            name=Name(shorten_label(label), label, percent),
             leader=f"M0 {plot.percent(begin)}L10 {percent}",
             extension="" if across > _REACHES_EDGE else f"M{round(across * UNITS)} {down}H{UNITS}",
         )

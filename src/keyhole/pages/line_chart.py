@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from keyhole.pages.chart_plot import ScaleName
 
 _PANEL_HEIGHT: Final = 170
+_MOST_CHARACTERS: Final = 22  # of a name in a legend; the whole name is in its tooltip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,3 +180,14 @@ class ChartGrid:
             if earlier_line is None or (line.is_drawn and line.is_named >= earlier_line.is_named):
                 lines[line.curve.label] = line
         return [lines[label] for label in self.labels]
+
+
+def shorten_label(label: str) -> str:
+    """Return a label with at most 22 characters.
+
+    Examples
+    --------
+    >>> shorten_label("a policy with a very long name")
+    'a policy with a very …'
+    """
+    return label if len(label) <= _MOST_CHARACTERS else f"{label[: _MOST_CHARACTERS - 1]}…"

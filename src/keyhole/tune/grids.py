@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.pages.chart_drawing import shorten
+from keyhole.pages.line_chart import shorten_label
 from keyhole.tune.run_history import RunHistory, Trial
 from keyhole.tune.run_time_model import RunTimeModel
 from keyhole.tune.space_estimates import ParameterEffect
@@ -83,7 +83,7 @@ def label_arms(spec: Spec) -> tuple[list[str], str]:
                 values = {n: str(spec.arms[arm].parameters.get(n, _MISSING)) for n in levels}
                 labels[arm] = " ".join([command, *map("=".join, values.items())])
                 short_labels[arm] = " ".join([command, *values.values()])
-    if all(shorten(label) == label for label in labels):
+    if all(shorten_label(label) == label for label in labels):
         explanations = []
     elif explanations:
         labels = short_labels
