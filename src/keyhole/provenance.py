@@ -34,7 +34,7 @@ def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -
         "versions": {package: version(package) for package in packages},
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "commit": _commit(),
+        "commit": _tracked_commit(),
         "sources": _sources_digest(),
     }
 
@@ -68,7 +68,7 @@ def _sources_digest() -> str:
 
 
 @cache
-def _commit() -> str | None:
+def _tracked_commit() -> str | None:
     """Return the commit of the repository that tracks this file, or None."""
     # An environment may lie inside somebody's repository, whose commit says nothing of Keyhole.
     if _git("ls-files", "--error-unmatch", Path(__file__).name) is None:

@@ -199,10 +199,10 @@ class ImmediateTimer:
 
 def test_nothing_is_announced_where_it_is_to_be_quiet(monkeypatch, capsys):
     monkeypatch.setattr(compile_cache.threading, "Timer", ImmediateTimer)
-    with compile_cache.quiet_compilation(), compile_cache._announce("Uniform", None):
+    with compile_cache.quiet_compilation(), compile_cache._announce_compilation("Uniform", None):
         pass
     assert capsys.readouterr().err == ""
-    with compile_cache._announce("Uniform", None):
+    with compile_cache._announce_compilation("Uniform", None):
         pass
     assert capsys.readouterr().err.startswith("keyhole: compiling Uniform (once")
 

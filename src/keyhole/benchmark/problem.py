@@ -99,10 +99,12 @@ def expand_short_forms(value: Any) -> Any:
         case {"repeat": pairs}:
             return [mean for mean, count in pairs for _ in range(count)]
         case {"pareto": [power, scale]}:  # a heavy tail, for powers below 2
-            return _quantiles(lambda above: scale * (above ** (-1 / power) - 1), _PARETO_QUANTILES)
+            return _delay_quantiles(
+                lambda above: scale * (above ** (-1 / power) - 1), _PARETO_QUANTILES
+            )
         case {"geometric": mean}:
             slope = math.log1p(-1 / (1 + mean))
-            return _quantiles(lambda above: math.log(above) / slope, _GEOMETRIC_QUANTILES)
+            return _delay_quantiles(lambda above: math.log(above) / slope, _GEOMETRIC_QUANTILES)
         case {"arms_with_delays": arms}:
             return _recorded_pairs(
                 expand_short_forms(arms), prompt_zeros=value.get("prompt_zeros", False)
@@ -130,6 +132,6 @@ def _recorded_pairs(
     return {"rewards": rewards, "delays": delays}
 
 
-def _quantiles(inverse: Callable[[float], float], count: int) -> list[int]:
+def _delay_quantiles(inverse: Callable[[float], float], count: int) -> list[int]:
     """Return the quantiles of a delay, given the function of the chance to be above."""
     return [math.floor(inverse((i + 0.5) / count)) for i in range(count)]

@@ -66,13 +66,13 @@ def select_problems(settings: Iterable[str], patterns: Sequence[str]) -> list[Be
     if not patterns:
         return all_listed
     for pattern in patterns:
-        if not any(_matches(problem, pattern) for problem in all_listed):
+        if not any(_matches_pattern(problem, pattern) for problem in all_listed):
             names = [*PARTS, *(problem.name for problem in all_listed)]
             check_choice("problems", pattern, names, "tuning and judging are all of a part")
-    return [p for p in all_listed if any(_matches(p, pattern) for pattern in patterns)]
+    return [p for p in all_listed if any(_matches_pattern(p, pattern) for pattern in patterns)]
 
 
-def _matches(problem: BenchmarkProblem, pattern: str) -> bool:
+def _matches_pattern(problem: BenchmarkProblem, pattern: str) -> bool:
     return fnmatchcase(problem.name, pattern) or problem.part == pattern
 
 

@@ -149,7 +149,7 @@ def add_results(content: BenchmarkFile, others: Iterable[BenchmarkFile]) -> Benc
             record = beside.get((problem.setting, problem.name))
             if record is not None and record.digest != problem.digest:
                 raise ValueError(f"{problem.setting}/{problem.name} is another problem there")
-            merged.append(problem if record is None else _merge(problem, record.results))
+            merged.append(problem if record is None else _merge_results(problem, record.results))
         content = content.model_copy(update={"problems": merged})
     return content
 
@@ -197,7 +197,7 @@ def _pool_result(first: ResultRecord, second: ResultRecord, weight: float) -> Re
     )
 
 
-def _merge(problem: ProblemRecord, added_results: Sequence[ResultRecord]) -> ProblemRecord:
+def _merge_results(problem: ProblemRecord, added_results: Sequence[ResultRecord]) -> ProblemRecord:
     """Return a problem with further results; what is better than what is decided unpaired."""
     known_policies = {result.policy for result in problem.results}
     new_results = [result for result in added_results if result.policy not in known_policies]

@@ -210,7 +210,7 @@ def _summarize_situation(
             by_policy.setdefault(result.policy, []).append((problem, result))
     # Ratios over fewer problems cannot be compared, so those policies come last.
     standings = sorted(
-        (_standing(policy, played) for policy, played in by_policy.items()),
+        (_make_standing(policy, played) for policy, played in by_policy.items()),
         key=lambda standing: (not _is_ranked(standing, problems), standing.ratio),
     )
     return SituationSummary(setting, situation, part, tuple(problems), tuple(standings))
@@ -221,7 +221,7 @@ def _is_ranked(standing: Standing, problems: Sequence[ProblemRecord]) -> bool:
     return not standing.is_yardstick and len(standing.ratios) == len(problems)
 
 
-def _standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRecord]]) -> Standing:
+def _make_standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRecord]]) -> Standing:
     counted = [(problem, result) for problem, result in results if lets_learn(problem)]
     return Standing(
         policy=policy,

@@ -86,7 +86,7 @@ def init(
     if goal == "study":
         _check_study(path)
     if goal == "tune":
-        text = _tune_text(command, limit, instances, path)
+        text = _make_tune_spec(command, limit, instances, path)
     else:
         text = _setting_text(goal, setting, arms, horizon, path)
     next_command = GOALS[goal].next_command.format(file=_argument(path))
@@ -167,7 +167,7 @@ def _simulation_text(template: Path, typed: str, path: Path) -> str:
     return text
 
 
-def _tune_text(
+def _make_tune_spec(
     commands: list[str] | None, limit: str | None, pattern: str | None, path: Path
 ) -> str:
     """Return the spec of a tune; ask for what is missing of its commands, limit and instances."""

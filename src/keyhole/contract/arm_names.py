@@ -79,7 +79,9 @@ class ArmNames(Sequence[Hashable]):
         try:
             return self._numbers[name]
         except (KeyError, TypeError):  # a TypeError is of a value that has no hash
-            raise ValueError(f"{field} must be one of {self._list()}; {self._got(name)}") from None
+            raise ValueError(
+                f"{field} must be one of {self._list_names()}; {self._describe_given_name(name)}"
+            ) from None
 
     def column(self, field: str, names: Any) -> NDArray[np.int64]:
         """Return the numbers of the arms in a column of names."""
@@ -93,10 +95,10 @@ class ArmNames(Sequence[Hashable]):
 
     def text(self, number: int) -> str:
         """Return the name of an arm as text, which no other arm has: 1 and '1' are two names."""
-        return self._texts[number]
+        return self._name_texts[number]
 
     @cached_property
-    def _texts(self) -> list[str]:
+    def _name_texts(self) -> list[str]:
         texts = list(map(name_text, self._names))
         counts = Counter(texts)
         pairs = zip(self._names, texts, strict=True)
@@ -109,12 +111,12 @@ class ArmNames(Sequence[Hashable]):
             ]
         return texts
 
-    def _list(self) -> str:
-        names_text = ", ".join(self._texts[:_LISTED])
+    def _list_names(self) -> str:
+        names_text = ", ".join(self._name_texts[:_LISTED])
         hidden_count = len(self) - _LISTED
         return names_text + (f" and {hidden_count:,} more" if hidden_count > 0 else "")
 
-    def _got(self, name: Any) -> str:
+    def _describe_given_name(self, name: Any) -> str:
         text_names = [text for text in self._names if isinstance(text, str)]
         meant = validate.suggestion(name, text_names) if isinstance(name, str) else ""
         return f"got {validate.short_repr(name)}{meant}"

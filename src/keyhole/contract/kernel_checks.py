@@ -154,7 +154,7 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
             required = _describe_kernel_return(result_fields)
             location = source_location(kernel, _line_of_return(function))
             raise TypeError(
-                f"{owner}.{function.__name__} must return {required}, got {_join(description)} "
+                f"{owner}.{function.__name__} must return {required}, got {_as_text(description)} "
                 f"({location})"
             )
 
@@ -195,7 +195,7 @@ def _describe_kernel_return(result_fields: Mapping[str, Field]) -> str:
         for name, field in result_fields.items()
     )
     if len(texts) > 1:
-        return _join(texts)
+        return _as_text(texts)
     return "".join(texts) or _NOTHING
 
 
@@ -213,17 +213,17 @@ def _describe_type(value: object) -> _Description:
     if isinstance(value, types.BaseTuple):
         return tuple(map(_describe_type, cast(Any, value)))
     if isinstance(value, types.Optional):
-        return f"{_join(_describe_type(value.type))} or {_NOTHING}"
+        return f"{_as_text(_describe_type(value.type))} or {_NOTHING}"
     numba_types = (types.NoneType, types.Boolean, types.Integer, types.Float, types.Array)
     texts = (_NOTHING, _BOOL, _WHOLE, _FRACTION, _ARRAY)
     pairs = zip(numba_types, texts, strict=True)
     return next((text for numba_type, text in pairs if isinstance(value, numba_type)), str(value))
 
 
-def _join(description: _Description) -> str:
+def _as_text(description: _Description) -> str:
     if isinstance(description, str):
         return description
-    return f"({'; '.join(map(_join, description))})"
+    return f"({'; '.join(map(_as_text, description))})"
 
 
 def check_returns_value(owner: str, kernel: Kernel) -> None:

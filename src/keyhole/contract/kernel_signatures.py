@@ -203,7 +203,7 @@ class RecordLayout:
         value = "0"
         if values:
             value = values[0] if len(values) == 1 else f"({', '.join(values)},)"
-        lines = self.layout.offset_lines()
+        lines = self.layout.offset_statements()
         return compile_shared(
             f"def read(buffer, start, dims):\n{lines}    return {value}\n", "read"
         )
@@ -215,7 +215,7 @@ class RecordLayout:
         """
         lines = ""
         if not self.is_filled and self.layout.fields:
-            lines = self.layout.offset_lines()
+            lines = self.layout.offset_statements()
             values = self.expressions("value")
             for name, target in self.layout.field_expressions().items():
                 value = values[name]

@@ -64,13 +64,13 @@ class Scale(NamedTuple):
 
     def to_unit(self, value: V, unit: str = REWARD) -> V:
         """Convert a value from the user's units to those of policies."""
-        return cast(V, (value - self._origin(unit)) / self.span ** _POWERS[unit])
+        return cast(V, (value - self._zero_in_user_units(unit)) / self.span ** _POWERS[unit])
 
     def from_unit(self, value: V, unit: str = REWARD) -> V:
         """Convert a value from the units of policies to the user's."""
-        return cast(V, self._origin(unit) + value * self.span ** _POWERS[unit])
+        return cast(V, self._zero_in_user_units(unit) + value * self.span ** _POWERS[unit])
 
-    def _origin(self, unit: str) -> float:
+    def _zero_in_user_units(self, unit: str) -> float:
         """Return the value in the user's units that is 0 for policies."""
         return self.low if unit == REWARD else 0.0
 

@@ -252,7 +252,7 @@ class _Function(ast.NodeVisitor):
 
     def visit_Tuple(self, node: ast.Tuple) -> _Views:
         # The views of all entries together: which entry is read later may not be known.
-        return self._nest(_NOTHING.union(*map(self.visit, node.elts)), 1)
+        return self._views_in_tuples(_NOTHING.union(*map(self.visit, node.elts)), 1)
 
     def _read_parts(self, node: ast.expr) -> _Views:
         """Mark the arrays in all parts of an expression as read, and return their views."""
@@ -307,7 +307,7 @@ class _Function(ast.NodeVisitor):
                 entries.add(view._replace(axes=max(view.axes - taken_axes, 0)))
         return frozenset(v for v in entries if v.axes or v.tuples or v.array not in lengths)
 
-    def _nest(self, views: _Views, tuples: int) -> _Views:
+    def _views_in_tuples(self, views: _Views, tuples: int) -> _Views:
         """Return the views of a value in some more tuples; give up where there are too many."""
         nested = frozenset(view._replace(tuples=view.tuples + tuples) for view in views)
         if any(view.tuples > _DEEPEST for view in nested):
@@ -337,7 +337,9 @@ class _Function(ast.NodeVisitor):
         if not views or function is len:
             return _NOTHING
         if function in (enumerate, zip):
-            return self._nest(self._entry(views, 1), 2)  # in a pair, one pair after the other
+            return self._views_in_tuples(
+                self._entry(views, 1), 2
+            )  # in a pair, one pair after the other
         if _is_reading(function, len(positional), keywords.keys()):
             self.tracer.read(views)
             return _NOTHING

@@ -173,10 +173,10 @@ def _make_borrow(dtype: str, equivalent: str) -> Kernel:
     a round (decision 002).
     """
 
-    def borrow(buffer, start, shape):  # type: ignore[no-untyped-def]
+    def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]
         """Give its name to the view."""
 
-    view = load_intrinsic(borrow, lambda internals: internals.make_view(dtype, borrow))
+    view = load_intrinsic(name_view, lambda internals: internals.make_view(dtype, name_view))
     return set_python_equivalent(
         view, f"keyhole.kernels.interpreter.interpreted_arrays:{equivalent}"
     )
@@ -243,7 +243,7 @@ class Layout:
             return [f"argmin_size({lengths[0]})"]
         return lengths or ["1"]
 
-    def offset_lines(self) -> str:
+    def offset_statements(self) -> str:
         """Return the lines that compute the offsets of the fields from `start` on: at0, at1, ..."""
         # One line for each field, from the one before: as one sum each, the code to compile would
         # grow with the square of the number of fields (decision 007).
@@ -255,16 +255,16 @@ class Layout:
         return lines
 
     def field_expressions(self, *, targets: bool = False) -> dict[str, str]:
-        """Return the expression that reads each field from `buffer`, after `offset_lines`.
+        """Return the expression that reads each field from `buffer`, after `offset_statements`.
 
         Single values (shape ()) are read out, or, as targets, given as arrays of length 1.
         """
         expressions: dict[str, str] = {}
         for i, (name, field) in enumerate(self.fields.items()):
-            borrow = "borrow_int" if field.dtype == "int64" else "borrow_float"
+            name_view = "borrow_int" if field.dtype == "int64" else "borrow_float"
             entry = "" if targets or field.shape else "[0]"
             expressions[name] = (
-                f"{borrow}(buffer, at{i}, ({', '.join(self._lengths(field))},)){entry}"
+                f"{name_view}(buffer, at{i}, ({', '.join(self._lengths(field))},)){entry}"
             )
         return expressions
 
@@ -276,7 +276,7 @@ class Layout:
         """
         # A named tuple, so that kernels write `s.totals`; the compiler keeps it in registers.
         expressions = ", ".join(self.field_expressions(targets=targets).values()) or "0"
-        lines = self.offset_lines()
+        lines = self.offset_statements()
         source = f"def read(buffer, start, dims):\n{lines}    return record({expressions},)\n"
         function = compile_shared(source, "read", type_name, tuple(self.fields) or ("nothing",))
         # In interpreted mode the result may be cached if it holds views alone: single numbers are
@@ -334,7 +334,7 @@ def compile_shared(
     """Return the compiled function `name` of some source text, the same one for the same text.
 
     A shared function is compiled once for all policies and environments of a process, and so are
-    functions that take the tuples that it makes. `source` defines `name`; it may borrow from
+    functions that take the tuples that it makes. `source` defines `name`; it may name_view from
     buffers, and make a `record`, a named tuple `type_name` with the fields `names`.
     """
     return _compile_shared(source, name, type_name, names, is_bounds_checked())

@@ -46,7 +46,7 @@ def read_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
     entries = _read_description(path)
     cutoff = _seconds(path, "algorithm_cutoff_time", " ".join(entries["algorithm_cutoff_time"]))
     name = " ".join(entries["scenario_id"]) or folder.name
-    return name, cutoff, _read_arff(folder / RUNS, cutoff, _measures(entries))
+    return name, cutoff, _read_arff(folder / RUNS, cutoff, _performance_measures(entries))
 
 
 def _read_description(path: Path) -> defaultdict[str, list[str]]:
@@ -59,19 +59,19 @@ def _read_description(path: Path) -> defaultdict[str, list[str]]:
         if match := re.match(r"([a-z_]+)\s*:(.*)$", line):
             current = match.group(1)
             items = match.group(2).strip().strip("[]").split(",")
-            entries[current] = [word for word in map(_bare, items) if word]
+            entries[current] = [word for word in map(_strip_quotes, items) if word]
         elif current and (match := re.match(r"\s*-\s+(.*)$", line)):
-            entries[current].append(_bare(match.group(1)))
+            entries[current].append(_strip_quotes(match.group(1)))
         elif line.strip():
             current = ""
     return entries
 
 
-def _bare(word: str) -> str:
+def _strip_quotes(word: str) -> str:
     return word.strip().strip("'\"")
 
 
-def _measures(entries: Mapping[str, list[str]]) -> list[tuple[str, str, bool]]:
+def _performance_measures(entries: Mapping[str, list[str]]) -> list[tuple[str, str, bool]]:
     """Return name and type of each performance measure, and whether more of it is better."""
     columns = (entries[name] for name in ("performance_measures", "performance_type", "maximize"))
     return [
@@ -106,7 +106,7 @@ def _read_arff(
     if data_line is None:
         raise ValueError(f"{path}: @DATA must follow the attributes, got the end of the file")
     columns = [
-        _bare(word[1]).lower()
+        _strip_quotes(word[1]).lower()
         for word in line_words[:data_line]
         if len(word) > 1 and word[0].lower() == "@attribute"
     ]
@@ -289,7 +289,7 @@ def write_aslib(
         # own would be refused as a duplicate.
         times[run.instance, run.solver] += 1
         fields = [
-            _quoted(run.instance), str(times[run.instance, run.solver]), _quoted(run.solver),
+            _quote(run.instance), str(times[run.instance, run.solver]), _quote(run.solver),
             repr(run.seconds), check_choice("status", run.status, _EXPORTED), repr(run.limit),
         ]  # fmt: skip
         # Of a run that did not complete the reader ignores the quality, but needs a number.
@@ -308,7 +308,7 @@ def _description(name: str, cutoff: float, graded: bool) -> str:
         "performance_type": ("runtime", "solution_quality"),
         "maximize": ("false", "true"),
     }
-    lines = [f"scenario_id: {_quoted(name)}", f"algorithm_cutoff_time: {cutoff!r}"]
+    lines = [f"scenario_id: {_quote(name)}", f"algorithm_cutoff_time: {cutoff!r}"]
     for entry, values in measures.items():
         lines += [f"{entry}:", *(f"  - {value}" for value in values[: 1 + graded])]
     return "\n".join([*lines, ""])
@@ -320,7 +320,7 @@ def _header(name: str, graded: bool) -> list[str]:
     if graded:
         columns.append("quality NUMERIC")
     return [
-        f"@RELATION {_quoted(name)}",
+        f"@RELATION {_quote(name)}",
         "",
         *(f"@ATTRIBUTE {attribute}" for attribute in columns),
         "",
@@ -328,5 +328,5 @@ def _header(name: str, graded: bool) -> list[str]:
     ]
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return "'" + check_line("name", name).replace("'", "''") + "'"

@@ -82,7 +82,7 @@ class Constant(Delay):
         self._check("rounds", check_integer, _WHOLE)
         rounds = float(self.rounds)
         # A uniform integer from a range of one.
-        self._settle(numbers=np.array([rounds, 1.0]), mean=rounds, variance=0.0, bound=rounds)
+        self._assign(numbers=np.array([rounds, 1.0]), mean=rounds, variance=0.0, bound=rounds)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Uniform(Delay):
         mean = (self.low + self.high) / 2
         variance = (count * count - 1) / 12
         numbers = np.array([self.low, count], np.float64)
-        self._settle(numbers=numbers, mean=mean, variance=variance, bound=float(self.high))
+        self._assign(numbers=numbers, mean=mean, variance=variance, bound=float(self.high))
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Geometric(Delay):
         # The integer part of an exponential variate is geometric, with P(delay >= 1) = exp(-1 /
         # scale), which must be mean / (1 + mean).
         scale = 1.0 / math.log1p(1.0 / mean) if mean > 0.0 else 0.0
-        self._settle(numbers=np.array([scale]), mean=mean, variance=mean * (1.0 + mean))
+        self._assign(numbers=np.array([scale]), mean=mean, variance=mean * (1.0 + mean))
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Exponential(Delay):
         self._check("scale", check_number, Range(gt=0, le=1e12))
         # The rounded variate is geometric.
         mean = 1.0 / math.expm1(1.0 / self.scale)
-        self._settle(numbers=np.array([self.scale]), mean=mean, variance=mean * (1.0 + mean))
+        self._assign(numbers=np.array([self.scale]), mean=mean, variance=mean * (1.0 + mean))
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Poisson(Delay):
         """Check the parameter."""
         self._check("expected", check_number, Range(ge=0, le=1e9))
         mean = self.expected
-        self._settle(numbers=np.array([mean]), mean=mean, variance=mean)
+        self._assign(numbers=np.array([mean]), mean=mean, variance=mean)
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ class HalfNormal(Delay):
         chances = erfc(steps / (self.scale * math.sqrt(2.0)))
         mean = float(chances.sum())
         variance = float(((2.0 * steps - 1.0) * chances).sum()) - mean * mean
-        self._settle(numbers=np.array([self.scale]), mean=mean, variance=variance)
+        self._assign(numbers=np.array([self.scale]), mean=mean, variance=variance)
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ class TwoPoint(Delay):
         variance = chance * (1.0 - chance) * gap * gap
         numbers = np.array([self.early, self.late, chance], np.float64)
         # The bound is the late delay even if its probability is 0.
-        self._settle(numbers=numbers, mean=mean, variance=variance, bound=float(self.late))
+        self._assign(numbers=numbers, mean=mean, variance=variance, bound=float(self.late))
 
 
 class Empirical(Replay):

@@ -186,8 +186,8 @@ class Learner(CoreLearner):
             "sum": np.zeros(1),
         }
 
-    def _kept(self) -> dict[str, dict[str, NDArray[Any]]]:
-        return super()._kept() | {"ledger": self._ledger}
+    def _saved_views(self) -> dict[str, dict[str, NDArray[Any]]]:
+        return super()._saved_views() | {"ledger": self._ledger}
 
     def ask(self) -> int:
         """Return the arm to pull next, from 0; the same one if asked again before `tell`.
@@ -233,13 +233,13 @@ class Learner(CoreLearner):
             return
         before = copy(self)
         try:
-            self._repeat_arm(check_integer("rounds", rounds, Range(ge=1)))
+            self._repeat_decision(check_integer("rounds", rounds, Range(ge=1)))
             self._tell_round(arrived)
         except BaseException:
             vars(self).update(vars(before))
             raise
 
-    def _repeat_arm(self, rounds: int) -> None:
+    def _repeat_decision(self, rounds: int) -> None:
         """Tell nothing and ask again, for all rounds but the last; the arm must stay the same."""
         arm = self._decision["arm"].item()
         nothing: Any = [] if self.facts["named"] else 0.0
@@ -295,7 +295,7 @@ class Learner(CoreLearner):
                 f"arrived[{row}] must be at most {span * (largest[row] - total[row]):g}, which is "
                 f"what the pulls so far can have earned, got {span * sums[row]:g}"
             )
-        with self._alone():
+        with self._owned_by_this_thread():
             rounds = self._replay(arm=pulled, total=sums, count=np.zeros(len(sums), np.int64))
             self._ledger["pulls"] += np.bincount(pulled, minlength=self.facts["arms"])
             self._ledger["sum"][0] = total[-1]
@@ -362,7 +362,7 @@ class Learner(CoreLearner):
             return
         if isinstance(arrived, (str, int, float)) or not hasattr(arrived, "__len__"):
             raise TypeError(f"arrived must be a list of (arm, reward) pairs, got {arrived!r}")
-        pairs = [self._pair(f"arrived[{i}]", pair) for i, pair in enumerate(arrived)]
+        pairs = [self._parse_pair(f"arrived[{i}]", pair) for i, pair in enumerate(arrived)]
         for arm, count in Counter(arm for arm, _ in pairs).items():
             due = self._pulls_without_reward(arm)
             if count > due:
@@ -371,7 +371,7 @@ class Learner(CoreLearner):
                     f"pulls without a reward so far; got {count}"
                 )
                 raise ValueError(self._name_arms(text))
-        self._reserve(len(pairs))
+        self._reserve_memory(len(pairs))
         for i, (arm, reward) in enumerate(pairs):
             self._feedback["sources"][i] = arm
             self._feedback["rewards"][i] = reward
@@ -384,7 +384,7 @@ class Learner(CoreLearner):
         last = int(self._decision["arm"].item() == arm)
         return int(self._ledger["pulls"][arm] - self._ledger["told"][arm]) + last
 
-    def _reserve(self, rewards: int) -> None:
+    def _reserve_memory(self, rewards: int) -> None:
         """Double the memory until `rewards` more fit beside those that the policy buffers."""
         policy = cast(Any, self.policy)
         memory: int = self.facts["memory"]
@@ -401,13 +401,13 @@ class Learner(CoreLearner):
         larger._interpreted = self._interpreted
         larger._prepare(policy, self.facts | {"memory": memory})
         larger._words[:PLAN] = self._words[:PLAN]
-        larger_views = larger._kept()
-        for group, views in self._kept().items():
+        larger_views = larger._saved_views()
+        for group, views in self._saved_views().items():
             for name, view in views.items():
                 larger_views[group][name][tuple(map(slice, view.shape))] = view
         vars(self).update({name: vars(larger)[name] for name in _MEMORY})
 
-    def _pair(self, name: str, pair: Any) -> tuple[int, float]:
+    def _parse_pair(self, name: str, pair: Any) -> tuple[int, float]:
         try:
             arm, reward = pair
         except (TypeError, ValueError):

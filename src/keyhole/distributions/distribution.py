@@ -80,7 +80,7 @@ class NumberDistribution(Distribution):
         # Most distributions are frozen dataclasses, which refuse an ordinary assignment.
         object.__setattr__(self, name, convert(name, getattr(self, name), allowed))
 
-    def _settle(self, **values: object) -> None:
+    def _assign(self, **values: object) -> None:
         """Set attributes, also of a frozen dataclass."""
         for name, value in values.items():
             object.__setattr__(self, name, value)

@@ -74,7 +74,7 @@ class Bernoulli(NumberDistribution):
         """Check the parameter."""
         self._check("mean", check_number, UNIT)
         variance = self.mean * (1.0 - self.mean)
-        self._settle(numbers=np.array([self.mean]), variance=variance, bound=1.0, whole=True)
+        self._assign(numbers=np.array([self.mean]), variance=variance, bound=1.0, whole=True)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Beta(NumberDistribution):
         mean = self.a / weight
         # In this order, since a product of two large shapes would overflow.
         variance = mean * (self.b / weight) / (weight + 1.0)
-        self._settle(numbers=np.array([self.a, self.b]), mean=mean, variance=variance, bound=1.0)
+        self._assign(numbers=np.array([self.a, self.b]), mean=mean, variance=variance, bound=1.0)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class TruncatedNormal(NumberDistribution):
         )
         numbers = np.array([centre, self.scale, _prefer_uniform(centre, self.scale)], np.float64)
         variance = _truncated_variance(centre, self.scale, self.mean)
-        self._settle(numbers=numbers, variance=variance, bound=1.0)
+        self._assign(numbers=numbers, variance=variance, bound=1.0)
 
     @property
     def centre(self) -> float:

@@ -46,7 +46,7 @@ _POISSON_REJECT_FROM: Final = 16.0
 _HALF_LOG_TWO_PI: Final = 0.5 * math.log(2.0 * math.pi)
 
 
-def _strips(
+def _equal_area_strips(
     edge: float, tail: float, density: Callable[[float], float], inverse: Callable[[float], float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Cut the area under a density into 256 strips of equal area: right ends, density there."""
@@ -58,13 +58,13 @@ def _strips(
     return np.array(ends), np.array([density(x) for x in ends])
 
 
-NORMAL_ENDS, _NORMAL_DENSITY = _strips(
+NORMAL_ENDS, _NORMAL_DENSITY = _equal_area_strips(
     _NORMAL_EDGE,
     math.sqrt(math.pi / 2.0) * math.erfc(_NORMAL_EDGE / math.sqrt(2.0)),
     lambda x: math.exp(-0.5 * x * x),
     lambda y: math.sqrt(-2.0 * math.log(y)),
 )
-_EXPONENTIAL_ENDS, _EXPONENTIAL_DENSITY = _strips(
+_EXPONENTIAL_ENDS, _EXPONENTIAL_DENSITY = _equal_area_strips(
     _EXPONENTIAL_EDGE,
     math.exp(-_EXPONENTIAL_EDGE),
     lambda x: math.exp(-x),
@@ -456,12 +456,12 @@ def betas(
         lanes = min(_LANES, count - first)
         rng[0] = start + np.uint64(_WORDS * lanes) * np.uint64(COUNTER_STEP)
         if unusual & np.uint64((1 << lanes) - 1) != np.uint64(0):
-            lanes = _redraw(rng, start, unusual, a, b, first, lanes, out)
+            lanes = _redraw_unusual(rng, start, unusual, a, b, first, lanes, out)
         first += lanes
 
 
 @kernel
-def _redraw(
+def _redraw_unusual(
     rng: Stream, start: np.uint64, unusual: np.uint64,
     a: NDArray[np.float64], b: NDArray[np.float64], first: int, lanes: int,
     out: NDArray[np.float64],

@@ -107,7 +107,7 @@ def run(
                 provenance["groups"] = groups
             checksums = {name: run_folder.file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
-            run_folder.write_provenance(folder, provenance | {"finished": _now()})
+            run_folder.write_provenance(folder, provenance | {"finished": _current_time()})
         # Also of a finished run: it may have been killed while its blocks were removed.
         shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
         return run_folder.open_run(folder)
@@ -205,7 +205,7 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "command": command,
         **describe_software(_packages(_PACKAGES, spec)),
         "arithmetic": math_library_digest(),
-        "started": _now(),
+        "started": _current_time(),
         "finished": None,
     }
 
@@ -238,5 +238,5 @@ def _write_tables(folder: Path, spec: Spec, cache: ResultCache) -> list[int]:
     return counts
 
 
-def _now() -> str:
+def _current_time() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -41,7 +41,7 @@ def stopping_table(curves: Curves, guarantees: Mapping[str, Guarantee]) -> Table
     head = ["policy", "rounds used", *_SHARES, "runs not done", "error", "guarantee"]
     rows = []
     for label, guarantee in guarantees.items():
-        used, quantiles, not_done, error = _cells(curves, label, guarantee)
+        used, quantiles, not_done, error = _stopping_cells(curves, label, guarantee)
         rows.append([label, used, *quantiles.values(), not_done, error, guarantee.text])
     rounds = curves.checkpoints[-1]
     note = f"Rounds until every arm was settled, at most {rounds:,}; the error that is guaranteed."
@@ -73,7 +73,7 @@ def stopping_lines(curves: Curves, guarantees: Mapping[str, Guarantee]) -> list[
     """Return the same as lines of text for a terminal."""
     lines = []
     for label, guarantee in guarantees.items():
-        used, quantiles, not_done, error = _cells(curves, label, guarantee)
+        used, quantiles, not_done, error = _stopping_cells(curves, label, guarantee)
         listed = ", ".join(f"{name} {rounds}" for name, rounds in quantiles.items())
         lines += [
             f"{label} used {used} rounds ({listed}), {not_done} runs not done",
@@ -82,7 +82,7 @@ def stopping_lines(curves: Curves, guarantees: Mapping[str, Guarantee]) -> list[
     return lines
 
 
-def _cells(
+def _stopping_cells(
     curves: Curves, label: str, guarantee: Guarantee
 ) -> tuple[str, dict[str, str], str, str]:
     """Return the mean and quantiles of the rounds used, how many runs are not done, the error."""

@@ -92,7 +92,7 @@ def charts_by_parameter(
         )
     ]
     begins_at_zero = y != "log" and declaration.drawn != "mean"
-    return _arrange(charts, len(panels), caption, begins_at_zero=begins_at_zero)
+    return _combine_charts(charts, len(panels), caption, begins_at_zero=begins_at_zero)
 
 
 def _point_places(summaries: Summaries, name: str) -> list[float]:
@@ -170,7 +170,7 @@ def charts_by_round(
     panel_count = len(sweep_summary.group_points(summaries.points, MOST_STYLES))
     # There is a divisor where the logarithm of the mean by arms is drawn.
     has_logarithms = y == "log" or any(arms_divisor(panel, metric, y) for panel in panels)
-    chart = _arrange(charts, panel_count, caption, shares_lower_end=has_logarithms)
+    chart = _combine_charts(charts, panel_count, caption, shares_lower_end=has_logarithms)
     *row_entries, column_entry = panels[0].names or [""]
     has_all_combinations = len(panels) == math.prod(
         len(summaries.sweep[name]) for name in panels[0].names
@@ -190,7 +190,7 @@ def fit_page(chart: LineChart | ChartGrid) -> LineChart | ChartGrid:
     return replace(chart, charts=charts, caption=f"{chart.caption}{note}")
 
 
-def _arrange(
+def _combine_charts(
     charts: Sequence[LineChart], panel_count: int, caption: str,
     *, begins_at_zero: bool = False, shares_lower_end: bool = False,
 ) -> LineChart | ChartGrid:  # fmt: skip

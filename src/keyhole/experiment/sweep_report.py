@@ -90,7 +90,9 @@ def _varied_section(run: RunFolder, summaries: Summaries) -> Section:
     for name, values in summaries.sweep.items():
         texts = [_format_value(*pair) for pair in zip(names[name], values, strict=True)]
         separator = ", " if texts == names[name] else "; "
-        rows.append([_entry_name(name, run.spec), f"{len(values)}", separator.join(_few(texts))])
+        rows.append(
+            [_entry_name(name, run.spec), f"{len(values)}", separator.join(_shorten_list(texts))]
+        )
     table = Table("All combinations; the last varies the fastest.", ["entry", "values", ""], rows)
     return Section("varied", "What varies", [table])
 
@@ -120,7 +122,7 @@ def _legend(summaries: Summaries) -> list[Section]:
     return [Section("key", "Short names", [table])] if short else []
 
 
-def _few(texts: Sequence[str]) -> list[str]:
+def _shorten_list(texts: Sequence[str]) -> list[str]:
     limit = 8
     return [*texts] if len(texts) <= limit else [*texts[: limit - 2], "...", texts[-1]]
 

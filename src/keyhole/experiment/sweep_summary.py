@@ -118,13 +118,15 @@ def group_points(
     # still has few curves, and one for each label.
     policies: tuple[str, ...] = ()
     for name in points[0].names:
-        groups = _group(points, (*policies, name))
+        groups = _group_points(points, (*policies, name))
         if name.startswith("policy") and all(_can_share(group, limit) for _, group in groups):
             policies += (name,)
-    return _group(points, policies)
+    return _group_points(points, policies)
 
 
-def _group(points: Sequence[Summary], without: Sequence[str]) -> list[tuple[Names, list[Summary]]]:
+def _group_points(
+    points: Sequence[Summary], without: Sequence[str]
+) -> list[tuple[Names, list[Summary]]]:
     """Group points by their values of all entries but some."""
     groups: dict[tuple[str, ...], tuple[Names, list[Summary]]] = {}
     for point in points:
@@ -353,7 +355,7 @@ def _describe_points(
     """Return "for c = 0.5 and 2", or "at 12 of 48 combinations of c, K" where they are many."""
     entries = [*group[0].names]
     if len(group) == len(all_leaders):
-        return f"at all {len(all_leaders):,} {_noun(entries)}"
+        return f"at all {len(all_leaders):,} {_compared_noun(entries)}"
     limit = _MOST_VALUES if len(entries) == 1 else _MOST_POINTS
     if len(group) <= limit:
         if len(entries) == 1:
@@ -366,10 +368,10 @@ def _describe_points(
             return f"for {join_words(values)}"
         titles = (format_point_title(leader.names, summaries.sweep) for leader in group)
         return f"for {'; '.join(titles)}"
-    return f"at {len(group):,} of {len(all_leaders):,} {_noun(entries)}"
+    return f"at {len(group):,} of {len(all_leaders):,} {_compared_noun(entries)}"
 
 
-def _noun(entries: Sequence[str]) -> str:
+def _compared_noun(entries: Sequence[str]) -> str:
     """Return what is compared: problems, values of an entry, or combinations of entries."""
     if all(name.startswith("problem") for name in entries):
         return "problems"

@@ -123,7 +123,7 @@ def read_cache_file(path: Path) -> bytes | None:
         if _checksum(path, data[_DIGEST:]) != data[:_DIGEST]:
             return None
         with contextlib.suppress(OSError):
-            os.utime(path)  # the time of last use, by which `_shrink` removes files
+            os.utime(path)  # the time of last use, by which `_remove_least_used` removes files
         return data[_DIGEST:]
     return None
 
@@ -150,10 +150,10 @@ def write_cache_file(path: Path, payload: bytes) -> None:
         except OSError:
             os.unlink(name)
             raise
-        _shrink()
+        _remove_least_used()
 
 
-def _shrink() -> None:
+def _remove_least_used() -> None:
     """Remove the least recently used files until the rest is within the limit."""
     files = cached_files()
     excess = sum(status.st_size for _, status in files) - cache_limit()

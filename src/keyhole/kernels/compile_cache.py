@@ -193,7 +193,7 @@ def _print_unless_quiet(message: str) -> None:
 
 
 @contextlib.contextmanager
-def _announce(owner: str, path: Path | None) -> Iterator[None]:
+def _announce_compilation(owner: str, path: Path | None) -> Iterator[None]:
     """Print to standard error what is being compiled, if it takes long."""
     subject = owner
     if is_bounds_checked():
@@ -217,7 +217,7 @@ def _compile(
     owner: str, file: CodeFile | None, build: Callable[[], Kernel], signature: str, hold_gil: bool
 ) -> Kernel:
     flags = options() | {"nogil": not hold_gil}
-    with _announce(owner, file and file.path):
+    with _announce_compilation(owner, file and file.path):
         numba = import_numba()
         try:
             machine = import_internals().compile_entry_point(build(), signature, flags)

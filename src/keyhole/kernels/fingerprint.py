@@ -405,7 +405,7 @@ def _make_copy(plain: FunctionType, copies: Copies) -> Kernel:
     copy_kernel: Kernel = kernel_declaration.kernel(copy)
     # Entered before its globals are relinked, so that recursion ends.
     copies[plain] = copy_kernel
-    link(plain, copy, lambda name, value, chains: _relink(value, copies, chains))
+    link(plain, copy, lambda name, value, chains: _relink_copies(value, copies, chains))
     return copy_kernel
 
 
@@ -441,7 +441,7 @@ def _bounds_checked_copy(plain: FunctionType) -> Kernel:
     return _bounds_checked_copies[plain]
 
 
-def _relink(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
+def _relink_copies(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
     if is_function(value):
         plain = python_function(value)
         if is_compiled(value) and _module_of(plain).startswith("keyhole."):
@@ -450,9 +450,11 @@ def _relink(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
             return copies.get(plain) or _bounds_checked_copy(plain)
         return _copy_linked(plain, copies)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
-        return copy_module(value, chains, lambda name, member, rest: _relink(member, copies, rest))
+        return copy_module(
+            value, chains, lambda name, member, rest: _relink_copies(member, copies, rest)
+        )
     if isinstance(value, tuple):
-        items = [_relink(item, copies, ()) for item in value]
+        items = [_relink_copies(item, copies, ()) for item in value]
         make: Kernel = type(value)
         return make(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):

@@ -304,7 +304,7 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
         kept = chart_paths.spread_points(
             plot.points(curve)[0], _PANEL_POINTS if plot.is_panel else _POINTS
         )
-        x = _rounded(np.asarray(curve.x, np.float64)[kept])
+        x = _round_numbers(np.asarray(curve.x, np.float64)[kept])
         # Curves of a chart mostly have the same places, which are then written once.
         if x not in positions:
             positions.append(x)
@@ -338,7 +338,7 @@ def _numbers(
     # The script shows no number where the axis has no place for it, such as 0 on a logarithmic one.
     y = np.where(np.isnan(scale.fractions(y)), np.nan, y)
     if curve.low is None or curve.high is None:
-        return {"y": _rounded(y)}
+        return {"y": _round_numbers(y)}
     low, high = (np.asarray(end, np.float64)[kept] for end in (curve.low, curve.high))
     # Two digits of the interval's half: more are noise.
     with np.errstate(invalid="ignore"):  # two infinite ends
@@ -347,19 +347,19 @@ def _numbers(
     half = np.where(np.isfinite(half) & (half > 0), half, np.nan)
     decimals = _DIGITS_OF_INTERVAL - 1 - np.floor(np.log10(half))
     columns = {"y": y, "low": low, "high": high}
-    return {name: _rounded(values, decimals) for name, values in columns.items()}
+    return {name: _round_numbers(values, decimals) for name, values in columns.items()}
 
 
-def _rounded(values: Floats, decimals: Floats | None = None) -> list[float | None]:
+def _round_numbers(values: Floats, decimals: Floats | None = None) -> list[float | None]:
     """Return numbers rounded to these decimals, else to six digits; None if unknown."""
     with np.errstate(divide="ignore"):
         own_decimals = _DIGITS - 1 - np.floor(np.log10(np.abs(values)))
     if decimals is not None:
         own_decimals = np.where(np.isfinite(decimals), decimals, own_decimals)
-    return list(map(_round, values.tolist(), own_decimals.tolist()))
+    return list(map(_round_number, values.tolist(), own_decimals.tolist()))
 
 
-def _round(value: float, decimals: float) -> float | None:
+def _round_number(value: float, decimals: float) -> float | None:
     if not math.isfinite(value):
         return None
     is_whole = value == int(value)

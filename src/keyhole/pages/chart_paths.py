@@ -22,7 +22,7 @@ def thin_line(x: Floats, y: Floats, point_count: int) -> npt.NDArray[np.intp]:
     if len(x) <= point_count:
         return np.arange(len(x))
     # A column keeps two points, its lowest and its highest: a peak between others stays visible.
-    column = _columns(x, point_count // 2)
+    column = _pixel_columns(x, point_count // 2)
     # Sorted by column and height, the lowest point is the first of its column. NaN comes last.
     up = np.lexsort((y, column))
     down = np.lexsort((-y, column))
@@ -39,7 +39,7 @@ def thin_band(
     """Return at most about `point_count` points of a band that contains the whole band."""
     if len(x) <= point_count:
         return x, low, high
-    starts = np.flatnonzero(np.diff(_columns(x, point_count), prepend=-1))
+    starts = np.flatnonzero(np.diff(_pixel_columns(x, point_count), prepend=-1))
     # fmin and fmax ignore NaN.
     return (
         np.concatenate([x[:1], x[starts][1:-1], x[-1:]]),
@@ -52,11 +52,11 @@ def spread_points(x: Floats, point_count: int) -> npt.NDArray[np.intp]:
     """Return the indices of at most about `point_count` points, evenly spread, with both ends."""
     if len(x) <= point_count:
         return np.arange(len(x))
-    starts = np.flatnonzero(np.diff(_columns(x, point_count - 1), prepend=-1))
+    starts = np.flatnonzero(np.diff(_pixel_columns(x, point_count - 1), prepend=-1))
     return np.unique(np.append(starts, len(x) - 1))
 
 
-def _columns(x: Floats, count: int) -> npt.NDArray[np.intp]:
+def _pixel_columns(x: Floats, count: int) -> npt.NDArray[np.intp]:
     """Return the number of the column of each point; of points that are not drawn, too."""
     low = np.nanmin(x, initial=np.inf)
     high = np.nanmax(x, initial=-np.inf)
@@ -78,8 +78,8 @@ def line_path(x: Floats, y: Floats, height: int, *, steps: bool = False) -> str:
     """
     across, down = _pixels(x, y, height)
     return "".join(
-        _segment(_corners(across[start:end], down[start:end], steps))
-        for start, end in _runs(x + y)
+        _segment_path(_line_corners(across[start:end], down[start:end], steps))
+        for start, end in _ranges_without_nan(x + y)
         if end - start > 1
     )
 
@@ -93,7 +93,7 @@ def dots_path(x: Floats, y: Floats, height: int) -> str:
     'M0 100h.01M1800 50h.01'
     """
     across, down = _pixels(x, y, height)
-    alone = [start for start, end in _runs(x + y) if end - start == 1]
+    alone = [start for start, end in _ranges_without_nan(x + y) if end - start == 1]
     return "".join(f"M{across[point]} {down[point]}h.01" for point in alone)
 
 
@@ -102,11 +102,11 @@ def band_path(x: Floats, low: Floats, high: Floats, height: int, *, steps: bool 
     across, upper = _pixels(x, high, height)
     _, lower = _pixels(x, low, height)
     outlines = []
-    for start, end in _runs(x + low + high):
+    for start, end in _ranges_without_nan(x + low + high):
         if end - start > 1:
-            there = _corners(across[start:end], upper[start:end], steps)
-            back = _corners(across[start:end], lower[start:end], steps)
-            outlines.append(_segment(np.concatenate([there, back[::-1]])) + "z")
+            there = _line_corners(across[start:end], upper[start:end], steps)
+            back = _line_corners(across[start:end], lower[start:end], steps)
+            outlines.append(_segment_path(np.concatenate([there, back[::-1]])) + "z")
     return "".join(outlines)
 
 
@@ -114,7 +114,7 @@ def whiskers_path(x: Floats, low: Floats, high: Floats, height: int) -> str:
     """Return the path of the intervals without neighbours: a vertical line each."""
     across, upper = _pixels(x, high, height)
     _, lower = _pixels(x, low, height)
-    alone = [start for start, end in _runs(x + low + high) if end - start == 1]
+    alone = [start for start, end in _ranges_without_nan(x + low + high) if end - start == 1]
     return "".join(f"M{across[point]} {upper[point]}V{lower[point]}" for point in alone)
 
 
@@ -124,7 +124,7 @@ def _pixels(x: Floats, y: Floats, height: int) -> tuple[npt.NDArray[np.int_], np
     return np.rint(across).astype(np.int_), np.rint(down).astype(np.int_)
 
 
-def _runs(values: Floats) -> list[tuple[int, int]]:
+def _ranges_without_nan(values: Floats) -> list[tuple[int, int]]:
     """Return the ranges of indices without NaN."""
     edges = np.diff(np.concatenate([[0], ~np.isnan(values), [0]]).astype(np.int8))
     return list(
@@ -132,7 +132,7 @@ def _runs(values: Floats) -> list[tuple[int, int]]:
     )
 
 
-def _corners(
+def _line_corners(
     across: npt.NDArray[np.int_], down: npt.NDArray[np.int_], steps: bool
 ) -> npt.NDArray[np.int_]:
     """Return the points of a line; with steps, each height holds until the next point."""
@@ -142,7 +142,7 @@ def _corners(
     return np.stack([across, down], axis=1)
 
 
-def _segment(corners: npt.NDArray[np.int_]) -> str:
+def _segment_path(corners: npt.NDArray[np.int_]) -> str:
     # Differences of whole numbers: the path is short, and errors do not add up.
     moves = np.diff(corners, axis=0).tolist()
     # A minus sign separates numbers as well as a space does.

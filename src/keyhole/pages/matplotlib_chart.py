@@ -104,9 +104,9 @@ def _draw_chart(
     locator: Locator = _PageLocator(plot.x.name, tick_count, letters, whole=plot.has_whole_x)
     if len(plot.places) == 1:
         locator = FixedLocator(plot.places.tolist())
-    _set_axis(axes, "x", chart.x, _widen(plot, chart, 0), locator, before[0])
+    _set_axis(axes, "x", chart.x, _scale_with_margin(plot, chart, 0), locator, before[0])
     locator = _PageLocator(plot.y.name, tick_count, np.inf, whole=False)
-    _set_axis(axes, "y", chart.y, _widen(plot, chart, 1), locator, before[1])
+    _set_axis(axes, "y", chart.y, _scale_with_margin(plot, chart, 1), locator, before[1])
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     return lines
@@ -123,7 +123,7 @@ def _draw_curve(curve: Curve, axes: Axes, plot: Plot, number: int, style: Any) -
     (line,) = axes.plot(
         x, np.where(is_drawn, y, np.nan), label=curve.label,
         drawstyle="steps-post" if curve.steps else "default",
-        markevery=_marked(number, is_alone), **style,
+        markevery=_marker_points(number, is_alone), **style,
     )  # fmt: skip
     low, high = plot.interval(curve)
     if not np.isnan(low + high).all():
@@ -135,7 +135,7 @@ def _draw_curve(curve: Curve, axes: Axes, plot: Plot, number: int, style: Any) -
     return line
 
 
-def _marked(number: int, is_alone: npt.NDArray[np.bool_]) -> list[int]:
+def _marker_points(number: int, is_alone: npt.NDArray[np.bool_]) -> list[int]:
     """Return the points of a curve that get a marker: some ten, and those without neighbours.
 
     Markers of different curves are shifted, so that those of close curves do not overlap.
@@ -202,7 +202,7 @@ class _PageFormatter(Formatter):
         return self._scale.tick_texts([*map(float, values)])
 
 
-def _widen(plot: Plot, chart: LineChart, axis_index: int) -> Scale:
+def _scale_with_margin(plot: Plot, chart: LineChart, axis_index: int) -> Scale:
     """Return the scale of `x` (0) or `y` (1), with a margin at each end where there are points."""
     scale = (plot.x, plot.y)[axis_index]
     positions = np.concatenate(

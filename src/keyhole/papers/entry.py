@@ -84,7 +84,7 @@ class ParameterFigure(BaseModel):
     def check_bound(self, plan: Plan) -> None:
         """Refuse a bound of another setting, or one that is not finite where it is drawn."""
         if self.bound is not None:
-            check_bound(self.bound, self._bounded(plan), plan, [plan.horizon])
+            check_bound(self.bound, self._bounded_policy(plan), plan, [plan.horizon])
 
     def bound_values(self, plans: Mapping[str, Plan]) -> list[tuple[float, float]]:
         """Return the points of the bound: each x, in rising order, and the value there."""
@@ -92,10 +92,10 @@ class ParameterFigure(BaseModel):
             (x, BOUNDS[self.bound or ""](plan.problem, policy, plan.horizon, plan.horizon))
             for x, key in sorted((x, key) for key, x in self.x.items())
             for plan in [plans[key]]
-            for policy in [plan.policies[self._bounded(plan)]]
+            for policy in [plan.policies[self._bounded_policy(plan)]]
         ]
 
-    def _bounded(self, plan: Plan) -> str:
+    def _bounded_policy(self, plan: Plan) -> str:
         return self.policies[0] if self.policies else next(iter(plan.policies))
 
 

@@ -118,7 +118,7 @@ class _Dispatcher:
             if job.measured and job.remaining:
                 self._measured.appendleft(job)
             self._rounds_left -= job.rounds * len(replications)
-            checks = self._share(job), self._versions, job.digest
+            checks = self._share_plan(job), self._versions, job.digest
             task = self._cluster.submit(run_task, *checks, job.label, replications)
             self._submitted[task] = job, replications
         return bool(self._new or self._measured or self._submitted)
@@ -152,7 +152,7 @@ class _Dispatcher:
         seconds_left = self._rounds_left * self._seconds / max(self._rounds, 1)
         return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, seconds_left / (_TASKS_PER_SLOT * capacity)))
 
-    def _share(self, job: SimulationJob) -> object:
+    def _share_plan(self, job: SimulationJob) -> object:
         """Return a job's pickled plan as an argument of tasks."""
         if id(job.plan) not in self._shared:
             self._shared[id(job.plan)] = self._cluster.share(pickle_plan(job.plan))

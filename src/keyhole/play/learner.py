@@ -129,7 +129,7 @@ class Learner:
         self._prepare(policy, known_quantities)
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = address
-        self._do(learner_step.INIT)
+        self._run_step(learner_step.INIT)
 
     def _prepare(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
         """Allocate the memory of inputs, state and records; set the inputs, the rest is zero.
@@ -254,7 +254,7 @@ class Learner:
         """Return the recommendation with names of arms, in the words of studies."""
         return self.vocabulary.format_report(self._recommend(), range(self.facts["arms"]))
 
-    def _do(self, operation: int, number: float = 0.0) -> int:
+    def _run_step(self, operation: int, number: float = 0.0) -> int:
         """Run the compiled step; return its result from 0, raise the error of a negative code."""
         try:
             code: int = self._step(self._words, operation, number)
@@ -269,7 +269,7 @@ class Learner:
         owner = self._head[learner_step.OWNER_THREAD]
         if code == learner_step.WRONG_THREAD and owner not in sys._current_frames():
             self._head[learner_step.OWNER_THREAD] = 0
-            return self._do(operation, number)
+            return self._run_step(operation, number)
         self._refuse(code)
 
     def raise_kernel_error(self, error: IndexError) -> NoReturn:
@@ -313,8 +313,8 @@ class Learner:
             numbers = {self.vocabulary.arm_number("an arm of exclude", name) for name in names}
             return self._ask_without(numbers, context)
         if context is None:
-            return self._do(learner_step.ASK)
-        return self._do(learner_step.ASK_WITH_NUMBER, context)
+            return self._run_step(learner_step.ASK)
+        return self._run_step(learner_step.ASK_WITH_NUMBER, context)
 
     def _ask_without(self, excluded: set[int], context: float | None) -> int:
         """Have the policy decide as if it had no excluded arms; its state stays as it is.
@@ -327,7 +327,7 @@ class Learner:
                 raise ValueError(f"exclude must leave an arm, and has all {len(excluded)}")
             if excluded.issuperset(remaining_arms(self.policy, self.state, self.facts["arms"])):
                 raise RuntimeError("exclude must leave an arm that is not settled, and leaves none")
-            with self._alone():
+            with self._owned_by_this_thread():
                 self._decide_among(np.array(arms), context)
         for name in self.vocabulary.find_arm_fields():
             if (arm := self._decision[name].item()) in excluded:
@@ -335,7 +335,7 @@ class Learner:
                     f"tell must come first: the decision on arm {self._arm(arm)!r} is waiting for "
                     "its feedback"
                 )
-        return self._do(learner_step.ASK)  # which repeats the decision
+        return self._run_step(learner_step.ASK)  # which repeats the decision
 
     def _decide_among(self, arms: IntArray, context: float | None) -> None:
         """Take a decision by a copy of the learner that has some of the arms alone."""
@@ -347,7 +347,7 @@ class Learner:
         # The state of a policy of somebody's own may have the position of an arm that is left out.
         step = self._step if compiled.is_own else _find_step(copy, compiled, True)
         copy._prepare(self.policy, self.facts | {"arms": len(arms)}, step)
-        copy._do(learner_step.INIT)
+        copy._run_step(learner_step.INIT)
         copy_arms(compiled.state.fields, self.state, copy.state, arms, np.arange(len(arms)))
         sizes = compiled.sizes(self.policy.numbers() | copy.facts)
         compiled.state.rebuild_trees(learner_step.state_view(copy._words), sizes)
@@ -370,7 +370,7 @@ class Learner:
         """Raise an error unless a decision of this thread is waiting for feedback."""
         if self._head[learner_step.PENDING] != 1:
             self._refuse(learner_step.NOT_ASKED)
-        self._do(learner_step.CLAIM)
+        self._run_step(learner_step.CLAIM)
 
     def _expect_no_decision(self) -> None:
         """Raise an error if a decision is waiting for feedback."""
@@ -380,9 +380,9 @@ class Learner:
     def _tell(self, feedback: float | None = None) -> None:
         """Have the policy learn from feedback: one number, or what was written to `_feedback`."""
         if feedback is None:
-            self._do(learner_step.TELL)
+            self._run_step(learner_step.TELL)
         else:
-            self._do(learner_step.TELL_WITH_NUMBER, feedback)
+            self._run_step(learner_step.TELL_WITH_NUMBER, feedback)
 
     def _replay(self, **columns: NDArray[Any]) -> int:
         """Replay a log, given columns of its context, decision and feedback; see `ArmLearner`.
@@ -391,7 +391,7 @@ class Learner:
         do not read them.
         """
         self._expect_no_decision()
-        with self._alone():
+        with self._owned_by_this_thread():
             before = self._words.copy()
             try:
                 return learn_from_log(self, columns)
@@ -403,7 +403,7 @@ class Learner:
 
     def _recommend(self) -> dict[str, NDArray[Any]]:
         """Return the values that the kernel `recommend` wrote."""
-        self._do(learner_step.RECOMMEND)
+        self._run_step(learner_step.RECOMMEND)
         return {name: view.copy() for name, view in self._report.items()}
 
     def _known(self) -> list[str]:
@@ -444,7 +444,7 @@ class Learner:
         write_state(Path(path), self._saved())
 
     def _saved(self) -> SavedLearner:
-        with self._alone():
+        with self._owned_by_this_thread():
             return SavedLearner(
                 policy=type(self.policy).__name__,
                 module=type(self.policy).__module__,
@@ -457,21 +457,21 @@ class Learner:
                 stream=self._rng.copy(),
                 arrays={
                     group: {name: view.copy() for name, view in views.items()}
-                    for group, views in self._kept().items()
+                    for group, views in self._saved_views().items()
                 },
             )
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _owned_by_this_thread(self) -> Iterator[None]:
         """Make this thread the owner for the duration of a block."""
         before = self._head[learner_step.OWNER_THREAD]
-        self._do(learner_step.CLAIM)
+        self._run_step(learner_step.CLAIM)
         try:
             yield
         finally:
             self._head[learner_step.OWNER_THREAD] = before
 
-    def _kept(self) -> dict[str, dict[str, NDArray[Any]]]:
+    def _saved_views(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the views of the memory that are saved."""
         fields = compiled_policy(type(self.policy)).state.fields
         state = {name: view for name, view in self.state.items() if fields[name].kept}
@@ -494,14 +494,14 @@ class Learner:
         saved.check_form("state", compiled.state, sizes)
         self._loaded = loaded
         self._prepare(policy, facts)
-        saved.fill(self._kept())
+        saved.fill(self._saved_views())
         compiled.state.rebuild_trees(learner_step.state_view(self._words), sizes)
         self._rng[:] = saved.stream
         self._head[learner_step.ROUNDS] = saved.rounds
         self._head[learner_step.PENDING] = saved.pending
         # The guard of the setting checks the decision of the file: an arm out of range would be an
         # index out of range when its feedback is told.
-        if saved.pending and not (saved.rounds and self._do(learner_step.CHECK)):
+        if saved.pending and not (saved.rounds and self._run_step(learner_step.CHECK)):
             raise ValueError(f"the decision that waits for feedback is none that {policy} can take")
         check_settled(policy, self.state)
         self._check_restored()

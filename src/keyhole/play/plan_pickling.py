@@ -57,11 +57,11 @@ def _is_users(name: str, file: str) -> bool:
     path = Path(file).resolve()
     if not file.endswith(".py") or name.partition(".")[0] == "keyhole":
         return False
-    return not any(path.is_relative_to(folder) for folder in _installed())
+    return not any(path.is_relative_to(folder) for folder in _installed_folders())
 
 
 @cache
-def _installed() -> tuple[Path, ...]:
+def _installed_folders() -> tuple[Path, ...]:
     """Return the folders of installed packages, including editable installs."""
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
     folders = {*map(sysconfig.get_paths().__getitem__, kinds), site.getusersitepackages()}

@@ -57,7 +57,7 @@ class ArmLearner(Learner):
         # One test for the usual reward; whole numbers, booleans, NaN and rewards in other units
         # fail it.
         if type(reward) is not float or not 0.0 <= reward <= 1.0 or self._scaled:
-            reward = self._unusual(reward)
+            reward = self._convert_unusual_reward(reward)
         try:
             code = self._step(self._words, TELL_WITH_NUMBER, reward)
         except IndexError as error:
@@ -89,7 +89,7 @@ class ArmLearner(Learner):
             arm=pulled, reward=reward_column("rewards", rewards, self.scale, pulled)
         )
 
-    def _unusual(self, reward: object) -> float:
+    def _convert_unusual_reward(self, reward: object) -> float:
         """Convert a reward that is no float in [0, 1], or refuse it."""
         if not self._pending:
             self._refuse(NOT_ASKED)
@@ -221,8 +221,8 @@ class SettingLearner(Learner):
         return self._decide(context)
 
     def _decide(self, context: Values, exclude: Iterable[Any] | None = None) -> Values:
-        arrays = self._checked("decide", context, self._context)
-        self._do(CLAIM)
+        arrays = self._check_arrays("decide", context, self._context)
+        self._run_step(CLAIM)
         if self._pending:
             for name, view in self._context.items():
                 if not np.array_equal(view, arrays[name]):
@@ -252,12 +252,12 @@ class SettingLearner(Learner):
             If no decision of this thread is waiting for feedback.
         """
         self._expect_feedback()
-        arrays = self._checked("learn", feedback, self._feedback)
+        arrays = self._check_arrays("learn", feedback, self._feedback)
         for name, view in self._feedback.items():
             view[...] = arrays[name]
         self._tell()
 
-    def _checked(self, method: str, values: Values, views: Arrays) -> Arrays:
+    def _check_arrays(self, method: str, values: Values, views: Arrays) -> Arrays:
         """Return values as arrays; refuse other names, shapes and dtypes than the setting's."""
         if set(values) != set(views):
             names = ", ".join(views) or "nothing"

@@ -311,7 +311,7 @@ class DaemonThreadPool:
         self._left = self._tasks.qsize()
         self._threads: list[Thread] = []
         for _ in range(min(size, self._left, _MOST_THREADS)):
-            thread = Thread(target=self._work, daemon=True)
+            thread = Thread(target=self._run_tasks, daemon=True)
             try:
                 thread.start()
             except RuntimeError:  # the system allows no more
@@ -320,7 +320,7 @@ class DaemonThreadPool:
                 break
             self._threads.append(thread)
 
-    def _work(self) -> None:
+    def _run_tasks(self) -> None:
         while not self._stopped.is_set():
             try:
                 task = self._tasks.get_nowait()

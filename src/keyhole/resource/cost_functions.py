@@ -319,7 +319,7 @@ class RewardRange:
 
     def cost(self, cost: KnownFunction) -> KnownFunction:
         """Return a cost function rescaled for policies, from one in the unit of the rewards."""
-        return self._scaled(cost, 0.0)
+        return self._rescale(cost, 0.0)
 
     def penalty(self, penalty: KnownFunction) -> KnownFunction:
         """Return a penalty function rescaled for policies, from one in the unit of the rewards.
@@ -333,13 +333,13 @@ class RewardRange:
                 f"penalty must be at least {-self.low:g}, where the lowest reward is "
                 f"{self.low:g}, got {lowest:g} at 0"
             )
-        return self._scaled(penalty, self.low)
+        return self._rescale(penalty, self.low)
 
     def gain(self, gain: float) -> float:
         """Return a gain, as of `keyhole.resource.Problem.gains`, in the unit of the rewards."""
         return self.low + self.width * gain
 
-    def _scaled(self, function: KnownFunction, shift: float) -> KnownFunction:
+    def _rescale(self, function: KnownFunction, shift: float) -> KnownFunction:
         if isinstance(function, Function):
             return rescale_function(function, self.width, shift)
         return lambda x: (function(x) + shift) / self.width

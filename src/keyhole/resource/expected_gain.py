@@ -58,8 +58,10 @@ class SmoothGainCurve(GainCurve):
         knots = np.union1d(edges, marks)
         for halving in range(_MOST_HALVINGS + 1):
             middles = (knots[:-1] + knots[1:]) / 2
-            whole = self._cells(knots[:-1], knots[1:])
-            halves = self._cells(knots[:-1], middles) + self._cells(middles, knots[1:])
+            whole = self._integrate_cells(knots[:-1], knots[1:])
+            halves = self._integrate_cells(knots[:-1], middles) + self._integrate_cells(
+                middles, knots[1:]
+            )
             # The difference between a cell and its halves estimates the error of the cell. Cells
             # with a jump of the density never agree: halving stops after a while.
             rough = (np.abs(whole - halves) > _PRECISION).any(axis=1)
@@ -70,7 +72,7 @@ class SmoothGainCurve(GainCurve):
         # Of the two rules the finer one is kept.
         self._sums = np.vstack([np.zeros((1, 2)), np.cumsum(halves, axis=0)])
 
-    def _cells(self, low: FloatArray, high: FloatArray) -> FloatArray:
+    def _integrate_cells(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """Return both integrals over each cell, shape (cells, 2)."""
         half = (high - low) / 2
         x = low[:, None] + half[:, None] * (_NODES + 1.0)
@@ -81,7 +83,7 @@ class SmoothGainCurve(GainCurve):
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C <= x}] and P(C <= x)."""
         cell = np.clip(np.searchsorted(self.knots, x, side="right") - 1, 0, len(self.knots) - 1)
-        sums = self._sums[cell] + self._cells(self.knots[cell], x)
+        sums = self._sums[cell] + self._integrate_cells(self.knots[cell], x)
         return sums[:, 0], sums[:, 1]
 
 
@@ -98,13 +100,13 @@ class ReplayGainCurve(GainCurve):
 
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C <= x}] and P(C <= x)."""
-        return self._upto(np.searchsorted(self._used, x, side="right"))
+        return self._totals_before(np.searchsorted(self._used, x, side="right"))
 
     def before(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C < x}] and P(C < x)."""
-        return self._upto(np.searchsorted(self._used, x, side="left"))
+        return self._totals_before(np.searchsorted(self._used, x, side="left"))
 
-    def _upto(self, count: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+    def _totals_before(self, count: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         return self._net[count], count / len(self._used)
 
 

@@ -88,21 +88,21 @@ class Estimate:
         """Lower end of the 95 % interval."""
         if self.count is not None:
             return exact_interval(self.count, self.replications)[0]
-        return self.value - self._half()
+        return self.value - self._half_width()
 
     @property
     def high(self) -> float:
         """Upper end of the 95 % interval."""
         if self.count is not None:
             return exact_interval(self.count, self.replications)[1]
-        return self.value + self._half()
+        return self.value + self._half_width()
 
     @property
     def reach(self) -> float:
         """Half of the 95 % interval."""
-        return self._half() if self.count is None else (self.high - self.low) / 2
+        return self._half_width() if self.count is None else (self.high - self.low) / 2
 
-    def _half(self) -> float:
+    def _half_width(self) -> float:
         return t_half_width(self.replications) * self.error if self.error else 0.0
 
     def p_value(self, low: float, high: float) -> float:

@@ -176,7 +176,7 @@ def csbdt_bound(
         raise ValueError(f"problem must have at most {_MOST_ARMS} arms, got {problem.arms}")
     width = check_number("eta", eta, Range(gt=0))
     constant = check_number("alpha_1", alpha_1, Range(ge=0))
-    left_alone, regrets = _allocations(problem)
+    left_alone, regrets = _regrets_of_funded_sets(problem)
     fewest = int(problem.arms - problem.optimal.sum())
     worse = regrets > SLACK
     margins = regrets[worse] - 2.0 * (fewest**2 + 2.0) * width
@@ -223,7 +223,7 @@ def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:
     return np.sort(problem.mean_losses), problem.arms - funded
 
 
-def _allocations(problem: Problem) -> tuple[NDArray[np.bool_], FloatArray]:
+def _regrets_of_funded_sets(problem: Problem) -> tuple[NDArray[np.bool_], FloatArray]:
     """Return, for every feasible set of funded arms, the unfunded arms and the regret."""
     # A row for each set: the bits of its number are the arms.
     sets = np.arange(2**problem.arms)[:, None] >> np.arange(problem.arms) & 1

@@ -217,7 +217,7 @@ class Learner(CoreLearner):
 
     def _count_violations(self) -> int:
         """Return the number of losses that contradict an estimate."""
-        self._do(RECOMMEND)
+        self._run_step(RECOMMEND)
         return cast(int, self._report["refuted"].item())
 
     def _known(self) -> list[str]:

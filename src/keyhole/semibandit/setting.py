@@ -23,7 +23,7 @@ class Facts:
     )  # fmt: skip
 
 
-def _affordable(p: Facts, allocation: FloatArray) -> bool:
+def _is_affordable(p: Facts, allocation: FloatArray) -> bool:
     total = 0.0
     for arm in range(p.arms):
         if not 0.0 <= allocation[arm] <= 1.0:
@@ -43,7 +43,7 @@ SETTING: Final = Setting(
         "searched": Field("int64"),
         "refuted": Field("int64"),
     },
-    allowed=_affordable,
+    allowed=_is_affordable,
 )
 """Allocate the resource to the arms; observe a loss of 0 or 1 of each.
 

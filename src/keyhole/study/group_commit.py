@@ -474,9 +474,9 @@ class GroupCommit(CachedState):
         # apply the events without building the policy's memory.
         with suppress(LearningError):
             return self.submit(operation, *arguments)
-        self._run_alone(self._change, operation, arguments)
+        self._run_alone(self._change_log, operation, arguments)
 
-    def _change(self, operation: Callable[..., None], arguments: tuple[object, ...]) -> None:
+    def _change_log(self, operation: Callable[..., None], arguments: tuple[object, ...]) -> None:
         self._check_open()
         transaction = self._begin_transaction(learns=False)
         with FORK_LOCK.shared(self):

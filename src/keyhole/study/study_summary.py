@@ -148,14 +148,14 @@ def plot_decisions(counts: DecisionCounts, shows: Shown, axes: "Axes") -> "Axes"
     styles = matplotlib_styles([f"arm {position}" for position in range(len(named_arms))])
     intervals: list[tuple[float, float]] = []
     for rank, (arm, style) in enumerate(zip(sorted(named_arms), styles.values(), strict=True)):
-        steps, heights = map(_thin, curves[arm])
+        steps, heights = map(_thin_curve, curves[arm])
         marker_spacing = rank * _MARKER_GAP / _MAX_NAMED, _MARKER_GAP  # no marker covers another
         axes.step(steps, heights, where="post", label=names[arm], markevery=marker_spacing, **style)
         if shows == "mean" and name == counts.interval_word and len(steps):
             intervals.append(_fill_interval(counts, told[arm], axes, str(style["color"])))
     if other_arms:
         steps, heights = (
-            np.concatenate([np.append(_thin(curves[arm][i]), np.nan) for arm in other_arms])
+            np.concatenate([np.append(_thin_curve(curves[arm][i]), np.nan) for arm in other_arms])
             for i in (0, 1)
         )
         axes.step(steps, heights, where="post", label=f"{len(other_arms):,} others", **_OTHER_STYLE)
@@ -196,7 +196,7 @@ def order_arms(counts: DecisionCounts) -> IntArray:
     return np.argsort(-asked, kind="stable")
 
 
-def _thin(values: Any) -> Any:
+def _thin_curve(values: Any) -> Any:
     """Return at most so many of the values of a curve as can be seen, evenly spread."""
     positions = np.linspace(0, len(values) - 1, min(len(values), _MAX_STEPS))
     return np.take(values, positions.round().astype(int))
@@ -208,7 +208,9 @@ def _decisions_by_arm(counts: DecisionCounts) -> list[Curve]:
     ends = np.cumsum(np.bincount(asked, minlength=len(counts.arms.names)))[:-1]
     by_arm = np.split(np.argsort(asked, kind="stable") + 1, ends)
     end = len(asked)
-    return [_extend(np.append(0, steps), np.arange(len(steps) + 1.0), end) for steps in by_arm]
+    return [
+        _extend_to_end(np.append(0, steps), np.arange(len(steps) + 1.0), end) for steps in by_arm
+    ]
 
 
 def _means_by_arm(counts: DecisionCounts, told: Mapping[int, ToldNumbers]) -> list[Curve]:
@@ -217,11 +219,11 @@ def _means_by_arm(counts: DecisionCounts, told: Mapping[int, ToldNumbers]) -> li
     for arm in range(len(counts.arms.names)):
         numbers = told.get(arm, NO_NUMBERS)
         means = np.cumsum(numbers.values) / np.arange(1, len(numbers.values) + 1)
-        curves.append(_extend(np.array(numbers.steps, np.int64), means, len(counts.asked)))
+        curves.append(_extend_to_end(np.array(numbers.steps, np.int64), means, len(counts.asked)))
     return curves
 
 
-def _extend(steps: IntArray, heights: FloatArray, end: int) -> Curve:
+def _extend_to_end(steps: IntArray, heights: FloatArray, end: int) -> Curve:
     """Return a curve that goes on to the end at its last height; an empty one stays so."""
     return np.append(steps, [end] * bool(len(steps))), np.append(heights, heights[-1:])
 
@@ -231,7 +233,7 @@ def _fill_interval(
 ) -> tuple[float, float]:
     """Draw the intervals of an arm's mean, which hold it together; return the last one."""
     totals = np.cumsum(numbers.values)
-    positions = _thin(np.arange(len(totals)))
+    positions = _thin_curve(np.arange(len(totals)))
     name = counts.interval_word
     intervals = [
         arm_means.make_mean(counts, name, int(i) + 1, float(totals[i])).interval for i in positions

@@ -142,7 +142,7 @@ class Learner(CoreLearner):
         # Other threads are refused within `_do`: nothing may be written before it.
         context = {"threshold": self._context["threshold"].item()}
         feedback = self.vocabulary.parse_feedback(context, {}, value, censored=censored)
-        self._do(TELL_WITH_NUMBER, feedback["value"])
+        self._run_step(TELL_WITH_NUMBER, feedback["value"])
 
     def replay(self, thresholds: ArrayLike, arms: ArrayLike, values: ArrayLike) -> int:
         """Replay a log: the same as `ask` and `tell` in every round, and much faster.

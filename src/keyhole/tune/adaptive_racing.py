@@ -15,9 +15,8 @@ class AdaptiveRacing:
     the incumbent, it is the new incumbent. For each challenger the incumbent is run on one instance
     more. Instances are positions of an order that all share.
 
-    Source: random online adaptive racing of Hutter, Hoos and Leyton-Brown, Sequential model-based
-    optimization for general algorithm configuration (2011), Algorithm 3, with the capping of
-    Hutter et al., ParamILS (2009), Section 4.
+    Source: random online adaptive racing of Hutter et al. (2011), Algorithm 3, with the capping of
+    Hutter et al. (2009), Section 4.
 
     Attributes
     ----------

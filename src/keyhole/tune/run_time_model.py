@@ -174,7 +174,7 @@ def _draw_variance(
 def draw_normals_above(rng: np.random.Generator, bounds: FloatArray) -> FloatArray:
     """Draw standard normal numbers, each above its bound.
 
-    Source: Robert, Simulation of truncated normal variables (1995), Section 2.
+    Source: Robert (1995), Section 2.
 
     Examples
     --------

@@ -173,8 +173,8 @@ class Part(CPUDispatcher):
         compile, and useless where the code is inlined. A function that must know a constant gets
         its own copy.
         """
-        plain_args = tuple(map(_plain, args))
-        plain_kws = {name: _plain(kws[name]) for name in kws}
+        plain_args = tuple(map(_variable_type, args))
+        plain_kws = {name: _variable_type(kws[name]) for name in kws}
         # Typing fails where a constant is needed, for example as the index of a tuple with entries
         # of several types: then with the constants.
         try:
@@ -195,7 +195,7 @@ class Part(CPUDispatcher):
         return self._compiled
 
 
-def _plain(numba_type: types.Type) -> types.Type:
+def _variable_type(numba_type: types.Type) -> types.Type:
     """Return the type of a variable that holds values of a type, which may be a constant's."""
     return types.unliteral(numba_type) if isinstance(numba_type, _LITERALS) else numba_type
 

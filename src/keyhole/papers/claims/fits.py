@@ -234,11 +234,11 @@ def power(
     with the smallest where higher is better. It differs with x, as gaps that are hard for a short
     horizon are easy for a long one; its choice is not counted as a source of error.
     """
-    points = _points(rounds, x)
+    points = _sorted_points(rounds, x)
     if problem is not None:
         y = np.array([results[problem].values(policy, metric, int(t)) for t in points])
     else:
-        y = _worst(results, metric, policy, x or {}, round)
+        y = _values_of_worst_problem(results, metric, policy, x or {}, round)
     # Without a rise from the first point to the second the exponent is not identified.
     rise = mean_estimate(y[1] - y[0])
     if not rise.low > 0.0:
@@ -249,11 +249,13 @@ def power(
     # The claimed exponents are tested directly; the interval by bisection is for the report, and
     # can be cut off at the ends of the search.
     tests = [
-        (_excess(points, y, end), floor, ceiling)
+        (_excess_gain(points, y, end), floor, ceiling)
         for end, floor, ceiling in ((high, -math.inf, 0.0), (low, 0.0, math.inf))
         if math.isfinite(end)
     ]
-    exponent, lowest, highest = (_root(points, y, end) for end in ("value", "low", "high"))
+    exponent, lowest, highest = (
+        _exponent_at_zero(points, y, end) for end in ("value", "low", "high")
+    )
     exponents = [_exponent_text(number) for number in (exponent, lowest, highest)]
     means = [mean_estimate(row) for row in y]
     positions = [f"{point:,g}" for point in points]
@@ -278,17 +280,17 @@ def check_power(claim: AnyClaim, plan: Plan) -> None:
         claim.problem is None
     ):
         raise ValueError("either problem and rounds must be given, or x")
-    points = _points(claim.rounds, claim.x)
+    points = _sorted_points(claim.rounds, claim.x)
     if len(points) != _POINTS or points[0] <= 0:
         name = "rounds" if claim.x is None else "x"
         raise ValueError(f"{name} must have three different numbers above 0, got {points}")
 
 
-def _points(rounds: Sequence[int] | None, x: Mapping[str, float] | None) -> list[float]:
+def _sorted_points(rounds: Sequence[int] | None, x: Mapping[str, float] | None) -> list[float]:
     return sorted(map(float, set(rounds or (x or {}).values())))
 
 
-def _worst(
+def _values_of_worst_problem(
     results: Results, metric: str, policy: str, x: Mapping[str, float], round: int | None
 ) -> FloatArray:
     """Return the values of the worst problem at each number, in rising order."""
@@ -299,7 +301,7 @@ def _worst(
     return np.array([(max if lower else min)(alike, key=np.mean) for alike in rows.values()])
 
 
-def _excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
+def _excess_gain(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
     """Return by how much the gain of the second step exceeds that of this exponent."""
     first, second = math.log(x[1] / x[0]), math.log(x[2] / x[1])
     expected = second / first  # the second step of a power of x, over its first
@@ -310,17 +312,17 @@ def _excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
     return mean_estimate(y[2] - y[1] - expected * (y[1] - y[0]))
 
 
-def _root(x: Sequence[float], y: FloatArray, end: str) -> float:
+def _exponent_at_zero(x: Sequence[float], y: FloatArray, end: str) -> float:
     """Return the exponent at which an end of the interval of the excess is 0, by bisection."""
     low, high = _EXPONENTS
-    if getattr(_excess(x, y, low), end) < 0.0:
+    if getattr(_excess_gain(x, y, low), end) < 0.0:
         return -math.inf
-    if getattr(_excess(x, y, high), end) > 0.0:
+    if getattr(_excess_gain(x, y, high), end) > 0.0:
         return math.inf
     # The excess falls as the exponent rises, so that halving finds where it is 0.
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if getattr(_excess(x, y, middle), end) > 0.0:
+        if getattr(_excess_gain(x, y, middle), end) > 0.0:
             low = middle
         else:
             high = middle

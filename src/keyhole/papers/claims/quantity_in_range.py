@@ -46,7 +46,7 @@ class _RangeTest(NamedTuple):
     numbers: Sequence[Number]
 
 
-def _finding(head: str, tests: Sequence[_RangeTest]) -> Finding:
+def _judge_estimates(head: str, tests: Sequence[_RangeTest]) -> Finding:
     """Judge estimates of a policy on a problem, or of two cells that replications pair.
 
     The claim holds if the 95 % interval lies in the range at every round, and does not hold if it
@@ -76,7 +76,7 @@ def _judge_rounds(
         if estimate is None:
             return Finding("undecided", f"{undefined} {time}")
         tests.append(_range_test(f"{name} {time}", estimate, floor, ceiling, f"{time}: {estimate}"))
-    return _finding(f"{head} ", tests)
+    return _judge_estimates(f"{head} ", tests)
 
 
 def mean(
@@ -115,7 +115,7 @@ def proportion(
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
         text = f"{share.count:,} of {share.replications:,} replications {time}: {share}"
         tests.append(_range_test(f"share of replications {time}", share, floor, ceiling, text))
-    return _finding(f"{result.curves.metric(metric).title} in the range in ", tests)
+    return _judge_estimates(f"{result.curves.metric(metric).title} in the range in ", tests)
 
 
 def check_proportion(claim: AnyClaim, plan: Plan) -> None:
@@ -142,7 +142,9 @@ def growth(
         text = f"{means[0]} {times[0]}, {means[1]} {times[1]}; ratio {quotient}"
         test = _range_test("ratio of means", quotient, floor, ceiling, text)
         numbers += test.numbers
-        return _finding(f"{result.curves.metric(metric).title} ", [test._replace(numbers=numbers)])
+        return _judge_estimates(
+            f"{result.curves.metric(metric).title} ", [test._replace(numbers=numbers)]
+        )
     # Two ratios of means are compared on the scale of logarithms.
     name = f"{policy} / {ratio_to}"
     logs = []
@@ -162,7 +164,7 @@ def growth(
         f"from the early to the late times {factor}{statistics.format_claimed(floor, ceiling)}"
     )
     test = _RangeTest(step, *statistics.log_range(floor, ceiling), text, [*numbers, factor])
-    return _finding(f"{name} ", [test])
+    return _judge_estimates(f"{name} ", [test])
 
 
 def check_growth(claim: AnyClaim, plan: Plan) -> None:
@@ -207,7 +209,7 @@ def gain(
         numbers = [statistics.known_number("that of the bound", rise)]
     numbers.insert(0, statistics.number_of(name, estimate, floor, ceiling))
     text = f"{name}: {estimate}{claimed}"
-    return _finding("", [_RangeTest(estimate, floor, ceiling, text, numbers)])
+    return _judge_estimates("", [_RangeTest(estimate, floor, ceiling, text, numbers)])
 
 
 def check_gain(claim: AnyClaim, plan: Plan) -> None:
@@ -332,7 +334,7 @@ def deviation_ratio(
         text = f"{time}: {text} = {quotient}{statistics.format_claimed(floor, ceiling)}"
         ends = statistics.log_range(floor, ceiling)
         tests.append(_RangeTest(log, *ends, text, [*numbers, quotient]))
-    return _finding(f"{name} ", tests)
+    return _judge_estimates(f"{name} ", tests)
 
 
 def gain_ratio(
@@ -351,7 +353,9 @@ def gain_ratio(
     if quotient is None:
         return Finding("undecided", f"the mean gain of {names[1]} may be 0 {period}")
     name = f"gain of {names[0]} / gain of {names[1]} {period}"
-    return _finding("", [_range_test(name, quotient, floor, ceiling, f"{name}: {quotient}")])
+    return _judge_estimates(
+        "", [_range_test(name, quotient, floor, ceiling, f"{name}: {quotient}")]
+    )
 
 
 def log_endpoint(

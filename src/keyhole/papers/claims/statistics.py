@@ -259,8 +259,8 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     # An F test would assume normality: of exponential samples its 95 % interval covers 75 %.
     if n < _FEWEST_REPLICATIONS:
         return None
-    squares_a, left_out_a = _squares(a)
-    squares_b, left_out_b = _squares(b)
+    squares_a, left_out_a = _squared_deviations(a)
+    squares_b, left_out_b = _squared_deviations(b)
     if not (
         (left_out_a > _ROUNDING_SHARE * (a**2).sum())
         & (left_out_b > _ROUNDING_SHARE * (b**2).sum())
@@ -272,7 +272,7 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     return Estimate(math.log(squares_a / squares_b) / 2, error, n)
 
 
-def _squares(values: FloatArray) -> tuple[float, FloatArray]:
+def _squared_deviations(values: FloatArray) -> tuple[float, FloatArray]:
     """Return the sum of squared deviations, of all and without each replication."""
     n = len(values)
     deviations = (values - values.mean()) ** 2
@@ -307,7 +307,7 @@ def numbers_of(
 def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = math.inf) -> Number:
     """Return the number of a quantity, such as a ratio, whose logarithm was estimated."""
     p_value = _p_value(log, *log_range(at_least, at_most))
-    value, low, high = (_exp(x) for x in (log.value, log.low, log.high))
+    value, low, high = (_bounded_exp(x) for x in (log.value, log.low, log.high))
     if at_least <= 0.0:
         at_least = -math.inf
     return Number(name, value, low, high, p_value, at_least, at_most)
@@ -342,7 +342,7 @@ def _p_value(estimate: Estimate, low: float, high: float) -> float | None:
     return None
 
 
-def _exp(x: float) -> float:
+def _bounded_exp(x: float) -> float:
     return math.exp(x) if x < _LARGEST_EXPONENT else math.inf
 
 

@@ -43,7 +43,7 @@ def deciding_number(verdict: Verdict, numbers: Sequence[Number], metric: Metric)
     candidates = measured or signed_differences or counts
     if verdict.kind == "ordering":
         candidates = measured or counts or signed_differences
-    return min(candidates, key=_margin, default=None)
+    return min(candidates, key=_margin_to_limit, default=None)
 
 
 def draw_deciding_number(verdict: Verdict, number: Number) -> IntervalStrip:
@@ -91,7 +91,7 @@ def _with_claimed_sign(claim_kind: str, numbers: Sequence[Number], metric: Metri
     return [replace(number, at_most=0.0) for number in differences]
 
 
-def _margin(number: Number) -> float:
+def _margin_to_limit(number: Number) -> float:
     """Return the distance to the nearest limit in half intervals; negative beyond it."""
     distance = min(number.value - number.at_least, number.at_most - number.value)
     reach = (number.high - number.low) / 2

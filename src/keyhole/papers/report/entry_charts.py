@@ -195,11 +195,13 @@ def _order_named(outcome: JudgedEntry, means: Mapping[str, float], metric: Metri
     if metric.better == "higher":
         best_first.reverse()
     claims = [outcome.claims[verdict.id] for verdict in outcome.papers_verdicts]
-    subjects = [label for claim in claims for label in _subjects(claim) if label in best_first]
+    subjects = [
+        label for claim in claims for label in _claimed_policies(claim) if label in best_first
+    ]
     return list(dict.fromkeys([*subjects, *best_first]))[:_MOST_NAMED]
 
 
-def _subjects(claim: Claim) -> list[str]:
+def _claimed_policies(claim: Claim) -> list[str]:
     """Return the policies that a claim is about, without those that it compares many with."""
     named = [cell.policy for cell in claim.named_cells]
     others = [*getattr(claim, "others", []), *(getattr(claim, "policies", None) or [])]

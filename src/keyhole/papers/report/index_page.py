@@ -129,9 +129,9 @@ class _Index:
 
     def page(self) -> Page:
         """Return the page."""
-        figures = [ClaimSquares("", self._bars(self.judged))]
+        figures = [ClaimSquares("", self._verdict_bars(self.judged))]
         if self.replicas:
-            figures.append(ClaimSquares(_ON_OURS, self._bars(self.replicas)))
+            figures.append(ClaimSquares(_ON_OURS, self._verdict_bars(self.replicas)))
         return Page(
             title=f"What {self._papers()} claim, and what was found",
             answer=self._answer(),
@@ -143,7 +143,7 @@ class _Index:
                 Section(
                     "checks",
                     "Keyhole's own checks",
-                    [ClaimSquares("", self._bars(self.checks))],
+                    [ClaimSquares("", self._verdict_bars(self.checks))],
                     note=counts(self.checks),
                 ),
                 self._uncovered_section(),
@@ -159,12 +159,12 @@ class _Index:
         sentence = count_sentence(self.judged, "the papers'", "claim", " on their set-ups")
         line = TemplateBlock(
             "index_line", scale=self.scale, done=len(self.parts), entries=len(self.entries),
-            replicas=counts(self.replicas), checks=counts(self.checks), deeper=self._deeper(),
-            missing=self._missing(),
+            replicas=counts(self.replicas), checks=counts(self.checks), deeper=self._decidable(),
+            missing=self._entries_not_run(),
         )  # fmt: skip
         return [Answer(sentence), line]
 
-    def _deeper(self) -> str:
+    def _decidable(self) -> str:
         """Return how many open claims on the papers' set-ups the other scale would decide."""
         replications = {outcome.entry.name: outcome.paper_replications for outcome in self.parts}
         number = sum(
@@ -177,7 +177,7 @@ class _Index:
             return ""
         return f"More runs (--scale paper) would decide some {number} of the open claims."
 
-    def _missing(self) -> str:
+    def _entries_not_run(self) -> str:
         """Return what has not been run: papers, and entries of the others."""
         names_run = {outcome.entry.name for outcome in self.parts}
         texts = []
@@ -195,7 +195,7 @@ class _Index:
                 texts.append(f"{entries} of {Coverage.load(paper).short_citation}")
         return ", ".join(texts)
 
-    def _bars(self, verdicts: Sequence[Verdict]) -> list[tuple[str, Sequence[Verdict]]]:
+    def _verdict_bars(self, verdicts: Sequence[Verdict]) -> list[tuple[str, Sequence[Verdict]]]:
         """Return a bar for each paper, and one for entries about none; of one paper, by entry."""
         if len(self.citations) == 1:
             headings = {outcome.entry.name: outcome.entry.heading for outcome in self.parts}
@@ -213,13 +213,13 @@ class _Index:
                 (self.judged, "On the papers' set-ups", False),
                 (self.replicas, _ON_OURS, True),
             )
-            if (claims := self._unmet(verdicts))
+            if (claims := self._unmet_claims(verdicts))
         ]
         if not blocks:
             return []
         return [Section("unmet", "What does not hold", blocks, is_open=True)]
 
-    def _unmet(self, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    def _unmet_claims(self, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
         """Return those of some verdicts that do not hold, one for each statement, in order."""
         unmet = {verdict.id for verdict in verdicts if verdict.status == "does not hold"}
         claims = []

@@ -83,7 +83,7 @@ def _side_by_side(
         axes.set_title(title, fontsize=10, parse_math=False)
 
 
-def _refinement(figure: Figure, problems: Problems, names: Sequence[str]) -> None:
+def _draw_refinement(figure: Figure, problems: Problems, names: Sequence[str]) -> None:
     """Draw the grids of each problem in a column of its own."""
     columns = figure.subfigures(1, len(problems), squeeze=False)[0]
     for column, (title, problem) in zip(columns, problems.items(), strict=True):
@@ -95,6 +95,6 @@ def _refinement(figure: Figure, problems: Problems, names: Sequence[str]) -> Non
 DRAWINGS: Final[dict[str, Panels]] = {
     "resource.runs": partial(_side_by_side, draw_runs),
     "resource.gains": partial(_side_by_side, draw_gains),
-    "resource.refinement": _refinement,
+    "resource.refinement": _draw_refinement,
 }
 """The function of each of `DRAWING_NAMES`."""

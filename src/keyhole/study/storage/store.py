@@ -389,7 +389,7 @@ class Store(ABC):
         No cursor or lock is held between two rows: a reader may take its time, or stop.
         """
         # The tail is read first: rows that others add meanwhile come after it.
-        tail = self._tail(study) if limit is None else 0
+        tail = self._last_seq(study) if limit is None else 0
         rows_left = inf if limit is None else limit
         while rows_left > 0:
             batch_size = int(min(rows_left, _READ_BATCH_SIZE))
@@ -408,13 +408,13 @@ class Store(ABC):
 
     def check_tail(self, study: int) -> int:
         """Return the number of a study's last row, which must be there."""
-        tail = self._tail(study)
+        tail = self._last_seq(study)
         if tail > 0 and not self._select(schema.EVENTS_RANGE, study, tail, 1):
             last = self._select(schema.LAST_SEQ, study)[0][0] or 0
             self.raise_damaged(study, last + 1, f"it and all after it are missing, up to {tail}")
         return tail
 
-    def _tail(self, study: int) -> int:
+    def _last_seq(self, study: int) -> int:
         """Return the number of the last row that was written, as the table `tail` has it."""
         records = self._select(schema.TAIL_SEQ, study)
         if not records or not isinstance(records[0][0], int):
