@@ -106,8 +106,10 @@ def find_rest(session, items):
 
     Where a test has more than `MANY`, it takes three of them, or as many as the mark `few` says:
     the first, the last, and those that are as far from each other. A file that is named to pytest
-    has all of them.
+    has all of them, and so has what is selected by `-k`: who names a class wants all of its tests.
     """
+    if session.config.option.keyword:
+        return
     lists = defaultdict(list)
     for item in items:
         if not session.isinitpath(item.path) and not item.get_closest_marker("slow"):

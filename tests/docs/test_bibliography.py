@@ -1,6 +1,7 @@
 """The bibliography has every work that a docstring names, and each leads to its source."""
 
 import ast
+import inspect
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from pybtex.database import parse_file
 
 from keyhole.cli.cite import bibliography, cited_keys
+from keyhole.experiment.setting_registry import all_settings
 
 SOURCES = Path(__file__).parents[2] / "src" / "keyhole"
 ENTRIES = parse_file(SOURCES / "references.bib").entries
@@ -44,3 +46,11 @@ def test_every_work_that_a_docstring_names_is_listed():
 
 def test_the_bibliography_is_read_whole():
     assert list(bibliography()) == list(ENTRIES)
+
+
+def test_every_policy_with_references_is_cited_by_them():
+    policies = [p for setting in all_settings() for p in setting.policies.values()]
+    texts = {policy.__name__: inspect.getdoc(policy) for policy in policies}
+    with_references = {name: text for name, text in texts.items() if "\nReferences\n" in text}
+    assert len(with_references) > 40
+    assert [name for name, text in with_references.items() if not cited_keys(text)] == []

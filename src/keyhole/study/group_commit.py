@@ -5,9 +5,10 @@
 3. Lock and catch up: the leader takes the study's lock in the database (`Store.begin`), and applies
    the events that other processes have committed to the state in memory (`CachedState`). At the
    first call, before the lock, it makes that state from a snapshot or from the whole log.
-4. Run: it runs the operations of all that wait. Each checks what it is given, and appends events,
-   which change the state (`Transaction`). An ask lets the policy decide; what is told, the policy
-   learns in batches, at the latest before its next decision (`State.learn_batch`).
+4. Run: it runs the operations of all that wait. Each checks what it is given (by the setting's
+   `StudyVocabulary`), and appends events, which change the state (`Transaction`). An ask lets the
+   policy decide; what is told, the policy learns in batches, at the latest before its next decision
+   (`State.learn_batch`).
 5. Commit: their events are written together, with their digests, and the lock is released
    (`Store.commit`). SQLite (`Sqlite._add`, `Sqlite._commit`) writes them to the `-wal`, and flushes
    it unless `durability` is "process_crash".

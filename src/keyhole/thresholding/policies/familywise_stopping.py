@@ -33,7 +33,7 @@ class FamilywiseStopping(StoppingPolicy):
 
     References
     ----------
-    As for `PerArmStopping`.
+    As for `PerArmStopping`: Ville (1939), Robbins (1970), Waudby-Smith and Ramdas (2024).
 
     Examples
     --------
