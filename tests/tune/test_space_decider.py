@@ -49,6 +49,15 @@ def test_a_replay_of_any_number_of_runs_goes_on_as_the_original(options):
         assert decider.ask() == log[count][0]
 
 
+def test_success_on_all_instances_is_no_proof_of_success_on_others():
+    decider = make(SMALL, instances=20)
+    for _ in range(80):
+        decider.tell(decider.ask(), "ok", 0.01)
+    rate = decider.recommend().default_at_cutoff.success_rate
+    assert rate.value == rate.high == 1.0
+    assert rate.low == pytest.approx(1.0 - math.log(40.0) / 20)
+
+
 @pytest.mark.parametrize("policy", ["model", "racing"])
 def test_expired_runs_leave_no_trace(policy):
     log = play(make(policy=policy), 40)

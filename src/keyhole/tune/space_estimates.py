@@ -1,6 +1,7 @@
 """Estimates of a tune over a parameter space: what is recommended, and what parameters did."""
 
 import copy
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -142,6 +143,9 @@ class SpaceEstimates:
             self._deviations[draw] = np.sqrt(model.variance)
         weights = rng.standard_exponential((_DRAWS, instance_count))
         self._weights = weights / weights.sum(axis=1, keepdims=True)
+        # With a share of p successes, n instances all succeed with a chance of p^n: that is 2.5 %
+        # at 1 - 3.7 / n. A bootstrap of equal outcomes has no width. A single instance is all.
+        self._least_reach = -math.log(0.025) / instance_count if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
         # Half a deviation: of two that look alike, the one that was run more often.
         scores = self._effects.mean(axis=0) + self._effects.std(axis=0) / 2
@@ -172,7 +176,7 @@ class SpaceEstimates:
                 limit,
                 int(self.run_counts[configuration]),
                 Interval.from_draws(gains[best]),
-                Interval.from_draws(successes),
+                Interval.from_draws(successes, self._least_reach, (0.0, 1.0)),
                 Interval.from_draws(self._average(np.minimum(times, limit))),
                 Interval.from_draws(gains[best] - yardstick),
                 tuple(map(Interval.from_draws, gains)),
