@@ -28,10 +28,10 @@ from keyhole.drivers.engine import (
     ROUNDS_DONE,
     STOP,
     Sizes,
-    compile_is_stopped,
-    compile_stop_metrics,
     input_readers,
+    is_stopped_kernel,
     state_readers,
+    stop_metrics_kernel,
 )
 from keyhole.drivers.pending_step import compile_imputation, imputation_kernels
 from keyhole.kernels.compile_cache import compile_cached
@@ -217,7 +217,7 @@ def _compile_replication(
     draw_feedback = _compile_draw(policy, environment, duration)
     tell = _compile_tell(policy)
     measure = _compile_measure(policy, environment)
-    is_stopped = compile_is_stopped(policy)
+    is_stopped = is_stopped_kernel(policy)
     read_s = policy.state.reader("S")
 
     @kernel
@@ -391,7 +391,7 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
     """
     tell = _compile_tell(policy)
     score = environment.kernels()["score"]
-    write_stop_metrics = compile_stop_metrics(policy)
+    write_stop_metrics = stop_metrics_kernel(policy)
     stop_metrics = len(STOP_METRICS) if policy.can_stop else 0
     recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
     read_s, read_es = state_readers(policy, environment)

@@ -41,9 +41,10 @@ _LINE: Final = 8
 # Cells of the control vector that a running block shares with its caller.
 STOP, ROUNDS_DONE, REFUSED_ROUND, REFUSED_REPLICATION = range(4)
 
-# Entries of the memory plan. `_STATE` and `_ENVIRONMENT` are lengths (a lane's cells on either
-# side), the others offsets; `_CONTEXT` and `_DECISION` count from the start of a lane.
-_STATE, _ENVIRONMENT, _ENVIRONMENTS, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _METRICS = range(8)
+# Entries of the memory plan. The first two are lengths (a lane's cells of the policy, and of the
+# environment), the others offsets; `_CONTEXT` and `_DECISION` count from a lane's policy cells.
+_POLICY_CELLS, _ENVIRONMENT_CELLS, _ENVIRONMENTS_START = range(3)
+_CONTEXT, _DECISION, _FEEDBACK, _REPORT, _METRICS = range(3, 8)
 
 SIGNATURE: Final = signature(
     "void",
@@ -52,12 +53,12 @@ SIGNATURE: Final = signature(
     "float64[::1]",  # the environment's inputs
     "int64[::1]",  # the integers that its shapes refer to
     "int64[::1]",  # the memory plan: see `memory_plan`
-    "float64[::1]",  # which verdicts of a policy that can stop are wrong, arm by arm
+    "float64[::1]",  # 1 for each wrong verdict on an arm, else 0: arms x verdicts
     "uint64",  # seed
     "int64",  # first replication
     "int64",  # one past the last
     "int64[::1]",  # checkpoints
-    "float64[:, :, ::1]",  # out: checkpoint x metric x replication; those of stopping last
+    "float64[:, :, ::1]",  # out: checkpoint x metric x replication; stop metrics last
     "int64[::1]",  # control
     "float64[::1]",  # scratch
     "uint64[::1]",  # streams
@@ -72,7 +73,7 @@ def memory_plan(
     In order: the cells of a lane on the policy's side and on the environment's, in whole cache
     lines; the start of the environments' sides, after those of all policies; the starts of context
     and decision on the policy's side, after its state; the starts of feedback, report and metrics,
-    which lanes share, since they are used at once.
+    which lanes share, since each has used them before the next writes them.
     """
     records = policy.records
     context = policy.state.size(sizes)
@@ -119,28 +120,28 @@ def _build(setting: Setting, policy: CompiledClass, environment: CompiledClass) 
         p = read_p(p_cells, 0, shapes[0])
         e = read_e(e_cells, 0, shapes[1])
         plan = read_plan(plan_vector)
-        for group in range(first, last, LANES):
-            lanes = min(LANES, last - group)
-            start(p, e, cells, rngs, plan, shapes, seed, group, lanes)
+        for group_start in range(first, last, LANES):
+            lanes = min(LANES, last - group_start)
+            start(p, e, cells, rngs, plan, shapes, seed, group_start, lanes)
             t = 0
             for c in range(len(checkpoints)):
                 while t < checkpoints[c]:
-                    stop = min(t + _SEGMENT, checkpoints[c])
-                    # Another thread may set the flag at any time. Nothing is locked: a block that
-                    # stops a segment later is only thrown away later.
+                    segment_end = min(t + _SEGMENT, checkpoints[c])
+                    # Another thread may set the flag at any time. Nothing is locked: to miss it
+                    # costs one more segment, since results of a stopped block are dropped.
                     if control[STOP] != 0:
                         return
-                    refused = advance(p, e, cells, rngs, plan, shapes, t, stop, lanes)
+                    refused = advance(p, e, cells, rngs, plan, shapes, t, segment_end, lanes)
                     if refused >= 0:
                         control[STOP] = 1
                         control[REFUSED_ROUND] = t + 1 + refused // LANES
-                        control[REFUSED_REPLICATION] = group + refused % LANES
+                        control[REFUSED_REPLICATION] = group_start + refused % LANES
                         return
                     if are_all_stopped(cells, rngs, plan, shapes, lanes):
-                        stop = checkpoints[c]
-                    control[ROUNDS_DONE] += lanes * (stop - t)
-                    t = stop
-                position = (c, group - first)
+                        segment_end = checkpoints[c]
+                    control[ROUNDS_DONE] += lanes * (segment_end - t)
+                    t = segment_end
+                position = (c, group_start - first)
                 measure(p, e, cells, rngs, plan, shapes, wrong, t, lanes, position, out)
 
     return block
@@ -165,8 +166,8 @@ def _compile_lane_reader(policy: CompiledClass, environment: CompiledClass) -> K
     @kernel
     def read_lane(cells: Any, rngs: Any, plan: Any, shapes: Any, lane: int) -> Any:
         return (
-            read_s(cells, lane * plan[_STATE], shapes[0]),
-            read_es(cells, plan[_ENVIRONMENTS] + lane * plan[_ENVIRONMENT], shapes[1]),
+            read_s(cells, lane * plan[_POLICY_CELLS], shapes[0]),
+            read_es(cells, plan[_ENVIRONMENTS_START] + lane * plan[_ENVIRONMENT_CELLS], shapes[1]),
             borrow_word(rngs, 4 * lane, (2,)),
             borrow_word(rngs, 4 * lane + 2, (2,)),
         )
@@ -182,15 +183,15 @@ def _compile_start(policy: CompiledClass, environment: CompiledClass, read_lane:
     @kernel
     def start(
         p: Any, e: Any, cells: Any, rngs: Any, plan: Any, shapes: Any,
-        seed: int, group: int, lanes: int,
+        seed: int, group_start: int, lanes: int,
     ) -> None:  # fmt: skip
         # States start as zeros. Feedback, report and metrics are written before they are read.
         for cell in range(plan[_FEEDBACK]):
             cells[cell] = 0.0
         for lane in range(lanes):
             s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)
-            p_rng[0] = p_rng[1] = stream_key(seed, group + lane, POLICY)
-            e_rng[0] = e_rng[1] = stream_key(seed, group + lane, ENVIRONMENT)
+            p_rng[0] = p_rng[1] = stream_key(seed, group_start + lane, POLICY)
+            e_rng[0] = e_rng[1] = stream_key(seed, group_start + lane, ENVIRONMENT)
             init_environment(e, es, 0, e_rng)
             init(p, s, 0, p_rng)
 
@@ -203,13 +204,13 @@ def _compile_advance(
     """Return the compiled function that plays rounds, the only part where speed matters."""
     records = policy.records
     kernels = policy.kernels()
-    answers = environment.kernels()
-    observe = records.context.producer(answers["observe"], "e, es, t, rng")
+    e_kernels = environment.kernels()
+    observe = records.context.producer(e_kernels["observe"], "e, es, t, rng")
     select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
-    respond = records.feedback.producer(answers["respond"], "e, es, t, rng, context, decision")
+    respond = records.feedback.producer(e_kernels["respond"], "e, es, t, rng, context, decision")
     update = kernels["update"]
     allowed = compiled_guard(policy, setting)
-    is_stopped = compile_is_stopped(policy)
+    is_stopped = is_stopped_kernel(policy)
     read_context, read_decision, _ = records.readers()
     write_context = records.context.writer()
     write_decision = records.decision.writer()
@@ -217,11 +218,14 @@ def _compile_advance(
     @kernel
     def advance(
         p: Any, e: Any, cells: Any, rngs: Any, plan: Any, shapes: Any,
-        played: int, stop: int, lanes: int,
+        played: int, last_round: int, lanes: int,
     ) -> int:  # fmt: skip
-        """Play rounds played + 1 .. stop; return -1, or the place of a refused decision."""
+        """Play the rounds from `played` + 1 to `last_round`.
+
+        Return -1, or for a refused decision LANES times the rounds before it here, plus its lane.
+        """
         dims = shapes[0]
-        for t in range(played + 1, stop + 1):
+        for t in range(played + 1, last_round + 1):
             # First pass: decisions. They are short and do not depend on one another, so that the
             # processor overlaps those of several lanes (UCB1: 0.78 of the time; eight lanes without
             # passes, or passes over four lanes, gain nothing).
@@ -229,7 +233,7 @@ def _compile_advance(
                 s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)
                 if is_stopped(s):
                     continue
-                lane_start = lane * plan[_STATE]
+                lane_start = lane * plan[_POLICY_CELLS]
                 context_at = lane_start + plan[_CONTEXT]
                 decision_at = lane_start + plan[_DECISION]
                 context = observe(e, es, t, e_rng, cells, context_at, dims)
@@ -247,7 +251,7 @@ def _compile_advance(
                 s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)
                 if is_stopped(s):
                     continue
-                lane_start = lane * plan[_STATE]
+                lane_start = lane * plan[_POLICY_CELLS]
                 context_at = lane_start + plan[_CONTEXT]
                 decision_at = lane_start + plan[_DECISION]
                 context = read_context(cells, context_at, dims)
@@ -261,7 +265,7 @@ def _compile_advance(
 
 def _compile_are_all_stopped(policy: CompiledClass, read_lane: Kernel) -> Kernel:
     """Return the compiled function that tells whether the policy is done in every lane."""
-    is_stopped = compile_is_stopped(policy)
+    is_stopped = is_stopped_kernel(policy)
 
     @kernel
     def are_all_stopped(cells: Any, rngs: Any, plan: Any, shapes: Any, lanes: int) -> bool:
@@ -277,8 +281,8 @@ def _compile_measure(
     policy: CompiledClass, environment: CompiledClass, read_lane: Kernel
 ) -> Kernel:
     """Return the compiled function that computes the metrics at a checkpoint."""
-    find_rounds = compile_rounds_used(policy)
-    write_stop_metrics = compile_stop_metrics(policy)
+    find_rounds = rounds_used_kernel(policy)
+    write_stop_metrics = stop_metrics_kernel(policy)
     stop_metrics = len(STOP_METRICS) if policy.can_stop else 0
     recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
     score = environment.kernels()["score"]
@@ -327,7 +331,7 @@ def _all_rounds(s: Any, t: int) -> int:
 
 
 @kernel
-def _write_metrics(
+def _write_stop_metrics(
     s: Any, wrong: FloatArray, rounds: int, out: Any, c: int, m: int, column: int
 ) -> None:
     arms = len(s.settled)
@@ -356,21 +360,21 @@ def _write_nothing(
     pass
 
 
-def compile_is_stopped(policy: CompiledClass) -> Kernel:
+def is_stopped_kernel(policy: CompiledClass) -> Kernel:
     """Return the compiled function of the state that tells whether a policy is done."""
     return _is_stopped if policy.can_stop else _never_stops
 
 
-def compile_rounds_used(policy: CompiledClass) -> Kernel:
+def rounds_used_kernel(policy: CompiledClass) -> Kernel:
     """Return the compiled function of state and round: the rounds played by that round."""
     return _rounds_until_stop if policy.can_stop else _all_rounds
 
 
-def compile_stop_metrics(policy: CompiledClass) -> Kernel:
+def stop_metrics_kernel(policy: CompiledClass) -> Kernel:
     """Return the compiled function that writes the `keyhole.metric.STOP_METRICS` of a policy.
 
     Its arguments are the state, which verdicts are wrong (arm by arm), the rounds used, and the
     place: the array, checkpoint, first metric and column. Where the policy cannot stop, it writes
     nothing.
     """
-    return _write_metrics if policy.can_stop else _write_nothing
+    return _write_stop_metrics if policy.can_stop else _write_nothing

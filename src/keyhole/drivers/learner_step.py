@@ -29,7 +29,7 @@ from keyhole.contract.state_arrays import (
     borrow_word,
 )
 from keyhole.draws.streams import POLICY, stream_key
-from keyhole.drivers.engine import compile_is_stopped
+from keyhole.drivers.engine import is_stopped_kernel
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, signature
@@ -109,7 +109,7 @@ class LearnerKernels:
         self.recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")
         self.readers = records.readers()
         self.write_decision = records.decision.writer()
-        self.is_stopped = compile_is_stopped(compiled)
+        self.is_stopped = is_stopped_kernel(compiled)
 
 
 def _compile_unpack(compiled: CompiledClass) -> Kernel:

@@ -13,7 +13,7 @@ from keyhole.testing.check_context import CheckContext
 from keyhole.testing.pending_checks import PendingPolicy, pending_modes
 
 Arrays = Mapping[str, NDArray[Any]]
-_OPEN = 2  # decisions at a time, where some may be pending
+_MOST_PENDING = 2
 
 
 def interpreted_and_compiled_agree(subject: CheckContext) -> None:
@@ -69,10 +69,10 @@ def _compare_pending(subject: CheckContext, mode: str) -> None:
     # Decisions are told out of order, as in a study.
     pairs = _make_both(lambda: (PendingPolicy(subject, mode), subject.environment(), []))
     for t in range(1, subject.horizon + 1):
-        for pending, environment, rows in pairs:
-            rows.append(pending.ask(environment, rows))
-            if len(rows) > _OPEN:
-                pending.tell(rows.pop(t % _OPEN))
+        for pending, environment, decisions in pairs:
+            decisions.append(pending.ask(environment, decisions))
+            if len(decisions) > _MOST_PENDING:
+                pending.tell(decisions.pop(t % _MOST_PENDING))
         groups = [
             {
                 "the decision": pending.taken,
@@ -87,32 +87,32 @@ def _compare_pending(subject: CheckContext, mode: str) -> None:
 def _make_both(make: Callable[[], Any]) -> list[Any]:
     """Return what a function makes with compiled kernels, and with interpreted ones."""
     results = []
-    for python in (False, True):
-        with interpreted(python):
+    for is_interpreted in (False, True):
+        with interpreted(is_interpreted):
             results.append(make())
     return results
 
 
 def _refuse_difference(
-    subject: CheckContext, where: str, machine: Mapping[str, Arrays], python: Mapping[str, Arrays]
+    subject: CheckContext, where: str, compiled: Mapping[str, Arrays], python: Mapping[str, Arrays]
 ) -> None:
-    for group, name, machine_value, python_value in _differences(machine, python):
+    for group, name, compiled_value, interpreted_value in _differences(compiled, python):
         raise AssertionError(
             f"{subject.policy}: interpreted and compiled kernels differ in {where}: {group}, "
-            f"{name}, is {machine_value} compiled, and {python_value} interpreted"
+            f"{name}, is {compiled_value} compiled, and {interpreted_value} interpreted"
         )
 
 
 def _differences(
-    machine: Mapping[str, Arrays], python: Mapping[str, Arrays]
+    compiled: Mapping[str, Arrays], python: Mapping[str, Arrays]
 ) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield the differences: the group, the name with its index, and both numbers."""
-    for group, arrays in machine.items():
-        for name, ours in arrays.items():
-            theirs = python[group][name]
+    """Yield the differences: the group, the name with its index, and both values."""
+    for group, arrays in compiled.items():
+        for name, array in arrays.items():
+            python_array = python[group][name]
             # NaN agrees with NaN: a policy that makes it is refused by another check.
-            unequal = np.atleast_1d((ours != theirs) & ~((ours != ours) & (theirs != theirs)))
-            for index in np.argwhere(unequal)[:1].tolist():
+            unequal = (array != python_array) & ~(np.isnan(array) & np.isnan(python_array))
+            for index in np.argwhere(np.atleast_1d(unequal))[:1].tolist():
                 entry = ", ".join(map(str, index))
-                values = (np.atleast_1d(array)[tuple(index)].item() for array in (ours, theirs))
+                values = (np.atleast_1d(a)[tuple(index)].item() for a in (array, python_array))
                 yield (group, f"{name}[{entry}]", *values)

@@ -111,11 +111,11 @@ def pending_modes(policy: Policy) -> Iterator[str]:
 
 def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
     """Check that `pending` changes no decision if each is told before the next is asked for."""
-    straight, _ = subject.played
+    uninterrupted, _ = subject.played
     for mode in pending_modes(subject.policy):
         opened = PendingPolicy(subject, mode)
         environment = subject.environment()
-        for t, decision in enumerate(straight, start=1):
+        for t, decision in enumerate(uninterrupted, start=1):
             opened.tell(opened.ask(environment, ()))
             assert decision_as_numbers(opened.taken) == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "

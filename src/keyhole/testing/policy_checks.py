@@ -48,8 +48,8 @@ def parameters_round_trip(subject: CheckContext) -> None:
         assert repr(again) == repr(policy), f"{policy}: equal policies print differently"
     for name in values:
         try:
-            # Learners and results are known by the parameters: if one could change, they would be
-            # another policy's without notice.
+            # Learners and results are known by the parameters: a changed one would make them those
+            # of another policy, unnoticed.
             setattr(policy, name, values[name])
         except AttributeError:
             continue
@@ -61,7 +61,7 @@ def stays_within_its_arrays(subject: CheckContext) -> None:
 
     It runs before the checks that use the engine, where indices are not checked.
     """
-    assert subject.first_nan is not None  # it plays, and raises the error
+    assert subject.first_nan is not None  # it plays a game in which an index out of range raises
 
 
 def acts_at_all(subject: CheckContext) -> None:
@@ -80,9 +80,9 @@ def acts_at_all(subject: CheckContext) -> None:
 
 
 def engine_is_deterministic(subject: CheckContext) -> None:
-    """Check that a seed gives the same bits, for any number of threads and beside others."""
+    """Check that a seed gives the same bits, in any number of threads and beside another policy."""
     first = subject.simulated
-    # One simulation tests all at once; only if it differs, others find out what it depends on.
+    # One simulation differs in all three: run again, three threads, and another policy beside it.
     if np.array_equal(first, subject.simulate_metrics(subject.policy, threads=3)):
         return
     for cause, results in (
@@ -102,7 +102,7 @@ def engine_and_learner_agree(subject: CheckContext) -> None:
     simulated = subject.simulated
     last = REPLICATIONS - 1
     for replication, (_, metrics) in ((0, subject.played), (last, subject.play_through(last))):
-        # Those of a policy that can stop come after the environment's.
+        # Metrics of stopping come after the environment's, and the learner has none.
         assert metrics == simulated[: len(metrics), replication].tolist(), (
             f"{subject.policy}: engine and learner differ in replication {replication}"
         )
@@ -110,13 +110,13 @@ def engine_and_learner_agree(subject: CheckContext) -> None:
 
 def saving_changes_nothing(subject: CheckContext) -> None:
     """Check that saving and loading a learner at random moments changes no decision."""
-    straight, _ = subject.played
+    uninterrupted, _ = subject.played
     learner, environment = subject.start_game()
     draw = np.random.default_rng(subject.seed)
     # Both with a decision pending and between rounds: a file holds more in the former case.
     after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))
     again = []
-    for t in range(len(straight)):
+    for t in range(len(uninterrupted)):
         environment.ask(learner)
         if t in after_ask:
             learner = _save_and_load(learner)
@@ -129,18 +129,18 @@ def saving_changes_nothing(subject: CheckContext) -> None:
         text += ": arrays of `scratch_array` are not saved"
     if reason := subject.policy.explain_waiting():
         text += f"; {reason}"
-    assert again == straight, text
+    assert again == uninterrupted, text
 
 
 def copies_go_on_alone(subject: CheckContext) -> None:
     """Check that a copy of a learner takes the same decisions, independently of the original."""
-    straight, _ = subject.played
+    uninterrupted, _ = subject.played
     draw = np.random.default_rng(subject.seed)
     for copied in (copy.copy, copy.deepcopy):
         learner, environment = subject.start_game()
         moments = set(draw.choice(subject.horizon, 2).tolist())
         again = []
-        for t in range(len(straight)):
+        for t in range(len(uninterrupted)):
             environment.ask(learner)
             if t in moments:
                 with bounds_checked():
@@ -149,7 +149,7 @@ def copies_go_on_alone(subject: CheckContext) -> None:
                 original._tell()  # other feedback, which must not affect the copy
             again.append(decision_as_numbers(learner._decision))
             environment.tell(learner)
-        assert again == straight, f"{subject.policy}: {copied.__name__} changed its decisions"
+        assert again == uninterrupted, f"{subject.policy}: {copied.__name__} changed its decisions"
 
 
 def state_stays_a_number(subject: CheckContext) -> None:
@@ -158,7 +158,7 @@ def state_stays_a_number(subject: CheckContext) -> None:
 
 
 def works_for_any_number_of_arms(subject: CheckContext) -> None:
-    """Check 1, 2 and 1,000 arms, where the problem can be resized: 100 rounds more than arms.
+    """Check 1, 2 and 1,000 arms, where the problem can be resized.
 
     Sizes that the setting's fact ``arms`` excludes are left out. A resized problem that has fewer
     rounds is played as long as it lasts.
@@ -175,8 +175,8 @@ def play_sizes(subject: CheckContext, sizes: Sequence[int]) -> None:
             return
         # Long enough to pull every arm once and then decide a hundred times.
         rounds = min(max(subject.horizon, arms + 100), problem.rounds or math.inf)
-        small = replace(subject, problem=problem, horizon=int(rounds))
-        values = small.simulate_metrics(replications=1)  # large ones take their time
+        resized = replace(subject, problem=problem, horizon=int(rounds))
+        values = resized.simulate_metrics(replications=1)  # large ones take their time
         assert np.isfinite(values).all(), f"{subject.policy}: no finite metrics with {arms} arms"
 
 

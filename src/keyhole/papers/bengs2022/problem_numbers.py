@@ -1,4 +1,4 @@
-"""Numbers computed from a problem without a simulation, and judgements of claims on them."""
+"""Numbers of a problem, exact or from one game of z-RCUCB, and judgements of claims on them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[Stage, ...]:
     changes = [Stage(0, 0, tuple(problem.limits[-1:] for _ in range(problem.arms)))]
     for t in range(1, rounds + 1):
         environment.play_round(learner)
-        # Where a grid is extended, each point in question makes `refine` - 1 new ones.
+        # Each point at which a grid is extended adds `refine` - 1 new ones.
         new_points = sum(learner.state["sizes"].tolist()) - sum(map(len, changes[-1].grids))
         if new_points:
             changes.append(Stage(t, new_points // (_POLICY.refine - 1), grids()))
@@ -120,7 +120,7 @@ def mean_consumptions(problem: Problem) -> FloatArray:
 
 
 def reward_rises(problem: Problem) -> FloatArray:
-    r"""Return the difference of each arm's mean rewards above and below its mean consumption.
+    r"""Return each arm's mean reward in runs above its mean consumption, less that in other runs.
 
     .. math:: \mathrm E[R \mid C > m] - \mathrm E[R \mid C \le m], \qquad m = \mathrm E[C]
 
@@ -154,7 +154,7 @@ def best_arm_shares(problem: Problem) -> FloatArray:
 
 
 def first_leading_limits(problem: Problem) -> FloatArray:
-    """Return the smallest limit at which each arm has the largest gain, over the largest limit.
+    """Return the smallest limit at which each arm has the largest gain, as a share of the largest.
 
     It is infinite for an arm that has it nowhere.
 
@@ -245,9 +245,9 @@ def numbers_in_range(
 ) -> Finding:  # fmt: skip
     """Judge whether a number of some arms, by default of all, lies between `low` and `high`.
 
-    The claim holds if all do and, where a problem `unlike` this one is given, not all of that one's
-    do: it is the negative control. If they do there too, the claim is undecided. Where the range is
-    open on one side, `unlike` is given, or `no_negative_control`, why there is none.
+    The claim holds if all do. The negative control is a problem `unlike` this one, of which not all
+    should; if all do, the claim is undecided. A range that is open on one side needs `unlike`, or
+    in `no_negative_control` the reason why there is none.
     """
     ends = statistics.ends_or_infinite(low, high)
     is_inside, detail, numbers = _compare(results[problem], number, arms, *ends)
@@ -282,8 +282,8 @@ def falling_numbers(
 
 
 def check_numbers_in_range(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse an impossible range, and one without what would break it."""
-    check_falling_numbers(claim, plan)
+    """Refuse an impossible range, and one open on a side without a control or a reason."""
+    _check_number_and_arms(claim, plan)
     statistics.check_ends("low", claim.low, "high", claim.high)
     if claim.unlike == claim.problem:
         raise ValueError(f"unlike must be another problem than {claim.problem!r}")
@@ -296,7 +296,7 @@ def check_numbers_in_range(claim: AnyClaim, plan: Plan) -> None:
         )
 
 
-def check_falling_numbers(claim: AnyClaim, plan: Plan) -> None:
+def _check_number_and_arms(claim: AnyClaim, plan: Plan) -> None:
     """Refuse a number of another setting, and arms that the problem lacks."""
     setting = plan.problem.setting.name
     count = getattr(plan.problem, "arms", 1)
@@ -308,6 +308,9 @@ def check_falling_numbers(claim: AnyClaim, plan: Plan) -> None:
     for arm in claim.arms or []:
         if arm >= count:
             raise ValueError(f"arms must be below {count}, got {arm}")
+
+
+check_falling_numbers: Final = _check_number_and_arms
 
 
 def _compare(

@@ -25,13 +25,14 @@ Bound = Callable[..., float]
 """Computes a bound from a problem of its setting, the policy, a round, and the horizon."""
 
 BOUNDS: Final[dict[str, Bound]] = {
-    # Theorems 4.1 to 4.3 and 5, with the constants of the phase lengths and of the proof.
+    # Pike-Burke et al. (2018), theorems 4.1 to 4.3 and 5, with the constants of the phase lengths
+    # and of the proof.
     "delayed.regret": lambda problem, policy, t, horizon: regret_bound(
         policy, problem.means, horizon
     ),
-    # Of LSA with its default alpha, 1.35.
+    # Tao et al. (2019): of LSA with its default alpha, 1.35.
     "thresholding.theorem_1": lambda problem, policy, t, horizon: lsa_regret_bound(problem.gaps, t),
-    # Equations (5) and (6): of the best allocation to known gaps.
+    # Tao et al. (2019), equations (5) and (6): of the best allocation to known gaps.
     "thresholding.equation_5": lambda problem, policy, t, horizon: (
         2 * integer_value(problem.gaps, t)
     ),
@@ -39,12 +40,12 @@ BOUNDS: Final[dict[str, Bound]] = {
     "stochastic.lower": lambda problem, policy, t, horizon: (
         lai_robbins_constant(problem.means) * math.log(t)
     ),
-    # Of HoeffdingUCB; as those of `threshold` without its constant, and with the horizon that its
-    # confidence depends on.
+    # Abernethy et al. (2016), as those of `threshold`: of HoeffdingUCB, without the additive
+    # constant. Its confidence depends on the horizon, not on t.
     "stochastic.theorem_1": lambda problem, policy, t, horizon: hoeffding_ucb_bound(
         problem.means, horizon
     ),
-    # Of RCUCB and of ReductionUCB with an alpha above 1.
+    # Bengs and Huellermeier (2022): of RCUCB, and of ReductionUCB with an alpha above 1.
     "resource.theorem_1": lambda problem, policy, t, horizon: rcucb_regret_bound(
         problem.gaps,
         problem.penalty(problem.limits),
@@ -55,10 +56,11 @@ BOUNDS: Final[dict[str, Bound]] = {
     "resource.corollary_14": lambda problem, policy, t, horizon: ucb_regret_bound(
         problem.gaps, problem.penalty(problem.limits), t, alpha=policy.alpha
     ),
-    # Equation (3), in the limit.
+    # Verma et al. (2019), equation (3), in the limit.
     "semibandit.lower": lambda problem, policy, t, horizon: lower_bound(problem, t),
-    # Of CSBST with its default epsilon, 0.1, and delta = 1 / T.
+    # Verma et al. (2019): of CSBST with its default epsilon, 0.1, and delta = 1 / T.
     "semibandit.theorem_1": lambda problem, policy, t, horizon: csbst_bound(problem, horizon, 0.1),
+    # Abernethy et al. (2016); upper bounds without their additive constant.
     "threshold.theorem_2": lambda problem, policy, t, horizon: dkwucb_bound(problem, horizon),
     "threshold.theorem_3": lambda problem, policy, t, horizon: adversarial_lower_bound(
         problem, horizon
@@ -107,7 +109,7 @@ def below_bound(
 
     The claim holds if at every round, by default every checkpoint, the 95 % interval lies on the
     right side, and does not hold if at some round the mean is significantly on the other (adjusted
-    by Holm over the rounds). The negative control is held to the bound of the policy.
+    by Holm over the rounds). The negative control is held to the claimed policy's bound.
     """
     values = _bounds(results[problem], bound, claimed_policy, rounds)
     ranges = {t: (-math.inf, value) for t, value in values.items()}
@@ -128,7 +130,7 @@ def above_bound(
 
 
 def check_below_bound(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse a bound of another setting, or without a finite value, or without a control."""
+    """Refuse a bound of another setting or without a finite value; require a negative control."""
     check_bound(claim.bound, claim.policy, plan, claim.rounds or plan.checkpoints)
     require_negative_control(claim)
 
@@ -152,8 +154,8 @@ def _compare_with_bound(
     }
     t = min(tests, key=lambda t: _standard_errors_inside(*tests[t]))
     bound = min(ranges[t], key=abs)
-    limit = format_estimate(bound, abs(bound) / 100)
-    detail = f"{statistics.format_round(t)}: {tests[t][0]}, the bound is {limit}"
+    bound_text = format_estimate(bound, abs(bound) / 100)
+    detail = f"{statistics.format_round(t)}: {tests[t][0]}, the bound is {bound_text}"
     if len(ranges) > 1:
         head = f"{len(ranges)} rounds compared; nearest to the bound (in standard errors)"
         detail = f"{head} {detail}"

@@ -274,7 +274,7 @@ def wider_lead(
         distances = list[FloatArray]()
         for end in (here, there):
             result = results[end.problem]
-            pair = statistics.order_by_lead(result, metric, rival, policy)
+            pair = statistics.order_for_ratio(result, metric, rival, policy)
             a, b = (result.values(label, metric, end.round) for label in pair)
             above, below = float(a.mean()), float(b.mean())
             if min(above, below) <= 0.0:
@@ -343,7 +343,7 @@ def growing_lead(
     for rival in others:
         logs = list[FloatArray]()
         for key in x:
-            pair = statistics.order_by_lead(results[key], metric, rival, policy)
+            pair = statistics.order_for_ratio(results[key], metric, rival, policy)
             values = [results[key].values(label, metric, round) for label in pair]
             if any(mean_estimate(array).low <= 0.0 for array in values):
                 return Finding("undecided", f"a mean on {results[key].title} may be 0")

@@ -56,13 +56,13 @@ class Result:
         return checkpoints.index(checkpoints[-1] if round is None else round)
 
     def best_of(self, policies: Sequence[str], metric: str, round: int) -> str:
-        """Return the policy with the best mean of a metric, the first of several."""
+        """Return the policy with the best mean of a metric; of equals, the first."""
         choose = min if self.curves.metric(metric).better == "lower" else max
         return choose(policies, key=lambda policy: self.estimate(policy, metric, round).value)
 
 
-def order_by_lead(result: Result, metric: str, rival: str, policy: str) -> tuple[str, str]:
-    """Return two policies in the order in which a better `policy` makes their ratio larger."""
+def order_for_ratio(result: Result, metric: str, rival: str, policy: str) -> tuple[str, str]:
+    """Return the policies above and below in the ratio that grows as `policy` gets better."""
     lower = result.curves.metric(metric).better == "lower"
     return (rival, policy) if lower else (policy, rival)
 
@@ -75,8 +75,8 @@ class Cell(BaseModel):
     """One policy on one problem."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    problem: ProblemName  # the key of the problem; in a file by default the claim's
-    policy: PolicyName  # the policy's label; in a file by default the claim's
+    problem: ProblemName  # its key; where a file leaves it out, that of the claim
+    policy: PolicyName  # its label; where a file leaves it out, that of the claim
 
     def values(self, results: Results, metric: str, round: int | None = None) -> FloatArray:
         """Return a metric in every replication at a checkpoint, by default the last."""
@@ -132,7 +132,7 @@ class Comparison:
     gap: PairedDifference  # mean of `policy` minus mean of `other`, over common random numbers
     p_value: float  # two-sided, adjusted for the comparisons made together
     highest: bool = False  # whether higher is better, as the metric says
-    same: bool = False  # whether both had the same value, other than 0, in every replication
+    same: bool = False  # whether both are equal in every replication, and not 0 in all
 
     @property
     def lead(self) -> float:
@@ -192,24 +192,24 @@ def comparisons(
 ) -> list[Comparison]:
     """Compare pairs of policies, and adjust the p-values for the number of pairs."""
     highest = curves.metric(metric).better == "higher"
-    cells = []
+    unadjusted = []
     for policy, rival, round in pairs:
         gap = curves.paired(policy, rival, metric=metric, round=round)
-        # A metric that is 0 in all replications may still rise.
+        # Both 0 in all replications is no tie: more of them may show a rare event.
         values = curves.values(policy, metric)[curves.checkpoints.index(round)]
         same = gap.equal and bool(values.any())
-        cells.append(Comparison(policy, rival, round, gap, gap.p_value, highest, same))
-    return adjust_together(cells) if adjust else cells
+        unadjusted.append(Comparison(policy, rival, round, gap, gap.p_value, highest, same))
+    return adjust_together(unadjusted) if adjust else unadjusted
 
 
-def adjust_together(cells: Sequence[Comparison]) -> list[Comparison]:
+def adjust_together(unadjusted: Sequence[Comparison]) -> list[Comparison]:
     """Return comparisons with their p-values adjusted for the number of all of them (Holm)."""
-    p_values = holm([cell.gap.p_value for cell in cells]).tolist()
-    return [replace(cell, p_value=p) for cell, p in zip(cells, p_values, strict=True)]
+    p_values = holm([pair.gap.p_value for pair in unadjusted]).tolist()
+    return [replace(pair, p_value=p) for pair, p in zip(unadjusted, p_values, strict=True)]
 
 
-_FEWEST_REPLICATIONS: Final = 3  # without one replication, two are needed for a variance
-_ROUNDING_SHARE: Final = 1e-24  # a share of the sum of squares that rounding alone explains
+_FEWEST_REPLICATIONS: Final = 3  # the jackknife leaves one out; a variance needs two
+_ROUNDING_SHARE: Final = 1e-24  # of the sum of squares: rounding alone explains no more
 
 
 def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
@@ -231,13 +231,15 @@ def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
     ratio = mean_estimate(above).value / denominator.value
     # Linearisation: the ratio varies as the mean of a - r b, divided by the mean of b.
     residuals = above - ratio * below
-    # Equal ratios in every replication leave rounding alone.
+    # If all ratios are equal, the residuals are nothing but rounding errors.
     residuals = np.where(np.abs(residuals) <= 1e-12 * np.abs(above), 0.0, residuals)
     return Estimate(ratio, mean_estimate(residuals).error / abs(denominator.value), len(above))
 
 
 def log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
-    r"""Return numbers whose mean is ln of the quotient of two means, and that vary as it does.
+    r"""Return a number for each replication, whose mean is ln of the quotient of two means.
+
+    The standard error of their mean is that of this logarithm, by the delta method.
 
     .. math:: \ln(\bar a / \bar b) + (a_i - \bar a) / \bar a - (b_i - \bar b) / \bar b
     """
@@ -251,23 +253,23 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     .. math:: \hat\ell = \ln(s_a / s_b), \qquad
         \widehat{\mathrm{se}}(\hat\ell)^2 = \frac{n-1}{n} \sum_i (\ell_{-i} - \bar\ell)^2
 
-    where :math:`\ell_{-i}` is the estimate without replication i. None where either does not vary,
-    with or without one of the replications.
+    where :math:`\ell_{-i}` is the estimate without replication i. None where one of the two is
+    constant, or would be without some replication.
     """
     n = len(a)
     # The jackknife leaves out one pair at a time, so it keeps the correlation of the two samples.
     # An F test would assume normality: of exponential samples its 95 % interval covers 75 %.
     if n < _FEWEST_REPLICATIONS:
         return None
-    squares_a, left_out_a = _squared_deviations(a)
-    squares_b, left_out_b = _squared_deviations(b)
+    squares_a, squares_a_without_each = _squared_deviations(a)
+    squares_b, squares_b_without_each = _squared_deviations(b)
     if not (
-        (left_out_a > _ROUNDING_SHARE * (a**2).sum())
-        & (left_out_b > _ROUNDING_SHARE * (b**2).sum())
+        (squares_a_without_each > _ROUNDING_SHARE * (a**2).sum())
+        & (squares_b_without_each > _ROUNDING_SHARE * (b**2).sum())
     ).all():
         return None
     # On the scale of logarithms, where the distribution is closest to symmetric.
-    log_ratios = np.log(left_out_a / left_out_b) / 2
+    log_ratios = np.log(squares_a_without_each / squares_b_without_each) / 2
     error = math.sqrt(float(((log_ratios - log_ratios.mean()) ** 2).sum()) * (n - 1) / n)
     return Estimate(math.log(squares_a / squares_b) / 2, error, n)
 
@@ -290,7 +292,7 @@ def number_of(
     at_least: float = -math.inf,
     at_most: float = math.inf,
 ) -> Number:
-    """Return the number of an estimate and its claimed range, or of a difference."""
+    """Return the `Number` of an estimate with its claimed range, or of a difference."""
     if isinstance(estimate, PairedDifference):
         return Number(name, estimate.difference, estimate.low, estimate.high, estimate.p_value)
     p_value = _p_value(estimate, at_least, at_most)
@@ -300,12 +302,12 @@ def number_of(
 def numbers_of(
     names: Sequence[str], estimates: Sequence[Estimate | PairedDifference]
 ) -> tuple[Number, ...]:
-    """Return the numbers of several estimates, of which nothing is claimed."""
+    """Return the `Number` of each of several estimates, of which nothing is claimed."""
     return tuple(number_of(*pair) for pair in zip(names, estimates, strict=True))
 
 
 def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = math.inf) -> Number:
-    """Return the number of a quantity, such as a ratio, whose logarithm was estimated."""
+    """Return the `Number` of a quantity, such as a ratio, whose logarithm was estimated."""
     p_value = _p_value(log, *log_range(at_least, at_most))
     value, low, high = (_bounded_exp(x) for x in (log.value, log.low, log.high))
     if at_least <= 0.0:
@@ -316,18 +318,18 @@ def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = 
 def known_number(
     name: str, value: float, at_least: float = -math.inf, at_most: float = math.inf
 ) -> Number:
-    """Return a number that is known without error, such as a count."""
-    number = float(value)
-    return Number(name, number, number, number, None, at_least, at_most)
+    """Return the `Number` of a value that is known without error, such as a count."""
+    exact_value = float(value)
+    return Number(name, exact_value, exact_value, exact_value, None, at_least, at_most)
 
 
-def differences(cells: Sequence[Comparison], title: str = "") -> list[Number]:
-    """Return the numbers of comparisons, named by policies, problem and round."""
-    return [number_of(cell.named(title), cell.gap) for cell in cells]
+def differences(compared_pairs: Sequence[Comparison], title: str = "") -> list[Number]:
+    """Return the `Number` of each comparison, named by policies, problem and round."""
+    return [number_of(pair.named(title), pair.gap) for pair in compared_pairs]
 
 
 def limit_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
-    """Return all numbers, or of more than 50 those that the text shows."""
+    """Return all numbers; if there are more than 50, only `highlights`, which the text shows."""
     return tuple(numbers if len(numbers) <= _MOST_NUMBERS else highlights)
 
 
@@ -353,7 +355,7 @@ Ranges = list[tuple[int | None, float, float]]
 
 
 def check_ends(low_name: str, low: End, high_name: str, high: End, count: int = 1) -> None:
-    """Refuse ends that are not one for each of `count` rounds, and ranges that are empty."""
+    """Refuse a list of ends whose length is not `count`, no end at all, and an empty range."""
     for name, end in ((low_name, low), (high_name, high)):
         if isinstance(end, list) and len(end) != count:
             raise ValueError(f"{name} must have one number for each round, {count}, got {end}")
@@ -404,12 +406,12 @@ def judge_ranges(tests: Sequence[tuple[Estimate, float, float]]) -> Status:
     """Decide whether estimates lie in their ranges, whose ends may be infinite.
 
     They do if every 95 % interval lies in its range, and they do not if some estimate is
-    significantly outside (adjusted by Holm): of a single one, if its interval lies outside.
+    significantly outside (adjusted by Holm; a single one if its interval lies outside).
     """
     # An intersection-union test needs no adjustment to hold: every interval must be inside. One
-    # outside is enough to contradict it, so these are adjusted for the number of rounds.
-    p_values = [number.p_value(low, high) for number, low, high in tests]
+    # outside is enough to contradict the claim, so p-values are adjusted for the number of tests.
+    p_values = [mean.p_value(low, high) for mean, low, high in tests]
     return decide(
-        supported=all(low <= number.low and number.high <= high for number, low, high in tests),
+        supported=all(low <= mean.low and mean.high <= high for mean, low, high in tests),
         contradicted=bool((holm(p_values) < LEVEL).any()),
     )
