@@ -24,7 +24,7 @@ from keyhole.kernels.fingerprint import (
     compiled_copy,
     fingerprint,
     fingerprint_parts,
-    is_own,
+    is_shipped,
     python_function,
 )
 from keyhole.kernels.interpreted_mode import is_interpreted
@@ -161,10 +161,10 @@ class CompiledClass:
         return issubclass(self.owner, Policy) and bool(self.owner.verdicts)
 
     @cached_property
-    def is_own(self) -> bool:
+    def is_shipped(self) -> bool:
         """Whether all kernels, and the guard, are Keyhole's own, which are known to compile."""
         guard = self.owner.setting.allowed
-        return all(is_own(kernel) for kernel in (guard, *dict(self._all_sources()).values()))
+        return all(is_shipped(kernel) for kernel in (guard, *dict(self._all_sources()).values()))
 
     def _all_sources(self) -> list[tuple[str, Kernel]]:
         """Return all kernels, helpers and kernels of a base, as they were written."""

@@ -46,8 +46,8 @@ _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numb
 # one copy serves all.
 _bounds_checked_copies: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
-# Copies in use, by fingerprint and place, so that helpers which several policies share are typed
-# once. The place is part of the key because errors of the compiler name the line.
+# Copies in use, by fingerprint and place, so that helpers which several policies share are
+# compiled once. The place is part of the key because errors of the compiler name the line.
 _copies: Final[WeakValueDictionary[tuple[object, ...], Kernel]] = WeakValueDictionary()
 
 # The largest array in bytes: Numba refers to larger ones by their address in this process.
@@ -216,11 +216,11 @@ def code_location(code: CodeType) -> tuple[str, int, bytes]:
     return code.co_filename, code.co_firstlineno, code.co_linetable
 
 
-def is_own(function: Kernel) -> bool:
+def is_shipped(function: Kernel) -> bool:
     """Return whether a function, and everything it uses, is Keyhole's own."""
     walk = _FingerprintWalk()
     walk.add_function(python_function(function))
-    return all(_module_of(user).startswith("keyhole.") for _, user in walk.seen.values())
+    return all(_module_of(member).startswith("keyhole.") for _, member in walk.seen.values())
 
 
 def _module_of(function: FunctionType) -> str:
@@ -263,7 +263,7 @@ class _FingerprintWalk:
         if _module_of(function).startswith(_COVERED):
             self.add_items(function.__module__, function.__qualname__)
             return
-        # A second visit, also in a recursion: only the number of the first.
+        # On a second visit, as in a recursion, only the number of the first is added.
         if id(function) in self.seen:
             self.add_items("seen", self.seen[id(function)][0])
             return
@@ -390,7 +390,7 @@ def compiled_copy(function: Kernel) -> Kernel:
 def _copy_linked(plain: FunctionType, copies: Copies) -> Kernel:
     if plain in copies:  # visited in this graph already, perhaps not finished: recursion
         return copies[plain]
-    if _module_of(plain).startswith(_COVERED):  # its fingerprint is its name only: never shared
+    if _module_of(plain).startswith(_COVERED):  # its fingerprint, only its name, is no key
         return _make_copy(plain, copies)
     key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
     copy = _copies.get(key)
@@ -410,7 +410,7 @@ def _make_copy(plain: FunctionType, copies: Copies) -> Kernel:
 
 
 def empty_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object]) -> FunctionType:
-    """Return a copy of a function with other code that uses nothing yet but some helpers."""
+    """Return a copy of a function with this code; until `link`, its only globals are `helpers`."""
     scope = {"__builtins__": builtins, "__name__": plain.__module__ or "", **helpers}
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)

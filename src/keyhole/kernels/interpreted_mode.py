@@ -21,7 +21,7 @@ T = TypeVar("T")
 Kernel = Callable[..., Any]
 """A function of numbers and arrays that is compiled, or interpreted."""
 
-_VARIABLE: Final = "KEYHOLE_INTERPRET"
+_ENVIRONMENT_VARIABLE: Final = "KEYHOLE_INTERPRET"
 _interpreted: ContextVar[bool | None] = ContextVar("interpreted", default=None)
 
 
@@ -62,9 +62,9 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
 
 
 def is_interpretation_requested(argument: bool | None = None) -> bool | None:
-    """Return whether kernels are to be interpreted here; None if no setting says so.
+    """Return whether kernels are to be interpreted here; None if nothing says whether.
 
-    An argument of the user's, if there is one, takes precedence over settings.
+    An argument of the user's comes first, then the context, then the environment variable.
 
     Raises
     ------
@@ -74,11 +74,11 @@ def is_interpretation_requested(argument: bool | None = None) -> bool | None:
     for is_requested in (argument, _interpreted.get()):
         if is_requested is not None:
             return is_requested
-    setting = os.environ.get(_VARIABLE)
+    setting = os.environ.get(_ENVIRONMENT_VARIABLE)
     if not setting:
         return None
     if setting not in ("0", "1"):
-        raise ValueError(f"{_VARIABLE} must be 0 or 1, got {setting!r}")
+        raise ValueError(f"{_ENVIRONMENT_VARIABLE} must be 0 or 1, got {setting!r}")
     return setting == "1"
 
 
@@ -117,8 +117,9 @@ def interpret(owner: str, function: Kernel) -> Kernel:
 class AtomicCall:
     """An interpreted function whose calls are atomic: completed, or rolled back by an interrupt.
 
-    A compiled function that holds the GIL is so by itself. A fork waits for the end of a call, up
-    to the limit of `keyhole.kernels.compiler_fork_locks`; after that, the child refuses to call it.
+    A compiled function that holds the GIL is atomic by itself. A fork waits for the end of a call,
+    up to the limit of `keyhole.kernels.compiler_fork_locks`: if the call takes longer, the child
+    refuses to call the function.
 
     Parameters
     ----------

@@ -98,9 +98,9 @@ class InteractiveEnvironment:
         self.tell(learner)
 
     def score(self, report: Mapping[str, ArrayLike | None]) -> dict[str, float]:
-        """Return all metrics as of now, details too, given what a learner recommends.
+        """Return all metrics as of now, also those kept on request only, given a recommendation.
 
-        What is left out stays as it was, at first 0.
+        A value that `report` lacks stays as it was, at first 0.
         """
         for name, view in self._report.items():
             view[...] = report.get(name, view)
@@ -122,7 +122,7 @@ def _build(compiled: compiled_class.CompiledClass) -> Kernel:
     score = kernels["score"]
     observe = records.context.producer(kernels["observe"], "e, s, t, rng")
     respond = records.feedback.producer(kernels["respond"], "e, s, t, rng, context, decision")
-    sizes = compiled_class.tuple_reader(len(compiled.dims), start=7)
+    read_dims = compiled_class.tuple_reader(len(compiled.dims), start=7)
     read_e = compiled.inputs.reader("E")
     read_s = compiled.state.reader("ES")
     read_context, read_decision, _ = records.readers()
@@ -132,7 +132,7 @@ def _build(compiled: compiled_class.CompiledClass) -> Kernel:
     write_feedback = records.feedback.writer()
 
     def step(cells, plan, rng, t, operation):  # type: ignore[no-untyped-def]
-        dims = sizes(plan)
+        dims = read_dims(plan)
         e = read_e(cells, plan[0], dims)
         s = read_s(cells, plan[1], dims)
         if operation == _INIT:

@@ -345,7 +345,7 @@ class Learner:
         vars(copy).update(_loaded=self._loaded, _interpreted=self._interpreted)
         compiled = compiled_policy(type(self.policy))
         # The state of a policy of somebody's own may have the position of an arm that is left out.
-        step = self._step if compiled.is_own else _find_step(copy, compiled, True)
+        step = self._step if compiled.is_shipped else _find_step(copy, compiled, True)
         copy._prepare(self.policy, self.facts | {"arms": len(arms)}, step)
         copy._run_step(learner_step.INIT)
         copy_arms(compiled.state.fields, self.state, copy.state, arms, np.arange(len(arms)))
@@ -589,7 +589,7 @@ def _find_step(learner: Learner, compiled: CompiledClass, checked: bool) -> Kern
     """
     setting = learner.policy.setting
     may_be = learner._interpreted is None and not checked
-    at_first = interpret_first(may_be and compiled.is_own)
+    at_first = interpret_first(may_be and compiled.is_shipped)
     with bounds_checked(checked), interpreted(bool(learner._interpreted)), at_first:
         step = learner_step.compiled_step(compiled, setting)
     # A weak reference: the learner holds the step, and the two would form a cycle, which keeps a

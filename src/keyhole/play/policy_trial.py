@@ -23,11 +23,11 @@ from keyhole.status_output import redirect_prints
 
 _ROUNDS: Final = 200
 _SECONDS: Final = 1.0
-"""Rounds that would take the processor longer are left out: a policy may be slow in Python."""
+"""Processor time of a trial; then no other round is begun, since a policy may be slow in Python."""
 _MOST_SECONDS: Final = 10.0
-"""Then a trial ends in the midst of a round, which may never end; a busy machine takes long too."""
+"""Elapsed time after which a trial is ended even within a round, which may never end by itself."""
 _SECONDS_IN_ALL: Final = 20.0
-"""Of a class in a process; after that it is not tried: a sweep may have many policies."""
+"""Time for all trials of a class in a process, since a sweep may have many of its policies."""
 _MOST_ARMS: Final = 1000
 """With more arms a single round may take long in Python."""
 _UNFILLED: Final = {"float64": np.nan, "int64": np.iinfo(np.int64).min}
@@ -82,10 +82,10 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
     played in Python, or has more than 1,000 arms here, is not tried, nor are Keyhole's own.
     """
     arms = int(plan.problem.fact("arms")) if "arms" in plan.problem.setting.facts else 1
-    if compiled.is_own or arms > _MOST_ARMS or _seconds[compiled.digest] > _SECONDS_IN_ALL:
+    if compiled.is_shipped or arms > _MOST_ARMS or _seconds[compiled.digest] > _SECONDS_IN_ALL:
         return None
     rounds = min(max(_ROUNDS, 2 * arms), plan.horizon)
-    # Not `repr(policy)`, which rounds numbers and may be the user's.
+    # Not `repr(policy)`, which rounds numbers, and which users may define.
     case = repr(plan.policies[label].parameters()), arms, rounds
     if case in _tried[compiled.digest]:
         return None
@@ -102,8 +102,8 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
         finally:
             end.set()
 
-    # Its cautions are for the whole simulation, which gives them itself. What is ignored holds for
-    # the whole process: so this thread ends it, and not the trial, which may end late.
+    # The simulation gives the policy's warnings itself. A filter of warnings holds for the whole
+    # process: so this thread sets and resets it, and not that of the trial, which may end late.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # In a thread of its own, which can be ended in the midst of a round.
@@ -134,19 +134,19 @@ def _play(plan: Plan, label: str, rounds: int) -> None:
         environment.play_round(learner)
         if thread_time() > end:
             break
-    is_whole = learner.is_done or learner.rounds == horizon
+    has_ended = learner.is_done or learner.rounds == horizon
     if not hasattr(policy, "recommend"):  # then its recommendation stays 0
         return
-    recommendation = _recommend(learner, is_whole)
+    recommendation = _recommend(learner, has_ended)
     if recommendation is not None:
-        environment.score(recommendation)  # which reads what an arm's number points to
+        environment.score(recommendation)  # it uses arms as indices: one out of range shows here
 
 
-def _recommend(learner: Learner, is_whole: bool) -> dict[str, Any] | None:
-    """Return the learner's recommendation; refuse one with NaN, or not written as a whole.
+def _recommend(learner: Learner, has_ended: bool) -> dict[str, Any] | None:
+    """Return the learner's recommendation; refuse one with NaN, or with an entry not written.
 
-    Before the end of its game a policy may have nothing to say of some arms, for which None is
-    returned: then only an array of which it writes nothing is refused.
+    Before the game has ended, a policy may leave some entries of an array unwritten: then None is
+    returned, and only an array without any written entry is refused.
     """
     for view in learner._report.values():
         view[...] = _UNFILLED[view.dtype.name]
@@ -156,7 +156,7 @@ def _recommend(learner: Learner, is_whole: bool) -> dict[str, Any] | None:
         unfilled = _UNFILLED[values.dtype.name]
         is_missing = np.isnan(values) if np.isnan(unfilled) else values == unfilled
         is_complete &= not is_missing.any()
-        if is_missing.any() if is_whole else is_missing.all():
+        if is_missing.any() if has_ended else is_missing.all():
             indices = "".join(f"[{i}]" for i in np.argwhere(is_missing)[0])
             raise error_explanation.UnnoticedError(
                 f"{type(learner.policy).__name__}.recommend must write a number into every entry "

@@ -83,7 +83,7 @@ class EngineSimulator:
         may_interpret = plan.interpret_uncompiled and not plan.checked and workers is None
         # Only code that is known to compile is interpreted first: a user's kernel that does not
         # compile must be refused at once, not when the budget is spent.
-        at_first = interpret_first(may_interpret and all(member.is_own for member in compiled))
+        at_first = interpret_first(may_interpret and all(each.is_shipped for each in compiled))
         durations: list[FloatArray] = []
         with bounds_checked(plan.checked), interpreted(plan.interpreted), at_first:
             if workers is None:

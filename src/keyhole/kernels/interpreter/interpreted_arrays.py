@@ -1,4 +1,4 @@
-"""Arrays for interpreted kernels, views of the same memory, and operations on them.
+"""Arrays for interpreted kernels, views of the memory of NumPy arrays, and operations on them.
 
 Their entries are Python numbers. An array of one axis is a `memoryview`, which checks every index
 and is read faster than a NumPy array; one of uint64 is a `UInt64View`, one of more axes a `Grid`.
@@ -44,18 +44,18 @@ class UInt64View:
         return len(self.cells)
 
     def __getitem__(self, index: Index) -> Array:
-        """Return a word, or a slice."""
+        """Return an entry as a `UInt64`, or a slice."""
         entry = self.cells[index]
         if type(entry) is int:
             return UInt64(entry)
         return UInt64View(entry)
 
     def __setitem__(self, index: int, value: float) -> None:
-        """Write a word."""
+        """Write an entry, modulo 2^64."""
         self.cells[index] = int(value) & MASK
 
     def __iter__(self) -> Iterator[UInt64]:
-        """Yield the words."""
+        """Yield the entries."""
         return map(UInt64, self.cells)
 
     @property
@@ -64,14 +64,15 @@ class UInt64View:
         return (len(self.cells),)
 
     def tolist(self) -> list[int]:
-        """Return the words as a list."""
+        """Return the entries as a list of int."""
         return list(self.cells)
 
 
 class Grid:
-    """An array of two or more axes, or an empty one."""
+    """An array of two or more axes; it may be empty."""
 
-    # What two or three indices are looked up in, where that is faster than here.
+    # `entries_by_2` and `entries_by_3`: a memory view of so many axes, in which kernels look up
+    # entries faster than here.
     __slots__ = ("cells", "entries_by_2", "entries_by_3", "format", "ndim", "shape")
 
     def __init__(self, cells: Cells, shape: tuple[int, ...]) -> None:
@@ -79,13 +80,13 @@ class Grid:
         self.shape = tuple(shape)
         self.ndim = len(shape)
         self.format: str = cells.format
-        # A memory view of several axes reads entries fast; not for uint64, whose entries are words,
-        # nor for empty arrays, which cannot be cast.
+        # A memory view of several axes reads entries fast; not for uint64, whose entries must
+        # become `UInt64`, nor for empty arrays, which cannot be cast.
         if self.ndim in (2, 3) and self.format != "Q" and math.prod(shape) > 0:
             setattr(self, f"entries_by_{self.ndim}", cells.cast("B").cast(self.format, shape))
 
     def __getattr__(self, name: str) -> Grid:
-        """Return itself where nothing faster is there to look indices up in."""
+        """Return the grid itself in place of a faster view that it lacks."""
         if name in ("entries_by_2", "entries_by_3"):
             return self
         raise AttributeError(name)
@@ -179,10 +180,10 @@ def view_of(array: NDArray[np.generic]) -> Array:
         If kernels have no numbers of its type.
     """
     type_kind = array.dtype.kind
-    is_cell = array.itemsize == _CELL_BYTES
-    if type_kind not in _FORMATS or (type_kind == "f" and not is_cell):
+    is_64_bit = array.itemsize == _CELL_BYTES
+    if type_kind not in _FORMATS or (type_kind == "f" and not is_64_bit):
         raise TypeError(f"an array of {array.dtype}, where a kernel has float64, int64 or uint64")
-    if not is_cell and type_kind != "b":  # integers of fewer bits are read as those of 64
+    if not is_64_bit and type_kind != "b":  # integers of fewer bits are read as those of 64
         array = array.astype(np.uint64 if type_kind == "u" else np.int64)
         array.flags.writeable = False
     cells: Cells = np.ascontiguousarray(array).reshape(-1).data
@@ -201,12 +202,16 @@ def to_numpy(array: Array) -> NDArray[np.generic]:
     return np.asarray(getattr(array, "cells", array)).reshape(array.shape)
 
 
-# Arrays borrowed before, by the id of their buffer: making one takes longer than a lookup.
+# To borrow is to make an array over a part of a buffer's memory, which takes longer than a lookup:
+# so borrowed arrays are cached, by the id of their buffer.
 _borrowed: Final[dict[int, dict[object, Array]]] = {}
 
 
-def keep_borrowed_arrays(view: Array) -> None:
-    """Cache what is borrowed from a buffer, until `drop_borrowed_arrays`; the caller holds it."""
+def cache_borrowed_arrays(view: Array) -> None:
+    """From now on cache what is borrowed from a buffer, until `drop_borrowed_arrays`.
+
+    The caller keeps the buffer alive, since its id is the key.
+    """
     _borrowed[id(view)] = {}
 
 
@@ -236,8 +241,8 @@ def _make_borrow(cell_format: str) -> Kernel:
         result = with_shape(cells_of_array, shape)
         if cached_arrays is not None:
             cached_arrays[key] = result
-            if size == len(cells):  # all cells of a learner, from which other arrays are borrowed
-                keep_borrowed_arrays(result)
+            if size == len(cells):  # the whole buffer: others are borrowed from this
+                cache_borrowed_arrays(result)
         return result
 
     return borrow
@@ -249,7 +254,7 @@ borrow_word: Final = _make_borrow("Q")
 
 
 def cache_views(reader: Kernel) -> Kernel:
-    """Return a reader (buffer, start, dims) of views that caches its result for each place."""
+    """Return a function (buffer, start, dims) -> views with its results cached by these three."""
 
     def read(buffer: Array, start: int, dims: object) -> object:
         cached_views = _borrowed.get(id(buffer))
@@ -320,7 +325,7 @@ _sum: Final = _make_reduction(operator.add, 0)
 
 
 def _find_first_best(array: Array, is_better: Kernel) -> int:
-    """Return the index of the best entry, of equals the first; of NaN the first of them."""
+    """Return the index of the best entry: the first NaN, or else the first of equals."""
     best = 0
     for i in range(len(array)):
         # Only NaN differs from itself; NumPy returns its index, too.

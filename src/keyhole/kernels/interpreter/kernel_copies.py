@@ -250,7 +250,7 @@ class InterpretedFunction:
             # Two arguments may be one memory.
             views_of_same_array = (v for a, v in self._cached[:i] if a is value)
             view = next(views_of_same_array, None) or interpreted_arrays.view_of(value)
-            interpreted_arrays.keep_borrowed_arrays(view)
+            interpreted_arrays.cache_borrowed_arrays(view)
             self._cached[i] = (value, view)
         return view
 
