@@ -13,7 +13,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.policy_simulation_job import json_digest
 
 AnyProblem = Any
-"""A problem of one of the settings, whose gaps or mean losses only its own functions use."""
+"""A problem of any setting: each function of `_LOSSES` uses attributes of its own."""
 Part = Literal["tuning", "judging"]
 PARTS: Final = ("tuning", "judging")
 
@@ -62,8 +62,8 @@ class BenchmarkProblem:
 def wrong_choice_loss(problem: Problem) -> float:
     """Return what a wrong choice loses: in a round, or in thresholding at the end.
 
-    It is the mean gap of the arms that are not best; of `threshold`, its mean over the levels; of
-    `resource`, each arm is run at its best limit. In `semibandit` it is the mean loss of an arm
+    It is the mean gap of the arms that are not best; in `threshold`, its mean over the levels; in
+    `resource`, with each arm at its best limit. In `semibandit` it is the mean loss of an arm
     that the best allocation funds, and in `thresholding` half of the labels.
     """
     return _LOSSES[problem.setting.name](problem)
@@ -86,7 +86,7 @@ _LOSSES: Final[dict[str, Callable[[AnyProblem], float]]] = {
 
 _PARETO_QUANTILES: Final = 2000
 _GEOMETRIC_QUANTILES: Final = 100
-_LEAST_SHARE: Final = 1000  # means of arms with recorded pairs are multiples of its inverse
+_LARGEST_DENOMINATOR: Final = 1000  # of the means of arms with recorded rewards and delays
 
 
 def expand_short_forms(value: Any) -> Any:
@@ -99,14 +99,12 @@ def expand_short_forms(value: Any) -> Any:
         case {"repeat": pairs}:
             return [mean for mean, count in pairs for _ in range(count)]
         case {"pareto": [power, scale]}:  # a heavy tail, for powers below 2
-            return _delay_quantiles(
-                lambda above: scale * (above ** (-1 / power) - 1), _PARETO_QUANTILES
-            )
+            return _delay_quantiles(lambda p: scale * (p ** (-1 / power) - 1), _PARETO_QUANTILES)
         case {"geometric": mean}:
             slope = math.log1p(-1 / (1 + mean))
-            return _delay_quantiles(lambda above: math.log(above) / slope, _GEOMETRIC_QUANTILES)
+            return _delay_quantiles(lambda p: math.log(p) / slope, _GEOMETRIC_QUANTILES)
         case {"arms_with_delays": arms}:
-            return _recorded_pairs(
+            return _reward_delay_table(
                 expand_short_forms(arms), prompt_zeros=value.get("prompt_zeros", False)
             )
         case dict():
@@ -114,7 +112,7 @@ def expand_short_forms(value: Any) -> Any:
     return value
 
 
-def _recorded_pairs(
+def _reward_delay_table(
     arms: Sequence[tuple[float, Sequence[int]]], *, prompt_zeros: bool
 ) -> dict[str, object]:
     """Return the table of a problem whose arms have a mean reward and delays of their own.
@@ -124,7 +122,7 @@ def _recorded_pairs(
     rewards = []
     delays = []
     for mean, arm_delays in arms:
-        share = Fraction(mean).limit_denominator(_LEAST_SHARE)
+        share = Fraction(mean).limit_denominator(_LARGEST_DENOMINATOR)
         values = [1] * share.numerator + [0] * (share.denominator - share.numerator)
         pairs = [(x, 0 if prompt_zeros and not x else d) for x in values for d in arm_delays]
         rewards.append([x for x, _ in pairs])
@@ -133,5 +131,5 @@ def _recorded_pairs(
 
 
 def _delay_quantiles(inverse: Callable[[float], float], count: int) -> list[int]:
-    """Return the quantiles of a delay, given the function of the chance to be above."""
+    """Return quantiles of a delay; `inverse` gives the delay that is exceeded with chance p."""
     return [math.floor(inverse((i + 0.5) / count)) for i in range(count)]

@@ -30,13 +30,13 @@ _STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")  # bold, say
 
 
 class EscapedStream:
-    """A stream on which names can neither hide characters nor change the order of others."""
+    """A stream that escapes control and invisible characters, which could hide or reorder text."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write a text with control and invisible characters escaped, but line ends and styles."""
+        """Write a text; line ends, tabs and styles are not escaped."""
         pieces = _STYLES.split(text)
         pieces[::2] = [escape_controls(piece, "\n\r\t") for piece in pieces[::2]]
         self._stream.write("".join(pieces))
@@ -53,17 +53,17 @@ def one_line_text(text: str) -> str:
 
 
 def error_text(error: Exception) -> str:
-    """Return the message of an error; of the system's, file and reason without its number."""
+    """Return the message of an error; of an OSError its file and reason, without the number."""
     if isinstance(error, OSError) and error.strerror and str(error).startswith("["):
         files = [str(file) for file in (error.filename, error.filename2) if file is not None]
-        # Files are named where they are written: what remains is what a command prints.
+        # Errors in writing a file name it: a full disk without a name is that of standard output.
         is_output = not files and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         return ": ".join([*files, *["standard output"] * is_output, explain_os_error(error)])
     return str(error)
 
 
 def try_to_write(write: Callable[..., Path | None], *arguments: Any, **options: Any) -> Path | None:
-    """Return the report that a function writes; warn if it cannot, since the results are there."""
+    """Return the report that a function writes; only warn if it cannot: the results exist."""
     try:
         return write(*arguments, **options)
     except OSError as error:

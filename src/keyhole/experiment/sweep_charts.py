@@ -15,7 +15,7 @@ from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart
 
-_MOST_CHARTS: Final = 12  # panels on a page, which more would make too large; the files have all
+_MOST_CHARTS: Final = 12  # panels; more would make a page too large; the files have all
 _SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
 _LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
 _MOST_TILES: Final = 200
@@ -31,11 +31,11 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     entries = [*leaders[0].names]
     # The entry that varies fastest has a column for each value, if these are few.
     values = {leader.names[entries[-1]] for leader in leaders}
-    across = entries[-1] if len(values) <= _MOST_COLUMNS else ""
+    column_entry = entries[-1] if len(values) <= _MOST_COLUMNS else ""
     tiles: dict[str, dict[str, Tile]] = {}
     for leader in leaders:
-        row_names = {name: text for name, text in leader.names.items() if name != across}
-        column = {across: leader.names[across]} if across else {}
+        row_names = {name: text for name, text in leader.names.items() if name != column_entry}
+        column = {column_entry: leader.names[column_entry]} if column_entry else {}
         row = tiles.setdefault(sweep_summary.format_point_title(row_names, summaries.sweep), {})
         tile = Tile(text=leader.text, label=leader.best or "", note=_describe_means(leader))
         row[sweep_summary.format_point_title(column, summaries.sweep) or "best"] = tile
@@ -96,7 +96,7 @@ def charts_by_parameter(
 
 
 def _point_places(summaries: Summaries, name: str) -> list[float]:
-    """Return the position of each point on the axis of an entry: its number, or its index."""
+    """Return where each point is on the axis of an entry: at its number, or its place in order."""
     values = summaries.sweep[name]
     names = sweep_summary.short_names(summaries.sweep)[name]
     indices = [names.index(point.names[name]) for point in summaries.points]
@@ -168,7 +168,7 @@ def charts_by_round(
         for number, panel in enumerate(panels, 1)
     ]
     panel_count = len(sweep_summary.group_points(summaries.points, MOST_STYLES))
-    # There is a divisor where the logarithm of the mean by arms is drawn.
+    # `arms_divisor` gives a number exactly where the logarithm of the mean / arms is drawn.
     has_logarithms = y == "log" or any(arms_divisor(panel, metric, y) for panel in panels)
     chart = _combine_charts(charts, panel_count, caption, shares_lower_end=has_logarithms)
     *row_entries, column_entry = panels[0].names or [""]
@@ -203,8 +203,8 @@ def _combine_charts(
     usual = [i for i, axis in enumerate(axes) if axis == max(axes, key=axes.count)]
     ranges = [_range(chart, begins_at_zero=begins_at_zero) for chart in charts]
     if len(charts) == 1:
-        only = replace(charts[0].y, low=ranges[0][0]) if begins_at_zero else charts[0].y
-        return replace(charts[0], y=only, caption=caption, height=_LARGE)
+        y_axis = replace(charts[0].y, low=ranges[0][0]) if begins_at_zero else charts[0].y
+        return replace(charts[0], y=y_axis, caption=caption, height=_LARGE)
     lows = [low for i in usual if (low := charts[i].y.low) is not None]
     # Curves that leave the axis below are cut off at the same value in all panels.
     if shares_lower_end and lows:

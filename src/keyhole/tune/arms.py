@@ -27,6 +27,7 @@ _FORMAT: Final = re.compile(r":[^{}]*(?=\})")  # of a field, such as {limit:>5}
 _SYNTAX: Final = re.compile(
     r"\|\||&&|>>|<<|[|&;<>`*\n]|\$\(|\$\{?[A-Za-z_]\w*\}?|(?:^|(?<=\s))(?:~(?=/|\s|$)|#)"
 )
+# Each goes on after "... is run without a shell, ".
 _OTHER_ADVICE: Final = {
     "\n": "which a second line needs: write sh -c '...', or end a line with \\ if the command goes "
     "on in the next",
@@ -93,7 +94,7 @@ LOAD_SECONDS: Final = 60.0
 
 
 TYPED: Final = "<typed>"
-"""Stands for the module of a function in a tune of version 0.2.0 that was typed in a notebook."""
+"""In a tune of version 0.2.0: the module of a function that was typed in a notebook."""
 
 
 def parse_target(path: str, value: object) -> str:
@@ -126,7 +127,7 @@ def _find_target(path: str, function: Callable[..., object]) -> str:
 def function_command(
     target: str, fields: Mapping[str, object], cells: Sequence[str] = ()
 ) -> list[str]:
-    """Return the command that calls a function with those fields that it names."""
+    """Return the command that calls a function with those fields that are its parameters."""
     content = {"path": sys.path, "target": target, "fields": dict(fields), "cells": [*cells]}
     # -P keeps the folder of the script off sys.path: its modules would hide others.
     return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(content)]
@@ -171,7 +172,7 @@ class Arm:
     cells : tuple of str
         In a tune of version 0.2.0: the source of a function that was typed in a notebook.
     shell_error : str
-        Error about shell syntax in the command as it was written; "" for none, and in a saved spec.
+        Error about shell syntax in the command as it was written, or "". It is not saved.
     """
 
     name: str
@@ -226,9 +227,10 @@ class Arm:
     def check(
         self, path: str, fields: Mapping[str, object], folder: Path, search: str | None = None
     ) -> None:
-        """Refuse unknown fields, and a program that is not on the path.
+        """Refuse unknown fields, and a program that is not found.
 
-        `fields` are those of an example run; `search` replaces the ``PATH`` of this process.
+        `path` begins messages. `fields` are those of an example run; `search` replaces the ``PATH``
+        of this process.
         """
         known_names = list(dict.fromkeys([*fields, *self.parameters]))
         for word in self.command:
@@ -245,7 +247,7 @@ class Arm:
                         f"{path}: unknown field {{{name}}}; known are {listed}"
                         f"{suggestion(name, known_names)}{hint}"
                     )
-        # A format such as {limit:d}, of a fraction, is refused only when it is filled in.
+        # A format such as {limit:d} fails only once a fraction is filled in.
         try:
             self.format_command(fields)
         except (ValueError, OverflowError) as error:
@@ -293,10 +295,10 @@ def _parse_arm_table(path: str, table: object) -> list[Arm]:
     is_text = isinstance(command_entry, str)
     shell_error = explain_shell_syntax(f"{path}.command", command_entry) if is_text else ""
     function = parse_target(f"{path}.function", table["function"]) if "function" in table else ""
-    has_rows = "grid" in table or not isinstance(table.get("parameters", {}), Mapping)
+    is_multiple = "grid" in table or not isinstance(table.get("parameters", {}), Mapping)
     arms = []
     for parameters in _parameter_rows(path, table):
-        assignments = [f"{key}={value}" for key, value in parameters.items()] if has_rows else []
+        assignments = [f"{key}={value}" for key, value in parameters.items()] if is_multiple else []
         label = check_line("names of arms", " ".join([name, *assignments]))
         arms.append(Arm(label, command, parameters, function, shell_error=shell_error))
     return arms
@@ -307,7 +309,7 @@ def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Pa
     if "parameters" in table and "grid" in table:
         raise ValueError(f"{path} must have parameters or a grid, got both")
     if "grid" in table:
-        grid = _check_names(f"{path}.grid", table["grid"])
+        grid = _parameter_table(f"{path}.grid", table["grid"])
         for key, values in grid.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or not values:
                 raise TypeError(
@@ -327,7 +329,7 @@ def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Pa
     return [_check_row(f"{path}.parameters[{i}]", row) for i, row in enumerate(parameters)]
 
 
-def _check_names(path: str, value: object) -> dict[str, Any]:
+def _parameter_table(path: str, value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(value)}")
     for name in value:
@@ -339,7 +341,7 @@ def _check_names(path: str, value: object) -> dict[str, Any]:
 
 
 def _check_row(path: str, value: object) -> dict[str, Parameter]:
-    row = _check_names(path, value)
+    row = _parameter_table(path, value)
     for name, value in row.items():
         if not isinstance(value, str | int | float):
             raise TypeError(f"{path}.{name} must be a string or a number, got {short_repr(value)}")
@@ -374,7 +376,7 @@ def _field_names(path: str, word: str) -> list[str]:
         pieces = list(string.Formatter().parse(word))
     except ValueError as error:
         raise ValueError(
-            f"{path}: {error} in {short_repr(word)}; a brace is written twice"
+            f"{path}: {error} in {short_repr(word)}; write {{{{ for a literal brace"
         ) from None
     for _, name, _, conversion in pieces:
         if conversion:

@@ -24,11 +24,11 @@ MOST_ARMS: Final = 40
 """At most so many arms are drawn: those with the largest gains."""
 _MAX_STEPS: Final = 500
 HISTORY_DRAWS: Final = 400
-"""Posterior draws of each estimate: fewer than of the recommendation, since there are many."""
+"""Posterior draws of each past estimate: fewer than of the present one, since these are many."""
 _POINTS: Final = 30
 _FEWEST_POINTS: Final = 5
-_CELLS: Final = 1_500_000  # draws of pairs in all: half a second
-_RUNS: Final = 100_000  # runs that are counted in all: half a second
+_MOST_DRAWS: Final = 1_500_000  # of all pairs, at all points of the history: half a second
+_MOST_COUNTED_RUNS: Final = 100_000  # at all points, if each has half of them: half a second
 _PERCENT: Final = 100.0
 _MARGIN: Final = 0.9  # of a logarithmic axis of seconds
 _LARGE: Final = 335  # height in pixels
@@ -37,7 +37,7 @@ _SMALL: Final = 170
 
 @dataclass(frozen=True)
 class Survival:
-    r"""The share of runs without success by a time: the estimate of Kaplan and Meier (1958).
+    r"""The share of runs without success within t seconds, after Kaplan and Meier (1958).
 
     .. math:: \hat S(t) = \prod_{t_j \le t} (1 - d_j / n_j)
 
@@ -85,7 +85,7 @@ def drawn_arms(tune: SavedTune) -> list[int]:
     """Return the indices of the arms with runs, that with the largest gain first; at most 40."""
     means = tune.gains.tried_means.max(axis=1)
     order = np.argsort(-means, kind="stable")[:MOST_ARMS]
-    return [int(number) for number in order if np.isfinite(means[number])]
+    return [int(arm) for arm in order if np.isfinite(means[arm])]
 
 
 def _survival_curves(tune: SavedTune) -> list[tuple[str, Survival]]:
@@ -120,20 +120,20 @@ class PastRecommendation:
 
     runs: int
     arm: int
-    place: int  # of its limit
+    limit_index: int
     gain: Interval
 
 
 def replay_recommendations(tune: SavedTune) -> list[PastRecommendation]:
-    """Return the recommendations after some 30 numbers of runs, of which the last is all runs.
+    """Return the recommendation at some 30 points of the log, the last of which is its end.
 
     Estimates are made anew from the first runs of the log, with `HISTORY_DRAWS` draws; the last one
     is the recommendation itself. The list is empty if there are so many pairs or runs that fewer
     than five points could be replayed in about half a second.
     """
     last = PastRecommendation(len(tune.runs), *tune.gains.best_pair(), tune.best().gain)
-    cells = HISTORY_DRAWS * tune.gains.run_counts.size
-    points = min(_POINTS, _CELLS // cells, 2 * _RUNS // len(tune.runs))
+    draws = HISTORY_DRAWS * tune.gains.run_counts.size
+    points = min(_POINTS, _MOST_DRAWS // draws, 2 * _MOST_COUNTED_RUNS // len(tune.runs))
     if points < _FEWEST_POINTS:
         return []
     counts = np.unique(np.geomspace(1, len(tune.runs), points).round().astype(np.int64))
@@ -161,7 +161,7 @@ def gain_chart(tune: SavedTune) -> LineChart:
         id="gain-chart",
         x=_seconds_axis("time limit", limits[0] * _MARGIN, limits[-1] / _MARGIN),
         y=Axis(title="gain of a run", unit=gain_unit(tune)),
-        curves=[_gain_curve(tune, number, labels[number]) for number in drawn_arms(tune)],
+        curves=[_gain_curve(tune, arm, labels[arm]) for arm in drawn_arms(tune)],
         alt=f"Gain of a run by time limit and command. The largest is that of {best.arm} with "
         f"{best.limit:g} s: {best.gain}.",
         caption=" ".join(filter(None, sentences)) + _describe_left_out(tune),
@@ -170,10 +170,10 @@ def gain_chart(tune: SavedTune) -> LineChart:
     )
 
 
-def _gain_curve(tune: SavedTune, number: int, label: str) -> Curve:
+def _gain_curve(tune: SavedTune, arm: int, label: str) -> Curve:
     """Return the curve of an arm, up to the largest limit that it was run with."""
-    has_runs = tune.gains.run_counts[number] > 0
-    draws = tune.gains.draws[:, number, has_runs]
+    has_runs = tune.gains.run_counts[arm] > 0
+    draws = tune.gains.draws[:, arm, has_runs]
     low, high = np.quantile(draws, (0.025, 0.975), axis=0)
     return Curve(
         label=label,
@@ -181,7 +181,7 @@ def _gain_curve(tune: SavedTune, number: int, label: str) -> Curve:
         y=draws.mean(axis=0).tolist(),
         low=low.tolist(),
         high=high.tolist(),
-        note=format_runs(int(tune.gains.run_counts[number, 0])),
+        note=format_runs(int(tune.gains.run_counts[arm, 0])),
     )
 
 
@@ -204,10 +204,10 @@ def history_chart(tune: SavedTune, history: list[PastRecommendation]) -> LineCha
     """Return the chart of the recommended pair over the runs, with its estimated gain then."""
     spec = tune.spec
     labels, _ = label_arms(spec)
-    names = [f"{labels[past.arm]}, {spec.limits[past.place]:g} s" for past in history]
+    names = [f"{labels[past.arm]}, {spec.limits[past.limit_index]:g} s" for past in history]
     # The pair recommended last comes first, and so has the first colour.
     curves = [_history_curve(name, names, history) for name in dict.fromkeys(reversed(names))]
-    # The recommendation has been the same since the run after the last that named another pair.
+    # It has been the same since the point after the last one with another recommendation.
     matches = [name == names[-1] for name in names]
     first = max((k + 1 for k, is_same in enumerate(matches) if not is_same), default=0)
     description = f"{names[-1]} since run {history[first].runs:,} of {len(tune.runs):,}"
@@ -241,13 +241,13 @@ def _history_curve(name: str, names: list[str], history: list[PastRecommendation
 
 
 def survival_chart(tune: SavedTune) -> LineChart:
-    """Return the chart of the share of runs without success by a time."""
+    """Return the chart of the share of runs without success within t seconds."""
     first = _shortest_time(tune)
     curves = []
     for name, curve in _survival_curves(tune):
         times = [first, *curve.seconds, max(curve.last_limit, *curve.seconds, 0.0)]
-        steps = ([1.0, *values] for values in (curve.share, curve.low, curve.high))
-        share, low, high = ((_PERCENT * np.array([*step, step[-1]])).tolist() for step in steps)
+        columns = ([1.0, *values] for values in (curve.share, curve.low, curve.high))
+        share, low, high = ((_PERCENT * np.array([*c, c[-1]])).tolist() for c in columns)
         x = np.maximum(times, first).tolist()  # a run of 0 s has no place on a logarithmic axis
         curves.append(Curve(label=name, x=x, y=share, low=low, high=high, steps=True))
     return LineChart(
@@ -267,7 +267,7 @@ def cactus_chart(tune: SavedTune) -> LineChart:
     first = _shortest_time(tune)
     curves = []
     for name, curve in _survival_curves(tune):
-        # Each share is reached at the seconds of the next step: the height holds until there.
+        # Axes are swapped: from share k - 1 to share k the curve is as high as the time of step k.
         seconds = np.maximum([*curve.seconds, *curve.seconds[-1:]], first).tolist()
         success_percents = (_PERCENT * np.array([0.0, *(1.0 - curve.share)])).tolist()
         curves.append(Curve(label=name, x=success_percents[: len(seconds)], y=seconds, steps=True))

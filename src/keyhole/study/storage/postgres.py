@@ -60,7 +60,6 @@ _ADD_METADATA: Final = (
 )
 _COLUMNS: Final = len(store.Row._fields) + 1  # with the digest
 _BATCH: Final = 4096  # rows that the server sends together in a backup
-# A prepared statement that is there already, or is gone: another session than a moment ago.
 _NEEDS_SESSION: Final = (
     "the address is that of a pool which changes sessions between transactions: a study needs a "
     "session-level pool (in pgbouncer pool_mode = session), or the server's own address"
@@ -69,6 +68,7 @@ _ADVICE: Final = {
     "23505": "another process has used this number or key: try again",  # unique violation
     "53100": "make room on the server's disk",  # disk full
     "42501": "the user must be allowed to write to schema keyhole, or to create it",  # privilege
+    # A prepared statement that exists already, or does not: another session than before.
     "42P05": _NEEDS_SESSION,
     "26000": _NEEDS_SESSION,
     None: "if a write was under way, open the study again to see whether it is there",
@@ -117,21 +117,21 @@ class Postgres(store.Store):
         self._address: dict[str, Any] = _DEFAULTS | parameters | {"client_encoding": "UTF8"}
         self.where = _format_address(parameters)
         self._db: psycopg.Connection | None = None
-        self._has_tables = False  # they were there at the first connection
+        self._has_tables = False  # once they are, later connections only check them
         FORK_LOCK.add(self)
-        self._run(self._connected)
+        self._run(self._connect_if_needed)
 
     def connect_again(self) -> "Postgres":
         """Return another connection to the same server."""
-        store = Postgres(self._given_address)
-        store._share_studies(self)
-        return store
+        new_store = Postgres(self._given_address)
+        new_store._share_studies(self)
+        return new_store
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[store.Record]:
-        return self._begin(sql, values, binary=True).fetchall()
+        return self._execute_first(sql, values, binary=True).fetchall()
 
     def _begin_write(self) -> "psycopg.Connection":
-        db = self._begin(f"{_BEGIN}; {_WRITE}").connection
+        db = self._execute_first(f"{_BEGIN}; {_WRITE}").connection
         self._check_version(self._version(db))
         return db
 
@@ -148,7 +148,7 @@ class Postgres(store.Store):
         """Return version, identity and rows of a study, in one round trip."""
         identity_sql = f"EXECUTE keyhole_identity({study:d})"
         events_sql = f"EXECUTE keyhole_since({study:d}, {after:d})"
-        cursor = self._begin(f"{begin_sql}{identity_sql}; {events_sql}")
+        cursor = self._execute_first(f"{begin_sql}{identity_sql}; {events_sql}")
         results = []
         has_next = True
         while has_next:
@@ -160,7 +160,7 @@ class Postgres(store.Store):
         return store.QueryResult(version, digest, rows)
 
     def _commit(self) -> None:
-        self._connected().execute("COMMIT")
+        self._connect_if_needed().execute("COMMIT")
 
     def _add(
         self,
@@ -175,14 +175,14 @@ class Postgres(store.Store):
         if metadata:
             sql = _ADD_METADATA + sql
             values = (study, *(list(column) for column in zip(*metadata, strict=True)), *values)
-        cursor = self._driver.ClientCursor(self._connected()).execute(sql, values)
+        cursor = self._driver.ClientCursor(self._connect_if_needed()).execute(sql, values)
         while cursor.nextset():
             pass
         if cursor.statusmessage != "COMMIT":
             raise self._driver.OperationalError("the server has rolled the transaction back")
 
     def _copy(self, path: Path) -> None:
-        db = self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").connection
+        db = self._execute_first("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").connection
         self._check_version(self._version(db))
         with closing(Sqlite(path)) as copy:
             copy.fill(self._rows)
@@ -190,14 +190,14 @@ class Postgres(store.Store):
 
     def _rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
         """Yield the rows of a table through a server-side cursor."""
-        with self._connected().cursor(name="keyhole_rows", binary=True) as cursor:
+        with self._connect_if_needed().cursor(name="keyhole_rows", binary=True) as cursor:
             cursor.itersize = _BATCH
             yield from cursor.execute(f"SELECT {', '.join(columns)} FROM keyhole.{table}")
 
-    def _begin(
+    def _execute_first(
         self, sql: str, values: tuple[object, ...] | None = None, *, binary: bool = False
     ) -> "psycopg.Cursor":
-        """Execute what reads or begins a transaction; again if an idle connection was lost."""
+        """Execute the first statements of an operation; once more if the connection was lost."""
         db = self._db
         if db is not None and self._is_idle(db):
             try:
@@ -207,7 +207,7 @@ class Postgres(store.Store):
                     raise
             # Nothing had been written, so nothing can be written twice.
             self._drop()
-        return self._connected().execute(sql, values, binary=binary)
+        return self._connect_if_needed().execute(sql, values, binary=binary)
 
     def _is_idle(self, db: "psycopg.Connection") -> bool:
         """Return whether a connection is in no transaction."""
@@ -251,10 +251,10 @@ class Postgres(store.Store):
         state = getattr(error, "sqlstate", None)
         return f"{text}; {_ADVICE.get(state, _ADVICE[None])}"
 
-    def _connected(self) -> "psycopg.Connection":
+    def _connect_if_needed(self) -> "psycopg.Connection":
         """Return the connection; after a failure, a new one."""
         if self._db is None:
-            # A fork during the connection would inherit a socket that `after_fork` cannot see.
+            # A fork while it connects would inherit a socket that `after_fork` cannot see.
             with FORK_LOCK.shared(self):
                 # psycopg's own prepared statements are forgotten after each rollback.
                 try:

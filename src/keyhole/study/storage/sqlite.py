@@ -161,7 +161,7 @@ class Sqlite(store.Store):
         tail: int,
         metadata: Sequence[store.Metadata],
     ) -> None:
-        db = self._connected()
+        db = self._connect_if_needed()
         db.executemany(_INSERT, [(study, *row) for row in rows])
         if metadata:
             db.executemany(_INSERT_METADATA, [(study, *entry) for entry in metadata])
@@ -213,7 +213,7 @@ class Sqlite(store.Store):
 
     def _commit(self) -> bool:
         """Commit; return whether the file is unchanged, else the commit may be lost."""
-        db = self._connected()
+        db = self._connect_if_needed()
         db.execute("COMMIT")
         is_unchanged = self._queue is None or self._is_file_unchanged(db, self._queue)
         if not is_unchanged:
@@ -321,7 +321,7 @@ class Sqlite(store.Store):
         while True:
             if uri_query and self._db is None:
                 self._connect(uri_query)
-            db = self._connected()
+            db = self._connect_if_needed()
             db.execute("BEGIN IMMEDIATE")
             if self._is_current(has_queue_lock=True):
                 return db
@@ -339,11 +339,11 @@ class Sqlite(store.Store):
         with FORK_LOCK.shared(self):
             if self._immutable_stamp is not None:
                 self._disconnect()  # it has no lock: its pages may be those of before
-            db = self._connected()
+            db = self._connect_if_needed()
             # Within a transaction the file was compared when it began.
             while not (db.in_transaction or self._is_current(has_queue_lock=False)):
                 self._disconnect()
-                db = self._connected()
+                db = self._connect_if_needed()
             stamp = self._immutable_stamp
             try:
                 yield db
@@ -405,7 +405,7 @@ class Sqlite(store.Store):
                 self._create_tables()
                 self._release_locks()
 
-    def _connected(self) -> Connection:
+    def _connect_if_needed(self) -> Connection:
         """Return the connection; after a failure or a fork, a new one to the same file."""
         if self._db is None:
             with suppress(FileNotFoundError):

@@ -464,7 +464,7 @@ class Store(ABC):
 
     def _erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
         """Erase metadata and commit."""
-        db = self._connected()
+        db = self._connect_if_needed()
         if decisions is None:
             count = db.execute(self._sql[schema.ERASE_METADATA], (study,)).rowcount
         else:
@@ -543,17 +543,17 @@ class Store(ABC):
 
     def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
         """Replace the snapshot and commit."""
-        self._connected().execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
+        self._connect_if_needed().execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
         self._commit()
 
     def _delete(self, study: int) -> None:
         """Delete all rows of a study and commit."""
         for template in schema.DELETIONS:
-            self._connected().execute(self._sql[template], (study,))
+            self._connect_if_needed().execute(self._sql[template], (study,))
         self._commit()
 
     @abstractmethod
-    def _connected(self) -> Any:
+    def _connect_if_needed(self) -> Any:
         """Return the connection; after a failure, a new one."""
 
     @abstractmethod
