@@ -21,12 +21,13 @@ from keyhole.validate import DEFAULT_SEED
 class Policy(Facts, CorePolicy, abstract=True):
     """Base class of the policies for delayed feedback.
 
-    Kernels read `p.arms` and `p.named`, and `p.horizon` if the class lists it in `needs`. `select`
-    returns an ``arm``; `update` may name ``arm`` and ``total``, and with named feedback ``count``,
-    ``sources`` and ``rewards``. Arrays that hold rewards have the length "memory". A policy that
-    plays in phases overrides `recommend`, which fills ``phase[0]``, the number of the phase; and
-    for each arm ``eliminated``, the round in which it was given up, or 0; ``judged``, the last
-    phase in which it was pulled, or 0; and ``estimates``, its mean at the end of that phase.
+    Kernels read `p.arms`, `p.named` (whether feedback is named), and `p.horizon` if the class lists
+    it in `needs`. `select` returns an ``arm``; `update` may name ``arm`` and ``total``, and with
+    named feedback ``count``, ``sources`` (the arm of each reward) and ``rewards``. Arrays that hold
+    rewards have the length "memory". A policy that plays in phases overrides `recommend`, which
+    fills ``phase[0]``, the number of the phase; and for each arm ``eliminated``, the round in which
+    it was given up, or 0; ``judged``, the last phase in which it was pulled, or 0; and
+    ``estimates``, its mean at the end of that phase.
 
     Examples
     --------
@@ -42,7 +43,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     vocabulary_class = StudyVocabulary
-    # `pending` stays "wait": every round ends with its feedback, in which rewards may be missing.
+    # `pending` is inherited, "wait": every round ends with feedback, which may lack rewards. If
+    # `update` names ``sources`` or ``rewards``, the policy has a `feedback` of its own.
     feedback = "the sum of what arrives in a round; names of rewards, if told, are ignored"
 
     if TYPE_CHECKING:  # generated from the known quantities at run time
@@ -88,18 +90,19 @@ class Policy(Facts, CorePolicy, abstract=True):
     def describe(self, learner: Learner) -> list[str]:
         """Return the arrays of the state.
 
-        A policy that counts rewards overrides it with `format_used_rewards`: pulls may have no
-        rewards yet, so that they cannot be shown with means as in other settings.
+        A policy that counts rewards overrides it with `format_used_rewards`: other settings show
+        pulls with their mean, but here some pulls have no reward yet.
         """
         return [f"{name}: {value}" for name, value in learner.state.items()]
 
 
-def format_used_rewards(rewards: FloatArray, totals: FloatArray, scale: Scale) -> list[str]:
+def format_used_rewards(counts: FloatArray, totals: FloatArray, scale: Scale) -> list[str]:
     """Return a line for each arm: the number of used rewards, and their mean with its interval.
 
-    The interval holds if the delay of a reward does not depend on the reward.
+    `counts` and `totals` are numbers and sums of rewards. The interval holds if the delay of a
+    reward does not depend on the reward.
     """
-    tallies = zip(rewards, totals, strict=True)
+    tallies = zip(counts, totals, strict=True)
     texts = (
         f"{count_text(n, 'reward')} used{mean_text(n, total, scale, has_interval=True)}"
         for n, total in tallies
@@ -142,12 +145,12 @@ class PhasePolicy(Policy, abstract=True):
         estimates = float_array("arms")
         """The arm's average at the end of the last phase that it was pulled in."""
         judged = int_array("arms")
-        """The last phase in which the arm was pulled to its end, or 0."""
+        """The last phase whose pulls of the arm are complete, or 0."""
         phase = int_array()
         length = float_array()
-        """n_m: pulls of an arm by the end of the phase."""
+        """n_m: pulls of each remaining arm by the end of the phase."""
         before = float_array()
-        """n_(m-1): pulls of an arm by the end of the phase before."""
+        """n_(m-1): pulls of each remaining arm by the end of the phase before."""
         arm = int_array()
         """The current arm of the phase."""
         left = float_array()
@@ -224,7 +227,7 @@ class PhasePolicy(Policy, abstract=True):
         bridge = ", in the bridge after it" if state["bridging"][0] else ""
         scale = learner.scale
         tolerance = scale.from_unit(0.5**phase, DIFFERENCE)
-        head = f"phase {phase}{bridge}: tolerance {tolerance:g}, {length} pulls an arm by its end"
+        head = f"phase {phase}{bridge}: tolerance {tolerance:g}, {length} pulls per arm by its end"
         statuses = [
             f"given up in round {end}" if end else "remaining" for end in state["eliminated"]
         ]

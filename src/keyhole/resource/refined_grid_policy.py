@@ -109,7 +109,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         return facts | {"grid_size": grid_size}
 
     def _least_root(self, horizon: int) -> float:
-        """Return the smallest square root in a confidence length: the one after all rounds."""
+        """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)): that after all rounds, n = T."""
         return math.sqrt(0.5 * self.alpha * log_ratio(horizon, self.delta) / horizon)
 
     def planned(p, s: State) -> int:

@@ -1,4 +1,4 @@
-"""Distributions of an arm's sample, from 0 to m, which is compared with a threshold."""
+"""Distributions of an arm's sample, a level from 0 to m, which is compared with a threshold."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -41,8 +41,8 @@ class CustomDistribution(CustomSampler):
     Parameters
     ----------
     draw : kernel
-        ``draw(rng, numbers)`` returns a level, from 0 to m: plain arithmetic and the samplers of
-        `keyhole.draws.samplers`.
+        ``draw(rng, numbers)`` returns a level, from 0 to m. It may use plain arithmetic and the
+        samplers of `keyhole.draws.samplers`.
     survival : sequence of float, shape (levels,)
         The chances of reaching level 1, 2, ..., m.
     numbers : sequence of float, default [0]
@@ -51,7 +51,8 @@ class CustomDistribution(CustomSampler):
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or 1,000 trial draws do not fit `survival` by 6 standard errors.
+        If a value is not allowed, or 1,000 trial draws deviate from `survival` by more than 6
+        standard errors.
 
     Examples
     --------
@@ -75,13 +76,13 @@ class CustomDistribution(CustomSampler):
             check_moments(f"survival[{j}]", float(chance), (drawn > j).astype(float))
 
 
-Samples = SurvivalTable | Replay | CustomDistribution
+SampleDistribution = SurvivalTable | Replay | CustomDistribution
 """The distributions of the threshold bandit."""
 
 
 def parse_arms(
     arms: Any, levels: int | None
-) -> tuple[list[Samples], int, tuple[object, ...] | None]:
+) -> tuple[list[SampleDistribution], int, tuple[object, ...] | None]:
     """Return the distribution of each arm's samples, the number of levels, and the arms' names.
 
     Parameters
@@ -111,7 +112,7 @@ def parse_arms(
         source = fields[first]
     else:
         m = check_integer("levels", levels, Range(ge=1))
-    distributions: list[Samples] = []
+    distributions: list[SampleDistribution] = []
     for field, distribution in zip(fields, parsed_arms, strict=True):
         if isinstance(distribution, TabulatedDistribution):
             # sf(m - 1) is the chance of level m: values above m count as m.
@@ -129,7 +130,7 @@ def parse_arms(
     return distributions, m, names
 
 
-def _parse_arm(name: str, arm: Any) -> Samples | TabulatedDistribution:
+def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedDistribution:
     if isinstance(arm, CustomDistribution | Replay):
         return arm
     if is_scipy(arm):
@@ -139,8 +140,13 @@ def _parse_arm(name: str, arm: Any) -> Samples | TabulatedDistribution:
     return SurvivalTable(check_survival(name, check_vector(name, arm, _UNIT)))
 
 
-def _count_levels(distributions: Sequence[Samples | TabulatedDistribution]) -> tuple[int, int]:
-    """Return the arm whose distribution is the first to define the number of levels, and these."""
+def _count_levels(
+    distributions: Sequence[SampleDistribution | TabulatedDistribution],
+) -> tuple[int, int]:
+    """Return an arm that defines the number of levels, and this number.
+
+    It is the first with a table; without one, the SciPy distribution with the largest value.
+    """
     for arm, distribution in enumerate(distributions):
         if isinstance(distribution, SurvivalTable | CustomDistribution):
             return arm, len(distribution.survival)
@@ -154,7 +160,7 @@ def _count_levels(distributions: Sequence[Samples | TabulatedDistribution]) -> t
     return int(np.argmax(tops)), int(max(tops))
 
 
-def survival_function(distribution: Samples, levels: int) -> FloatArray:
+def survival_function(distribution: SampleDistribution, levels: int) -> FloatArray:
     """Return the exact chances of reaching level 1, 2, ..., m."""
     if isinstance(distribution, Replay):
         return np.asarray((distribution.samples[:, None] >= np.arange(1, levels + 1)).mean(axis=0))

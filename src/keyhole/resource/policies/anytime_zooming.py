@@ -54,12 +54,14 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         """State of the present period, its length and start, and the last recommendation."""
 
         period = int_array()
+        """Its length in rounds."""
         begun = int_array()
+        """The last round before it."""
         found_arm = int_array()
         found_limit = float_array()
 
     def _least_root(self, horizon: int) -> float:
-        """Return the smallest root in a confidence length of any period but the first."""
+        """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)) of any period but the first."""
         # Every period has its own T, and the horizon may cut the last one short.
         length = 2
         smallest = math.inf
@@ -75,7 +77,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         start_grids(p, s)
 
     def planned(p, s: State) -> int:  # type: ignore[override]
-        """Return the length of the period."""
+        """Return T, the number of rounds of the present period."""
         return int(s.period[0])
 
     def update(  # type: ignore[override]
