@@ -41,7 +41,7 @@ def test_many_pairs_have_no_history(tmp_path, monkeypatch):
     arm = [{"name": f"arm {n}", "command": "true"} for n in range(45)]
     spec = Spec.from_table({"arm": arm, "limits": [0.1, 1.0]})
     tune = SavedTune(tmp_path, spec, [record("ok", 0.05, 1.0, f"arm {n}") for n in range(41)])
-    monkeypatch.setattr(charts, "_CELLS", 5 * 400 * 45 * 2 - 1)
+    monkeypatch.setattr(charts, "_MOST_DRAWS", 5 * 400 * 45 * 2 - 1)
     assert replay_recommendations(tune) == []
     chart = gain_chart(tune)
     assert len(chart.curves) == 40
