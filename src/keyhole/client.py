@@ -17,6 +17,7 @@ from keyhole.validate import check_choice, short_repr
 
 _ERRORS: Final[dict[str, type[Exception]]] = {
     "damaged": DamagedError,
+    "invalid-key": PermissionError,
     "invalid-value": ValueError,
     "missing-key": PermissionError,
     "missing-right": PermissionError,
@@ -69,7 +70,7 @@ class Client:
             raise ValueError(f"url must be an address without a path, got {short_repr(url)}")
         self.url = url.rstrip("/")
         self._address = address
-        self._headers = {"Content-Type": "application/json"}
+        self._headers: dict[str, str | bytes] = {"Content-Type": "application/json"}
         if key is not None:
             self._headers["Authorization"] = f"Bearer {key}"
         self._timeout = timeout
@@ -141,7 +142,11 @@ class Client:
             Whether the request may be sent again if its answer is lost. To read always may.
         """
         content = None if body is None else json.dumps(body).encode()
-        headers = self._headers if key is None else self._headers | {"Idempotency-Key": key}
+        headers = self._headers
+        if key is not None:
+            if key != key.strip(" \t"):
+                raise ValueError(f"key must have no blanks at its ends, got {short_repr(key)}")
+            headers = headers | {"Idempotency-Key": key.encode()}
         deadline = time.monotonic() + self._retry_seconds
         wait = _FIRST_WAIT
         while True:
@@ -166,7 +171,7 @@ class Client:
             wait = min(2.0 * wait, _LONGEST_WAIT)
 
     def _send(
-        self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]
+        self, method: str, path: str, content: bytes | None, headers: Mapping[str, str | bytes]
     ) -> tuple[int, Any]:
         """Return status and content of the answer to a request that is sent once."""
         connection = self._connect()

@@ -57,15 +57,19 @@ def test_bad_options_are_refused_in_a_line(keyhole, tmp_path, monkeypatch, start
 
 def test_a_key_is_added_listed_and_revoked(keyhole, tmp_path):
     storage = ("--storage", tmp_path / "s.db")
-    added = json.loads(keyhole("serve", "key", "add", "ann", *storage, "--json")[1])
+    _, out, err = keyhole("serve", "key", "add", "ann", *storage, "--json")
+    added = json.loads(out)
+    assert err == f"its id is {added['id']}\n"
     assert added["key"].startswith("kh_")
     assert (added["who"], added["right"], added["studies"]) == ("ann", "decide", "*")
     (line,) = keyhole("serve", "key", "list", *storage)[1].splitlines()
     assert line == f"{added['id']} ann decide * {added['until']}"
     assert keyhole("serve", "key", "revoke", added["id"], *storage)[0] == 0
     (entry,) = json.loads(keyhole("serve", "key", "list", *storage, "--json")[1])
-    assert entry["until"] < added["until"]
+    assert entry["revoked"] < added["until"]
     assert "key" not in entry
+    (line,) = keyhole("serve", "key", "list", *storage)[1].splitlines()
+    assert line == f"{added['id']} ann decide * {entry['revoked']} revoked"
 
 
 @pytest.mark.parametrize(
@@ -74,6 +78,8 @@ def test_a_key_is_added_listed_and_revoked(keyhole, tmp_path):
         (("add", "ann", "--right", "all"), "right must be one of read, decide, admin"),
         (("add", "a\nb"), "who must have no control"),
         (("add", "ann", "--lifetime", "long"), "lifetime must be"),
+        (("add", "ann", "--lifetime", "0s"), "lifetime must"),
+        (("add", "ann", "--lifetime", "99999999d"), "lifetime must"),
         (("revoke", "0123"), "id must be that of a key"),
     ],
 )

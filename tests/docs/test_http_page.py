@@ -65,6 +65,11 @@ def test_the_programs_print_what_the_page_says(folder, port):
         if shutil.which(name) is not None:
             (text,) = blocks(language)
             assert run([name], text, folder, port).strip() in ("red", "blue")
+            with pytest.raises(AssertionError, match=r"404: .*unknown-study"):
+                run([name], text.replace("buttons", "bottons"), folder, port)
     (text,) = blocks("python")
     (printed,) = blocks("text")
     assert run([sys.executable], text, folder, port) == printed
+    again = re.sub(r"client\.create\(.*\)", 'client.study("labels")', text)
+    again = again.replace("    while True", "    print(len(seen))\n    while True")
+    assert run([sys.executable], again, folder, port).startswith("3\nann")

@@ -1,9 +1,12 @@
 import itertools
 import json
+import re
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from keyhole.serve import problems
 from keyhole.serve.routes import ROUTES
 
 ID = "01M8K1NFF5YQE8K8EK1E8ENAGP"
@@ -76,6 +79,14 @@ def test_no_value_makes_the_service_fail_or_tell_tales(client, document, tmp_pat
                 if answer.status_code >= 400:
                     assert answer.json()["status"] == answer.status_code
     assert count > 1500
+
+
+def test_the_guide_lists_every_type_of_problem():
+    guide = Path(__file__).parents[2].joinpath("docs/in_production.md").read_text()
+    listed = set()
+    for status, names in re.findall(r"^\| (\d{3}) \| (.*) \|$", guide, re.MULTILINE):
+        listed |= {(int(status), name) for name in re.findall(r"`([a-z-]+)`", names)}
+    assert listed == {(problem.status, problem.name) for problem in problems.PROBLEMS.values()}
 
 
 def test_the_document_has_every_route_with_its_problems(document):

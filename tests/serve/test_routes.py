@@ -39,6 +39,14 @@ def test_a_key_of_the_request_gets_the_same_decision(client):
     assert client.check(200, "GET", ITEMS)["pending_count"] == 4
 
 
+def test_a_key_is_the_same_in_utf_8_and_in_latin_1(client):
+    decisions = [
+        client.check(201, "POST", ITEMS, headers={b"Idempotency-Key": "zoë-7".encode(encoding)})
+        for encoding in ("utf-8", "latin-1")
+    ]
+    assert decisions[0] == decisions[1]
+
+
 def test_many_are_told_each_by_itself(client):
     decisions = client.check(200, "POST", f"{ITEMS}/many", json={"count": 3})["decisions"]
     ids = [decision["id"] for decision in decisions]
@@ -133,6 +141,8 @@ def test_a_study_is_created_and_deleted(client):
         ({"policy": "/etc/mine.py:P"}, "policy"),
         ({"policy": {"name": "mine.py:P"}}, "policy"),
         ({"name": 3}, "name must be"),
+        ({"name": ".."}, "name must not be '.', '..' or blank, got '..'"),
+        ({"name": " "}, "name must not be '.', '..' or blank, got ' '"),
         ({"arms": "ab"}, "arms"),
         ({"sedd": 1}, "sedd"),
     ],

@@ -9,6 +9,7 @@ import pytest
 from keyhole.serve.api_keys import add_key
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
+from keyhole.thresholding import LSA
 from tests.serve.conftest import Client
 
 HERE = {"Origin": "http://localhost"}
@@ -56,6 +57,15 @@ def test_a_study_is_shown_and_only_sent_again_when_it_has_news(client):
     assert "<td>1.00 [" in page.replace("\N{NO-BREAK SPACE}", " ")
 
 
+def test_a_page_names_the_arms_that_are_above_the_threshold(client, storage):
+    arms = ["ann", "bob"]
+    with Study.create(storage, "labels", LSA(), arms, threshold=0.5) as study:
+        for _ in arms:
+            decision = study.ask()
+            study.tell(decision, decision.arm == "bob")
+    assert "Recommended: above: bob" in client.get("/studies/labels").text
+
+
 def test_forms_create_a_study_and_change_its_arms(client, storage):
     answer = send(client, "/studies", **MADE, facts="threshold = 0.5", timeout="2h")
     assert (answer.status_code, answer.headers["location"]) == (303, "/studies/made")
@@ -67,6 +77,8 @@ def test_forms_create_a_study_and_change_its_arms(client, storage):
     again = send(client, "/studies", **MADE, facts="threshold = 0.5")
     assert again.status_code == 409
     assert "has a study of this name" in again.text
+    for name in ("", " ", "."):
+        assert send(client, "/studies", **{**MADE, "name": name}).status_code == 422
     wrong = send(client, "/studies", **{**MADE, "name": "x", "policy": "LSB"})
     assert wrong.status_code == 422
     assert "LSA" in wrong.text
@@ -87,9 +99,13 @@ def test_a_browser_gives_its_key_once(storage):
     key, _ = add_key(str(storage), "ann", "read", "but*")
     Study.create(storage, "other", UCB1(), ["a"]).close()
     with Client(storage) as client:
-        assert client.get("/").status_code == 401
+        page = client.get("/")
+        assert page.status_code == 401
+        assert "A key is needed." in page.text
         assert 'action="/login"' in client.get("/studies/buttons").text
-        assert send(client, "/login", key="kh_wrong").status_code == 401
+        answer = send(client, "/login", key="kh_wrong")
+        assert answer.status_code == 401
+        assert "The key is not valid: it is wrong, has ended, or was revoked." in answer.text
         answer = send(client, "/login", key=key)
         cookie = answer.headers["set-cookie"]
         assert "HttpOnly" in cookie

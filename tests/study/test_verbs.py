@@ -192,6 +192,16 @@ def test_what_is_wrong_is_named(study):
         study.ask(shade="light")
 
 
+def test_a_key_of_any_letters_is_the_same_through_each_door(service):
+    storage, url = service
+    with Client(url) as client:
+        study = client.create("letters", "UCB1", ["a", "b"], setting="stochastic")
+        with Study.open(storage, "letters") as opened:
+            assert study.ask(key="zoë ∑") == opened.ask(key="zoë ∑")
+        with pytest.raises(ValueError, match="key must have no blanks at its ends, got 'x '"):
+            study.ask(key="x ")
+
+
 def test_a_client_sees_and_makes_studies(service):
     with Client(service[1]) as client:
         study = client.create("made", "UCB1", ["a", "b"], setting="stochastic", timeout="2h")

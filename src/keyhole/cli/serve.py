@@ -86,6 +86,7 @@ def serve(
         host=host,
         port=port,
         workers=workers,
+        http="keyhole.serve.http_protocol:HeaderDeadlineProtocol",
         ws="none",
         log_config=make_log_config(log_level),
         access_log=False,
@@ -107,15 +108,18 @@ def add(
     right: Annotated[
         str, typer.Option(help="read, decide or admin: each with those before it.")
     ] = "decide",
-    studies: Annotated[str, typer.Option(help="A pattern of the studies that it sees.")] = "*",
+    studies: Annotated[
+        str, typer.Option(help="Studies that it sees: * is any text, ? a letter, [ab] a or b.")
+    ] = "*",
     lifetime: Annotated[str, typer.Option(help="How long it is valid.")] = "365d",
     as_json: AsJson = False,
 ) -> None:
-    """Print a new key: it is shown once, and kept nowhere."""
+    """Print a new key: it is shown once, and kept nowhere; its id goes to standard error."""
     from keyhole.serve.api_keys import add_key
 
     key, api_key = add_key(storage, who, right, studies, lifetime)
     print_result({"key": key} | api_key.as_json(), key, as_json=as_json)
+    typer.echo(f"its id is {api_key.id}", err=True)
 
 
 @add_command(key_app, "keyhole serve key list --storage items.db", name="list")
@@ -124,7 +128,7 @@ def list_(storage: Storage, as_json: AsJson = False) -> None:
     from keyhole.serve.api_keys import read_keys
 
     entries = [api_key.as_json() for api_key in read_keys(storage).values()]
-    lines = [" ".join(map(str, entry.values())) for entry in entries]
+    lines = [" ".join(entry.values()) + " revoked" * ("revoked" in entry) for entry in entries]
     print_result(entries, *lines, as_json=as_json)
 
 

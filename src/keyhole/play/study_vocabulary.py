@@ -16,7 +16,7 @@ from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
 from keyhole.kernels.fingerprint import python_function
-from keyhole.validate import Range, check_choice, check_integer, check_sequence
+from keyhole.validate import Range, check_choice, check_integer, check_sequence, short_repr
 
 FactReader = Callable[[str, Any, Path], Any]
 Values = dict[str, Any]
@@ -213,6 +213,10 @@ class StudyVocabulary:
             The numbers of the arms in use; index i in `report` is the arm ``live[i]``.
         """
         raise TypeError(f"policies of {self.setting.name!r} recommend nothing")
+
+    def describe_recommendation(self, recommendation: Any) -> str:
+        """Return a recommendation that `format_report` returned as text for people."""
+        return recommendation if isinstance(recommendation, str) else short_repr(recommendation)
 
 
 def _integer_fields(setting: Setting) -> list[str]:

@@ -13,14 +13,15 @@ from math import inf
 from typing import Final
 
 from keyhole.durations import to_seconds
-from keyhole.serve.problems import MissingKeyError, MissingRightError
+from keyhole.serve.problems import InvalidKeyError, MissingKeyError, MissingRightError
 from keyhole.serve.settings import Settings, is_loopback
 from keyhole.study import StoreError
 from keyhole.study.storage import open_store
-from keyhole.validate import check_choice, check_line
+from keyhole.validate import Range, check_choice, check_line, check_number
 
 RIGHTS: Final = ("read", "decide", "admin")  # each includes those before it
 _MAX_AGE: Final = 1.0  # seconds that the table is kept: a revoked key is then refused
+_LIFETIMES: Final = Range(gt=0, le=100 * 365 * 86_400)  # in seconds, up to a century
 _ID_LENGTH: Final = 12
 
 
@@ -39,7 +40,7 @@ class ApiKey:
     studies : str
         The pattern of the studies that it sees, such as "shop-*".
     until : float
-        When it ends, in seconds since 1970.
+        When it ends, in seconds since 1970; minus the time at which it was revoked.
     """
 
     digest: str
@@ -55,9 +56,9 @@ class ApiKey:
 
     def as_json(self) -> dict[str, str]:
         """Return what may be shown of it."""
-        until = datetime.fromtimestamp(self.until, UTC).isoformat(timespec="seconds")
+        until = datetime.fromtimestamp(abs(self.until), UTC).isoformat(timespec="seconds")
         columns = {"id": self.id, "who": self.who, "right": self.right}
-        return columns | {"studies": self.studies, "until": until}
+        return columns | {"studies": self.studies, "until" if self.until > 0 else "revoked": until}
 
     def sees(self, study: str) -> bool:
         """Return whether the key sees a study."""
@@ -89,8 +90,7 @@ def add_key(
 ) -> tuple[str, ApiKey]:
     """Add a key to a database; return it, which is kept nowhere, and what is kept of it."""
     check_choice("right", right, RIGHTS)
-    seconds = to_seconds("lifetime", lifetime)
-    assert seconds is not None
+    seconds = check_number("lifetime", to_seconds("lifetime", lifetime), _LIFETIMES)
     key = f"kh_{secrets.token_urlsafe(32)}"
     until = time.time() + seconds
     names = check_line("who", who), right, check_line("studies", studies)
@@ -112,7 +112,7 @@ def revoke_key(storage: str, id: str) -> ApiKey:
     if not matches:
         raise ValueError(f"id must be that of a key (keyhole serve key list), got {id!r}")
     with closing(open_store(storage, make=False)) as store:
-        store.end_api_key(matches[0].digest, time.time())
+        store.end_api_key(matches[0].digest, -time.time())
     return matches[0]
 
 
@@ -145,9 +145,11 @@ class KeyCache:
             _check_local(headers)
             return _LOCAL
         scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise MissingKeyError("send a key: Authorization: Bearer kh_...")
         api_key = self._keys.get(_digest_key(token))
-        if scheme.lower() != "bearer" or api_key is None or api_key.until <= time.time():
-            raise MissingKeyError("send a valid key: Authorization: Bearer kh_...")
+        if api_key is None or api_key.until <= time.time():
+            raise InvalidKeyError("send another key: Authorization: Bearer kh_...")
         return api_key
 
 

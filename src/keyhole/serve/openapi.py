@@ -78,7 +78,11 @@ def _describe_problems(route: Route) -> JsonObject:
     """Return the problems of a route by status."""
     errors: list[type[Exception]] = [*route.problems, DamagedError, StoreError]
     if route.right is not None:
-        errors += [problems.MissingKeyError, problems.MissingRightError]
+        errors += [
+            problems.MissingKeyError,
+            problems.InvalidKeyError,
+            problems.MissingRightError,
+        ]
     if route.is_about_study:
         errors.append(UnknownStudyError)
     if route.request is not None:

@@ -13,7 +13,11 @@ RETRY_SECONDS: Final = 1
 
 
 class MissingKeyError(Exception):
-    """The request has no valid key."""
+    """A key is needed."""
+
+
+class InvalidKeyError(Exception):
+    """The key is not valid: it is wrong, has ended, or was revoked."""
 
 
 class MissingRightError(Exception):
@@ -70,7 +74,7 @@ class Problem(NamedTuple):
 
 # Errors that have a type of problems of their own: its name is theirs, its title their docstring.
 _STATUSES: Final[dict[int, tuple[type[Exception], ...]]] = {
-    401: (MissingKeyError,),
+    401: (MissingKeyError, InvalidKeyError),
     403: (MissingRightError,),
     404: (UnknownRouteError, errors.UnknownStudyError, errors.UnknownDecisionError),
     405: (WrongMethodError,),

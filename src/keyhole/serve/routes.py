@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -136,6 +137,10 @@ def _ask_options(request: Request) -> JsonObject:
         if name in _RESERVED:
             raise ValueError(f"context must have words of the setting, got {short_repr(name)}")
     key = request.headers.get("idempotency-key")
+    if key is not None:
+        # Programs send other letters than those of ASCII in UTF-8 or in Latin-1.
+        with suppress(UnicodeDecodeError):
+            key = key.encode("latin-1").decode()
     return {"key": key, "exclude": body.exclude, "metadata": body.metadata} | body.context
 
 
@@ -196,6 +201,8 @@ async def create_study(request: Request) -> object:
     """Create a study from the entries of a study file; the policy is one that is installed."""
     table: JsonObject = request.body
     name = check_line("name", table.get("name"))
+    if name.strip() in ("", ".", ".."):  # programs leave such a part of a path out
+        raise ValueError(f"name must not be '.', '..' or blank, got {short_repr(name)}")
     if not request.key.sees(name):
         # Said of every such name, whether there is a study or not.
         raise MissingRightError(f"name must fit the pattern of the key, {request.key.studies}")

@@ -105,7 +105,7 @@ def _script_hashes() -> str:
 def make_problem_page(document: ProblemDocument) -> Response:
     """Return the page of a problem; without a key, the way to give one."""
     if document.status == 401:
-        page = Page(title="Keyhole", answer=[Answer("A key is needed."), _LOG_IN])
+        page = Page(title="Keyhole", answer=[Answer(document.title), _LOG_IN])
         return make_html(page, 401)
     blocks: list[PageBlock] = [Answer(document.title), Text(document.detail), Navigation(-1)]
     return make_html(Page(title="Keyhole", answer=blocks), document.status)

@@ -15,7 +15,7 @@ from keyhole.study import arm_means
 from keyhole.study.arm_means import NO_NUMBERS, DecisionCounts, ToldNumbers, explain_intervals
 from keyhole.study.state import State
 from keyhole.text_formatting import count_text
-from keyhole.validate import check_choice, short_repr
+from keyhole.validate import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,9 +70,7 @@ def learnt_texts(state: State) -> dict[str, str]:
     vocabulary = policy.vocabulary_class
     texts = {}
     if vocabulary is not None and vocabulary.has_recommendation():
-        recommendation = state.recommend()
-        is_name = isinstance(recommendation, str)
-        texts["recommended"] = recommendation if is_name else short_repr(recommendation)
+        texts["recommended"] = state.vocabulary.describe_recommendation(state.recommend())
     if policy.verdicts:
         arms = len(state.arms.names_in_use)
         texts["settled"] = progress_text(policy, state.settled_names(), arms)

@@ -1,13 +1,15 @@
 """Learner that labels arms as above or below a threshold, and the words of its studies."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.play.setting_learner import ArmLearner
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
+
+_MOST_NAMES: Final = 20  # of a recommendation, on a page
 
 
 class StudyVocabulary(CoreVocabulary):
@@ -17,6 +19,12 @@ class StudyVocabulary(CoreVocabulary):
         """Return for each arm whether its mean is estimated to be at least the threshold."""
         labels = report["labels"].tolist()
         return {self.arms[arm]: label > 0.5 for arm, label in zip(live, labels, strict=True)}
+
+    def describe_recommendation(self, recommendation: Mapping[str, bool]) -> str:
+        """Return the names of the arms that are above the threshold, the first ones if many."""
+        names = [name for name, is_above in recommendation.items() if is_above]
+        more = f" and {len(names) - _MOST_NAMES:,} more" * (len(names) > _MOST_NAMES)
+        return f"above: {', '.join(names[:_MOST_NAMES]) or 'none'}{more}"
 
 
 class Learner(ArmLearner):
