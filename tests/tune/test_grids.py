@@ -105,7 +105,7 @@ def test_effects_are_those_of_the_parameters_of_a_grid_of_several(played):
 
 
 def test_the_table_of_effects_has_times(played):
-    head, rows = effects_table(played)
+    head, rows = effects_table(estimate_effects(played), "arms")
     assert head == ["parameter", "value", "arms run", "run time, times the mean"]
     assert [row[:3] for row in rows[:2]] == [["toy phase", "on", "2"], ["toy phase", "off", "2"]]
     assert float(rows[0][3].split()[0]) * float(rows[1][3].split()[0]) == pytest.approx(

@@ -278,7 +278,7 @@ def _write_report(tune: "AnyTune") -> Path | None:
 
 def _print_tune(tune: "AnyTune") -> None:
     from keyhole.pages.notebook_html import text_table
-    from keyhole.tune import SavedTune, grids, space_summary
+    from keyhole.tune import SavedTune, grids
     from keyhole.tune.summary import arms_table, format_progress, table_notes
 
     summary = _summary_of(tune)
@@ -291,9 +291,9 @@ def _print_tune(tune: "AnyTune") -> None:
         typer.echo(text_table(*arms_table(tune)))
         for text in table_notes(tune):
             typer.echo(text)
-        head, rows = grids.effects_table(tune)
+        head, rows = grids.effects_table(grids.estimate_effects(tune), "arms")
     else:
-        head, rows = space_summary.effects_table(tune)
+        head, rows = grids.effects_table(tune.effects(), "configurations")
     if rows:
         typer.echo(text_table(head, rows))
 

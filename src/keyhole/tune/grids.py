@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -180,17 +180,20 @@ def _draw_effects(runs: NDArray[Any], design: FloatArray) -> FloatArray:
 
 
 EFFECTS_CAPTION: Final = (
-    "Run time with each value, in times of the mean of all values of the parameter, whatever the "
-    "others are: from a model of the logarithms of run times, with an effect of each instance. A "
-    "failed run counts as longer than the full cut-off."
+    "Run time with each value, or in each third of a range, in times of the mean of all values of "
+    "the parameter, whatever the others are: from a model of the logarithms of run times, with an "
+    "effect of each instance. A failed run counts as longer than the full cut-off. An interval "
+    "with 1 in it leaves open whether the value matters."
 )
 
 
-def effects_table(tune: SavedTune) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of a table of effects; without rows if there are no such grids."""
-    head = ["parameter", "value", "arms run", "run time, times the mean"]
+def effects_table(
+    effects: Iterable[ParameterEffect], counted: str
+) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of a table of effects on run times; `counted` are arms, say."""
+    head = ["parameter", "value", f"{counted} run", "run time, times the mean"]
     rows = []
-    for effect in estimate_effects(tune):
+    for effect in effects:
         factor = Interval(*map(math.exp, vars(effect.log_time).values()))
         rows.append([effect.parameter, effect.level, f"{effect.configurations:,}", str(factor)])
     return head, rows

@@ -19,7 +19,7 @@ from keyhole.provenance import describe_software, software_text
 from keyhole.text_formatting import capitalize
 from keyhole.tune import charts, summary
 from keyhole.tune.arms import Arm
-from keyhole.tune.grids import EFFECTS_CAPTION, effects_table, label_arms
+from keyhole.tune.grids import EFFECTS_CAPTION, effects_table, estimate_effects, label_arms
 from keyhole.tune.saved_tune import REPORT, RUNS, SavedRuns, SavedTune
 from keyhole.tune.spec import Spec
 from keyhole.tune.summary import format_probability, format_share, format_untried
@@ -218,7 +218,7 @@ def _arms_block(tune: SavedTune) -> Table:
 
 
 def _effects_sections(tune: SavedTune) -> list[Section]:
-    head, rows = effects_table(tune)
+    head, rows = effects_table(estimate_effects(tune), "arms")
     table = Table(EFFECTS_CAPTION, head, rows)
     return [Section("effects", "What each parameter did", [table])] if rows else []
 

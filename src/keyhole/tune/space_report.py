@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, write_page
 from keyhole.text_formatting import capitalize, count_text
 from keyhole.tune import space_charts, space_summary
+from keyhole.tune.grids import EFFECTS_CAPTION, effects_table
 from keyhole.tune.report import (
     CommandBlock,
     describe_use,
@@ -94,12 +95,7 @@ def _estimates_block(tune: SavedSpaceTune) -> Table:
 
 
 def _effects_block(tune: SavedSpaceTune) -> Table:
-    caption = (
-        "Mean run time of the configurations with a value, or in a third of a range, times that of "
-        "all in which the parameter is active; from the model of run times, other parameters as "
-        "they came. An interval that has 1 in it leaves open whether the value matters."
-    )
-    return Table(caption, *space_summary.effects_table(tune))
+    return Table(EFFECTS_CAPTION, *effects_table(tune.effects(), "configurations"))
 
 
 def _tried_block(tune: SavedSpaceTune) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +18,6 @@ from keyhole.tune.summary import (
 )
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.validation import YARDSTICK
-from keyhole.tune.value_estimates import Interval
 from keyhole.tune.warnings import OtherLoad
 
 if TYPE_CHECKING:
@@ -79,19 +77,6 @@ def estimates_table(
          format_parameters(tune, e.parameters)]
         for name, e in estimates.items()
     ]  # fmt: skip
-
-
-def effects_table(tune: SavedSpaceTune) -> CellTable:
-    """Return head and rows of what each value, or third of a range, does to run times."""
-    head = ["parameter", "value", "configurations", "run time, times that of all"]
-    return head, [
-        [e.parameter, e.level, f"{e.configurations:,}", _format_factor(e.log_time)]
-        for e in tune.effects()
-    ]
-
-
-def _format_factor(log_time: Interval) -> str:
-    return str(Interval(*(math.exp(end) for end in vars(log_time).values())))
 
 
 def tried_table(tune: SavedSpaceTune) -> CellTable:
