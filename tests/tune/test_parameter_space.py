@@ -122,7 +122,13 @@ def test_a_parameter_of_an_inactive_one_is_inactive():
         ({"a": {"range": [0, 1]}}, [], "parameters.a.default must be given"),
         ({"a": {**NUMBER, "default": 3}}, [], r"a.default must be a number in \[0, 2\], got 3"),
         ({"a": {**NUMBER, "range": [2, 0]}}, [], "a.range must be two numbers that rise"),
-        ({"a": {**NUMBER, "log": True}}, [], "a.range must be two numbers above 0 that rise"),
+        (
+            {"a": {**NUMBER, "log": True}},
+            [],
+            "a.range must be two numbers that rise, from",
+        ),
+        ({"a": {**NUMBER, "range": [-1e308, 1e308]}}, [], r"a.range\[0\] must lie in"),
+        ({"a": {"ordinals": [*range(501)], "default": 1}}, [], "at most 500 values in all"),
         ({"a": {**NUMBER, "integer": 1}}, [], "a.integer must be true or false, got 1"),
         ({"a": {**NUMBER, "integer": True, "default": 0.5}}, [], "a.default must be a whole"),
         ({"a": {**SWITCH, "categories": "on"}}, [], "a.categories must be a list of values"),
@@ -150,3 +156,9 @@ def test_a_parameter_of_an_inactive_one_is_inactive():
 def test_errors_name_the_entry_the_value_and_what_is_allowed(table, forbidden, message):
     with pytest.raises((TypeError, ValueError), match=message):
         ParameterSpace.from_table(table, forbidden)
+
+
+def test_numbers_of_a_narrow_range_differ():
+    space = ParameterSpace.from_table({"x": {"range": [1e6, 1e6 + 0.3], "default": 1e6}})
+    rng = np.random.default_rng(1)
+    assert len({space.sample(rng)["x"] for _ in range(100)}) == 100

@@ -10,6 +10,7 @@ from keyhole.data import load_aslib
 from keyhole.tune import SavedTune, Spec, Tuner, load_tune
 from keyhole.tune.saved_tune import RUNS, write_scenario
 from keyhole.tune.space_report import write_report
+from keyhole.tune.tuner import make_dry_run
 from tests.tune import work
 from tests.tune.conftest import Simulated
 from tests.tune.spaces import SMALL, SMALL_COMMAND, SPACE, decisions
@@ -62,7 +63,8 @@ def test_the_default_is_run_first_and_inactive_parameters_are_not_recorded(tmp_p
 
 
 def test_a_small_space_ends_when_all_was_run(tmp_path):
-    tune = run(tmp_path, 100, entries={"parameters": SMALL, "arm": SMALL_COMMAND})
+    with pytest.warns(UserWarning, match="nothing is left to be run: the space has 2 config"):
+        tune = run(tmp_path, 100, entries={"parameters": SMALL, "arm": SMALL_COMMAND})
     assert len(tune.runs) == 2 * len(SPACE["instances"])
 
 
@@ -91,7 +93,9 @@ def test_failed_configurations_do_not_end_a_tune_and_no_success_is_said_first(tm
     def fail(number, result):
         return replace(result, outcome="ok", code=1)
 
-    tune = run(tmp_path, 15, fail)
+    with pytest.raises(RuntimeError, match="runs failed, of 1 arm; the last, of"):
+        run(tmp_path / "all", 100, fail)
+    tune = run(tmp_path / "few", 15, fail)
     assert {run.outcome for run in tune.runs} == {"failed"}
     page = write_report(tune).read_text()
     assert "No run has succeeded: there is no evidence for any command." in page
@@ -109,7 +113,11 @@ def test_a_warm_start_knows_the_configurations_of_the_earlier_tune(tmp_path):
     entries = {"instances": ["a", "b", "x", "y"]}
     run(tmp_path / "warm", 6, entries=entries, warm_start=tmp_path / "earlier", weight=0.5)
     shutil.rmtree(tmp_path / "earlier")  # its runs were copied
-    tune = run(tmp_path / "warm", 12, entries=entries, warm_start=tmp_path / "earlier")
+    with pytest.raises(ValueError, match=r"has begun with a weight of 0\.5: warm_start and"):
+        run(tmp_path / "warm", 12, entries=entries, warm_start=tmp_path / "earlier")
+    with pytest.raises(ValueError, match=r"weight must be left out without warm_start, got 0\.5"):
+        run(tmp_path / "warm", 12, entries=entries, weight=0.5)
+    tune = run(tmp_path / "warm", 12, entries=entries, warm_start=tmp_path / "earlier", weight=0.5)
     parameters = [r.parameters for r in earlier.runs]
     assert tune.best().incumbent.parameters in parameters
     assert len(tune.runs) == 12
@@ -157,3 +165,11 @@ def test_tunes_are_exported_and_shown(tmp_path):
     assert "configuration 0" in load_aslib(tmp_path / "scenario").solvers
     with pytest.raises(ValueError, match="must be opened with"):
         SavedTune.load(tmp_path / "out")
+
+
+@pytest.mark.parametrize("instances", [["a"], ["a", "b"]])
+def test_a_dry_run_of_a_small_space_shows_what_there_is(instances):
+    entries = {"parameters": SMALL, "arm": SMALL_COMMAND, "instances": instances}
+    trials = make_dry_run(Spec.from_table({**SPACE, **entries}), 10)
+    assert 1 <= len(trials) <= 4
+    assert trials[0][2] == ["true", "0.5", instances[0]] or len(instances) > 1

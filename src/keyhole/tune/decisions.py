@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol
@@ -93,7 +94,9 @@ class SpaceDecisions:
         with self._lock:
             try:
                 trial = self._decider.ask()
-            except SpaceExhaustedError:
+            except SpaceExhaustedError as error:
+                if not self._pending:
+                    warnings.warn(str(error), stacklevel=2)
                 return None
             trial_id = str(trial.round)
             self._pending[trial_id] = trial

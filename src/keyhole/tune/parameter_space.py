@@ -16,7 +16,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import RUN_FIELDS, Parameter
 from keyhole.tune.config_space import read_config_space
-from keyhole.validate import check_integer, check_number, short_repr, suggestion
+from keyhole.validate import Range, check_integer, check_number, short_repr, suggestion
 
 _DOMAINS: Final = {
     "range": ("range", "default", "when", "integer", "log"),
@@ -27,6 +27,9 @@ _DOMAINS: Final = {
 _MAX_COUNT: Final = 10_000
 """More configurations than this are not counted."""
 _CHECKED_SAMPLES: Final = 1_000
+_MAX_LEVELS: Final = 500  # of all parameters: each has an effect in the model
+_ENDS: Final = Range(ge=-(2.0**53), le=2.0**53)
+_LEAST_OF_LOG: Final = 1e-15
 _LEVELS: Final = 3
 """Levels into which a range is divided."""
 Values = tuple[Parameter, ...]
@@ -79,10 +82,12 @@ class ParameterDefinition:
                 raise TypeError(f"{path}.{entry} must be true or false, got {short_repr(flag)}")
         is_integer, is_log = (table.get(entry, False) for entry in ("integer", "log"))
         check = check_integer if is_integer else check_number
-        ends = [check(f"{path}.range[{i}]", end) for i, end in enumerate(values)]
-        if len(ends) != 2 or ends[0] >= ends[1] or (is_log and ends[0] <= 0):
-            expected = "two numbers above 0" if is_log else "two numbers"
-            raise ValueError(f"{path}.range must be {expected} that rise, got {list(values)}")
+        ends = [check(f"{path}.range[{i}]", end, _ENDS) for i, end in enumerate(values)]
+        if len(ends) != 2 or ends[0] >= ends[1] or (is_log and ends[0] < _LEAST_OF_LOG):
+            least_text = f", from {_LEAST_OF_LOG:g} on" if is_log else ""
+            raise ValueError(
+                f"{path}.range must be two numbers that rise{least_text}, got {list(values)}"
+            )
         default = check(f"{path}.default", table["default"])
         return cls(default, (), ends[0], ends[1], is_integer, is_log, when)
 
@@ -114,8 +119,10 @@ class ParameterDefinition:
             return self.values[int(share * len(self.values))]
         low, high = self._ends
         number = low * (high / low) ** share if self.is_log else low + share * (high - low)
-        # Six digits: a command line that a person can read, and type again.
-        rounded = round(number) if self.is_integer else float(f"{number:.6g}")
+        # Six digits: a command line that a person can read, and type again; more in a narrow range.
+        shared_digits = int(math.log10(max(-self.low, self.high) / (self.high - self.low)))
+        digits = 6 + max(shared_digits, 0)
+        rounded = round(number) if self.is_integer else float(f"{number:.{digits}g}")
         return min(max(rounded, self.low), self.high)
 
     def level(self, value: Any) -> int:
@@ -328,6 +335,12 @@ class ParameterSpace:
         if (number := self._find_forbidden(self.default)) is not None:
             got = short_repr(self._json["forbidden"][number])
             raise ValueError(f"forbidden[{number}] must allow the default configuration, got {got}")
+        level_count = len(self.levels)
+        if level_count > _MAX_LEVELS:
+            raise ValueError(
+                f"parameters must have at most {_MAX_LEVELS} values in all, of which a range has "
+                f"{_LEVELS}, got {level_count:,}"
+            )
         if self.count() == 1:
             raise ValueError("parameters must allow at least two configurations, got one")
         rng = np.random.default_rng(0)

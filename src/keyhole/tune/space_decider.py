@@ -106,7 +106,8 @@ class SpaceDecider:
         choice = self._race(self._racing) if self._racing else self._choose()
         if choice is None:
             raise SpaceExhaustedError(
-                f"all {len(self.configurations)} configurations that are worth it have been run"
+                f"nothing is left to be run: the space has {len(self.configurations)} "
+                "configurations, and each was run on all instances or as long as it was not worse"
             )
         configuration, position, limit = choice
         if configuration not in self.configurations:
@@ -135,8 +136,11 @@ class SpaceDecider:
         configuration, effect = choice
         # The easiest of the next few: it says as much of the configuration as a hard one.
         effects = self._search.model.instance_effects
+        free_positions = self._free_positions(configuration)
+        if not free_positions:  # all of its runs are pending
+            return None
         position = min(
-            self._free_positions(configuration),
+            free_positions,
             key=lambda position: effects[self._instance(configuration, position)],
         )
         instance = self._instance(configuration, position)

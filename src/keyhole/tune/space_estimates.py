@@ -1,7 +1,6 @@
 """Estimates of a tune over a parameter space: what is recommended, and what parameters did."""
 
 import copy
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -143,9 +142,9 @@ class SpaceEstimates:
             self._deviations[draw] = np.sqrt(model.variance)
         weights = rng.standard_exponential((_DRAWS, instance_count))
         self._weights = weights / weights.sum(axis=1, keepdims=True)
-        # With a share of p successes, n instances all succeed with a chance of p^n: that is 2.5 %
-        # at 1 - 3.7 / n. A bootstrap of equal outcomes has no width. A single instance is all.
-        self._least_reach = -math.log(0.025) / instance_count if instance_count > 1 else 0.0
+        # With a share of p successes, n instances all succeed with a chance of p^n, which is 2.5 %
+        # at the end. A bootstrap of equal outcomes has no width. A single instance is all.
+        self._least_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
         # Half a deviation: of two that look alike, the one that was run more often.
         scores = self._effects.mean(axis=0) + self._effects.std(axis=0) / 2

@@ -22,13 +22,14 @@ from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_functio
 from keyhole.tune.cluster_executor import cluster_executors, is_local
 from keyhole.tune.decisions import Decisions, PlannedTrial, SpaceDecisions, StudyDecisions
 from keyhole.tune.instances import Instance, InstanceOrder, command_seed, parse_instances
+from keyhole.tune.space_decider import SpaceExhaustedError
 from keyhole.tune.space_estimates import ConfigurationEstimate
 from keyhole.tune.space_tune import SavedSpaceTune, load_tune, make_decider
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.tune.validation import VALIDATION, ValidationPlan, refuse_used_instances
-from keyhole.tune.warm_start import write_warm_start
+from keyhole.tune.warm_start import check_warm_start, write_warm_start
 from keyhole.tune.warnings import (
     EarlyWarnings,
     LoadMonitor,
@@ -360,13 +361,17 @@ class Tuner:
             runs = check_integer("runs", runs, Range(ge=1))
         if budget is not None:
             budget = check_number("budget", budget, Range(gt=0))
+        if warm_start is None and weight != 1.0:
+            raise ValueError(f"weight must be left out without warm_start, got {weight}")
         self._check_workers(workers, on)
         # The folder comes first, with its lock: another tuner must not open log or study meanwhile.
         with (
             saved_tune.open_tune_folder(self.out, self.spec),
             closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
         ):
-            if warm_start is not None and not log.all:
+            if warm_start is not None and log.all:
+                check_warm_start(self.out, weight)
+            elif warm_start is not None:
                 write_warm_start(self.out, self.spec, SavedSpaceTune.load(warm_start), weight)
             with self._open_decisions(log) as decisions:
                 self._run_loop(decisions, log, progress, workers, on, runs, budget)
@@ -473,10 +478,14 @@ def _show_last(max_runs: int | None) -> Progress:
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials, arms in turn, without running them."""
     spec.check_new()
-    trials = []
+    trials: list[tuple[str, float, list[str]]] = []
     if spec.search is not None:
         decider = make_decider(Path(), spec, ())
-        for trial in (decider.ask() for _ in range(count)):
+        while len(trials) < count:
+            try:
+                trial = decider.ask()
+            except SpaceExhaustedError:  # before the first outcome is known, or for good
+                break
             seed = command_seed(spec.seed, trial.round)
             arm = spec.configure(trial.parameters)
             instance = spec.instances[trial.instance]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -117,7 +118,8 @@ def compare_configurations(
 ) -> dict[str, ConfigurationEstimate]:
     """Return what configurations gained, by name, on the instances on which all were run.
 
-    Intervals of means are Student's t, that of a share is Clopper and Pearson's.
+    Intervals of means are Student's t, within what is possible; that of a share is Clopper and
+    Pearson's.
     """
     runs: dict[str, dict[str, TrialRecord]] = {name: {} for name in estimates}
     for record in records:
@@ -139,15 +141,19 @@ def compare_configurations(
         rows[name] = replace(
             estimates[name],
             runs=len(own_runs),
-            gain=_mean_interval(gains),
+            gain=_mean_interval(gains, (-float(spec.objective.penalty(0.0)(limit)), 1.0)),
             success_rate=Interval(successes / len(own_runs), *share),
-            seconds=_mean_interval(np.array([min(run.seconds, limit) for run in own_runs])),
+            seconds=_mean_interval(
+                np.array([min(run.seconds, limit) for run in own_runs]), (0.0, limit)
+            ),
             gain_over_default=_mean_interval(gains - yardstick),
             gains=(),
         )
     return {name: rows[name] for name in estimates}
 
 
-def _mean_interval(values: FloatArray) -> Interval:
+def _mean_interval(
+    values: FloatArray, bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> Interval:
     estimate = mean_estimate(values)
-    return Interval(estimate.value, estimate.low, estimate.high)
+    return Interval(estimate.value, max(estimate.low, bounds[0]), min(estimate.high, bounds[1]))

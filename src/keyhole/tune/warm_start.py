@@ -59,6 +59,17 @@ def read_warm_start(folder: Path) -> WarmStart | None:
         raise ValueError(f"{path} is damaged: {error_message(error).strip()}") from None
 
 
+def check_warm_start(folder: Path, weight: float) -> None:
+    """Refuse a warm start of a tune that has begun without one, or with another weight."""
+    first = read_warm_start(folder)
+    if first is None or first.weight != weight:
+        start_text = f"a weight of {first.weight:g}" if first else "no warm start"
+        raise ValueError(
+            f"{folder} has begun with {start_text}: warm_start and weight must be left out, or as "
+            f"then, got a weight of {weight:g}"
+        )
+
+
 def write_warm_start(folder: Path, spec: Spec, earlier: SavedRuns, weight: float) -> None:
     """Write the runs of an earlier tune that are of configurations of the space of this one.
 

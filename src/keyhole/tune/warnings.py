@@ -93,6 +93,7 @@ class LoadMonitor:
 
 _MIN_RUNS: Final = 10
 _MAX_FAILED_RUNS: Final = 100
+_MIN_CONFIGURATIONS: Final = 20
 _SHOWN: Final = 200
 _MIN_SECONDS: Final = 5.0  # of runs, before the load of others is warned of
 _MAX_SHARE: Final = 0.1
@@ -159,6 +160,7 @@ class EarlyWarnings:
         self._spec = spec
         self._counts: Counter[str] = Counter()
         self._arms: set[str] = set()
+        self._configurations: set[int | None] = set()
         self._other_load = OtherLoad(spec)
         self._warned: set[str] = set()
         self._unmatched = 0
@@ -177,9 +179,11 @@ class EarlyWarnings:
         crashed = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
         arms = len(self._arms)
-        # Until every arm has failed, or very many runs, one of the other commands, or of the
-        # configurations of a space, may still be right.
-        has_tried_all = arms == len(self._spec.arms) and self._spec.search is None
+        # Until every arm has failed, or many configurations of a space, another may be right.
+        has_tried_all = arms == len(self._spec.arms)
+        if self._spec.search is not None:
+            self._configurations.add(record.configuration)
+            has_tried_all = len(self._configurations) >= _MIN_CONFIGURATIONS
         if crashed == runs >= _MIN_RUNS and (has_tried_all or runs >= _MAX_FAILED_RUNS):
             raise AllFailedError(
                 f"all {runs} runs failed, of {count_text(arms, 'arm')}; the last, of "
