@@ -63,7 +63,7 @@ BAD = {
         {"arm": [{"name": "a", "command": "true {instance:d}"}]},
         "arm 'a': a field cannot be formatted: Unknown format code 'd'"),
     "a brace alone": (
-        {"arm": [{"name": "a", "command": "true {"}]}, r"arm\[0\].command: .* a brace is written"),
+        {"arm": [{"name": "a", "command": "true {"}]}, r"arm\[0\].command: .* write {{ for a lit"),
     "a quote alone": (
         {"arm": [{"name": "a", "command": "true '"}]}, r"arm\[0\].command must be quoted as in a"),
     "a parameter called as a field": (

@@ -8,7 +8,7 @@ from concurrent import futures
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 from keyhole.clusters.cluster import THREADS, check_cluster_address
 from keyhole.files import folder_lock
@@ -329,7 +329,7 @@ class Tuner:
         progress: bool | Progress | None = None,
         warm_start: str | Path | None = None,
         weight: float = 1.0,
-    ) -> saved_tune.SavedTune | SavedSpaceTune:
+    ) -> saved_tune.SavedTune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
 
         Both include earlier calls. Ctrl-C and the end of this process kill all commands; the same
@@ -354,6 +354,12 @@ class Tuner:
             before the first run. They are copied; a later call may leave it out.
         weight : float, default 1
             What a run of the earlier tune counts against one of this tune; at most 1.
+
+        Returns
+        -------
+        SavedTune
+            Of a spec with parameters a `SavedSpaceTune`, which `SavedSpaceTune.load` returns for
+            type checkers.
         """
         if runs is None and budget is None:
             raise ValueError("runs or budget must be given")
@@ -375,7 +381,7 @@ class Tuner:
                 write_warm_start(self.out, self.spec, SavedSpaceTune.load(warm_start), weight)
             with self._open_decisions(log) as decisions:
                 self._run_loop(decisions, log, progress, workers, on, runs, budget)
-        return load_tune(self.out)
+        return cast("saved_tune.SavedTune", load_tune(self.out))
 
     def validate(
         self,
