@@ -102,6 +102,8 @@ def test_a_browser_gives_its_key_once(storage):
         page = client.get("/")
         assert page.status_code == 401
         assert "A key is needed." in page.text
+        page = client.get("/", headers={"cookie": "other=1"})  # of another program
+        assert "A key is needed." in page.text
         assert 'action="/login"' in client.get("/studies/buttons").text
         answer = send(client, "/login", key="kh_wrong")
         assert answer.status_code == 401

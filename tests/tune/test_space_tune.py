@@ -93,7 +93,7 @@ def test_failed_configurations_do_not_end_a_tune_and_no_success_is_said_first(tm
     def fail(number, result):
         return replace(result, outcome="ok", code=1)
 
-    with pytest.raises(RuntimeError, match="runs failed, of 1 arm; the last, of"):
+    with pytest.raises(RuntimeError, match="runs failed, of 20 configurations; the last, of"):
         run(tmp_path / "all", 100, fail)
     tune = run(tmp_path / "few", 15, fail)
     assert {run.outcome for run in tune.runs} == {"failed"}

@@ -103,8 +103,9 @@ class Service:
         route = request.route = self._find_route(scope, request.path)
         headers = request.headers
         if route.right is not None:
-            if route.is_page and (cookie := headers.get("cookie")):
-                token = cookie_parser(cookie).get(web_pages.COOKIE)
+            # A browser sends what other programs of this machine have set, too.
+            cookies = cookie_parser(headers.get("cookie", "")) if route.is_page else {}
+            if token := cookies.get(web_pages.COOKIE):
                 headers.setdefault("authorization", f"Bearer {token}")
             request.key = await self.keys.find(headers)
             if route.is_about_study and not request.key.sees(request.path["study"]):

@@ -159,8 +159,7 @@ class EarlyWarnings:
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
         self._counts: Counter[str] = Counter()
-        self._arms: set[str] = set()
-        self._configurations: set[int | None] = set()
+        self._tried: set[tuple[str, int | None]] = set()  # arms, or configurations of a space
         self._other_load = OtherLoad(spec)
         self._warned: set[str] = set()
         self._unmatched = 0
@@ -171,22 +170,23 @@ class EarlyWarnings:
             self._warn(EXPIRED, f"a run does not count and is repeated: {record.reason}")
             return
         self._counts[record.outcome] += 1
-        self._arms.add(record.arm)
+        self._tried.add((record.arm, record.configuration))
         self._check_pattern(record)
         self._other_load.add(record)
         if self._other_load.is_high:
             self._warn("others", self._other_load.warning)
         crashed = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
-        arms = len(self._arms)
         # Until every arm has failed, or many configurations of a space, another may be right.
-        has_tried_all = arms == len(self._spec.arms)
+        noun = "arm"
+        enough = len(self._spec.arms)
         if self._spec.search is not None:
-            self._configurations.add(record.configuration)
-            has_tried_all = len(self._configurations) >= _MIN_CONFIGURATIONS
-        if crashed == runs >= _MIN_RUNS and (has_tried_all or runs >= _MAX_FAILED_RUNS):
+            noun = "configuration"
+            enough = _MIN_CONFIGURATIONS
+        has_tried_enough = len(self._tried) >= enough
+        if crashed == runs >= _MIN_RUNS and (has_tried_enough or runs >= _MAX_FAILED_RUNS):
             raise AllFailedError(
-                f"all {runs} runs failed, of {count_text(arms, 'arm')}; the last, of "
+                f"all {runs} runs failed, of {count_text(len(self._tried), noun)}; the last, of "
                 f"{record.arm!r} on {record.instance!r}, {record.reason}{_format_output(record)}"
             )
 
