@@ -9,7 +9,7 @@ feedback says only that, and the gain is minus a penalty that depends on the lim
 Cost and penalty are known functions. A *pair* is an arm and a limit.
 """
 
-from keyhole.resource.cost_functions import PiecewiseLinear, Power, RewardRange, Steps
+from keyhole.resource.cost_functions import PiecewiseLinear, Power, Steps
 from keyhole.resource.joint_distributions import (
     BetaExponential,
     CustomDistribution,
@@ -39,7 +39,6 @@ __all__ = [
     "OUP", "PROBLEM_FACTORIES", "RCUCB", "SETTING", "AnytimeZoomingRCUCB", "BetaExponential",
     "CustomDistribution", "FixedLimit", "HazardThompson", "HazardUCB", "Independent",
     "LeapsAndBounds", "Learner", "PiecewiseLinear", "Policy", "Power", "Problem",
-    "ReductionThompson", "ReductionUCB", "Replay", "RewardRange", "Steps", "StoOO",
-    "StudyVocabulary", "SuccessiveHalving", "TruncatedNormal", "ZoomingRCUCB", "portfolio",
-    "replica", "three_models",
+    "ReductionThompson", "ReductionUCB", "Replay", "Steps", "StoOO", "StudyVocabulary",
+    "SuccessiveHalving", "TruncatedNormal", "ZoomingRCUCB", "portfolio", "replica", "three_models",
 ]  # fmt: skip
