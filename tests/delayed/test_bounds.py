@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,40 +7,10 @@ from keyhole import simulate
 from keyhole.delayed import ODAAF, ODAAFB, ODAAFV, QPMD, NaivePhases, Poisson, Problem, Uniform
 from keyhole.delayed.bounds import (
     failure_bound,
-    odaaf_order,
-    odaafb_order,
-    odaafv_order,
     pulls_bound,
     regret_bound,
     regret_outside_bridges,
-    worst_case_order,
 )
-
-
-def test_the_orders_are_the_sums_of_the_theorems():
-    log = math.log(250_000 * 0.01)
-    first = math.log(250_000 * 0.09)
-    base = log / 0.1 + first / 0.3
-    unbridged = [log / 0.1 + math.log(10) * 20, first / 0.3 + math.log(1 / 0.3) * 20]
-    means = [0.5, 0.6, 0.3]
-    assert odaaf_order(means, 250_000, 20) == pytest.approx(sum(unbridged))
-    expected = base + 2 * 20 + sum(min(60, one) for one in unbridged)
-    assert odaafb_order(means, 250_000, 20, 60) == pytest.approx(expected)
-    assert odaafv_order(means, 250_000, 20, 7) == pytest.approx(base + 2 * 27)
-
-
-def test_bounds_without_gaps_are_0():
-    assert odaaf_order([0.5, 0.5], 100, 3) == odaafv_order([0.5], 100, 3, 3) == 0
-
-
-def test_worst_cases():
-    root = math.sqrt(3 * 1000 * math.log(3))
-    assert worst_case_order(3, 1000, 5) == pytest.approx(root + 15)
-    assert worst_case_order(3, 1000, 5, factor=math.log(1000)) == pytest.approx(
-        root + 15 * math.log(1000)
-    )
-    assert worst_case_order(3, 1000, 5, variance=2) == pytest.approx(root + 21)
-    assert worst_case_order(1, 1000, 0) == 0
 
 
 @settings(max_examples=20)
@@ -105,12 +73,6 @@ def test_a_policy_that_gives_nothing_up_breaks_the_regret_bound():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: odaaf_order([1.2], 10, 1), r"means\[0\] must lie in \[0, 1\], got 1.2"),
-        (lambda: odaaf_order([0.2], 0, 1), "horizon must be at least 1, got 0"),
-        (lambda: odaaf_order([0.2], 10, -1), "expected_delay must be at least 0, got -1"),
-        (lambda: odaafb_order([0.2], 10, 5, 4), "bound must be at least 5, got 4"),
-        (lambda: odaafv_order([0.2], 10, 5, -4), "variance must be at least 0, got -4"),
-        (lambda: worst_case_order(0, 10, 5), "arms must be at least 1, got 0"),
         (lambda: failure_bound(ODAAF(1), 10, 0), "phase must be at least 1, got 0"),
         (lambda: regret_bound(QPMD(), [0.2], 10), "policy must be ODAAF, .* got QPMD"),
         (lambda: pulls_bound(ODAAFB(1, 2), [2], 10), r"means\[0\] must lie in"),

@@ -126,11 +126,6 @@ WIDE = Problem(
 )
 
 
-def test_estimates_stay_near_with_a_chance_that_is_positive_where_alpha_is_large():
-    assert bounds.anytime_probability(2, 2, 50_000, alpha=1.5) == 0.0
-    assert bounds.anytime_probability(2, 2, 50_000, alpha=40.0) > 0.9
-
-
 def test_a_limit_below_the_best_is_told_of_by_nearly_every_round():
     # So N has no logarithmic bound, whatever the gap: plays have.
     learner = learner_of(RCUCB(alpha=0.1), WIDE, 600)
@@ -173,10 +168,6 @@ def test_a_limit_below_the_best_is_told_of_by_nearly_every_round():
         (
             lambda: bounds.regret_by_pair([[0.1, 0.2]], [[2, 1], [1, 1]]),
             r"informative must have shape \(1, 2\), got \(2, 2\)",
-        ),
-        (
-            lambda: bounds.anytime_probability(1, 1, 9, alpha=2, slack=1),
-            r"slack must lie in \(0, 1\), got 1",
         ),
         (
             lambda: bounds.rcucb_regret_bound([[0.1]], [0.1], 9, alpha=2, gain_range=3),

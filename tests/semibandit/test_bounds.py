@@ -5,7 +5,6 @@ import pytest
 
 from keyhole.semibandit import Problem
 from keyhole.semibandit.bounds import (
-    csbdt_bound,
     csbdt_search_bound,
     csbst_bound,
     csbst_search_bound,
@@ -13,8 +12,6 @@ from keyhole.semibandit.bounds import (
 )
 
 INSTANCE_1 = Problem([round(0.25 + i / 50, 2) for i in range(20)], 0.7, resource=7)
-
-OWN = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2.02)
 
 
 def divergence(p, q):
@@ -64,29 +61,6 @@ def test_theorem_1_adds_search_and_lower_bound():
     assert csbst_bound(problem, horizon, 0.2) == pytest.approx(expected)
 
 
-def test_theorem_2_by_hand():
-    # Sets that can be funded: none, {0}, {1}; the best is {0}, so k* = 1.
-    problem = Problem([0.9, 0.5], [0.6, 0.5], resource=1.0)
-    horizon, eta, alpha = 1000, 0.01, 2.0
-    nothing, second, worst = 0.9, 0.4, 0.9
-    margin = 2 * (1 + 2) * eta
-    log = math.log(horizon)
-    # Arm 0 is given too little by {1} and by none; arm 1 by none (and by the best, left out).
-    terms = [max(8 * log / (second - margin), 16 * log / (nothing - margin))]
-    terms.append(16 * log / (nothing - margin))
-    steps = math.log2(math.ceil(1 + 1 / 0.2))
-    search = 2 * math.log(2 * horizon * steps) / math.log(1 / 0.7) * steps
-    rest = 2 * 1 / eta**2 + 8 * alpha / eta**2 * (4 / eta**2 + 1) * math.log(1 / eta**2) + 6
-    expected = (search + rest) * worst + sum(terms)
-    found = csbdt_bound(problem, horizon, 0.3, eta=eta, alpha_1=alpha)
-    assert found == pytest.approx(expected)
-
-
-def test_theorem_2_says_nothing_of_horizons_that_can_be_played():
-    found = csbdt_bound(OWN, 5000, 0.1, eta=0.0016, alpha_1=0.0)
-    assert found > 1e7 > 5000 * OWN.worst_regret
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -101,30 +75,7 @@ def test_theorem_2_says_nothing_of_horizons_that_can_be_played():
             lambda: csbst_bound(Problem([0.5, 0.5, 0.7], 0.5, 1), 1000, 0.1),
             "unique optimal set .* 1 unfunded arms, .* mean loss of 0.5",
         ),
-        (
-            lambda: csbdt_bound(OWN, 10_000, 0.4, eta=0.001, alpha_1=1),
-            "epsilon must be at most the smallest mean loss, 0.3, for Theorem 2, got 0.4",
-        ),
-        (lambda: csbdt_bound(OWN, 500, 0.1, eta=0.001, alpha_1=1), "horizon must be above .* Th"),
         (lambda: csbdt_search_bound(5, 2, 0.1, 0.1, 0), "gamma must lie in"),
-        (
-            lambda: csbdt_bound(Problem([0.5], 0.5, 0.5), 100, 0.1, eta=0.1, alpha_1=1),
-            "problem must have a residual above 0 for Theorem 2, got 0",
-        ),
-        (
-            lambda: csbdt_bound(
-                Problem([0.9, 0.5], [0.6, 0.5], 1.0), 100, 0.1, eta=0.07, alpha_1=1
-            ),
-            "eta must be below 0.0667 for this problem, got 0.07",
-        ),
-        (
-            lambda: csbdt_bound(INSTANCE_1, 100, 0.1, eta=0.1, alpha_1=1),
-            "residual above 0 .* got 0",
-        ),
-        (
-            lambda: csbdt_bound(Problem([0.5] * 17, 0.5, 1.1), 100, 0.1, eta=0.1, alpha_1=1),
-            "at most 16 arms, got 17",
-        ),
     ],
 )
 def test_bad_input_is_named(make, message):

@@ -1,20 +1,15 @@
 """Formulas of Pike-Burke et al. (2018) that bound the regret where rewards arrive late.
 
-The theorems bound the regret up to constants. Their formulas could not be read in the text at hand,
-and are reproduced from memory: the functions whose names end in ``_order`` return the sum inside
-the O(...), with factors of 1. They can compare problems and horizons, but are not comparable with a
-regret. The others have constants: those of the phase lengths, and `regret_bound` also those of the
-proof. All logarithms are natural. The lower bound is that of the stochastic bandit: see
+The theorems have orders of growth alone, and their formulas, which could not be read in the text at
+hand, are reproduced from memory. The constants here are those of the phase lengths, and in
+`regret_bound` also those of the proof. The lower bound is that of the stochastic bandit: see
 `keyhole.stochastic.bounds`. Throughout, `means` are the arms' mean rewards, in [0, 1]; `horizon` is
-T, the number of rounds, at least 1; `expected_delay`, at least 0, and `bound`, d, the longest
-delay, at least the expected one, are in rounds, and `variance` is that of the delays; `policy` is
-an `ODAAF`, `ODAAFB`, `ODAAFV` or `NaivePhases` with the true parameters of the delays. Sections,
-equations, theorems and lemmas are those of Pike-Burke, Agrawal, Szepesvari and Gruenewaelder
-(2018).
+T, the number of rounds, at least 1; `policy` is an `ODAAF`, `ODAAFB`, `ODAAFV` or `NaivePhases`
+with the true parameters of the delays. Sections, equations, theorems and lemmas are those of
+Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018).
 """
 
 import math
-from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,101 +17,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.delayed import ODAAF, ODAAFB, ODAAFV, NaivePhases
 from keyhole.delayed.policy_base import PhasePolicy
-from keyhole.validate import Range, check_integer, check_number, check_vector
-
-_UNIT: Final = Range(ge=0, le=1)
-_MOMENT: Final = Range(ge=0)
-
-
-def odaaf_order(means: ArrayLike, horizon: int, expected_delay: float) -> float:
-    r"""Return the order of ODAAF's regret: known expected delay (section 4.1, equation (5)).
-
-    .. math:: \sum_{j : \Delta_j > 0} \frac{\ln(T \Delta_j^2)}{\Delta_j}
-        + \ln(1 / \Delta_j) \, \mathbb{E}[\tau]
-
-    Where :math:`T \Delta_j^2` is below e, its logarithm is taken as 1, here and below.
-
-    Examples
-    --------
-    >>> round(odaaf_order([0.5, 0.6], 250_000, expected_delay=20))
-    124
-    """
-    gaps, logs = _gaps_and_logs(means, horizon)
-    delay = check_number("expected_delay", expected_delay, _MOMENT)
-    return float((logs / gaps + np.log(1.0 / gaps) * delay).sum())
-
-
-def odaafb_order(means: ArrayLike, horizon: int, expected_delay: float, bound: float) -> float:
-    r"""Return the order of ODAAF-B's regret: delays bounded by d (section 4.2).
-
-    .. math:: \sum_{j : \Delta_j > 0} \frac{\ln(T \Delta_j^2)}{\Delta_j} + \mathbb{E}[\tau]
-        + \min\Big\{ d, \, \frac{\ln(T \Delta_j^2)}{\Delta_j}
-        + \ln(1 / \Delta_j) \, \mathbb{E}[\tau] \Big\}
-
-    Examples
-    --------
-    >>> round(odaafb_order([0.5, 0.6], 250_000, expected_delay=20, bound=40))
-    138
-    """
-    gaps, logs = _gaps_and_logs(means, horizon)
-    delay = check_number("expected_delay", expected_delay, _MOMENT)
-    longest = check_number("bound", bound, Range(ge=delay))
-    unbridged = logs / gaps + np.log(1.0 / gaps) * delay
-    return float((logs / gaps + delay + np.minimum(longest, unbridged)).sum())
-
-
-def odaafv_order(means: ArrayLike, horizon: int, expected_delay: float, variance: float) -> float:
-    r"""Return the order of ODAAF-V's regret: known variance of the delays (section 4.3).
-
-    .. math:: \sum_{j : \Delta_j > 0} \frac{\ln(T \Delta_j^2)}{\Delta_j} + \mathbb{E}[\tau]
-        + \mathbb{V}(\tau)
-
-    Examples
-    --------
-    >>> round(odaafv_order([0.5, 0.6], 250_000, expected_delay=20, variance=20))
-    118
-    """
-    gaps, logs = _gaps_and_logs(means, horizon)
-    delay = check_number("expected_delay", expected_delay, _MOMENT)
-    return float((logs / gaps + delay + check_number("variance", variance, _MOMENT)).sum())
-
-
-def worst_case_order(
-    arms: int, horizon: int, expected_delay: float, *, variance: float = 0.0, factor: float = 1.0
-) -> float:
-    r"""Return the order of the worst-case regret over problems with K arms (section 4).
-
-    .. math:: \sqrt{K T \ln K} + K \, c \, ( \mathbb{E}[\tau] + \mathbb{V}(\tau) )
-
-    For QPM-D see Joulani, Gyorgy and Szepesvari (2013).
-
-    Parameters
-    ----------
-    arms : int
-        K, at least 1.
-    horizon : int
-        T, at least 1.
-    expected_delay : float
-        In rounds, at least 0.
-    variance : float, default 0
-        For ODAAF-V that of the delays; for the others 0.
-    factor : float, default 1
-        c: for ODAAF, and for phases sized for the worst case with d as the expected delay, ln T;
-        for ODAAF-B, if :math:`d \le \sqrt{T \ln K / K} + \mathbb{E}[\tau]`, for ODAAF-V and for
-        QPM-D 1.
-
-    Examples
-    --------
-    >>> round(worst_case_order(2, 250_000, 20))
-    629
-    """
-    count = check_integer("arms", arms, Range(ge=1))
-    rounds = check_integer("horizon", horizon, Range(ge=1))
-    moments = check_number("expected_delay", expected_delay, _MOMENT)
-    moments += check_number("variance", variance, _MOMENT)
-    return math.sqrt(count * rounds * math.log(count)) + count * moments * check_number(
-        "factor", factor, _MOMENT
-    )
+from keyhole.validate import Range, check_integer, check_vector
 
 
 def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray:
@@ -135,10 +36,10 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
     >>> pulls_bound(ODAAF(expected_delay=20), [0.5, 0.6], 250_000)
     array([ 79511, 250000])
     """
-    values = check_vector("means", means, _UNIT)
+    gaps = _gaps(means)
     rounds = check_integer("horizon", horizon, Range(ge=1))
-    bounds = np.full(len(values), rounds, np.int64)
-    for arm, gap in enumerate(values.max() - values):
+    bounds = np.full(len(gaps), rounds, np.int64)
+    for arm, gap in enumerate(gaps):
         if gap > 0:
             bounds[arm] = min(rounds, policy.phase_lengths(rounds, _last_phase(gap))[-1])
     return bounds
@@ -157,8 +58,7 @@ def regret_outside_bridges(policy: PhasePolicy, means: ArrayLike, horizon: int) 
     >>> round(regret_outside_bridges(ODAAF(expected_delay=20), [0.5, 0.6], 250_000))
     7951
     """
-    values = check_vector("means", means, _UNIT)
-    return float(((values.max() - values) * pulls_bound(policy, means, horizon)).sum())
+    return float((_gaps(means) * pulls_bound(policy, means, horizon)).sum())
 
 
 def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
@@ -179,7 +79,7 @@ def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
     """
     rounds = check_integer("horizon", horizon, Range(ge=1))
     m = check_integer("phase", phase, Range(ge=1))
-    return min(1.0, _failures(policy) * 4.0**m / rounds)
+    return min(1.0, _failure_constant(policy) * 4.0**m / rounds)
 
 
 def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
@@ -207,18 +107,17 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     >>> round(regret_bound(ODAAF(expected_delay=20), [0.5, 0.6], 250_000))
     10831
     """
-    failures = _failures(policy)
+    constant = _failure_constant(policy)
     bound = regret_outside_bridges(policy, means, horizon)
-    values = check_vector("means", means, _UNIT)
-    for gap in (values.max() - values).tolist():
+    for gap in _gaps(means).tolist():
         if gap > 0:
-            bound += 96.0 * failures / gap
+            bound += 96.0 * constant / gap
             if policy.has_bridge():
                 bound += gap * min(horizon, policy.phase_lengths(horizon, _last_phase(gap))[-2])
     return bound
 
 
-def _failures(policy: PhasePolicy) -> float:
+def _failure_constant(policy: PhasePolicy) -> float:
     """Return c of `failure_bound`."""
     constants = {ODAAF: 3.0, ODAAFB: 12.0, ODAAFV: 12.0, NaivePhases: 2.0}
     for policy_class, constant in constants.items():
@@ -233,9 +132,6 @@ def _last_phase(gap: float) -> int:
     return math.floor(1.0 - math.log2(gap)) + 1
 
 
-def _gaps_and_logs(means: ArrayLike, horizon: int) -> tuple[FloatArray, FloatArray]:
-    """Return the gaps above 0, and ln(T gap^2) for each, at least 1."""
-    values = check_vector("means", means, _UNIT)
-    gaps = values.max() - values
-    gaps = gaps[gaps > 0]
-    return gaps, np.maximum(1.0, np.log(check_integer("horizon", horizon, Range(ge=1)) * gaps**2))
+def _gaps(means: ArrayLike) -> FloatArray:
+    values = check_vector("means", means, Range(ge=0, le=1))
+    return np.asarray(values.max() - values)

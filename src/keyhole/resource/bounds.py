@@ -5,7 +5,7 @@ here were derived again, and hold for the confidence lengths of `keyhole.resourc
 `keyhole.resource.ReductionUCB`. Throughout, `gaps` are :math:`\Delta`, at least 0, of shape (arms,
 limits), as `keyhole.resource.Problem.gaps`; `penalties` are :math:`\lambda(\tau)`, at least 0, of
 shape (limits,); `horizon` is T, at least 1; `alpha` is the exploration, above 0; :math:`p_t` is
-`deviation_failure`; and `slack` is :math:`\kappa`, in (0, 1), by default 0.5.
+`deviation_failure`.
 
 A round with arm i and a limit of at least :math:`\tau` is *informative* about the pair (i,
 :math:`\tau`).
@@ -214,29 +214,3 @@ def regret_by_pair(gaps: ArrayLike, informative: ArrayLike) -> FloatArray:
     plays = rounds - np.column_stack([rounds[:, 1:], np.zeros(len(rounds))])
     check_vector("the plays of each pair", plays.ravel(), Range(ge=0))
     return np.asarray(delta * plays)
-
-
-def anytime_probability(
-    arms: int, limits: int, horizon: int, *, alpha: float, slack: float = 0.5
-) -> float:
-    r"""Return a lower bound on the probability that all estimates stay within `slack` lengths.
-
-    :math:`1 - 4 K |M| \sum_{t = K+1}^T p_t`, with :math:`p_t` = `deviation_failure` for
-    :math:`\alpha \kappa^2`, K arms and \|M\| limits, or 0 if that is negative: a union bound
-    (Remark 2).
-
-    Examples
-    --------
-    >>> anytime_probability(2, 2, 1000, alpha=1.5)
-    0.0
-    >>> round(anytime_probability(2, 2, 1000, alpha=40.0), 2)
-    0.99
-    """
-    arms = check_integer("arms", arms, Range(ge=1))
-    limits = check_integer("limits", limits, Range(ge=1))
-    horizon = check_integer("horizon", horizon, Range(ge=1))
-    alpha = check_number("alpha", alpha, Range(gt=0))
-    slack = check_number("slack", slack, Range(gt=0, lt=1))
-    rounds = np.arange(arms + 1, max(horizon, arms + 1) + 1)
-    failures = 2.0 * float(estimate_failure(rounds, alpha=alpha * slack**2).sum())
-    return max(0.0, 1.0 - arms * limits * failures)

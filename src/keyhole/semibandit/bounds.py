@@ -1,27 +1,22 @@
 """Formulas of Verma et al. (2019) that bound the regret of dividing a resource among arms.
 
-Theorems 1 and 2 have constants that the paper does not give; each function says which term is left
-out. The lower bound is asymptotic. Logarithms are natural unless written otherwise. Throughout,
-`arms` is K, at least 1; `resource` is Q, above 0; `horizon` is T, the number of rounds; `delta`,
-`epsilon` and `gamma` are those of the policy, and all mean losses of the `problem` must be at least
-epsilon. A problem that violates a theorem's conditions is refused.
+The lower bound is asymptotic. Logarithms are natural unless written otherwise. Throughout, `arms`
+is K, at least 1; `resource` is Q, above 0; `horizon` is T, the number of rounds; `delta`, `epsilon`
+and `gamma` are those of the policy, and all mean losses of the `problem` must be at least epsilon.
 """
 
 import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.extras import require_extra
-from keyhole.semibandit.knapsack import SLACK
 from keyhole.semibandit.problem import Problem
 from keyhole.semibandit.setting import candidate_thresholds, count_funded_arms, integer_part
 from keyhole.validate import Range, check_integer, check_number
 
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
-_MOST_ARMS: Final = 16  # all subsets of arms are enumerated
 
 
 def lower_bound(problem: Problem, horizon: int) -> float:
@@ -96,7 +91,14 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
     rounds = check_integer("horizon", horizon, Range(ge=2))
     leading = lower_bound(problem, rounds)
     search = csbst_search_bound(problem.arms, problem.resource, 1.0 / rounds, epsilon)
-    _check_conditions("Theorem 1", problem, rounds, search, epsilon)
+    smallest_loss = float(problem.mean_losses.min())
+    if smallest_loss < epsilon:
+        raise ValueError(
+            f"epsilon must be at most the smallest mean loss, {smallest_loss:g}, for Theorem 1, "
+            f"got {epsilon:g}"
+        )
+    if rounds <= search:
+        raise ValueError(f"horizon must be above {search:.4g} for Theorem 1, got {rounds}")
     means, left_alone = _sorted_losses(problem)
     if 0 < left_alone < problem.arms and means[left_alone - 1] == means[left_alone]:
         raise ValueError(
@@ -129,89 +131,6 @@ def csbdt_search_bound(
     return count * trial * steps / _funded_at_once(resource)
 
 
-def csbdt_bound(
-    problem: Problem, horizon: int, epsilon: float, *, eta: float, alpha_1: float
-) -> float:
-    r"""Return Theorem 2's bound on the regret of CSB-DT with delta = 1 / T (section 4.1).
-
-    .. math:: \frac{K W_T \log_2(\lceil 1 + 1/\gamma \rceil)}{\max\{1, \lfloor Q \rfloor\}} \nabla_m
-        + \sum_i \max_{a : i \in S_a} \frac{8 |S_a| \ln T}{\nabla_a - 2 (k^{*2} + 2) \eta}
-        + \Big( \frac{K (K-Q)^2}{\eta^2} + \frac{8 \alpha_1}{\eta^2}
-        \Big(\frac{4}{\eta^2} + 1\Big)^{k^*} \ln \frac{k^*}{\eta^2} + 3 K \Big) \nabla_m
-
-    with :math:`S_a` the arms that allocation a does not fund, :math:`\nabla_a` its regret,
-    :math:`k^*` their number under the best one, and :math:`W_T = \ln(K T \log_2(\lceil 1 + 1/\gamma
-    \rceil)) / \ln(1/(1-\epsilon))`. Conditions: T above :math:`W_T \log_2(\lceil 1 + 1/\gamma
-    \rceil)`, a residual of the problem above 0, and at most 16 arms, since all subsets of arms are
-    enumerated.
-
-    Parameters
-    ----------
-    eta : float
-        :math:`\eta`, above 0, such that every allocation that is not optimal has a regret above
-        :math:`2 (k^{*2} + 2) \eta`.
-    alpha_1 : float
-        The constant :math:`\alpha_1`, at least 0, which does not depend on the problem. The paper
-        does not give it.
-
-    Notes
-    -----
-    The paper states the condition on :math:`\eta` for all allocations; only those that are not
-    optimal can meet it, so it and the maximum are restricted to these. In the supplement, Theorem 5
-    has :math:`K (K - N)^2` with an undefined N; here it is Q, as in Theorem 2. Since :math:`\eta`
-    is below a fraction of the smallest gap and enters with a power of :math:`2 k^* + 2`, the bound
-    exceeds the largest possible regret over any practical horizon: for the paper's Instance 2 with
-    Q = 2.02 and without :math:`\alpha_1` it is above :math:`10^7`.
-
-    Examples
-    --------
-    >>> problem = Problem([0.9, 0.6, 0.3], [0.7, 0.6, 0.3], resource=1.1)
-    >>> csbdt_bound(problem, 1000, epsilon=0.3, eta=0.02, alpha_1=1.0) > 1e6
-    True
-    """
-    rounds = check_integer("horizon", horizon, Range(ge=2))
-    if problem.gamma <= 0.0:
-        raise ValueError("problem must have a residual above 0 for Theorem 2, got 0")
-    if problem.arms > _MOST_ARMS:
-        raise ValueError(f"problem must have at most {_MOST_ARMS} arms, got {problem.arms}")
-    width = check_number("eta", eta, Range(gt=0))
-    constant = check_number("alpha_1", alpha_1, Range(ge=0))
-    left_alone, regrets = _regrets_of_funded_sets(problem)
-    fewest = int(problem.arms - problem.optimal.sum())
-    worse = regrets > SLACK
-    margins = regrets[worse] - 2.0 * (fewest**2 + 2.0) * width
-    if len(margins) and margins.min() <= 0.0:
-        limit = regrets[worse].min() / (2.0 * (fewest**2 + 2.0))
-        raise ValueError(f"eta must be below {limit:.3g} for this problem, got {width:g}")
-    search = csbdt_search_bound(
-        problem.arms, problem.resource, 1.0 / rounds, epsilon, problem.gamma
-    )
-    at_a_time = max(1.0, integer_part(problem.resource))
-    _check_conditions("Theorem 2", problem, rounds, search * at_a_time / problem.arms, epsilon)
-    terms = 8.0 * left_alone[worse].sum(axis=1) * math.log(rounds) / margins
-    sums = sum(terms[left_alone[worse][:, arm]].max(initial=0.0) for arm in range(problem.arms))
-    spread = 0.0
-    if fewest:
-        spread = 8.0 * constant / width**2 * (4.0 / width**2 + 1.0) ** fewest
-        spread *= math.log(fewest / width**2)
-    common_terms = problem.arms * (problem.arms - problem.resource) ** 2 / width**2 + spread
-    return float((search + common_terms + 3.0 * problem.arms) * problem.worst_regret + sums)
-
-
-def _check_conditions(
-    theorem: str, problem: Problem, rounds: int, needed: float, epsilon: float
-) -> None:
-    """Refuse a violation of a theorem's conditions: epsilon too large, or horizon too short."""
-    smallest_loss = float(problem.mean_losses.min())
-    if smallest_loss < epsilon:
-        raise ValueError(
-            f"epsilon must be at most the smallest mean loss, {smallest_loss:g}, for {theorem}, "
-            f"got {epsilon:g}"
-        )
-    if rounds <= needed:
-        raise ValueError(f"horizon must be above {needed:.4g} for {theorem}, got {rounds}")
-
-
 def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:
     """Return mean losses in increasing order, and the number of unfunded arms."""
     if not problem.common:
@@ -221,15 +140,6 @@ def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:
         return np.sort(problem.mean_losses), 0
     funded = count_funded_arms(threshold, problem.arms, problem.resource)
     return np.sort(problem.mean_losses), problem.arms - funded
-
-
-def _regrets_of_funded_sets(problem: Problem) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Return, for every feasible set of funded arms, the unfunded arms and the regret."""
-    # A row for each set: the bits of its number are the arms.
-    sets = np.arange(2**problem.arms)[:, None] >> np.arange(problem.arms) & 1
-    sets = sets[sets @ problem.thresholds <= problem.resource + SLACK]
-    left_alone = sets == 0
-    return left_alone, left_alone @ problem.mean_losses - problem.least_loss
 
 
 def _funded_at_once(resource: float) -> float:
