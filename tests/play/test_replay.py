@@ -5,10 +5,8 @@ import copy
 import numpy as np
 import pytest
 
-from keyhole.delayed import ODAAF, QPMD
 from keyhole.play import log_learning
 from keyhole.resource import RCUCB, Power, ReductionUCB
-from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.threshold import KaplanMeierUCB, SurvivalThompson
 from keyhole.thresholding import LSA, OptKG, Uniform
@@ -38,15 +36,6 @@ def of_thresholds(learner):
     return zip(*log, strict=True)
 
 
-def of_allocations(learner):
-    log = []
-    for reward in REWARDS:
-        losses = [int(1000 * reward) >> arm & 1 for arm in range(learner.facts["arms"])]
-        log.append((learner.ask(), losses))
-        learner.tell(losses)
-    return zip(*log, strict=True)
-
-
 def of_runs(learner):
     log = []
     for reward in REWARDS:
@@ -57,24 +46,6 @@ def of_runs(learner):
         else:
             learner.tell(reward, reward / 3)
         log.append((arm, limit, *((9.0, 9.0) if over else (reward, reward / 3)), over))
-    return zip(*log, strict=True)
-
-
-def of_sums(learner):
-    log, late = [], 0.0
-    for reward in REWARDS:
-        log.append((learner.ask(), late))
-        learner.tell(late)
-        late = reward
-    return zip(*log, strict=True)
-
-
-def of_pairs(learner):
-    log, late = [], []
-    for reward in REWARDS:
-        log.append((learner.ask(), late))
-        learner.tell(late)
-        late = [(log[-1][0], reward)]
     return zip(*log, strict=True)
 
 
@@ -96,19 +67,10 @@ LEARNERS = {
         lambda: bandit(KaplanMeierUCB(), levels=4, feedback="uncensored", horizon=90),
         of_thresholds,
     ),
-    "CSBDT": (lambda: bandit(CSBDT(gamma=0.1), resource=1.5), of_allocations),
     "RCUCB": (lambda: bandit(RCUCB(), **COSTS), of_runs),
-    "ODAAF": (
-        lambda: bandit(ODAAF(expected_delay=2), horizon=100, feedback="anonymous"),
-        of_sums,
-    ),
-    "QPMD": (lambda: bandit(QPMD(), feedback="named"), of_pairs),
 }
 pytestmark = [
     pytest.mark.interpreted,
-    pytest.mark.filterwarnings(
-        "ignore:.* was told of a loss", "ignore:.* may search", "ignore:.* gives up no arm"
-    ),
 ]
 COMPILED = ("Thompson", "censored", "RCUCB")  # a draw, a context, a decision of two parts
 
@@ -262,14 +224,6 @@ def test_what_cannot_be_is_named_before_anything_is_told(arms, rewards, message)
         ("censored", lambda log: log[2].__setitem__(4, 3), r"values\[4\] must be at most the"),
         ("RCUCB", lambda log: log[3].__setitem__(0, 2.0), r"consumptions\[0\] must be at most"),
         ("RCUCB", lambda log: log[4].__setitem__(0, 1), "exceeded must be a list of True or False"),
-        ("CSBDT", lambda log: log[1].__setitem__(2, [0, 0.5, 1]), r"losses\[2, 1\] must be 0 or 1"),
-        (
-            "CSBDT",
-            lambda log: log[0].__setitem__(1, [0, 0]),
-            "must be a list of lists of 3 numbers",
-        ),
-        ("ODAAF", lambda log: log[1].__setitem__(0, 1.5), r"arrived\[0\] must be at most 1, which"),
-        ("QPMD", lambda log: log[1].__setitem__(0, [(1, 1)]), "at most 0 rewards of arm 1"),
     ],
 )
 def test_settings_refuse_impossible_rounds(name, change, message):
@@ -280,9 +234,3 @@ def test_settings_refuse_impossible_rounds(name, change, message):
     with pytest.raises((TypeError, ValueError), match=message):
         learner.replay(*log)
     assert learner.rounds == 0
-
-
-def test_a_log_longer_than_the_horizon_is_refused():
-    learner = LEARNERS["ODAAF"][0]()
-    with pytest.raises(ValueError, match="arms must have at most 100 entries, the rounds left"):
-        learner.replay([0] * 101, [0.0] * 101)

@@ -9,12 +9,11 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from keyhole.drivers.learner_step import PLAN
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.log_learning import float_column
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.policy import Field, Policy, RoundFeedback, StudyRound
 from keyhole.policy import StudyVocabulary as CoreVocabulary
@@ -195,13 +194,9 @@ class Learner(CoreLearner):
         If arms have names, it is the name. Raises a RuntimeError when the horizon has been reached,
         if the policy needs one.
         """
-        return cast(int, self._arm(self._ask_number()))
-
-    def _ask_number(self) -> int:
-        """Return the number of the arm to pull next."""
         if self.rounds == self.facts.get("horizon") and not self._pending:
             raise RuntimeError(f"the horizon of {self.rounds} rounds has been reached")
-        return self._ask()
+        return cast(int, self._arm(self._ask()))
 
     def tell(self, arrived: float | Sequence[tuple[int, float]], *, rounds: int = 1) -> None:
         """Tell the rewards that have arrived by the end of the round of the last pull.
@@ -257,71 +252,6 @@ class Learner(CoreLearner):
             self._write_sum(arrived)
         self._tell()
 
-    def replay(
-        self, arms: ArrayLike, arrived: ArrayLike | Sequence[Sequence[tuple[int, float]]]
-    ) -> int:
-        """Replay a log: the same as `ask` and `tell` in every round; for sums much faster.
-
-        A policy that can learn from its own decisions only refuses a log with others (see
-        `Policy.off_policy`). A log with a row that is refused changes nothing.
-
-        Parameters
-        ----------
-        arms : sequence of int
-            The arm of each round; its name, if arms have names.
-        arrived : sequence of the same length
-            The argument of `tell` in each round.
-
-        Returns
-        -------
-        int
-            The number of rounds.
-        """
-        self._expect_no_decision()
-        pulled = self._arm_column("arms", arms)
-        if (remaining := self.facts.get("horizon", math.inf) - self.rounds) < len(pulled):
-            raise ValueError(f"arms must have at most {remaining} entries, the rounds left")
-        if self.facts["named"]:
-            return self._replay_pairs(pulled.tolist(), cast(Any, arrived))
-        sums = float_column("arrived", arrived, Range(ge=0), pulled) / self.scale.span
-        before = self._ledger["sum"].item()
-        # The same order of additions as round by round, so that the sum has the same bits.
-        total = np.add.accumulate(np.concatenate([[before], sums]))
-        largest = (self.rounds + np.arange(1, len(sums) + 1)) * (1.0 + ROUNDING)
-        if (above := total[1:] > largest).any():
-            row = int(above.argmax())
-            span = self.scale.span
-            raise ValueError(
-                f"arrived[{row}] must be at most {span * (largest[row] - total[row]):g}, which is "
-                f"what the pulls so far can have earned, got {span * sums[row]:g}"
-            )
-        with self._owned_by_this_thread():
-            rounds = self._replay(arm=pulled, total=sums, count=np.zeros(len(sums), np.int64))
-            self._ledger["pulls"] += np.bincount(pulled, minlength=self.facts["arms"])
-            self._ledger["sum"][0] = total[-1]
-        self._warn_above_bound(sums.max(initial=0.0), stack_level=3)
-        return rounds
-
-    def _replay_pairs(self, arms: list[int], arrived: Sequence[Any]) -> int:
-        if len(arrived) != len(arms):
-            raise ValueError(
-                f"arrived must have {len(arms)} entries, one a round; got {len(arrived)}"
-            )
-        before = copy(self)
-        try:
-            for row, (arm, pairs) in enumerate(zip(arms, arrived, strict=True)):
-                if (decided := self._ask_number()) != arm:
-                    text = (
-                        f"row {row} of the log must be what {self.policy} decides there (arm "
-                        f"{decided}), got arm {arm}: it cannot learn from decisions of others"
-                    )
-                    raise ValueError(self._name_arms(text))
-                self.tell(pairs)
-        except BaseException:
-            vars(self).update(vars(before))
-            raise
-        return len(arms)
-
     def _write_sum(self, arrived: Any) -> None:
         largest = self.rounds * (1.0 + ROUNDING) - self._ledger["sum"].item()
         total = arrived
@@ -346,14 +276,14 @@ class Learner(CoreLearner):
             for arm in self._feedback["sources"][:count].tolist():
                 told[arm] += 1
 
-    def _warn_above_bound(self, rewards: float, *, stack_level: int = 5) -> None:
+    def _warn_above_bound(self, rewards: float) -> None:
         longest = cast(Any, self.policy).longest_delay()
         # At most one reward of each pull arrives, with delays from 0 to the longest.
         if rewards > longest + 1:
             warnings.warn(
                 f"more has arrived in one round than delays of at most {longest} rounds allow, as "
                 f"{self.policy} has them: the wait until feedback is told is part of the delay",
-                stacklevel=stack_level,
+                stacklevel=5,
             )
 
     def _write_pairs(self, arrived: Any) -> None:

@@ -80,13 +80,10 @@ def _refuse(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn
 
 
 def float_column(
-    name: str, values: ArrayLike, allowed: Range, like: Sized | None = None, wide: int = 0
+    name: str, values: ArrayLike, allowed: Range, like: Sized | None = None
 ) -> NDArray[np.float64]:
-    """Return a column of numbers or booleans as floats, as long as the column `like`.
-
-    Each row has `wide` numbers if that is not 0.
-    """
-    column = _column(name, values, "bifu", "numbers", like, wide)
+    """Return a column of numbers or booleans as floats, as long as the column `like`."""
+    column = _column(name, values, "bifu", "numbers", like)
     with np.errstate(invalid="ignore"):
         return _check_values(name, column.astype(np.float64), allowed, check_number)
 
@@ -118,19 +115,16 @@ def bool_column(name: str, values: ArrayLike, like: Sized | None = None) -> NDAr
 
 
 def _column(
-    name: str, values: ArrayLike, kinds: str, noun: str, like: Sized | None, wide: int = 0
+    name: str, values: ArrayLike, kinds: str, noun: str, like: Sized | None
 ) -> NDArray[Any]:
-    row = (wide,) if wide else ()
     try:
         column = np.asarray(values)
     except ValueError:  # rows of several lengths
         column = np.empty(0, object)
     if column.shape == (0,) and column.dtype == float:  # an empty list is one of anything
         kinds += "f"
-        column = column.reshape(0, *row)
-    if column.dtype.kind not in kinds or not column.ndim or column.shape[1:] != row:
-        entries = f"lists of {wide} {noun}" if wide else noun
-        raise TypeError(f"{name} must be a list of {entries}, got {short_repr(values)}")
+    if column.dtype.kind not in kinds or column.ndim != 1:
+        raise TypeError(f"{name} must be a list of {noun}, got {short_repr(values)}")
     if like is not None and len(column) != len(like):
         raise ValueError(f"{name} must have {len(like)} entries, one a round; got {len(column)}")
     return column
@@ -144,6 +138,6 @@ def _check_values(
     is_wrong = ~((column >= low) & (column <= high))
     is_wrong |= (column == allowed.gt) | (column == allowed.lt)
     if is_wrong.any():
-        indices = np.argwhere(is_wrong)[0].tolist()
-        check(f"{name}[{', '.join(map(str, indices))}]", column[tuple(indices)], allowed)
+        row = int(is_wrong.argmax())
+        check(f"{name}[{row}]", column[row], allowed)
     return column

@@ -7,14 +7,12 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.arm_names import ArmNames, order_by_name
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.learner_step import RECOMMEND
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.log_learning import float_column
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
-from keyhole.validate import Range, check_integer, check_vector, short_repr
+from keyhole.validate import Range, check_vector, short_repr
 
 _UNIT: Final = Range(ge=0, le=1)
 
@@ -37,27 +35,27 @@ class StudyVocabulary(CoreVocabulary):
         self, context: Values, decision: Values, losses: Mapping[str, Any] | Sequence[str]
     ) -> Values:
         """Return 0 or 1 for each arm."""
-        return {"losses": self.parse_losses("losses", losses).tolist()}
+        return {"losses": self.parse_losses(losses).tolist()}
 
-    def parse_losses(self, name: str, losses: Any) -> FloatArray:
+    def parse_losses(self, losses: Any) -> FloatArray:
         """Return 0 or 1 for each arm, from names of the arms with a loss, or values by name.
 
-        Where arms are numbers, losses are a vector. Errors call them `name`.
+        Where arms are numbers, losses are a vector.
         """
         if isinstance(self.arms, range):
-            return zeros_and_ones(name, losses, len(self.arms))
+            return zeros_and_ones("losses", losses, len(self.arms))
         if isinstance(losses, str) or not isinstance(losses, Mapping | list | tuple | set):
             raise TypeError(
-                f"{name} must be names of arms, or 0 or 1 by name; got {short_repr(losses)}"
+                f"losses must be names of arms, or 0 or 1 by name; got {short_repr(losses)}"
             )
         for arm in losses:
-            self.arm_number(f"an arm of {name}", arm)
+            self.arm_number("an arm of losses", arm)
         if not isinstance(losses, Mapping):
             arms_with_loss = set(losses)
             losses = {arm: int(arm in arms_with_loss) for arm in self.arms}
         if missing := [arm for arm in self.arms if arm not in losses]:
-            raise ValueError(f"{name} must have all arms, or be names only; {missing[0]!r} lacks")
-        return zeros_and_ones(name, [losses[arm] for arm in self.arms], len(self.arms))
+            raise ValueError(f"losses must have all arms, or be names only; {missing[0]!r} lacks")
+        return zeros_and_ones("losses", [losses[arm] for arm in self.arms], len(self.arms))
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return the names of the arms with a loss; a vector where arms are numbers."""
@@ -130,7 +128,7 @@ class Learner(CoreLearner):
             return values
         return cast(FloatArray, dict(zip(self._names, values.tolist(), strict=True)))
 
-    def tell(self, losses: ArrayLike, *, round: int | None = None) -> None:
+    def tell(self, losses: ArrayLike) -> None:
         """Tell the losses that were observed under the last allocation.
 
         Parameters
@@ -139,64 +137,19 @@ class Learner(CoreLearner):
             Whether a loss was observed at each arm. If arms have names: the names of those with a
             loss, or a mapping from all names to 0 or 1. An arm with a sufficient allocation has
             none; since thresholds are unknown, a loss is accepted for every arm.
-        round : int, optional
-            Round of the losses, from 1, as a check: it must be that of the last `ask`.
         """
-        zeros_or_ones = self.vocabulary.parse_losses("losses", losses)
+        zeros_or_ones = self.vocabulary.parse_losses(losses)
         self._expect_feedback()
-        if round is not None and check_integer("round", round) != self.rounds:
-            raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
         self._feedback["losses"][:] = zeros_or_ones
-        before = self._count_violations()
+        had_violations = self._count_violations() > 0
         self._tell()
-        self._warn_of_violation(before, f", in round {self.rounds},")
-
-    def replay(self, allocations: ArrayLike, losses: ArrayLike) -> int:
-        """Replay a log, with the same result as `ask` and `tell` in each round, but faster.
-
-        Policies of this setting learn only from their own decisions: an allocation that differs in
-        any digit is refused. If a row is refused, the learner does not change.
-
-        Parameters
-        ----------
-        allocations : sequence of sequences of float, shape (rounds, arms)
-            Allocation of each round. If arms have names, a round may have it by name.
-        losses : sequence of sequences of 0 or 1, shape (rounds, arms)
-            Observed losses of each round. If arms have names: of each round what `tell` takes, or
-            an array of 0 or 1.
-
-        Returns
-        -------
-        int
-            Number of rounds.
-        """
-        arms = self.facts["arms"]
-        if self._names is not None:
-            allocations, losses = self._log_by_number(self._names, allocations, losses)
-        amounts = float_column("allocations", allocations, _UNIT, wide=arms)
-        loss_rows = float_column("losses", losses, _UNIT, amounts, arms)
-        if (between := (loss_rows > 0) & (loss_rows < 1)).any():
-            row, arm = np.argwhere(between)[0].tolist()
-            raise ValueError(f"losses[{row}, {arm}] must be 0 or 1, got {loss_rows[row, arm]:g}")
-        before = self._count_violations()
-        rounds = self._replay(allocation=amounts, losses=loss_rows)
-        self._warn_of_violation(before)
-        return rounds
-
-    def _log_by_number(self, names: ArmNames, allocations: Any, losses: Any) -> tuple[Any, Any]:
-        """Return the columns of a log, given by names of arms, in the order of the arms."""
-        if isinstance(allocations, list | tuple):
-            allocations = [
-                order_by_name(f"allocations[{i}]", row, names) for i, row in enumerate(allocations)
-            ]
-        if isinstance(losses, list | tuple):
-            losses = [
-                row
-                if isinstance(row, np.ndarray)
-                else self.vocabulary.parse_losses(f"losses[{i}]", row)
-                for i, row in enumerate(losses)
-            ]
-        return allocations, losses
+        # Once: the first loss proves what later ones repeat.
+        if not had_violations and self._count_violations() > 0:
+            warnings.warn(
+                f"{self.policy} was told of a loss, in round {self.rounds}, at an arm that had "
+                "been given its estimated threshold: the estimate was too low",
+                stacklevel=2,
+            )
 
     def recommend(self) -> FloatArray:
         """Return the estimated threshold of each arm, at the policy's confidence level.
@@ -204,16 +157,6 @@ class Learner(CoreLearner):
         If arms have names, it is a dict by name.
         """
         return self._by_name(self._recommend()["estimates"])
-
-    def _warn_of_violation(self, before: int, when: str = "") -> None:
-        """Warn of the first loss that contradicts an estimate; `before` is the earlier number."""
-        # Once: the first loss proves what later ones repeat.
-        if before == 0 < self._count_violations():
-            warnings.warn(
-                f"{self.policy} was told of a loss{when} at an arm that had been given its "
-                "estimated threshold: the estimate was too low",
-                stacklevel=3,
-            )
 
     def _count_violations(self) -> int:
         """Return the number of losses that contradict an estimate."""
