@@ -1,7 +1,8 @@
 """Problem of limited runs: what can be run, the limits, and what runs cost."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,8 +22,6 @@ from keyhole.validate import Range, SequenceLike, check_integer, check_number
 
 # A limit between two knots must be better than a knot by more than rounding errors.
 _ROUNDING: Final = 1e-12
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
 
 
 class Problem(AnyProblem):
@@ -113,26 +112,21 @@ class Problem(AnyProblem):
         points = np.concatenate([[0.0], self.limits, self.cost.starts, self.penalty.starts])
         edges = np.unique(points[points <= self.limits[-1]])
         # Arms may share a distribution: quadrature runs once for each distribution, not each arm.
-        self._curves = _compute_once(
-            lambda distribution: gain_curve(distribution, self.cost, edges), self.distributions
-        )
+        curve_of = cache(lambda distribution: gain_curve(distribution, self.cost, edges))
+        self._curves = [curve_of(distribution) for distribution in self.distributions]
         self.gains: FloatArray = np.array(
             [gain_at(curve, self.penalty, self.limits) for curve in self._curves]
         )
         # Handed out as it is: a change would change the regrets.
         self.gains.flags.writeable = False
-        self._tables: list[GainTable] = []
-        if self.continuous:
-            self._tables = _compute_once(
-                lambda curve: gain_table(curve, self.penalty, edges), self._curves
-            )
+        table_of = cache(lambda curve: gain_table(curve, self.penalty, edges))
+        self._tables: list[GainTable] = list(map(table_of, self._curves)) if continuous else []
         self.best_gain, self.best_pair = self._best()
 
     def _best(self) -> tuple[float, tuple[int, float]]:
         if self.continuous:
-            arm_peaks = _compute_once(
-                lambda curve: self._best_limit(self._curves.index(curve)), self._curves
-            )
+            peak_of = cache(lambda curve: self._best_limit(self._curves.index(curve)))
+            arm_peaks = list(map(peak_of, self._curves))
             arm = int(np.argmax([gain for gain, _ in arm_peaks]))
             gain, limit = arm_peaks[arm]
             return gain, (arm, limit)
@@ -243,9 +237,3 @@ class Problem(AnyProblem):
             f"Problem({count_text(self.arms, 'arm')}, {some} up to "
             f"{self.limits[-1]:g}, cost={self.cost!r}, penalty={self.penalty!r})"
         )
-
-
-def _compute_once(compute: Callable[[_Key], _Value], keys: Sequence[_Key]) -> list[_Value]:
-    """Return the value of each key; it is computed once for keys that are the same."""
-    values = {key: compute(key) for key in dict.fromkeys(keys)}
-    return [values[key] for key in keys]
