@@ -194,7 +194,7 @@ def test_the_text_of_a_learner():
     assert lines[1].strip().startswith("phase 1: tolerance 0.5, ")
     assert lines[2].strip() == "arm 0: remaining, credited with 1"
     named = QPMD().learner(arms=2, feedback="named")
-    assert repr(named).splitlines()[1].strip() == "arm 0: 0 rewards used"
+    assert repr(named).splitlines()[1].strip() == "arm 0: 0 used rewards"
 
 
 @pytest.mark.parametrize(

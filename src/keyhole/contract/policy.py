@@ -28,12 +28,11 @@ from keyhole.contract import kernel_signatures, pending_mode_inference
 from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
 from keyhole.contract.learner_signature import make_learner_method
 from keyhole.contract.notebook_html import policy_html
-from keyhole.contract.reward_units import mean_text
+from keyhole.contract.reward_units import format_arm_means
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_state, float_array
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.text_formatting import count_text
 
 _ARRAYS: Final = {"settled": Field("int64", ("arms",)), "stopped": Field("int64", (1,))}
 
@@ -486,11 +485,10 @@ class Policy:
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
             return [f"{name}: {value}" for name, value in state.items()]
-        has_intervals = self.has_plain_counts(learner)
-        return [
-            f"arm {arm}: {count_text(n, 'pull')}{mean_text(n, total, learner.scale, has_intervals)}"
-            for arm, (n, total) in enumerate(zip(state["pulls"], state["totals"], strict=True))
-        ]
+        has_interval = self.has_plain_counts(learner)
+        return format_arm_means(
+            state["pulls"], state["totals"], learner.scale, has_interval=has_interval
+        )
 
     def has_plain_counts(self, learner: Any) -> bool:
         """Return whether `pulls` counts every round, of rewards of which each arm has one mean.

@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keyhole.confidence_sequences import beta_mixture_bounds
+from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_number, check_unit_interval, short_repr
 
 REWARD: Final = "reward"
@@ -136,6 +138,21 @@ def mean_text(number: float, total: float, scale: Scale = UNIT, has_interval: bo
         return f", mean {mean:.3g}"
     ends = mean_interval(float(number), float(total), scale)
     return f", mean {format_interval(mean, *ends)} at any time"
+
+
+def format_arm_means(
+    counts: NDArray[Any],
+    totals: NDArray[Any],
+    scale: Scale,
+    noun: str = "pull",
+    *,
+    has_interval: bool = False,
+) -> list[str]:
+    """Return a line for each arm: the number of its values, called `noun`, and their mean."""
+    return [
+        f"arm {arm}: {count_text(count, noun)}{mean_text(count, total, scale, has_interval)}"
+        for arm, (count, total) in enumerate(zip(counts, totals, strict=True))
+    ]
 
 
 def mean_interval(number: float, total: float, scale: Scale = UNIT) -> tuple[float, float]:

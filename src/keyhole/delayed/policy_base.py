@@ -9,12 +9,11 @@ import numpy as np
 
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.reward_units import DIFFERENCE, Scale, mean_text
+from keyhole.contract.reward_units import DIFFERENCE, Scale, format_arm_means
 from keyhole.delayed.learner import Learner, StudyVocabulary
 from keyhole.delayed.setting import SETTING, Facts, Feedback
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
 from keyhole.stochastic.policies.improved_ucb import next_active
-from keyhole.text_formatting import count_text
 from keyhole.validate import DEFAULT_SEED
 
 
@@ -102,12 +101,7 @@ def format_used_rewards(counts: FloatArray, totals: FloatArray, scale: Scale) ->
     `counts` and `totals` are numbers and sums of rewards. The interval holds if the delay of a
     reward does not depend on the reward.
     """
-    tallies = zip(counts, totals, strict=True)
-    texts = (
-        f"{count_text(n, 'reward')} used{mean_text(n, total, scale, has_interval=True)}"
-        for n, total in tallies
-    )
-    return [f"arm {arm}: {text}" for arm, text in enumerate(texts)]
+    return format_arm_means(counts, totals, scale, "used reward", has_interval=True)
 
 
 class PhasePolicy(Policy, abstract=True):

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
 
+import numpy as np
+
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import IndexPolicy as CoreIndexPolicy
-from keyhole.contract.reward_units import Scale, mean_text
 from keyhole.policy import FloatArray
 from keyhole.policy import Policy as CorePolicy
 from keyhole.stochastic.policy_base import Policy as StochasticPolicy
 from keyhole.stochastic.policy_base import RewardCounts
-from keyhole.text_formatting import count_text
 from keyhole.thresholding.learner import Learner, StudyVocabulary
 from keyhole.thresholding.setting import SETTING, Facts
 from keyhole.validate import DEFAULT_SEED
@@ -90,17 +90,13 @@ class Policy(Facts, CorePolicy, abstract=True):
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
             return [f"arm {arm}: {verdict}" for arm, verdict in enumerate(verdicts)]
-        context = learner.scale, self.has_plain_counts(learner)
-        tallies = enumerate(zip(verdicts, state["pulls"], state["totals"], strict=True))
-        return [f"arm {arm}: {_describe_arm(*tally, *context)}" for arm, tally in tallies]
-
-
-def _describe_arm(
-    verdict: str, pulls: float, total: float, scale: Scale, has_interval: bool
-) -> str:
-    if pulls == 0:
-        return f"never pulled, taken to be {verdict}"
-    return f"{verdict}, {count_text(pulls, 'pull')}{mean_text(pulls, total, scale, has_interval)}"
+        lines = [
+            line.replace(": ", f": {verdict}, ", 1)
+            for line, verdict in zip(super().describe(learner), verdicts, strict=True)
+        ]
+        for arm in np.flatnonzero(state["pulls"] == 0):
+            lines[arm] = f"arm {arm}: never pulled, taken to be {verdicts[arm]}"
+        return lines
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):

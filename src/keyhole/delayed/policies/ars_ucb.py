@@ -4,10 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.contract.reward_units import mean_text
+from keyhole.contract.reward_units import format_arm_means
 from keyhole.delayed.policy_base import Policy
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
-from keyhole.text_formatting import count_text
 
 
 class ARSUCB(Policy):
@@ -101,8 +100,4 @@ class ARSUCB(Policy):
 
     def describe(self, learner: Any) -> list[str]:
         """Return the pulls of each arm and the mean of what arrived meanwhile."""
-        tallies = enumerate(zip(learner.state["pulls"], learner.state["totals"], strict=True))
-        return [
-            f"arm {arm}: {count_text(pulls, 'pull')}{mean_text(pulls, total, learner.scale)}"
-            for arm, (pulls, total) in tallies
-        ]
+        return format_arm_means(learner.state["pulls"], learner.state["totals"], learner.scale)

@@ -6,10 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.reward_units import mean_text
+from keyhole.contract.reward_units import format_arm_means
 from keyhole.delayed.policy_base import Policy
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
-from keyhole.text_formatting import count_text
 
 _DELAYS_A_BATCH: Final = 2.0
 _GROWTH: Final = 0.1
@@ -172,10 +171,7 @@ class RegressionUCB(Policy):
         state = learner.state
         best = state["delay"][0]
         means = state["weighted"][best] / state["information"][best]
-        return [
-            f"arm {arm}: {count_text(pulls, 'pull')}{mean_text(pulls, pulls * mean, learner.scale)}"
-            for arm, (pulls, mean) in enumerate(zip(state["pulls"], means, strict=True))
-        ]
+        return format_arm_means(state["pulls"], state["pulls"] * means, learner.scale)
 
 
 def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
