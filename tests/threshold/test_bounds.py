@@ -11,7 +11,6 @@ from keyhole.threshold import (
     OPTIM,
     CappedKLUCB,
     KaplanMeierUCB,
-    ModifiedKaplanMeierEstimator,
     Problem,
     bounds,
 )
@@ -222,12 +221,6 @@ def test_lemma_3_covers_all_levels_at_once():
         assert share <= delta + 5 * error
         # Half the width is missed more often: the test can fail.
         assert (off >= width / 2).mean() > delta + 5 * error
-
-
-def test_the_width_is_that_of_the_estimator():
-    estimate = ModifiedKaplanMeierEstimator(thresholds=[3, 2, 3, 1], values=[3, 0, 1, 1], levels=3)
-    expected = bounds.estimate_width(estimate.support, 0.1)
-    assert np.allclose(estimate.width(0.1), expected, rtol=1e-15, atol=0)
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,11 @@ from keyhole.threshold.policies.uniform import Uniform
 from keyhole.threshold.policy_base import IndexPolicy, Policy
 from keyhole.threshold.problem import PROBLEM_FACTORIES, Problem
 from keyhole.threshold.setting import SETTING
-from keyhole.threshold.survival_estimators import KaplanMeierEstimator, ModifiedKaplanMeierEstimator
+from keyhole.threshold.survival_estimators import ModifiedKaplanMeierEstimator
 
 __all__ = [
     "DKWUCB", "KMUCB", "OPTIM", "PROBLEM_FACTORIES", "SETTING", "AnytimeDKWUCB",
     "AnytimeKaplanMeierUCB", "AnytimeOPTIM", "CappedKLUCB", "CustomDistribution", "IndexPolicy",
-    "KaplanMeierEstimator", "KaplanMeierThompson", "KaplanMeierUCB", "Learner",
-    "ModifiedKaplanMeierEstimator", "PerThresholdUCB", "Policy", "Problem", "StudyVocabulary",
-    "SurvivalThompson", "Uniform",
+    "KaplanMeierThompson", "KaplanMeierUCB", "Learner", "ModifiedKaplanMeierEstimator",
+    "PerThresholdUCB", "Policy", "Problem", "StudyVocabulary", "SurvivalThompson", "Uniform",
 ]  # fmt: skip
