@@ -124,19 +124,19 @@ def test_figure_2_shows_gains_and_the_best_pair(drawing, problem):
 
 
 def test_figure_3_shows_every_point_of_the_grids(drawing):
+    from matplotlib.figure import Figure
+
     problem = replica("Indep", size=2, continuous=True)
     learner = cases.learner_of(ZoomingRCUCB(alpha=0.05, lipschitz=4), problem, 200)
     cases.drive(learner, cases.runs_of(problem, 1, 0), 200)
-    axes = drawing.draw_grids(learner)
+    sizes = learner.state["sizes"].tolist()
+    grids = [learner.state["points"][arm, :size] for arm, size in enumerate(sizes)]
+    axes = drawing.draw_points(Figure().add_subplot(), grids, 1.0, ())
     shown = [len(line.get_xdata()) for line in axes.lines[1::2]]
-    assert shown == learner.state["sizes"].tolist()
+    assert shown == sizes
     assert max(shown) > 2
 
 
 def test_what_cannot_be_drawn_is_refused(drawing):
-    from keyhole.resource import RCUCB
-
-    with pytest.raises(TypeError, match="must be of a policy that refines grids"):
-        drawing.draw_grids(cases.learner_of(RCUCB(), replica("Indep", size=1), None))
     with pytest.raises(ValueError, match="names must have 3 entries, got 1"):
         drawing.draw_gains(three_models("soft"), names=["one"])

@@ -1,18 +1,16 @@
-"""Plots of runs, of gains by limit, and of the limits that a learner has chosen."""
+"""Plots of runs, of gains by limit, and of grids of limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream
 from keyhole.extras import require_extra
 from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles
-from keyhole.play.interactive_environment import InteractiveEnvironment
-from keyhole.resource.cost_functions import Power
-from keyhole.resource.learner import Learner
 from keyhole.resource.problem import Problem
 from keyhole.validate import DEFAULT_SEED, Range, check_integer
 
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _POINTS: Final = 400
-_OPEN: Final = 1e9  # a limit that no run exceeds
 
 
 def draw_runs(
@@ -57,12 +54,18 @@ def draw_runs(
     """
     labels = _arm_names(problem.arms, names)
     axes = _axes(axes, labels)
-    check_integer("runs", runs, Range(ge=1))
-    points = _sample_runs(problem, runs, seed)
+    count = check_integer("runs", runs, Range(ge=1))
     styles = matplotlib_styles(labels)
-    for name, (used, earned) in zip(labels, points, strict=True):
+    # The environment's stream, at the positions of the first pulls in a simulation.
+    rng = stream(check_integer("seed", seed, Range(ge=0)), 0, ENVIRONMENT)
+    for arm, (name, distribution) in enumerate(zip(labels, problem.distributions, strict=True)):
+        draws = []
+        for pull in range(count):
+            seek_pull(rng, arm, pull)
+            draws.append(distribution.draw(rng, distribution.numbers))
+        rewards, consumptions = np.transpose(draws)
         style = styles[name] | {"linestyle": "none", "alpha": 0.5}
-        axes.plot(used, earned, label=name, **style)
+        axes.plot(consumptions, rewards, label=name, **style)
     axes.set_xlabel("consumption")
     axes.set_ylabel("reward")
     add_legend(axes, *axes.get_legend_handles_labels())
@@ -123,40 +126,6 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
     return axes
 
 
-def draw_grids(learner: Learner, axes: Axes | None = None, *, names: Sequence[str] = ()) -> Axes:
-    """Draw the points of a learner's grids.
-
-    Parameters
-    ----------
-    learner : Learner
-        A learner of a policy that refines grids, such as `keyhole.resource.ZoomingRCUCB`.
-    axes : matplotlib Axes, optional
-        The axes to draw on; by default those of a new figure.
-    names : sequence of str, optional
-        Names of the arms; by default their numbers.
-
-    Returns
-    -------
-    matplotlib Axes
-        The axes.
-
-    Raises
-    ------
-    TypeError
-        If the policy keeps no grids.
-
-    References
-    ----------
-    Bengs and Huellermeier (2022), Figure 3.
-    """
-    if "sizes" not in learner.state:
-        raise TypeError(f"learner must be of a policy that refines grids, got {learner.policy!r}")
-    sizes = learner.state["sizes"].tolist()
-    points = learner.state["points"]
-    grids = [points[arm, :size] for arm, size in enumerate(sizes)]
-    return draw_points(_axes(axes, ()), grids, float(learner.facts["limits"][-1]), names)
-
-
 def draw_points(
     axes: Axes, grids: Sequence[FloatArray], largest: float, names: Sequence[str]
 ) -> Axes:
@@ -188,21 +157,3 @@ def _arm_names(arms: int, names: Sequence[str]) -> list[str]:
     if names and len(names) != arms:
         raise ValueError(f"names must have {arms} entries, got {len(names)}")
     return list(names) or [f"arm {arm}" for arm in range(arms)]
-
-
-def _sample_runs(
-    problem: Problem, runs: int, seed: int
-) -> Iterator[tuple[list[float], list[float]]]:
-    """Yield consumptions and rewards of runs of each arm, under a limit that none exceeds."""
-    environment = InteractiveEnvironment(
-        Problem(problem.distributions, [_OPEN], Power(), Power()), seed=seed
-    )
-    for arm in range(problem.arms):
-        used = []
-        earned = []
-        for _ in range(runs):
-            # The environment reuses the arrays of its answer: copy the numbers out.
-            answer = environment.respond({"arm": arm, "limit": _OPEN})
-            used.append(answer["consumption"].item())
-            earned.append(answer["reward"].item())
-        yield used, earned
