@@ -19,12 +19,12 @@ def waiting(**more):
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ({}, "tell needs reward and consumption, or exceeded=True for a run above its limit"),
+        ({}, "tell needs reward and consumption, exceeded=True alone for a run above"),
         ({"reward": 0.5}, "tell needs reward and consumption"),
         ({"consumption": 0.5}, "tell needs reward and consumption"),
         ({"exceeded": False}, "tell needs reward and consumption"),
-        ({"reward": 0.5, "consumption": 0.2, "exceeded": True}, "must be left out for a run that"),
-        ({"consumption": 1.0, "exceeded": True}, "must be left out for a run that exceeded"),
+        ({"reward": 0.5, "consumption": 0.2, "exceeded": True}, "exceeded=True alone for"),
+        ({"consumption": 1.0, "exceeded": True}, "exceeded=True alone for"),
         ({"reward": 1.5, "consumption": 0.2}, r"reward must lie in \[0, 1\], got 1.5"),
         ({"reward": -0.1, "consumption": 0.2}, r"reward must lie in \[0, 1\], got -0.1"),
         ({"reward": np.nan, "consumption": 0.2}, r"reward must lie in \[0, 1\], got nan"),

@@ -34,7 +34,7 @@ def test_a_run_that_failed_is_not_one_that_earned_the_least(runs):
 
 
 def test_how_much_a_run_that_failed_consumed_must_be_told(runs):
-    words = r"^tell needs consumption=\.\.\. with failed=True, for a run that"
+    words = r"or consumption=\.\.\. and failed=True for a run that failed by itself"
     with pytest.raises(TypeError, match=words):
         runs.tell(runs.ask().id, failed=True)
 

@@ -143,13 +143,6 @@ class StudyVocabulary(CoreVocabulary):
         return {"total": values["total"] * self.scale.span, "rounds": int(values["rounds"])}
 
 
-# Attributes that are replaced when a learner gets more memory.
-_MEMORY: Final = (
-    "facts", "state", "_words", "_head", "_rng", "_context", "_decision", "_feedback", "_report",
-    "_ledger",
-)  # fmt: skip
-
-
 class Learner(CoreLearner):
     """Learner that returns the arm to pull next, from the rewards that have arrived so far.
 
@@ -326,16 +319,14 @@ class Learner(CoreLearner):
         # The arrays of compiled code have fixed lengths: make a learner with longer ones, copy all
         # words and arrays, and take over its attributes.
         larger = type(self).__new__(type(self))
-        larger._loaded = self._loaded
-        larger.scale = self.scale
-        larger._interpreted = self._interpreted
+        vars(larger).update(vars(self))
         larger._prepare(policy, self.facts | {"memory": memory})
         larger._words[:PLAN] = self._words[:PLAN]
         larger_views = larger._saved_views()
         for group, views in self._saved_views().items():
             for name, view in views.items():
                 larger_views[group][name][tuple(map(slice, view.shape))] = view
-        vars(self).update({name: vars(larger)[name] for name in _MEMORY})
+        vars(self).update(vars(larger))
 
     def _parse_pair(self, name: str, pair: Any) -> tuple[int, float]:
         try:

@@ -53,25 +53,21 @@ class StudyVocabulary(CoreVocabulary):
         failed: bool = False,
     ) -> Values:
         """Return reward, consumption, and whether the limit was exceeded or the run failed."""
-        if failed:
-            if exceeded or reward:
-                raise ValueError("failed=True takes the consumption alone; leave out the rest")
-            if consumption is None:
-                raise TypeError(
-                    "tell needs consumption=... with failed=True, for a run that failed by itself"
-                )
-            reward = self.scale.low
         if not isinstance(exceeded, (bool, np.bool_)):
             raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
         if exceeded:
-            if not (reward is None and consumption is None):
-                raise TypeError("reward and consumption must be left out for a run that exceeded")
-            return {"reward": 0.0, "consumption": 0.0, "exceeded": 1, "failed": 0}
-        if reward is None or consumption is None:
+            is_complete = reward is None and consumption is None and not failed
+        else:
+            # A reward of 0 may be told of a run that failed.
+            is_complete = consumption is not None and (not reward if failed else reward is not None)
+        if not is_complete:
             raise TypeError(
-                "tell needs reward and consumption, or exceeded=True for a run above its limit"
+                "tell needs reward and consumption, exceeded=True alone for a run above its limit, "
+                "or consumption=... and failed=True for a run that failed by itself"
             )
-        earned = self.scale.check_reward("reward", reward)
+        if exceeded:
+            return {"reward": 0.0, "consumption": 0.0, "exceeded": 1, "failed": 0}
+        earned = self.scale.check_reward("reward", self.scale.low if failed else reward)
         used = check_number("consumption", consumption, _FROM_0)
         limit = decision["limit"]
         if used > limit:

@@ -162,9 +162,3 @@ class Learner(CoreLearner):
         """Return the number of losses that contradict an estimate."""
         self._run_step(RECOMMEND)
         return cast(int, self._report["refuted"].item())
-
-    def _known(self) -> list[str]:
-        descriptions = dict(zip(self.facts, super()._known(), strict=True))
-        if "thresholds" in descriptions:
-            descriptions["thresholds"] = "thresholds known"
-        return list(descriptions.values())
