@@ -80,6 +80,17 @@ SampleDistribution = SurvivalTable | Replay | CustomDistribution
 """The distributions of the threshold bandit."""
 
 
+def list_arms(field: str, arms: Any) -> tuple[list[str], list[Any], tuple[object, ...] | None]:
+    """Return how errors call the arms, the entry of each arm, and their names if they have any."""
+    entries, names = split_names(field, arms)
+    is_matrix = isinstance(entries, np.ndarray) and entries.ndim > 1
+    expectation = "a list with an entry for each arm"
+    listed = list(entries) if is_matrix else check_sequence(field, entries, expectation)
+    if not listed:
+        raise ValueError(f"{field} must have at least one arm, got {short_repr(arms)}")
+    return entry_names(field, listed if names is None else arms), listed, names
+
+
 def parse_arms(
     arms: Any, levels: int | None
 ) -> tuple[list[SampleDistribution], int, tuple[object, ...] | None]:
@@ -98,13 +109,7 @@ def parse_arms(
     TypeError, ValueError
         If there is no arm, one is not allowed, or they have different levels.
     """
-    values, names = split_names("survival", arms)
-    is_matrix = isinstance(values, np.ndarray) and values.ndim > 1
-    expectation = "a list with an entry for each arm"
-    listed = values if is_matrix else check_sequence("survival", values, expectation)
-    if len(listed) == 0:
-        raise ValueError(f"survival must have at least one arm, got {short_repr(arms)}")
-    fields = entry_names("survival", listed if names is None else arms)
+    fields, listed, names = list_arms("survival", arms)
     parsed_arms = [_parse_arm(field, arm) for field, arm in zip(fields, listed, strict=True)]
     source = "levels"
     if levels is None:

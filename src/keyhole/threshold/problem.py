@@ -5,26 +5,18 @@ from typing import Any, Final, Self, get_args
 
 import numpy as np
 
-from keyhole.contract.arm_names import entry_names, split_names
 from keyhole.distributions import Replay
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
 from keyhole.policy import Environment, FloatArray, IntArray
 from keyhole.policy import Problem as AnyProblem
 from keyhole.spec_values import ProblemFactory
 from keyhole.stochastic.setting import suboptimality_gaps
-from keyhole.threshold.distributions import parse_arms, survival_function
+from keyhole.threshold.distributions import list_arms, parse_arms, survival_function
 from keyhole.threshold.environment import ThresholdEnvironment
 from keyhole.threshold.setting import SETTING, Feedback
 from keyhole.threshold.survival_estimators import whole_numbers
 from keyhole.threshold.threshold_sequences import ThresholdSequence, parse_sequence
-from keyhole.validate import (
-    Range,
-    SequenceLike,
-    check_choice,
-    check_integer,
-    check_sequence,
-    check_vector,
-)
+from keyhole.validate import Range, SequenceLike, check_choice, check_integer, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _CLOSE: Final = 1e-9
@@ -133,21 +125,16 @@ class Problem(AnyProblem):
         >>> Problem.from_mass([[0.25, 0.25, 0.5]], feedback="censored").survival
         array([[0.75, 0.5 ]])
         """
-        values, names = split_names("mass", mass)
-        if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
-            raise ValueError(f"mass must have at least one arm, got {values!r}")
-        fields = entry_names("mass", mass)
-        rows = [check_vector(field, row, _UNIT) for field, row in zip(fields, values, strict=True)]
-        levels = len(rows[0])
-        for field, row in zip(fields, rows, strict=True):
-            if len(row) != levels:
-                raise ValueError(
-                    f"{field} must have as many levels as {fields[0]}, {levels}; got {len(row)}"
-                )
+        fields, listed, names = list_arms("mass", mass)
+        level_count = len(check_vector(fields[0], listed[0], _UNIT))
+        if level_count < 2:
+            raise ValueError(f"mass must have at least the levels 0 and 1, got {level_count}")
+        rows = []
+        for field, entry in zip(fields, listed, strict=True):
+            row = check_vector(field, entry, _UNIT, level_count)
             if abs(row.sum() - 1.0) > _CLOSE:
                 raise ValueError(f"{field} must sum to 1, got {row.sum():g}")
-        if levels < 2:
-            raise ValueError(f"mass must have at least the levels 0 and 1, got {levels}")
+            rows.append(row)
         chances = np.array(rows)
         survival = np.cumsum(chances[:, :0:-1], axis=1)[:, ::-1]
         # 1 minus the chance of level 0 is exact where that is 0; the sum need not be exactly 1.
@@ -196,11 +183,7 @@ class Problem(AnyProblem):
                [1.  , 0.  ]])
         """
         m = check_integer("levels", levels, Range(ge=1))
-        values, names = split_names("samples", samples)
-        listed = check_sequence("samples", values, "a list for each arm")
-        if not listed:
-            raise ValueError("samples must have at least one arm, got none")
-        fields = entry_names("samples", listed if names is None else samples)
+        fields, listed, names = list_arms("samples", samples)
         pairs = zip(fields, listed, strict=True)
         arms: Any = [Replay(whole_numbers(field, row, Range(ge=0, le=m))) for field, row in pairs]
         if names is not None:
