@@ -99,7 +99,7 @@ def test_memory_does_not_grow_with_the_delay():
         (lambda: Problem.replay([[1]], [[-1]]), r"delays\[0\]\[0\] must lie in"),
         (lambda: Problem.replay([[1]], [[0.5]]), r"delays\[0\]\[0\] must be a whole number"),
         (lambda: Problem.replay([[1, 0]], [[1]]), r"delays\[0\] must have 2 entries, got 1"),
-        (lambda: Problem.replay([[1]], []), "delays must have 1 arms, got 0"),
+        (lambda: Problem.replay([[1]], []), "delays must have the arms of rewards, 0; got "),
     ],
 )
 def test_bad_input_is_named(make, message):

@@ -53,8 +53,6 @@ def test_the_optimum_residual_and_gamma():
     assert problem.residual == pytest.approx(0.02)
     assert problem.gamma == pytest.approx(0.004)
     assert problem.worst_regret == pytest.approx(0.9 + 0.89 + 0.58)
-    assert problem.regret([0] * 5) == pytest.approx(problem.worst_regret)
-    assert problem.regret([0.7, 0.7, 0, 0, 0.35]) == pytest.approx(0.28)
     assert Problem(MEANS, THRESHOLDS, resource=2).gamma == 0
     assert not problem.common
     assert Problem(MEANS, 0.7, resource=2).common
@@ -145,8 +143,6 @@ def test_what_is_known_is_shown():
         (lambda: Problem([0.5], [0.5, 0.5], 1), "thresholds must have 1 entries"),
         (lambda: Problem([0.5], 0.5, 0), r"resource must lie in \(0, .*, got 0"),
         (lambda: Problem([0.5], 0.5, float("inf")), "resource must"),
-        (lambda: Problem([0.5], 0.5, 1).regret([0.5, 0]), "allocation must have 1 entries"),
-        (lambda: Problem([0.5], 0.5, 0.4).regret([0.5]), "allocation must add up to at most 0.4"),
         (lambda: Problem.replay([], 0.5, 1), "losses must have at least one day"),
         (lambda: Problem.replay([[0, 1], [1]], 0.5, 1), r"losses\[1\] must have 2 entries"),
         (lambda: Problem.replay([[0, 0.5]], 0.5, 1), r"losses\[0\]\[1\] must be 0 or 1, got 0.5"),

@@ -73,8 +73,6 @@ class Problem(AnyProblem):
     >>> problem = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2)
     >>> problem.optimal_allocation
     array([0.7, 0.7, 0. , 0.6, 0. ])
-    >>> problem.regret([0.7, 0.7, 0, 0, 0.35])
-    0.28
     >>> round(problem.residual, 9)  # a residual of 0: estimates would have to be exact
     0.0
     """
@@ -215,32 +213,6 @@ class Problem(AnyProblem):
     def worst_regret(self) -> float:
         """Largest regret of an allocation: that of allocating nothing."""
         return float(sum_up(self.mean_losses, self.arms) - self.least_loss)
-
-    def regret(self, allocation: ArrayLike) -> float:
-        """Return the pseudo-regret of an allocation in one round.
-
-        Parameters
-        ----------
-        allocation : sequence of float, shape (arms,)
-            Amount of each arm, in [0, 1], with a sum of at most the resource.
-
-        Returns
-        -------
-        float
-            Expected losses less those of the best allocation, at least 0.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If it is not a valid allocation.
-        """
-        amounts = validate.check_vector("allocation", allocation, _UNIT, self.arms)
-        if sum_up(amounts, self.arms) > self.resource + ENOUGH:
-            raise ValueError(
-                f"allocation must add up to at most {self.resource:g}, got {amounts.sum():g}"
-            )
-        unprevented = np.where(amounts >= self.thresholds - ENOUGH, 0.0, self.mean_losses)
-        return float(max(0.0, sum_up(unprevented, self.arms) - self.least_loss))
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms: means and thresholds repeat, the resource stays."""
