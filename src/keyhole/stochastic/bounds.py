@@ -56,7 +56,7 @@ def lai_robbins_constant(means: ArrayLike) -> float:
     >>> round(lai_robbins_constant([0.5, 0.75]), 3)
     1.738
     """
-    mu, gaps = _gaps(means)
+    mu, gaps = _means_and_gaps(means)
     return float(
         sum(gap / bernoulli_kl(m, mu.max()) for m, gap in zip(mu, gaps, strict=True) if gap > 0)
     )
@@ -79,7 +79,7 @@ def hoeffding_ucb_bound(means: ArrayLike, horizon: int) -> float:
     >>> round(hoeffding_ucb_bound([0.5, 0.75], horizon=1000), 1)
     221.0
     """
-    _, gaps = _gaps(means)
+    _, gaps = _means_and_gaps(means)
     return 8.0 * log_horizon(horizon) * float((1.0 / gaps[gaps > 0]).sum())
 
 
@@ -99,7 +99,7 @@ def ucb1_bound(means: ArrayLike, horizon: int) -> float:
     >>> round(ucb1_bound([0.5, 0.75], horizon=1000), 1)
     222.1
     """
-    _, gaps = _gaps(means)
+    _, gaps = _means_and_gaps(means)
     return hoeffding_ucb_bound(means, horizon) + (1.0 + math.pi**2 / 3.0) * float(gaps.sum())
 
 
@@ -120,7 +120,7 @@ def moss_bound(arms: int, horizon: int) -> float:
     return 49.0 * math.sqrt(arms * check_integer("horizon", horizon, Range(ge=1)))
 
 
-def _gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _means_and_gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
     mu = check_vector("means", means, Range(ge=0, le=1))
     return mu, suboptimality_gaps(mu)
 

@@ -103,7 +103,7 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     pending = ("impute", "ignore")
 
 
-# Bisections after which no float64 lies inside the interval.
+# After so many bisections no float64 lies inside the interval.
 _HALVINGS = 64
 
 
@@ -159,7 +159,7 @@ class UCBPolicy(IndexPolicy, abstract=True):
 
     def sufficient_pulls(self, gap: float, *, horizon: int) -> int:
         """Return the least number N of pulls with f(N, gap / 2) <= delta, for a gap above 0."""
-        error = check_number("gap", gap, Range(gt=0)) / 2.0
+        tolerated_error = check_number("gap", gap, Range(gt=0)) / 2.0
         # The kernel runs in Python here, with a namespace in place of compiled parameters.
         p = SimpleNamespace(
             **self.parameters(), horizon=check_number("horizon", horizon, Range(ge=1))
@@ -167,22 +167,22 @@ class UCBPolicy(IndexPolicy, abstract=True):
         deviation = cast(Any, type(self)).deviation
         # Doubling, then bisection: the deviation decreases in the number of pulls.
         low, high = 0, 1
-        while deviation(p, float(high), error) > delta(p.horizon):
+        while deviation(p, float(high), tolerated_error) > delta(p.horizon):
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            enough = deviation(p, float(middle), error) <= delta(p.horizon)
-            low, high = (low, middle) if enough else (middle, high)
+            is_sufficient = deviation(p, float(middle), tolerated_error) <= delta(p.horizon)
+            low, high = (low, middle) if is_sufficient else (middle, high)
         return high
 
 
 def delta(horizon: float) -> float:
-    """Return T^-2 / 2."""
+    """Return the paper's delta, T^-2 / 2."""
     return 0.5 / (float(horizon) * horizon)
 
 
 def log_term(horizon: float) -> float:
-    """Return ln(2 / delta) = ln(4 T^2)."""
+    """Return ln(2 / delta) = ln(4 T^2), with the delta of `delta`."""
     return 2.0 * math.log(2.0 * horizon)
 
 

@@ -22,17 +22,18 @@ _CHANCE: Final = Range(gt=0, lt=1)
 _ALPHA: Final = Range(gt=0, le=8)
 
 
-def _pulls_per_arm(alpha: float) -> float:
-    # Theorem 1 requires a budget of at least so many pulls for each arm.
+def _least_pulls_per_arm(alpha: float) -> float:
+    """Return the least budget per arm of Theorem 1."""
     return max(40.0 / alpha + 1.0, 40.0)
 
 
 def _exploration_shares(level: float, delta: FloatArray, alpha: float) -> FloatArray:
     """Return each arm's share in equation (10): e^{2x}, or its continuation past ln(1/Delta)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        turn = -np.log(delta)
-        beyond = (level - turn + alpha) / (alpha * delta**2)
-    return np.where(level <= turn, np.exp(2.0 * np.minimum(level, turn)), beyond)
+        turning_level = -np.log(delta)
+        continuation = (level - turning_level + alpha) / (alpha * delta**2)
+    exponential = np.exp(2.0 * np.minimum(level, turning_level))
+    return np.where(level <= turning_level, exponential, continuation)
 
 
 def _check_arguments(
@@ -40,7 +41,7 @@ def _check_arguments(
 ) -> tuple[FloatArray, float, float]:
     delta = check_vector("gaps", gaps, _GAP)
     alpha = check_number("alpha", alpha, _ALPHA)
-    least_budget = _pulls_per_arm(alpha) * len(delta)
+    least_budget = _least_pulls_per_arm(alpha) * len(delta)
     return delta, check_number("budget", budget, Range(ge=least_budget)), alpha
 
 
@@ -53,7 +54,7 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
     1.402
     """
     delta, budget, alpha = _check_arguments(gaps, budget, alpha)
-    share = budget / _pulls_per_arm(alpha)
+    share = budget / _least_pulls_per_arm(alpha)
 
     def excess(level: float) -> float:
         return float(_exploration_shares(level, delta, alpha).sum()) - share

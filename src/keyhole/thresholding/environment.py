@@ -27,7 +27,7 @@ def write_label_errors(
     """Write the wrong labels, their number, and whether there is any (a kernel)."""
     wrong = 0.0
     for arm in range(len(right_labels)):
-        # A side of -1 takes either label for right.
+        # With a right label of -1 no label is wrong.
         metrics.errors[arm] = right_labels[arm] >= 0.0 and labels[arm] != right_labels[arm]
         wrong += metrics.errors[arm]
         metrics.pulls[arm] = s.pulls[arm]
@@ -54,7 +54,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
     arms = integer()
-    side = float_array("arms")
+    right_labels = float_array("arms")
     """The right label of each arm: 1, 0, or -1 if both count as right."""
 
     class State:
@@ -74,7 +74,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
 
     def score(e, s: State, labels: FloatArray, metrics: Any) -> None:
         """Write the number of wrong labels, whether there is any, and the details."""
-        write_label_errors(e.side, s, labels, metrics)
+        write_label_errors(e.right_labels, s, labels, metrics)
 
 
 class FiniteSampleEnvironment(RewardEnvironment):
@@ -130,13 +130,13 @@ class GoldLabelEnvironment(RewardEnvironment, abstract=True):
 
     def score(e, s: RewardEnvironment.State, labels: FloatArray, metrics: Any) -> None:
         """Write wrong labels, whether there is any, agreement with gold labels, and details."""
-        write_label_errors(e.side, s, labels, metrics)
-        gold = met = 0.0
+        write_label_errors(e.right_labels, s, labels, metrics)
+        label_count = agreements = 0.0
         for arm in range(e.arms):
             if e.gold[arm] >= 0.0:
-                gold += 1.0
-                met += labels[arm] == e.gold[arm]
-        metrics.gold_agreement[0] = met / gold
+                label_count += 1.0
+                agreements += labels[arm] == e.gold[arm]
+        metrics.gold_agreement[0] = agreements / label_count
 
 
 class FiniteSampleGoldEnvironment(GoldLabelEnvironment, FiniteSampleEnvironment):
@@ -164,11 +164,12 @@ class ConfidenceSequences(RewardEnvironment):
     failure = number()
 
     class State:
-        """Pulls and summed rewards of each arm; the bounds that were left, and their radii."""
+        """Pulls and summed rewards of each arm; bounds that were left, and their radii."""
 
         pulls = int_array("arms")
         totals = float_array("arms")
         missed = float_array(3)
+        """1 if a mean has left Lemma 19's bound, a third of it, the maximal inequality's."""
         narrower = float_array()
         ratio = float_array()
 
@@ -178,20 +179,20 @@ class ConfidenceSequences(RewardEnvironment):
         reward = 1.0 if uniform(rng) < e.means[arm] else 0.0
         s.pulls[arm] += 1
         s.totals[arm] += reward
-        t = float(s.pulls[arm])
         # The bounds hold after each pull of the arm, so its own pulls are the time, not the rounds.
-        off = abs(s.totals[arm] / t - e.means[arm])
-        radius = math.sqrt((e.a + e.b * math.log(e.horizon / t)) / t)
-        maximal = math.sqrt(e.horizon / 2.0 * math.log(2.0 / e.failure)) / t
-        if off > radius:
+        pulls = float(s.pulls[arm])
+        error = abs(s.totals[arm] / pulls - e.means[arm])
+        radius = math.sqrt((e.a + e.b * math.log(e.horizon / pulls)) / pulls)
+        maximal_radius = math.sqrt(e.horizon / 2.0 * math.log(2.0 / e.failure)) / pulls
+        if error > radius:
             s.missed[0] = 1.0
-        if off > radius / 3.0:
+        if error > radius / 3.0:
             s.missed[1] = 1.0
-        if off > maximal:
+        if error > maximal_radius:
             s.missed[2] = 1.0
-        if radius < maximal:
+        if radius < maximal_radius:
             s.narrower[0] += 1.0
-        s.ratio[0] = radius / maximal
+        s.ratio[0] = radius / maximal_radius
         return reward
 
     def score(e, s: State, t: int, metrics: Any) -> None:  # type: ignore[override]

@@ -14,7 +14,7 @@ from keyhole.thresholding.problem import Problem
 
 
 class GoodArmPolicy(Policy, abstract=True):
-    """Base class: settles arms by Hoeffding's bounds; a subclass says which open arm is pulled.
+    """Base class of policies that settle arms by Hoeffding's bounds.
 
     A subclass defines ``bonus(p, t, pulls)``: the open arm with the largest mean plus bonus is
     pulled.
@@ -38,7 +38,7 @@ class GoodArmPolicy(Policy, abstract=True):
         stopped = int_array()
 
     def select(p, s: State, t: int, bonus: Kernel) -> int:
-        """Return the open arm with the largest index; before, each open arm once."""
+        """Return the first open arm without pulls, else the open arm with the largest index."""
         choice = -1
         highest = -math.inf
         for arm in range(p.arms):
@@ -66,8 +66,8 @@ class GoodArmPolicy(Policy, abstract=True):
             s.settled[arm] = 2
         if s.settled[arm] != 0:
             is_done = True
-            for k in range(p.arms):
-                is_done = is_done and s.settled[k] != 0
+            for other_arm in range(p.arms):
+                is_done = is_done and s.settled[other_arm] != 0
             if is_done:
                 s.stopped[0] = t
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from keyhole.play.setting_learner import ArmLearner
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 
-_MOST_NAMES: Final = 20  # of a recommendation, on a page
+_SHOWN_NAMES: Final = 20  # at most so many names of a recommendation are on a page
 
 
 class StudyVocabulary(CoreVocabulary):
@@ -23,8 +23,9 @@ class StudyVocabulary(CoreVocabulary):
     def describe_recommendation(self, recommendation: Mapping[str, bool]) -> str:
         """Return the names of the arms that are above the threshold, the first ones if many."""
         names = [name for name, is_above in recommendation.items() if is_above]
-        more = f" and {len(names) - _MOST_NAMES:,} more" * (len(names) > _MOST_NAMES)
-        return f"above: {', '.join(names[:_MOST_NAMES]) or 'none'}{more}"
+        hidden_count = len(names) - _SHOWN_NAMES
+        more = f" and {hidden_count:,} more" if hidden_count > 0 else ""
+        return f"above: {', '.join(names[:_SHOWN_NAMES]) or 'none'}{more}"
 
 
 class Learner(ArmLearner):

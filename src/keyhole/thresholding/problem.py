@@ -35,7 +35,7 @@ Gold: TypeAlias = Sequence[bool | int | None] | Mapping[Any, bool | int | None]
 
 # A mean this close to the threshold is equal to it: rounding errors are smaller, differences
 # between decimals that a user writes are larger.
-_SAME: Final = 1e-12
+_TOLERANCE: Final = 1e-12
 
 
 class ReplayOnce(Replay):
@@ -181,7 +181,7 @@ class Problem(RewardProblem):
     def gaps(self) -> FloatArray:
         """Distance of each mean from the threshold, shape (arms,)."""
         distances = np.abs(self.means - self.threshold)
-        return np.where(distances > _SAME, distances, 0.0)
+        return np.where(distances > _TOLERANCE, distances, 0.0)
 
     @property
     def free(self) -> NDArray[np.bool_]:
@@ -210,7 +210,7 @@ class Problem(RewardProblem):
     def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""
         truth = super().truth()
-        truth["side"] = np.where(self.free, -1.0, self.labels.astype(float))
+        truth["right_labels"] = np.where(self.free, -1.0, self.labels.astype(float))
         if self._without_replacement:
             truth["means"] = self.means
         if self._gold is not None:

@@ -62,10 +62,10 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
     order = order[delta[order] > 0]
     weight = delta[order] ** -2.0
     entry = -2.0 / c * np.log(delta[order])
-    # Entry k is the level Phi at which the first k + 1 arms together use up the budget; the
-    # solution is the last that is at least its arm's own entry level.
+    # levels[k] is the Phi at which the first k + 1 arms together use up the budget; the solution is
+    # the last one that is at least entry[k], from which on arm k gets pulls.
     levels = (budget + np.cumsum(entry * weight)) / np.cumsum(weight)
-    # The arm with the largest gap always gets pulls; rounding could leave the list empty.
+    # The arm with the largest gap always gets pulls, although by rounding no level may qualify.
     inside = max(np.flatnonzero(levels >= entry), default=0)
     allocation = np.zeros(len(delta))
     allocation[order] = np.maximum(levels[inside] - entry, 0.0) * weight
@@ -102,21 +102,22 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     delta, c = _check_arguments(gaps, c)
     budget = check_integer("budget", budget, Range(ge=0))
     rate = c * delta[delta > 0] ** 2
-    # Logarithms, since gains of late pulls underflow.
-    first = np.log(-np.expm1(-rate))  # ln of the gain of each arm's first pull
-    # Fewer gains than the budget exceed this level: rounding up adds at most one pull for each arm.
-    # The heap then adds the few pulls that are missing, instead of all of them.
-    order = np.argsort(-first, kind="stable")
+    # Logarithms, since gains of late pulls underflow: of the gain of each arm's first pull.
+    first_gains = np.log(-np.expm1(-rate))
+    # At this level the pulls, rounded up, are at most the budget: the heap adds the few that are
+    # missing, instead of all of them.
+    order = np.argsort(-first_gains, kind="stable")
     sums = np.cumsum(1.0 / rate[order])
-    levels = (np.cumsum(first[order] / rate[order]) - max(budget - len(rate), 0)) / sums
-    level = levels[max(np.flatnonzero(levels <= first[order]), default=0)]
-    pulls = np.maximum(np.floor((first - level) / rate) + 1.0, 0.0) * (budget >= len(rate))
-    gains = [(rate[i] * pulls[i] - first[i], i) for i in range(len(rate))]
-    heapq.heapify(gains)
+    levels = (np.cumsum(first_gains[order] / rate[order]) - max(budget - len(rate), 0)) / sums
+    level = levels[max(np.flatnonzero(levels <= first_gains[order]), default=0)]
+    pulls = np.maximum(np.floor((first_gains - level) / rate) + 1.0, 0.0) * (budget >= len(rate))
+    # Minus the logarithm of each arm's next gain, and its position among the arms with a gap.
+    next_gains = [(rate[k] * pulls[k] - first_gains[k], k) for k in range(len(rate))]
+    heapq.heapify(next_gains)
     for _ in range(budget - int(pulls.sum())):
-        loss, i = gains[0]
-        pulls[i] += 1.0
-        heapq.heapreplace(gains, (loss + rate[i], i))
+        negative_log, k = next_gains[0]
+        pulls[k] += 1.0
+        heapq.heapreplace(next_gains, (negative_log + rate[k], k))
     allocation = np.zeros(len(delta), np.int64)
     allocation[delta > 0] = pulls
     return allocation

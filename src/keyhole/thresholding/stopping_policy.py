@@ -45,7 +45,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     ) -> None:  # fmt: skip
         """Have the base learn the reward, and settle the arm if it has proved its side."""
         base_update(p, s, t, rng, arm, reward)
-        if s.settled[arm] != 0:  # a verdict is final, whatever is learnt later
+        if s.settled[arm] != 0:  # a verdict is final
             return
         add_reward(s, arm, reward, p.arms)
         needed = level(p)
@@ -53,7 +53,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
             settle_arm(s, arm, 1, p.arms)
         elif evidence_below(s, arm, p.threshold + p.tolerance, needed) >= needed:
             settle_arm(s, arm, 2, p.arms)
-        stop_if_all_are_settled(s, t, p.arms)
+        stop_if_all_settled(s, t, p.arms)
 
     def recommend(p, s: Evidence, labels: FloatArray) -> None:  # type: ignore[override]
         """Label settled arms by their verdicts, and the others by their means."""
@@ -88,21 +88,21 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
 
 
 def evidence_above(s: Evidence, arm: int, null: float, floor: float) -> float:
-    """Return the logarithm of the evidence that an arm's mean is above a number: see the callee."""
+    """Return the logarithm of the evidence that an arm's mean is above `null`."""
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
     return log_evidence_above(s.evidence_histogram, arm, pulls, total, null, floor)
 
 
 def evidence_below(s: Evidence, arm: int, null: float, floor: float) -> float:
-    """Return the same for a mean below."""
+    """Return the logarithm of the evidence that an arm's mean is below `null`."""
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
     return log_evidence_below(s.evidence_histogram, arm, pulls, total, null, floor)
 
 
-def stop_if_all_are_settled(s: Evidence, t: int, arms: int) -> None:
-    """Note the round in which the last arm was settled."""
-    # Settled arms rank last in the tree: if the first of it is settled, all are.
+def stop_if_all_settled(s: Evidence, t: int, arms: int) -> None:
+    """Write the round into `s.stopped` if all arms are settled."""
+    # Settled arms come last in the tree of open pulls: if the first arm is settled, all are.
     if s.settled[argmin(s.open_pulls, arms)] != 0:
         s.stopped[0] = t

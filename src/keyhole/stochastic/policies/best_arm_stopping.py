@@ -16,7 +16,8 @@ from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, log_los
 from keyhole.stochastic.policy_base import Policy
 from keyhole.stochastic.problem import Problem
 
-# Rarely more than five; the limit is for evidence that is the level to the last digits.
+# A search rarely takes more than five; the limit is for evidence that equals the level but for
+# rounding.
 _SEARCH_STEPS: Final = 60
 
 
@@ -73,6 +74,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         """The verdicts, the rewards on which they rest, and how many arms are left."""
 
         left = int_array()
+        """The number of arms not given up; 0 once the best is named."""
 
     def init(p, s: State, rng: Stream, base_init: Kernel) -> None:  # type: ignore[override]
         """Leave all arms open, and prepare the base."""
@@ -87,12 +89,12 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         base_update(p, s, t, rng, arm, reward)
         add_reward(s, arm, reward, p.arms)
         level = math.log(max(p.arms - 1, 1) / p.delta)
-        # Only pairs with this arm: the evidence on all others is what it was.
+        # Only pairs with this arm, since the evidence on all other pairs has not changed.
         for rival in range(p.arms):
             if rival != arm and s.evidence_pulls[rival] > 0.0 and s.left[0] > 1:
                 give_up_lower(s, arm, rival, level, p.arms)
                 give_up_lower(s, rival, arm, level, p.arms)
-        if s.left[0] == 1:  # the arms are never given up all
+        if s.left[0] == 1:  # the last arm is never given up
             settle_arm(s, argmin(s.open_pulls, p.arms), 1, p.arms)
             s.left[0] = 0
             s.stopped[0] = t
@@ -134,14 +136,11 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
 
 
 def give_up_lower(s: BestArmStopping.State, arm: int, rival: int, level: float, arms: int) -> None:
-    """Settle the other arm as not the best if its mean is proved to be lower."""
+    """Settle the rival as not the best if its mean is proved to be below the arm's."""
     if s.settled[rival] != 0:
         return
-    pulls = s.evidence_pulls[arm]
-    total = s.evidence_totals[arm]
-    other_pulls = s.evidence_pulls[rival]
-    other_total = s.evidence_totals[rival]
-    is_higher = is_mean_higher(pulls, total, other_pulls, other_total, level)
+    pulls, totals = s.evidence_pulls, s.evidence_totals
+    is_higher = is_mean_higher(pulls[arm], totals[arm], pulls[rival], totals[rival], level)
     if is_higher or is_bet_won(s, arm, rival, level):
         settle_arm(s, rival, 2, arms)
         s.left[0] -= 1
@@ -210,8 +209,8 @@ def is_bet_won(s: BestArmStopping.State, arm: int, rival: int, level: float) -> 
 def log_evidence_on_mean(s: BestArmStopping.State, arm: int, rival: int, mean: float) -> float:
     """Return the logarithm of the evidence against one mean of both arms."""
     evidence = 0.0
-    for each in (arm, rival):
-        pulls = s.evidence_pulls[each]
-        total = s.evidence_totals[each]
-        evidence += log_evidence_against(s.evidence_histogram, each, pulls, total, mean)
+    for number in (arm, rival):
+        pulls = s.evidence_pulls[number]
+        total = s.evidence_totals[number]
+        evidence += log_evidence_against(s.evidence_histogram, number, pulls, total, mean)
     return evidence

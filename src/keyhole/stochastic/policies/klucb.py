@@ -8,8 +8,8 @@ from keyhole.draws.mean_bounds import log_complement
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts
 
-# `select` looks for a q between the two largest bounds, which shows the winner without any bound.
-# It tries up to so many values; the second is mostly such a one.
+# `select` tries up to so many values of q for one that lies between the two largest bounds, which
+# shows the winner without computing a bound; mostly the second value does.
 _TRIES: Final = 3
 # A q is accepted only if it differs from every bound by _MARGIN in ln(1 - q) and from every
 # mean by _CLEAR relatively: far more than the rounding error of q, which is below 1e-13. Outside of

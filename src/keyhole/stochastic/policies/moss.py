@@ -44,5 +44,5 @@ class MOSS(IndexPolicy):
 
     def index(p, pulls: float, total: float) -> float:
         """Return the bound."""
-        share = max(0.0, math.log(p.horizon / (p.arms * pulls)))
-        return total / pulls + math.sqrt(share / pulls)
+        log = max(0.0, math.log(p.horizon / (p.arms * pulls)))
+        return total / pulls + math.sqrt(log / pulls)

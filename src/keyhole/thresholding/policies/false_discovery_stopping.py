@@ -9,7 +9,7 @@ from keyhole.thresholding.stopping_policy import (
     StoppingPolicy,
     evidence_above,
     evidence_below,
-    stop_if_all_are_settled,
+    stop_if_all_settled,
 )
 
 
@@ -79,9 +79,9 @@ class FalseDiscoveryStopping(StoppingPolicy):
         floor = level(p)
         s.log_above[arm] = evidence_above(s, arm, p.threshold - p.tolerance, floor)
         s.log_below[arm] = evidence_below(s, arm, p.threshold + p.tolerance, floor)
-        settle_largest(s, s.log_above, 1, floor, p.arms)
-        settle_largest(s, s.log_below, 2, floor, p.arms)
-        stop_if_all_are_settled(s, t, p.arms)
+        settle_most_arms(s, s.log_above, 1, floor, p.arms)
+        settle_most_arms(s, s.log_below, 2, floor, p.arms)
+        stop_if_all_settled(s, t, p.arms)
 
     def guarantee(self) -> Guarantee:
         """Return the bound on the expected share of wrong arms among those settled."""
@@ -92,14 +92,14 @@ class FalseDiscoveryStopping(StoppingPolicy):
         return Guarantee("wrong_of_settled", self.delta, text)
 
 
-def settle_largest(
-    s: Evidence, evidence: FloatArray, verdict: int, least: float, arms: int
+def settle_most_arms(
+    s: Evidence, evidence: FloatArray, verdict: int, floor: float, arms: int
 ) -> None:
-    """Give a verdict to the largest number of arms that have evidence for so many."""
+    """Give the verdict to k arms, the largest number such that k arms have the evidence for k."""
     count = arms
-    needed = least
+    needed = floor
     while count > 0:
-        needed = least + math.log(arms / count)
+        needed = floor + math.log(arms / count)
         reached = 0
         for arm in range(arms):
             if s.settled[arm] in (0, verdict) and evidence[arm] >= needed:

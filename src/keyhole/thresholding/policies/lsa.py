@@ -65,10 +65,10 @@ class LSA(IndexPolicy):
         return -(p.alpha * distance * distance / pulls + 0.5 * log_count(pulls))
 
 
-_LENGTH: Final = 4096
+_TABLE_LENGTH: Final = 4096
 # Computed by the C library that compiled code calls, for the same bits. The numbers are part of the
 # digest of every kernel that uses them, since this module's source is not.
-_LOGARITHMS: Final = np.array([-math.inf, *(math.log(count) for count in range(1, _LENGTH))])
+_LOGARITHMS: Final = np.array([-math.inf, *(math.log(count) for count in range(1, _TABLE_LENGTH))])
 
 
 def log_count(count: float) -> float:
@@ -83,4 +83,4 @@ def log_count(count: float) -> float:
     True
     """
     whole = int(count)
-    return float(_LOGARITHMS[whole]) if 0 < whole < _LENGTH else math.log(count)
+    return float(_LOGARITHMS[whole]) if 0 < whole < _TABLE_LENGTH else math.log(count)

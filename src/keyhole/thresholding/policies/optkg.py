@@ -136,7 +136,7 @@ class OptKG(Policy):
 
 
 def log_score(a: float, b: float, above: float, log_weight: float, weight: float) -> float:
-    """Return the logarithm of the largest possible gain in certainty, rounded to the grid.
+    """Return the logarithm of the largest possible gain in certainty, in units of the grid.
 
     `above` is I, the posterior probability of a mean of at least the threshold; `weight` is w, or 0
     where it underflows.

@@ -20,10 +20,10 @@ from keyhole.thresholding.policy_base import Policy
 
 # The prior is fitted anew whenever the number of pulls has grown by this factor.
 _GROWTH: Final = 1.25
-# Of the size of the posterior, in the score. With 1/2 or 1, two clusters of arms, and lists of
-# rewards that end, cost more wrong labels; other problems hardly differ.
+# The power of a + b + T_i in the score. With 1/2 or 1 there are more wrong labels where arms form
+# two clusters, and where lists of rewards end; other problems hardly differ.
 _POWER: Final = 1.5
-# The least a + b. Below it, one reward would settle an arm's label.
+# The least a + b: with less, a single reward would decide an arm's label.
 _WEAKEST: Final = 0.3
 # Scores are rounded to this grid: far coarser than rounding errors, so that these break no tie.
 _GRID: Final = 2.0**-30
@@ -150,26 +150,26 @@ def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
 
 def fit_prior(p: PooledKG, s: PooledKG.State) -> None:
     """Fit the moments of the prior to the rates of the arms that were pulled."""
-    weights, rates = 2.0, 1.0
+    weight_sum, rate_sum = 2.0, 1.0
     for arm in range(p.arms):
         pulls = s.pulls[arm]
         if pulls > 0.0:
             weight = pulls / (pulls + 2.0)
-            weights += weight
-            rates += weight * s.totals[arm] / pulls
-    mean = rates / weights
-    # The mean of (rate - mean)^2 is m (1 - m) (1 / n + rho (1 - 1 / n)) after n pulls; rho of the
-    # uniform distribution is 1 / 3, which the two constants are weighed in with.
-    extra = 1.0 / 12.0
-    between = 1.0 / 4.0
+            weight_sum += weight
+            rate_sum += weight * s.totals[arm] / pulls
+    mean = rate_sum / weight_sum
+    # The mean of (rate - mean)^2 is m (1 - m) (1 / n + rho (1 - 1 / n)) after n pulls: rho is the
+    # ratio of two sums over the arms. They begin with the uniform distribution's, whose rho is 1/3.
+    excess_sum = 1.0 / 12.0
+    scale_sum = 1.0 / 4.0
     for arm in range(p.arms):
         pulls = s.pulls[arm]
         if pulls > 0.0:
             weight = pulls / (pulls + 2.0)
             deviation = s.totals[arm] / pulls - mean
-            extra += weight * (deviation * deviation - mean * (1.0 - mean) / pulls)
-            between += weight * mean * (1.0 - mean) * (1.0 - 1.0 / pulls)
-    rho = min(max(extra / between, 1.0 / (p.strength + 1.0)), 1.0 / (_WEAKEST + 1.0))
+            excess_sum += weight * (deviation * deviation - mean * (1.0 - mean) / pulls)
+            scale_sum += weight * mean * (1.0 - mean) * (1.0 - 1.0 / pulls)
+    rho = min(max(excess_sum / scale_sum, 1.0 / (p.strength + 1.0)), 1.0 / (_WEAKEST + 1.0))
     size = 1.0 / rho - 1.0
     s.prior[0] = size * mean
     s.prior[1] = size * (1.0 - mean)
