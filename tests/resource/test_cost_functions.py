@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from keyhole.resource import PiecewiseLinear, Power, Steps
 from keyhole.resource.cost_functions import as_function, value_at
-from keyhole.resource.setting import is_admissible, limit_index
+from keyhole.resource.setting import is_limit_allowed, limit_index
 
 size = st.floats(0, 3)
 points = st.lists(st.integers(1, 400), min_size=1, max_size=12, unique=True).map(
@@ -82,5 +82,5 @@ def test_places_are_those_of_the_limits_themselves():
 def test_what_may_be_chosen():
     limits = np.array([0.25, 0.5, 1.0])
     tried = [0.0, -1.0, 0.25, 0.3, 1.0, 1.01, np.nan]
-    assert [is_admissible(limits, 0, x) for x in tried] == [0, 0, 1, 0, 1, 0, 0]
-    assert [is_admissible(limits, 1, x) for x in tried] == [0, 0, 1, 1, 1, 0, 0]
+    assert [is_limit_allowed(limits, 0, x) for x in tried] == [0, 0, 1, 0, 1, 0, 0]
+    assert [is_limit_allowed(limits, 1, x) for x in tried] == [0, 0, 1, 1, 1, 0, 0]

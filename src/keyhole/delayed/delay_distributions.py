@@ -42,7 +42,7 @@ def draw_half_normal(rng: Stream, numbers: FloatArray) -> float:
 
 
 def draw_two_points(rng: Stream, numbers: FloatArray) -> float:
-    """Return the second number with the probability that is the third, else the first."""
+    """Return the second number, with the third as its probability, or else the first."""
     return float(numbers[1] if uniform(rng) < numbers[2] else numbers[0])
 
 
@@ -137,9 +137,8 @@ class Geometric(Delay):
         """Check the parameter."""
         self._check("expected", check_number, Range(ge=0, le=1e12))
         mean = self.expected
-        # With a scale of 0 every draw is 0.
         # The integer part of an exponential variate is geometric, with P(delay >= 1) = exp(-1 /
-        # scale), which must be mean / (1 + mean).
+        # scale), which must be mean / (1 + mean). With a scale of 0 every draw is 0.
         scale = 1.0 / math.log1p(1.0 / mean) if mean > 0.0 else 0.0
         self._assign(numbers=np.array([scale]), mean=mean, variance=mean * (1.0 + mean))
 
@@ -330,7 +329,7 @@ def parse_delay(value: Any) -> NumberDistribution:
 
     Returns
     -------
-    Number
+    NumberDistribution
         A distribution on whole numbers, at least 0.
 
     Raises

@@ -75,7 +75,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
     """The mean rewards."""
 
     class State(_CommonState):
-        """The sum that arrives in each future round, beside pulls, regret and rewards so far."""
+        """The common state, and the sum that arrives in each future round."""
 
         due = float_array("horizon")
 
@@ -115,7 +115,7 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
     """Environment with named feedback: each reward arrives with its arm."""
 
     class State(_CommonState):
-        """A linked list of arriving rewards for each round, beside the same."""
+        """The common state, and a linked list of arriving rewards for each round."""
 
         # Linked lists in fixed arrays, since kernels cannot allocate. Rounds count from 1, so that
         # a pull is never 0, which ends a list.

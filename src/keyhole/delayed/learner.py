@@ -19,9 +19,9 @@ from keyhole.policy import Field, Policy, RoundFeedback, StudyRound
 from keyhole.policy import StudyVocabulary as CoreVocabulary
 from keyhole.validate import Range, check_integer, check_number
 
-_REWARD: Final = MappingProxyType({"reward": Field("float64")})
-_SUM: Final = MappingProxyType({"total": Field("float64"), "rounds": Field("float64")})
-# Relative slack for the rounding of sums of sums.
+_REWARD_FIELDS: Final = MappingProxyType({"reward": Field("float64")})
+_SUM_FIELDS: Final = MappingProxyType({"total": Field("float64"), "rounds": Field("float64")})
+# Relative slack for rounding where a sum of sums is compared with the number of pulls.
 ROUNDING: Final = 1e-9
 
 
@@ -32,7 +32,7 @@ class Round(StudyRound):
         super().__init__(vocabulary, policy)
         self._arm = -1  # no round yet
         self._pairs: list[tuple[int, float]] = []
-        self._total = self._all = 0.0  # sums of this round and of all rounds
+        self._round_sum = self._sum_of_all = 0.0  # of this round, and of all rounds
 
     def begin(self, context: Values, decision: Values) -> None:
         """Begin the round of a decision."""
@@ -41,11 +41,11 @@ class Round(StudyRound):
     def add_feedback(self, context: Values, decision: Values, feedback: Values) -> None:
         """Add a reward of a known arm."""
         self._pairs.append((decision["arm"], feedback["reward"]))
-        self._add(feedback["reward"])
+        self._add_to_sums(feedback["reward"])
 
     def check_sum(self, values: Values, rounds: int) -> None:
         """Check that the sum is no more than the decisions so far can have earned."""
-        largest = max(0.0, rounds - self._all)
+        largest = max(0.0, rounds - self._sum_of_all)
         span = self.vocabulary.scale.span
         # Where everything is earned there is no slack: only 0 is accepted then.
         slack = ROUNDING * rounds if largest > 0.0 else 0.0
@@ -53,11 +53,11 @@ class Round(StudyRound):
 
     def add_sum(self, values: Values) -> None:
         """Add a sum of rewards."""
-        self._add(values["total"])
+        self._add_to_sums(values["total"])
 
-    def _add(self, total: float) -> None:
-        self._total = math.fsum((self._total, total))
-        self._all = math.fsum((self._all, total))
+    def _add_to_sums(self, total: float) -> None:
+        self._round_sum = math.fsum((self._round_sum, total))
+        self._sum_of_all = math.fsum((self._sum_of_all, total))
 
     def end(
         self, facts: Mapping[str, Any], state: Mapping[str, Any], feedback_count: int
@@ -72,14 +72,14 @@ class Round(StudyRound):
             memory *= 2
         decision = {"arm": self._arm}
         feedback = {
-            "total": self._total,
+            "total": self._round_sum,
             "count": len(named),
             "sources": [source for source, _ in named],
             "rewards": [reward for _, reward in named],
         }
         self._arm = -1
         self._pairs = []
-        self._total = 0.0
+        self._round_sum = 0.0
         return RoundFeedback({}, decision, feedback, {"memory": memory})
 
     def longest_arrays(self, feedback_count: int) -> dict[str, int]:
@@ -88,11 +88,11 @@ class Round(StudyRound):
 
     def to_json(self) -> list[Any]:
         """Return the arm, the rewards and the sum of the round, and the sum of all rounds."""
-        return [self._arm, self._pairs, self._total, self._all]
+        return [self._arm, self._pairs, self._round_sum, self._sum_of_all]
 
     def restore(self, content: Any) -> None:
         """Restore the round from the result of `to_json`."""
-        self._arm, pairs, self._total, self._all = content
+        self._arm, pairs, self._round_sum, self._sum_of_all = content
         self._pairs = [(int(arm), float(reward)) for arm, reward in pairs]
 
 
@@ -115,7 +115,7 @@ class StudyVocabulary(CoreVocabulary):
     @property
     def feedback_fields(self) -> Mapping[str, Field]:
         """The fields of the feedback of a decision: a reward."""
-        return _REWARD
+        return _REWARD_FIELDS
 
     @property
     def has_feedback(self) -> bool:
@@ -131,7 +131,7 @@ class StudyVocabulary(CoreVocabulary):
     @property
     def sum_fields(self) -> Mapping[str, Field]:
         """The fields of `tell_sum`: a sum of rewards and its number of rounds."""
-        return {} if self.has_feedback else _SUM
+        return {} if self.has_feedback else _SUM_FIELDS
 
     def parse_sum(self, total: float, *, rounds: int = 1) -> Values:
         """Return the sum of the rewards that have arrived, and its number of rounds."""
@@ -231,12 +231,17 @@ class Learner(CoreLearner):
         """Tell nothing and ask again, for all rounds but the last; the arm must stay the same."""
         arm = self._decision["arm"].item()
         nothing: Any = [] if self.facts["named"] else 0.0
-        for complete in range(1, rounds):
+        for told_rounds in range(1, rounds):
             self._tell_round(nothing)
-            over = self.rounds == self.facts.get("horizon")
-            if over or self._ask() != arm:
-                reason = "the horizon is reached" if over else f"{self.policy} asks for another arm"
-                raise ValueError(f"rounds must be at most {complete}, when {reason}; got {rounds}")
+            reason = ""
+            if self.rounds == self.facts.get("horizon"):
+                reason = "the horizon is reached"
+            elif self._ask() != arm:
+                reason = f"{self.policy} asks for another arm"
+            if reason:
+                raise ValueError(
+                    f"rounds must be at most {told_rounds}, when {reason}; got {rounds}"
+                )
 
     def _tell_round(self, arrived: Any) -> None:
         if self.facts["named"]:
@@ -287,11 +292,11 @@ class Learner(CoreLearner):
             raise TypeError(f"arrived must be a list of (arm, reward) pairs, got {arrived!r}")
         pairs = [self._parse_pair(f"arrived[{i}]", pair) for i, pair in enumerate(arrived)]
         for arm, count in Counter(arm for arm, _ in pairs).items():
-            due = self._pulls_without_reward(arm)
-            if count > due:
+            rewards_due = self._pulls_without_reward(arm)
+            if count > rewards_due:
                 text = (
-                    f"arrived must have at most {due} rewards of arm {arm}, one for each of its "
-                    f"pulls without a reward so far; got {count}"
+                    f"arrived must have at most {rewards_due} rewards of arm {arm}, one for each "
+                    f"of its pulls without a reward so far; got {count}"
                 )
                 raise ValueError(self._name_arms(text))
         self._reserve_memory(len(pairs))

@@ -221,15 +221,17 @@ class PhasePolicy(Policy, abstract=True):
         bridge = ", in the bridge after it" if state["bridging"][0] else ""
         scale = learner.scale
         tolerance = scale.from_unit(0.5**phase, DIFFERENCE)
-        head = f"phase {phase}{bridge}: tolerance {tolerance:g}, {length} pulls per arm by its end"
+        phase_text = (
+            f"phase {phase}{bridge}: tolerance {tolerance:g}, {length} pulls per arm by its end"
+        )
         statuses = [
             f"given up in round {end}" if end else "remaining" for end in state["eliminated"]
         ]
-        arms = [
+        arm_lines = [
             f"arm {arm}: {status}, credited with {scale.from_unit(total, DIFFERENCE):g}"
             for arm, (status, total) in enumerate(zip(statuses, state["totals"], strict=True))
         ]
-        return [self.caution(learner.facts, None) or head, *arms]
+        return [self.caution(learner.facts, None) or phase_text, *arm_lines]
 
     def phase_lengths(self, horizon: int, phases: int) -> list[int]:
         r"""Return :math:`n_1, n_2, \ldots`, the pulls of a remaining arm after each phase."""
@@ -238,8 +240,8 @@ class PhasePolicy(Policy, abstract=True):
         length = cast(Any, self).length.__func__
         lengths: list[int] = []
         for phase in range(1, phases + 1):
-            shortest = lengths[-1] + 1 if lengths else 1
-            lengths.append(max(shortest, math.ceil(length(p, phase, 0.5**phase))))
+            least_length = lengths[-1] + 1 if lengths else 1
+            lengths.append(max(least_length, math.ceil(length(p, phase, 0.5**phase))))
         return lengths
 
 
@@ -271,7 +273,7 @@ def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length
             s.active[arm] = 0
             s.eliminated[arm] = t
         arms_left += s.active[arm]
-    # The last arm is pulled to the end: because of this infinity, `left` is a float.
+    # The last arm is pulled to the end. `left` is a float because of this infinity.
     if arms_left == 1:
         s.arm[0] = best
         s.left[0] = math.inf

@@ -137,22 +137,23 @@ class Problem(RewardProblem):
         (array([0.25, 1.  ]), None)
         """
         # A mapping may list its arms in any order, so delays are looked up by the arm's name.
-        earned = samples_by_arm("rewards", rewards)
-        later = samples_by_arm("delays", delays, "delay")
-        if later.keys() != earned.keys():
-            arms = ", ".join(map(repr, earned))
-            raise ValueError(
-                f"delays must have the arms of rewards, {arms}; got {', '.join(map(repr, later))}"
+        rewards_by_arm = samples_by_arm("rewards", rewards)
+        delays_by_arm = samples_by_arm("delays", delays, "delay")
+        if delays_by_arm.keys() != rewards_by_arm.keys():
+            expected_arms, arms = (
+                ", ".join(map(repr, values)) for values in (rewards_by_arm, delays_by_arm)
             )
+            raise ValueError(f"delays must have the arms of rewards, {expected_arms}; got {arms}")
         pairs = []
-        for arm, values in zip(earned, check_recorded("rewards", earned, UNIT), strict=True):
+        checked_rewards = check_recorded("rewards", rewards_by_arm, UNIT)
+        for arm, arm_rewards in zip(rewards_by_arm, checked_rewards, strict=True):
             # A reward and its delay stay together: late rewards may differ from early ones.
-            arm_delays = check_delays(f"delays[{arm!r}]", later[arm])
-            if len(arm_delays) != len(values):
+            arm_delays = check_delays(f"delays[{arm!r}]", delays_by_arm[arm])
+            if len(arm_delays) != len(arm_rewards):
                 raise ValueError(
-                    f"delays[{arm!r}] must have {len(values)} entries, got {len(arm_delays)}"
+                    f"delays[{arm!r}] must have {len(arm_rewards)} entries, got {len(arm_delays)}"
                 )
-            pairs.append(Pairs(values, arm_delays))
+            pairs.append(Pairs(arm_rewards, arm_delays))
         names = recorded_names("rewards", rewards)
         named = pairs if names is None else dict(zip(names, pairs, strict=True))
         return cls(named, None, feedback=feedback)

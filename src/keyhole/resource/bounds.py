@@ -86,9 +86,9 @@ def check_gaps(gaps: ArrayLike, limits: int) -> FloatArray:
 def _check_arguments(
     gaps: ArrayLike, penalties: ArrayLike, horizon: int
 ) -> tuple[FloatArray, FloatArray, int]:
-    of_limits = check_vector("penalties", penalties, Range(ge=0))
-    of_pairs = check_gaps(gaps, len(of_limits))
-    return of_pairs, of_limits, check_integer("horizon", horizon, Range(ge=1))
+    penalty_vector = check_vector("penalties", penalties, Range(ge=0))
+    gap_matrix = check_gaps(gaps, len(penalty_vector))
+    return gap_matrix, penalty_vector, check_integer("horizon", horizon, Range(ge=1))
 
 
 def sufficient_rounds(

@@ -21,8 +21,8 @@ from keyhole.validate import Range, check_number, check_vector
 PIECE: Final = 5
 _START, _CONSTANT, _SLOPE, _FACTOR, _POWER = range(PIECE)
 _AT_LEAST_0: Final = Range(ge=0)
-# A user's function is evaluated at this many equal steps up to the largest limit.
-STEPS: Final = 4096
+# A user's function is interpolated between so many equal steps up to the largest limit.
+_INTERPOLATION_STEPS: Final = 4096
 
 
 def value_at(pieces: FloatArray, x: float) -> float:
@@ -130,7 +130,7 @@ class Steps(Function):
         y = check_vector("values", values, _AT_LEAST_0, len(jumps) + 1)
         check_increasing("values", y, strictly=False)
         starts = np.concatenate([[0.0], jumps])
-        super().__init__(_flat_pieces(starts, y, np.zeros(len(y))))
+        super().__init__(_linear_pieces(starts, y, np.zeros(len(y))))
 
     def __repr__(self) -> str:
         """Return the kind and the number of points."""
@@ -160,7 +160,7 @@ class PiecewiseLinear(Function):
         if positions[0] != 0.0:
             raise ValueError(f"points[0] must be 0, got {positions[0]:g}")
         slopes = np.append(np.diff(y) / np.diff(positions), 0.0)
-        super().__init__(_flat_pieces(positions, y, slopes))
+        super().__init__(_linear_pieces(positions, y, slopes))
 
     def __repr__(self) -> str:
         """Return the kind and the number of points."""
@@ -183,7 +183,7 @@ def as_function(name: str, function: KnownFunction, limits: FloatArray) -> Funct
     if not callable(function):
         raise TypeError(f"{name} must be a function, such as Power(slope=0.1), got {function!r}")
     # The limits are among the points, so that the values there are exact.
-    points = np.union1d(np.linspace(0.0, limits[-1], STEPS + 1), limits)
+    points = np.union1d(np.linspace(0.0, limits[-1], _INTERPOLATION_STEPS + 1), limits)
     values = np.array(
         [check_number(f"{name}({x:g})", function(float(x)), _AT_LEAST_0) for x in points]
     )
@@ -250,9 +250,10 @@ def check_increasing(name: str, values: FloatArray, *, strictly: bool = True) ->
     return values
 
 
-def _flat_pieces(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> FloatArray:
-    nothing = np.zeros(len(starts))
-    return np.column_stack([starts, constants, slopes, nothing, nothing + 1.0])
+def _linear_pieces(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> FloatArray:
+    """Return pieces without a power: a factor of 0, and a power of 1."""
+    factors = np.zeros(len(starts))
+    return np.column_stack([starts, constants, slopes, factors, factors + 1.0])
 
 
 FUNCTIONS: Final = {

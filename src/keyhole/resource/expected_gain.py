@@ -26,7 +26,7 @@ TABLE_PRECISION: Final = 1e-7
 
 
 class GainCurve(ABC):
-    """Expectations of one arm up to the largest limit.
+    """The expectations of one arm for limits up to the largest.
 
     `at(x)` is over consumptions of at most `x`, `before(x)` over those below `x`: they differ at
     atoms of the distribution. Subclasses are given `edges`, from 0 to the largest limit, with all

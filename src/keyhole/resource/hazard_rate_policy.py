@@ -52,14 +52,14 @@ class HazardRatePolicy(Policy, abstract=True):
 
     def init(p, s: State) -> None:
         """Tabulate the known functions."""
-        before = 0.0
+        previous_limit = 0.0
         for position in range(p.limit_count):
             s.penalties[position] = value_at(p.penalty, p.limits[position])
             # Before any run, runs are taken to end in the middle of their interval.
-            s.hoped[position] = value_at(p.cost, 0.5 * (before + p.limits[position]))
-            s.least_cost[position] = value_at(p.cost, before)
+            s.hoped[position] = value_at(p.cost, 0.5 * (previous_limit + p.limits[position]))
+            s.least_cost[position] = value_at(p.cost, previous_limit)
             s.most_cost[position] = value_at(p.cost, p.limits[position])
-            before = p.limits[position]
+            previous_limit = p.limits[position]
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
@@ -180,9 +180,9 @@ def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, fl
     An arm's weight is at most 1, however often it was run. Costs are pooled as well: with the cost
     at the middle of the interval, an arm that was never run would look slow or fast by the grid.
     """
-    # One run before any data, which ends with probability 1/2.
+    # The pool begins with one run, which ends with probability 1/2, and with a reward of 1 if so.
     ended, reached = 0.5, 1.0
-    earned = squares = done = 1.0
+    earned = squares = ended_weight = 1.0
     spent = s.hoped[position]
     for arm in range(s.reached.shape[0]):
         weight = 1.0 / (s.reached[arm, position] + PRIOR_RUNS)
@@ -193,8 +193,9 @@ def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, fl
         earned += s.earned[arm, position] * weight
         squares += s.squares[arm, position] * weight
         spent += s.spent[arm, position] * weight
-        done += s.ended[arm, position] * weight
-    return ended / reached, earned / done, squares / done, spent / done
+        ended_weight += s.ended[arm, position] * weight
+    mean_reward, mean_square = earned / ended_weight, squares / ended_weight
+    return ended / reached, mean_reward, mean_square, spent / ended_weight
 
 
 def hazard_mean(s: HazardState, strength: float, arm: int, position: int, prior: float) -> float:

@@ -121,11 +121,14 @@ class TruncatedNormal(SmoothDistribution):
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         self.mean = check_vector("mean", mean, count=2)
         self.covariance = _positive_definite(covariance)
-        (self._r, self._c), (rr, rc, cc) = self.mean, self.covariance[[0, 0, 1], [0, 1, 1]]
-        self._sd = float(np.sqrt(cc))
-        self._slope = rc / cc
-        self._rest = float(np.sqrt(rr - rc * rc / cc))
-        self.numbers = np.array([self._r, self._c, self._sd, self._slope * self._sd, self._rest])
+        # Variance of the reward (rr) and of the consumption (cc), and their covariance (rc).
+        rr, rc, cc = self.covariance[[0, 0, 1], [0, 1, 1]]
+        self._deviation = float(np.sqrt(cc))  # of the consumption
+        self._slope = rc / cc  # of the mean reward given the consumption
+        self._reward_deviation = float(np.sqrt(rr - rc * rc / cc))  # given the consumption
+        self.numbers = np.array(
+            [*self.mean, self._deviation, self._slope * self._deviation, self._reward_deviation]
+        )
         # `density` divides by the mass, which is 1 while it is computed.
         self._mass = 1.0
         self._mass = self._remaining_mass()
@@ -143,14 +146,14 @@ class TruncatedNormal(SmoothDistribution):
 
     def _ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the conditional mean, and 0 and 1 standardised with the conditional deviation."""
-        middle = self._r + self._slope * (x - self._c)
-        return middle, -middle / self._rest, (1.0 - middle) / self._rest
+        middle = self.mean[0] + self._slope * (x - self.mean[1])
+        return middle, -middle / self._reward_deviation, (1.0 - middle) / self._reward_deviation
 
     def density(self, x: FloatArray) -> FloatArray:
         """Return the density of the consumption at `x`."""
         _, low, high = self._ends(x)
-        z = (x - self._c) / self._sd
-        inside = _normal_mass(low, high) * _normal_density(z) / (self._sd * self._mass)
+        z = (x - self.mean[1]) / self._deviation
+        inside = _normal_mass(low, high) * _normal_density(z) / (self._deviation * self._mass)
         return np.asarray(np.where(x >= 0.0, inside, 0.0))
 
     def mean_reward(self, x: FloatArray) -> FloatArray:
@@ -158,7 +161,8 @@ class TruncatedNormal(SmoothDistribution):
         middle, low, high = self._ends(x)
         share = _normal_mass(low, high)
         with np.errstate(divide="ignore", invalid="ignore"):
-            mean = middle - self._rest * (_normal_density(high) - _normal_density(low)) / share
+            density_step = _normal_density(high) - _normal_density(low)
+            mean = middle - self._reward_deviation * density_step / share
         # Where hardly any mass is left, rounding errors dominate; the density is 0 there anyway.
         return np.asarray(np.clip(np.where(share > 1e-200, mean, middle), 0.0, 1.0))
 
@@ -166,12 +170,13 @@ class TruncatedNormal(SmoothDistribution):
         """Return consumptions near which the density moves fastest."""
         # Every quarter of a standard deviation.
         steps = np.linspace(-_REACH, _REACH, 73)
-        marks = [np.zeros(1), self._c + self._sd * steps]
+        reward_mean, consumption_mean = self.mean
+        marks = [np.zeros(1), consumption_mean + self._deviation * steps]
         if self._slope != 0.0:
             for edge in (0.0, 1.0):  # where the conditional mean leaves [0, 1]
-                crossing = self._c + (edge - self._r) / self._slope
-                near = crossing + self._rest / abs(self._slope) * steps
-                marks.append(near[np.abs(near - self._c) < _REACH * self._sd])
+                crossing = consumption_mean + (edge - reward_mean) / self._slope
+                near = crossing + self._reward_deviation / abs(self._slope) * steps
+                marks.append(near[np.abs(near - consumption_mean) < _REACH * self._deviation])
         return np.concatenate(marks)
 
     def __repr__(self) -> str:
@@ -289,9 +294,9 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         ):
             for value in (values.min(), values.max()):
                 check_number(f"a {name} drawn by draw", float(value), allowed)
-        self._compare(draws[:, 1])
+        self._check_density(draws[:, 1])
 
-    def _compare(self, drawn: FloatArray) -> None:
+    def _check_density(self, drawn: FloatArray) -> None:
         """Refuse a density whose probability up to the median of the draws is not near 1/2."""
         middle = float(np.median(drawn))
         marks = self._landmarks[(self._landmarks > 0.0) & (self._landmarks < middle)]

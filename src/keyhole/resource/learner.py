@@ -1,4 +1,4 @@
-"""Learner that chooses what to run, and its limit; and the words of its studies."""
+"""Learner that chooses what to run, and its limit; the words of its studies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
@@ -16,7 +16,7 @@ from keyhole.resource.cost_functions import FUNCTIONS
 from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_number
 
-_FROM_0: Final = Range(ge=0)
+_AT_LEAST_0: Final = Range(ge=0)
 
 
 class StudyVocabulary(CoreVocabulary):
@@ -67,15 +67,15 @@ class StudyVocabulary(CoreVocabulary):
             )
         if exceeded:
             return {"reward": 0.0, "consumption": 0.0, "exceeded": 1, "failed": 0}
-        earned = self.scale.check_reward("reward", self.scale.low if failed else reward)
-        used = check_number("consumption", consumption, _FROM_0)
+        unit_reward = self.scale.check_reward("reward", self.scale.low if failed else reward)
+        used = check_number("consumption", consumption, _AT_LEAST_0)
         limit = decision["limit"]
         if used > limit:
             raise ValueError(
                 f"consumption must be at most the limit, {limit:g}, got {used:g}; "
                 "a run above its limit is told as exceeded=True"
             )
-        return {"reward": earned, "consumption": used, "exceeded": 0, "failed": int(failed)}
+        return {"reward": unit_reward, "consumption": used, "exceeded": 0, "failed": int(failed)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return the result of the run."""
@@ -83,8 +83,8 @@ class StudyVocabulary(CoreVocabulary):
             return {"exceeded": True}
         if feedback.get("failed"):
             return {"consumption": feedback["consumption"], "failed": True}
-        earned = self.scale.from_unit(feedback["reward"])
-        return {"reward": earned, "consumption": feedback["consumption"]}
+        reward = self.scale.from_unit(feedback["reward"])
+        return {"reward": reward, "consumption": feedback["consumption"]}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:
         """Return that the run exceeded its limit."""
@@ -184,22 +184,22 @@ class Learner(CoreLearner):
         int
             Number of rounds.
         """
-        run = self._arm_column("arms", arms)
-        limit = float_column("limits", limits, _FROM_0, run)
-        over = bool_column("exceeded", exceeded, run)
-        earned = reward_column(
-            "rewards", _with_placeholder(over, rewards, self.scale.low), self.scale, run
-        )
-        used = float_column(
-            "consumptions", _with_placeholder(over, consumptions, 0.0), _FROM_0, run
-        )
-        if (above := used > limit).any():
-            row = int(above.argmax())
+        arm = self._arm_column("arms", arms)
+        limit = float_column("limits", limits, _AT_LEAST_0, arm)
+        is_exceeded = bool_column("exceeded", exceeded, arm)
+        told_rewards = _with_placeholder(is_exceeded, rewards, self.scale.low)
+        reward = reward_column("rewards", told_rewards, self.scale, arm)
+        told_consumptions = _with_placeholder(is_exceeded, consumptions, 0.0)
+        consumption = float_column("consumptions", told_consumptions, _AT_LEAST_0, arm)
+        if (is_above := consumption > limit).any():
+            row = int(is_above.argmax())
             raise ValueError(
-                f"consumptions[{row}] must be at most the limit, {limit[row]:g}, got {used[row]:g}"
+                f"consumptions[{row}] must be at most the limit, {limit[row]:g}, "
+                f"got {consumption[row]:g}"
             )
+        overrun = is_exceeded.astype(np.int64)
         return self._replay(
-            arm=run, limit=limit, reward=earned, consumption=used, exceeded=over.astype(np.int64)
+            arm=arm, limit=limit, reward=reward, consumption=consumption, exceeded=overrun
         )
 
     def recommend(self) -> tuple[int, float]:
@@ -208,10 +208,10 @@ class Learner(CoreLearner):
 
     def _known(self) -> list[str]:
         limits = self.facts["limits"]
-        some = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
+        limit_text = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
         return [
             count_text(self.facts["arms"], "arm"),
-            f"{some} up to {limits[-1]:g}",
+            f"{limit_text} up to {limits[-1]:g}",
             *describe_units(self.scale),
         ]
 

@@ -121,11 +121,12 @@ class Problem(AnyProblem):
         self.gains.flags.writeable = False
         table_of = cache(lambda curve: gain_table(curve, self.penalty, edges))
         self._tables: list[GainTable] = list(map(table_of, self._curves)) if continuous else []
-        self.best_gain, self.best_pair = self._best()
+        self.best_gain, self.best_pair = self._find_best_pair()
 
-    def _best(self) -> tuple[float, tuple[int, float]]:
+    def _find_best_pair(self) -> tuple[float, tuple[int, float]]:
+        """Return the largest gain of any pair, and the pair."""
         if self.continuous:
-            peak_of = cache(lambda curve: self._best_limit(self._curves.index(curve)))
+            peak_of = cache(lambda curve: self._find_best_limit(self._curves.index(curve)))
             arm_peaks = list(map(peak_of, self._curves))
             arm = int(np.argmax([gain for gain, _ in arm_peaks]))
             gain, limit = arm_peaks[arm]
@@ -133,23 +134,23 @@ class Problem(AnyProblem):
         arm, position = divmod(int(np.argmax(self.gains)), len(self.limits))
         return float(self.gains[arm, position]), (arm, float(self.limits[position]))
 
-    def _best_limit(self, arm: int) -> tuple[float, float]:
+    def _find_best_limit(self, arm: int) -> tuple[float, float]:
         """Return the largest gain of an arm over all limits, and its limit."""
         require_extra("scipy", "the best limit of an arm")
         from scipy.optimize import minimize_scalar  # a third of a second, which few need
 
         table = self._tables[arm]
         k = int(np.argmax(table.at[1:])) + 1
-        best = float(table.at[k]), float(table.knots[k])
-        if table.after[0] > best[0]:  # the supremum is the limit towards 0, and not attained
+        best_gain, best_limit = float(table.at[k]), float(table.knots[k])
+        if table.after[0] > best_gain:  # the supremum is the limit towards 0, and not attained
             return float(table.after[0]), 0.0
         for low, high in zip(table.knots[k - 1 : k + 1], table.knots[k : k + 2], strict=False):
             peak = minimize_scalar(
                 lambda x: -self.gain(arm, x), bounds=(low, high), method="bounded"
             )
-            if -peak.fun > best[0] + _ROUNDING:
-                best = float(-peak.fun), float(peak.x)
-        return best
+            if -peak.fun > best_gain + _ROUNDING:
+                best_gain, best_limit = float(-peak.fun), float(peak.x)
+        return best_gain, best_limit
 
     @property
     def arms(self) -> int:
@@ -232,8 +233,8 @@ class Problem(AnyProblem):
 
     def __repr__(self) -> str:
         """Return a summary of arms, limits and known functions."""
-        some = "any limit" if self.continuous else f"{len(self.limits)} limits"
+        limit_text = "any limit" if self.continuous else f"{len(self.limits)} limits"
         return (
-            f"Problem({count_text(self.arms, 'arm')}, {some} up to "
+            f"Problem({count_text(self.arms, 'arm')}, {limit_text} up to "
             f"{self.limits[-1]:g}, cost={self.cost!r}, penalty={self.penalty!r})"
         )

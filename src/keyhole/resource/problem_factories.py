@@ -19,14 +19,14 @@ from keyhole.validate import DEFAULT_SEED, Range, SequenceLike, check_choice, ch
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 _RUNS: Final = 500  # equally likely times of each solver
 _LARGEST: Final = 1e6  # largest time, in cut-offs: beyond it only the censoring matters
-# Mean and standard deviation, over the solvers, of ln(median time); least and largest standard
-# deviation of ln(time) within one.
+# By kind: mean and standard deviation, over the solvers, of ln(median time); the least and the
+# largest standard deviation of a solver's ln(time).
 _KINDS: Final = {
     "scattered": (0.0, 1.5, 2.5, 5.0),
     "alike": (-0.5, 0.5, 4.0, 4.0),
     "lone": (5.0, 0.7, 2.5, 2.5),
 }
-_LONE: Final = (-1.0, 4.0)  # ln(median time) and standard deviation of the one fast solver
+_LONE: Final = (-1.0, 4.0)  # of the only fast solver: ln(median time), deviation of ln(time)
 
 
 def portfolio(
@@ -60,25 +60,25 @@ def portfolio(
     require_extra("scipy", "portfolio()")
     from scipy.special import ndtri
 
-    middle, apart, low, high = _KINDS[check_choice("kind", kind, _KINDS)]
+    mean, spread, low, high = _KINDS[check_choice("kind", kind, _KINDS)]
     count = check_integer("size", size, Range(ge=1))
     rng = stream(check_integer("seed", seed, Range(ge=0)))
     distributions = list[Distribution]()
     for arm in range(count):
-        median = middle + apart * float(ndtri(uniform(rng)))
+        log_median = mean + spread * float(ndtri(uniform(rng)))
         deviation = low + (high - low) * uniform(rng)
         if kind == "lone" and arm == count // 2:
-            median, deviation = _LONE
-        distributions.append(_log_normal(median, deviation))
+            log_median, deviation = _LONE
+        distributions.append(_log_normal(log_median, deviation))
     return Problem(distributions, limits, Power(slope=1.0), Power(slope=1.0))
 
 
-def _log_normal(median: float, deviation: float) -> Replay:
-    """Return an empirical distribution of quantiles of exp(median + deviation * normal)."""
+def _log_normal(log_median: float, deviation: float) -> Replay:
+    """Return an empirical distribution of quantiles of exp(log_median + deviation * normal)."""
     from scipy.special import ndtri
 
     shares = (np.arange(_RUNS) + 0.5) / _RUNS
-    times: FloatArray = np.exp(median + deviation * ndtri(shares))
+    times: FloatArray = np.exp(log_median + deviation * ndtri(shares))
     return Replay(np.ones(_RUNS), np.minimum(times, _LARGEST))
 
 
@@ -86,13 +86,14 @@ def _log_normal(median: float, deviation: float) -> Replay:
 _COST: Final = Power(slope=0.1)
 _PENALTY: Final = Power(slope=0.1, factor=0.2, power=4)
 # Arms from the tenth on equal the tenth: otherwise the formulas' mean rewards would leave [0, 1].
-_LAST: Final = 9
+_LAST_ARM: Final = 9
 
 
 def _normal(reward: float, used: float, sd: float, used_sd: float, rho: float) -> TruncatedNormal:
-    """Return the distribution of equation (35)."""
-    shared = rho * sd * used_sd
-    return TruncatedNormal((reward, used), ((sd * sd, shared), (shared, used_sd * used_sd)))
+    """Return the distribution of equation (35), from means, deviations and the correlation."""
+    covariance = rho * sd * used_sd
+    matrix = ((sd * sd, covariance), (covariance, used_sd * used_sd))
+    return TruncatedNormal((reward, used), matrix)
 
 
 _ARMS: Final[dict[str, tuple[Callable[[int], Distribution], int]]] = {
@@ -160,9 +161,9 @@ def replica(
     NegCorr 0 0.82 0.7611
     Indep 0 0.82 0.4404
     """
-    make, usual = _ARMS[check_choice("instance", instance, _ARMS)]
-    count = usual if size is None else check_integer("size", size, Range(ge=1))
-    distributions = [make(k) for k in range(min(count, _LAST + 1))]
+    make_arm, usual_size = _ARMS[check_choice("instance", instance, _ARMS)]
+    count = usual_size if size is None else check_integer("size", size, Range(ge=1))
+    distributions = [make_arm(k) for k in range(min(count, _LAST_ARM + 1))]
     distributions += [distributions[-1]] * (count - len(distributions))
     return Problem(distributions, _grid(limits), _COST, _PENALTY, continuous=continuous)
 
@@ -176,7 +177,7 @@ def _grid(limits: Any) -> FloatArray:
     return np.asarray(limits)
 
 
-_PROMISES: Final = {"strict": (0.6, 0.5), "soft": (1.2, 0.1)}
+_PROMISES: Final = {"strict": (0.6, 0.5), "soft": (1.2, 0.1)}  # largest limit, compensation
 
 
 def three_models(promise: str) -> Problem:

@@ -42,7 +42,7 @@ class Facts:
 
 
 def _pair_exists(p: Facts, arm: int, limit: float) -> bool:
-    return 0 <= arm < p.arms and is_admissible(p.limits, p.continuous, limit)
+    return 0 <= arm < p.arms and is_limit_allowed(p.limits, p.continuous, limit)
 
 
 SETTING: Final = Setting(
@@ -105,7 +105,7 @@ def limit_index(limits: FloatArray, limit: float) -> int:
     return low
 
 
-def is_admissible(limits: FloatArray, continuous: int, limit: float) -> bool:
+def is_limit_allowed(limits: FloatArray, continuous: int, limit: float) -> bool:
     """Return whether a limit is one of `limits`, or at most the largest if `continuous` is 1."""
     if continuous == 1:
         return bool(0.0 < limit <= limits[len(limits) - 1])

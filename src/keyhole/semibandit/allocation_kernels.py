@@ -108,7 +108,7 @@ def write_allocation(p: Facts, s: AllocationState, allocation: FloatArray) -> No
 def count_losses(
     p: Facts, s: AllocationState, allocation: FloatArray | IntArray, losses: FloatArray
 ) -> None:
-    """Count the losses of the arms that were given nothing, those with a 0 in `allocation`."""
+    """Count the losses of the arms that were given nothing: those with a 0 in `allocation`."""
     for arm in range(p.arms):
         # Only these rounds are a fair sample of an arm's losses: an allocation may censor them.
         if allocation[arm] == 0:
@@ -117,7 +117,7 @@ def count_losses(
 
 
 def format_second_phase(state: Mapping[str, Any]) -> str:
-    """Return a line with the length of the search."""
+    """Return a line that names the second phase, with the length of the search."""
     return f"second phase, after {state['searched'][0]} rounds of search"
 
 

@@ -21,7 +21,7 @@ from keyhole.semibandit.knapsack import SLACK
 from keyhole.semibandit.policy_base import Policy, unfinished_search_warning
 from keyhole.semibandit.setting import integer_part
 
-_NEVER: Final = 1.0  # estimate for an arm whose threshold is above a resource that is below 1
+_UNREACHABLE: Final = 1.0  # the estimate of a threshold above a resource that is below 1
 
 
 class BisectionPolicy(Policy, abstract=True):
@@ -104,12 +104,12 @@ class BisectionPolicy(Policy, abstract=True):
         """Divide the resource over the first trials."""
         # An arm is never given more than this, so that no trial can find a higher threshold.
         largest = min(1.0, p.resource)
-        learning = is_search_needed(p.arms, p.resource)
+        has_search = is_search_needed(p.arms, p.resource)
         for arm in range(p.arms):
             s.high[arm] = largest
-            s.settled[arm] = not learning
-            s.amounts[arm] = first_tried_amount(p, arm) if learning else largest
-        s.unsettled[0] = p.arms if learning else 0
+            s.settled[arm] = not has_search
+            s.amounts[arm] = first_tried_amount(p, arm) if has_search else largest
+        s.unsettled[0] = p.arms if has_search else 0
         s.needed[0] = p.loss_free_rounds
         if p.loss_free_rounds == 0:
             s.needed[0] = rounds_needed(p.arms, p.delta, p.epsilon, p.gamma)
@@ -154,10 +154,11 @@ class BisectionPolicy(Policy, abstract=True):
         resource = learner.facts["resource"]
         if state["unsettled"][0] == 0:
             return [format_second_phase(state), *format_counts(state)]
-        settled = f"{arms - state['unsettled'][0]} of {arms} thresholds settled"
-        limit = f"{self.search_rounds(arms, resource):,}"
-        head = f"first phase, search of up to {limit} rounds: {settled}"
-        return [head, *(f"arm {arm}: {format_bracket(state, arm)}" for arm in range(arms))]
+        phase_text = (
+            f"first phase, search of up to {self.search_rounds(arms, resource):,} rounds: "
+            f"{arms - state['unsettled'][0]} of {arms} thresholds settled"
+        )
+        return [phase_text, *(f"arm {arm}: {format_bracket(state, arm)}" for arm in range(arms))]
 
 
 def is_search_needed(arms: int, resource: float) -> bool:
@@ -167,10 +168,10 @@ def is_search_needed(arms: int, resource: float) -> bool:
 
 def first_tried_amount(p: BisectionPolicy, arm: int) -> float:
     """Return the first trial of an arm: the resource in parts of two sizes, each below 1."""
-    halves = integer_part(p.resource)
-    if arm < halves:
+    half_count = integer_part(p.resource)
+    if arm < half_count:
         return 0.5
-    share = float((p.resource - 0.5 * halves) / (p.arms - halves))
+    share = float((p.resource - 0.5 * half_count) / (p.arms - half_count))
     return share if share < 1.0 else 0.5
 
 
@@ -211,12 +212,12 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
     """Move a bound of an arm on trial, if this round's loss determines it."""
     # With `any_loss`, line 8 of the pseudo-code to the letter: a loss counts whatever the arm was
     # given, except where the trial equals the lower bound, at which a loss was counted before.
-    lost = loss > 0.0 and (p.any_loss == 0 or s.low[arm] < s.amounts[arm])
-    if lost:
+    loss_counts = loss > 0.0 and (p.any_loss == 0 or s.low[arm] < s.amounts[arm])
+    if loss_counts:
         s.low[arm] = s.amounts[arm]
         # No allocation exceeds a resource below 1, so the bisection cannot reach this threshold.
         if p.resource < 1.0 and s.high[arm] == p.resource and p.resource - s.low[arm] <= p.gamma:
-            finish_bisection(s, arm, _NEVER)
+            finish_bisection(s, arm, _UNREACHABLE)
             return
     elif s.funded[arm] == 0:
         return
@@ -225,11 +226,11 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
         if s.clear_rounds[arm] < s.needed[0]:
             return
         s.high[arm] = s.amounts[arm]
-    if s.high[arm] - s.low[arm] <= p.gamma and (not lost or p.as_printed == 0):
+    if s.high[arm] - s.low[arm] <= p.gamma and (not loss_counts or p.as_printed == 0):
         estimate = round_to_decimals(s.high[arm], p.round_decimals)
         # Rounding may not bring an estimate back to a value that was proven too low.
-        useless = estimate <= s.low[arm] and p.as_printed == 0
-        finish_bisection(s, arm, s.high[arm] if useless else estimate)
+        is_refuted = estimate <= s.low[arm] and p.as_printed == 0
+        finish_bisection(s, arm, s.high[arm] if is_refuted else estimate)
     else:
         s.clear_rounds[arm] = 0
         s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
@@ -238,10 +239,10 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
 def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
     """Restart the bisection above a refuted estimate, unless no larger allocation is possible."""
     largest = min(1.0, p.resource)
-    # The set in use has the refuted amount: the next round must solve the knapsack anew.
+    # The funded set was chosen by the refuted amount: the next round must solve the knapsack anew.
     s.since_solved[0] = 0
     if largest - s.amounts[arm] <= p.gamma:
-        s.amounts[arm] = _NEVER
+        s.amounts[arm] = _UNREACHABLE
         return
     s.low[arm] = s.amounts[arm]
     s.high[arm] = largest

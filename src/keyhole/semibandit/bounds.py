@@ -35,17 +35,17 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     >>> round(lower_bound(Problem([0.2, 0.5, 0.7], 0.5, resource=1), 1000), 1)
     17.2
     """
-    means, left_alone = _sorted_losses(problem)
+    means, unfunded = _sorted_losses(problem)
     log = math.log(check_integer("horizon", horizon, Range(ge=1)))
-    if left_alone == 0:
+    if unfunded == 0:
         return 0.0
-    last = means[left_alone - 1]
-    others = means[left_alone:]
+    last = means[unfunded - 1]
+    funded_means = means[unfunded:]
     require_extra("scipy", "the lower bound of a semi-bandit")
     from scipy.special import rel_entr
 
     # Equal means would divide 0 by a divergence of 0.
-    worse = others[others > last]
+    worse = funded_means[funded_means > last]
     divergence = rel_entr(last, worse) + rel_entr(1.0 - last, 1.0 - worse)
     return float(((worse - last) / divergence).sum()) * log
 
@@ -99,12 +99,12 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
         )
     if rounds <= search:
         raise ValueError(f"horizon must be above {search:.4g} for Theorem 1, got {rounds}")
-    means, left_alone = _sorted_losses(problem)
-    if 0 < left_alone < problem.arms and means[left_alone - 1] == means[left_alone]:
+    means, unfunded = _sorted_losses(problem)
+    if 0 < unfunded < problem.arms and means[unfunded - 1] == means[unfunded]:
         raise ValueError(
-            f"problem must have a unique optimal set of arms for Theorem 1, got {left_alone} "
+            f"problem must have a unique optimal set of arms for Theorem 1, got {unfunded} "
             f"unfunded arms, of which the last and the next have a mean loss of "
-            f"{means[left_alone]:g}"
+            f"{means[unfunded]:g}"
         )
     return search * problem.worst_regret + leading
 
@@ -132,7 +132,7 @@ def csbdt_search_bound(
 
 
 def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:
-    """Return mean losses in increasing order, and the number of unfunded arms."""
+    """Return mean losses in increasing order, and how many arms the best allocation leaves out."""
     if not problem.common:
         raise ValueError(f"problem must have one threshold for all arms, got {problem}")
     threshold = float(problem.thresholds[0])

@@ -23,7 +23,7 @@ from keyhole.policy import (
     seek_pull,
     uniform,
 )
-from keyhole.semibandit.learner import zeros_and_ones
+from keyhole.semibandit.learner import check_binary_vector
 from keyhole.semibandit.setting import SETTING, allocation_reaches_threshold
 from keyhole.validate import Range, check_vector
 
@@ -94,7 +94,7 @@ class CustomDistribution(CustomSampler, DayDistribution):
         # After the means, whose number is that of the arms and so of the losses of a day.
         days = self.trial_draws()
         for day in days:
-            zeros_and_ones("what draw draws", day, len(self.mean_losses))
+            check_binary_vector("what draw draws", day, len(self.mean_losses))
         for arm, mean in enumerate(self.mean_losses):
             check_moments(f"mean_losses[{arm}]", float(mean), days[:, arm])
 

@@ -1,4 +1,4 @@
-"""Learner that divides a resource, and is told the losses; and the words of its studies."""
+"""Learner that divides a resource and is told the losses; the words of its studies."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class StudyVocabulary(CoreVocabulary):
         Where arms are numbers, losses are a vector.
         """
         if isinstance(self.arms, range):
-            return zeros_and_ones("losses", losses, len(self.arms))
+            return check_binary_vector("losses", losses, len(self.arms))
         if isinstance(losses, str) or not isinstance(losses, Mapping | list | tuple | set):
             raise TypeError(
                 f"losses must be names of arms, or 0 or 1 by name; got {short_repr(losses)}"
@@ -55,7 +55,7 @@ class StudyVocabulary(CoreVocabulary):
             losses = {arm: int(arm in arms_with_loss) for arm in self.arms}
         if missing := [arm for arm in self.arms if arm not in losses]:
             raise ValueError(f"losses must have all arms, or be names only; {missing[0]!r} lacks")
-        return zeros_and_ones("losses", [losses[arm] for arm in self.arms], len(self.arms))
+        return check_binary_vector("losses", [losses[arm] for arm in self.arms], len(self.arms))
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return the names of the arms with a loss; a vector where arms are numbers."""
@@ -73,23 +73,23 @@ class StudyVocabulary(CoreVocabulary):
         return dict(zip(self.arms, report["estimates"].tolist(), strict=True))
 
 
-def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
-    """Return zeros and ones as a vector; refuse anything else."""
-    if type(values) is list and len(values) == entries and all(map(_is_bit, values)):
+def check_binary_vector(name: str, values: Any, entries: int) -> FloatArray:
+    """Return a vector of zeros and ones; refuse anything else."""
+    if type(values) is list and len(values) == entries and all(map(_is_zero_or_one, values)):
         return np.array(values, np.float64)  # the common case first: `tell` runs in every round
     if isinstance(values, np.ndarray) and values.dtype == np.bool_:
         values = values.astype(np.float64)
     elif isinstance(values, list | tuple):
         values = [float(v) if isinstance(v, bool | np.bool_) else v for v in values]
     vector = check_vector(name, values, _UNIT, entries)
-    between = np.flatnonzero((vector > 0) & (vector < 1))
-    if len(between):
-        index = int(between[0])
+    fractions = np.flatnonzero((vector > 0) & (vector < 1))
+    if len(fractions):
+        index = int(fractions[0])
         raise ValueError(f"{name}[{index}] must be 0 or 1, got {vector[index]:g}")
     return vector
 
 
-def _is_bit(value: object) -> bool:
+def _is_zero_or_one(value: object) -> bool:
     return type(value) in (int, float, bool) and value in (0, 1)
 
 
@@ -138,9 +138,9 @@ class Learner(CoreLearner):
             loss, or a mapping from all names to 0 or 1. An arm with a sufficient allocation has
             none; since thresholds are unknown, a loss is accepted for every arm.
         """
-        zeros_or_ones = self.vocabulary.parse_losses(losses)
+        loss_vector = self.vocabulary.parse_losses(losses)
         self._expect_feedback()
-        self._feedback["losses"][:] = zeros_or_ones
+        self._feedback["losses"][:] = loss_vector
         had_violations = self._count_violations() > 0
         self._tell()
         # Once: the first loss proves what later ones repeat.

@@ -19,8 +19,8 @@ from keyhole.semibandit.environment import (
     make_joint_environment,
 )
 from keyhole.semibandit.knapsack import solve_knapsack
-from keyhole.semibandit.learner import zeros_and_ones
-from keyhole.semibandit.setting import ENOUGH, SETTING, sum_up
+from keyhole.semibandit.learner import check_binary_vector
+from keyhole.semibandit.setting import SETTING, TOLERANCE, sum_up
 from keyhole.spec_values import ProblemFactory
 
 _UNIT: Final = validate.Range(ge=0, le=1)
@@ -153,9 +153,9 @@ class Problem(AnyProblem):
             raise ValueError(
                 f"losses must have at least one day, got {validate.short_repr(losses)}"
             )
-        first = validate.check_vector("losses[0]", losses[0], _UNIT)
+        arms = len(validate.check_vector("losses[0]", losses[0], _UNIT))
         days = np.array(
-            [zeros_and_ones(f"losses[{i}]", day, len(first)) for i, day in enumerate(losses)]
+            [check_binary_vector(f"losses[{i}]", day, arms) for i, day in enumerate(losses)]
         )
         in_order = validate.check_choice("order", order, ("drawn", "recorded")) == "recorded"
         if names is not None:
@@ -166,8 +166,9 @@ class Problem(AnyProblem):
     def __repr__(self) -> str:
         """Return a summary of mean losses, thresholds and resource."""
         names = self.arm_names
-        several = format_values(self.thresholds, names)
-        thresholds = f"{self.thresholds[0]:g}" if self.common else several
+        thresholds = format_values(self.thresholds, names)
+        if self.common:
+            thresholds = f"{self.thresholds[0]:g}"
         days = f", {self.distribution.days} days" if isinstance(self.distribution, Days) else ""
         return (
             f"Problem({self.arms} arms, mean_losses={format_values(self.mean_losses, names)}, "
@@ -202,7 +203,7 @@ class Problem(AnyProblem):
     def residual(self) -> float:
         """Resource that the best allocation does not use, r; 0 if it is within rounding errors."""
         unused = self.resource - float(self.thresholds[self.optimal].sum())
-        return unused if unused > ENOUGH else 0.0
+        return unused if unused > TOLERANCE else 0.0
 
     @property
     def gamma(self) -> float:

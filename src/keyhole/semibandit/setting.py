@@ -8,8 +8,8 @@ import numpy as np
 from keyhole.policy import Field, FloatArray, Setting, fact
 from keyhole.validate import Range, check_integer, check_number
 
-ENOUGH: Final = 1e-9
-"""Tolerance of thresholds, because seven tenths of a resource, say, are not exactly 0.7."""
+TOLERANCE: Final = 1e-9
+"""An allocation is sufficient from this much below the threshold on, because of rounding."""
 
 
 class Facts:
@@ -53,13 +53,13 @@ on, never exceeds the resource.
 
 
 def allocation_reaches_threshold(allocation: float, threshold: float) -> bool:
-    """Return whether an allocation reaches the threshold, up to `ENOUGH`."""
-    return allocation >= threshold - ENOUGH
+    """Return whether an allocation reaches the threshold, up to `TOLERANCE`."""
+    return allocation >= threshold - TOLERANCE
 
 
 def integer_part(resource: float) -> int:
-    """Return the integer part; a number up to `ENOUGH` below an integer counts as it."""
-    return math.floor(resource + ENOUGH)
+    """Return the integer part; a number up to `TOLERANCE` below an integer counts as it."""
+    return math.floor(resource + TOLERANCE)
 
 
 def clip_to_budget(allocation: FloatArray, arms: int, resource: float) -> None:
@@ -74,7 +74,7 @@ def clip_to_budget(allocation: FloatArray, arms: int, resource: float) -> None:
 
 
 def sum_up(allocation: FloatArray, arms: int) -> float:
-    """Return the sum, added from arm 0 on."""
+    """Return the sum of an allocation, added from arm 0 on."""
     total = 0.0
     for arm in range(arms):
         total += allocation[arm]
@@ -109,8 +109,8 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
     """
     arms = check_integer("arms", arms, Range(ge=1))
     available = check_number("resource", resource, _RESOURCE)
-    fewest = min(arms, max(1, integer_part(available)))
-    return np.minimum(1.0, available / np.arange(arms, fewest - 1, -1))
+    least_funded = min(arms, max(1, integer_part(available)))
+    return np.minimum(1.0, available / np.arange(arms, least_funded - 1, -1))
 
 
 def count_funded_arms(threshold: float, arms: int, resource: float) -> int:

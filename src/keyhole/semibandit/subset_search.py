@@ -104,12 +104,12 @@ def search_subsets(
         total -= s.keys[s.ranked[k]]
         s.sums[k] = total
     # The height of the tangent at 0, the part of the bound that no item contributes.
-    line = width / (4.0 * slope) if slope > 0.0 else 0.0
+    tangent_at_0 = width / (4.0 * slope) if slope > 0.0 else 0.0
     best_value = objective(s.best, values, spreads, items, width)
     depth = 0  # the number of chosen items
     rank = 0  # that of the next candidate
     while True:
-        bound = s.bounds[depth - 1] if depth > 0 else -line
+        bound = s.bounds[depth - 1] if depth > 0 else -tangent_at_0
         last = rank + size - depth - 1
         # The cheapest completion takes the next ranks in order. Sets as good as the best are
         # visited as well, since ties are decided by their items.

@@ -10,14 +10,14 @@ import math
 from typing import Final
 
 from keyhole.policy import Stream, float_array, int_array, uniform
-from keyhole.semibandit.setting import ENOUGH
+from keyhole.semibandit.setting import TOLERANCE
 
 PIECES: Final = 16
 """Pieces of constant density that are kept for each arm."""
 
-# A piece that is this much less likely than the first one is never drawn; its weight stays there,
-# so that a loss that nobody expected leaves a density and not zeros.
-_LEAST: Final = 1e-200
+# A piece with this weight is never drawn. No weight falls below it, so that a loss that contradicts
+# all other pieces leaves a density and not zeros.
+_LEAST_WEIGHT: Final = 1e-200
 
 
 class ThresholdPosterior:
@@ -39,7 +39,7 @@ class ThresholdPosterior:
 
 
 def begin_posterior(s: ThresholdPosterior, arm: int, resource: float) -> None:
-    """Set the prior: uniform up to the resource and beyond it, with at most as much beyond it."""
+    """Set the prior: uniform up to the resource and above it, with no more mass above it."""
     s.pieces[arm] = 1
     s.ends[arm, 0] = s.weights[arm, 0] = 1.0
     if resource < 1.0:
@@ -60,7 +60,7 @@ def piece_mass(s: ThresholdPosterior, arm: int, piece: int) -> float:
 
 
 def draw_piece(s: ThresholdPosterior, arm: int, rng: Stream) -> int:
-    """Draw a piece."""
+    """Draw a piece by its mass."""
     total = 0.0
     for piece in range(s.pieces[arm]):
         total += piece_mass(s, arm, piece)
@@ -87,13 +87,15 @@ def threshold_quantile(s: ThresholdPosterior, arm: int, delta: float) -> float:
 def learn_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
     """Learn that an arm had a loss in spite of what it was given."""
     if amount > s.lows[arm]:
-        past = 0
-        while past < s.pieces[arm] - 1 and s.ends[arm, past] <= amount + ENOUGH:
-            past += 1
-        if past > 0:
-            remove_lowest_pieces(s, arm, past)
+        refuted_pieces = 0
+        while (
+            refuted_pieces < s.pieces[arm] - 1 and s.ends[arm, refuted_pieces] <= amount + TOLERANCE
+        ):
+            refuted_pieces += 1
+        if refuted_pieces > 0:
+            remove_lowest_pieces(s, arm, refuted_pieces)
         # An arm with a loss although it was given 1 breaks the rules: a threshold is at most 1.
-        s.lows[arm] = min(amount, 1.0 - ENOUGH)
+        s.lows[arm] = min(amount, 1.0 - TOLERANCE)
     rounds = 2.0 + s.losses[arm] + s.clears[arm]
     for piece in range(1, s.pieces[arm]):
         clamp_weight(
@@ -104,13 +106,13 @@ def learn_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
 
 def learn_no_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
     """Learn that an arm had no loss with what it was given."""
-    if amount <= s.lows[arm] + ENOUGH:
+    if amount <= s.lows[arm] + TOLERANCE:
         learn_no_loss_below(s, arm)
         return
     piece = 0
-    while s.ends[arm, piece] < amount - ENOUGH:
+    while s.ends[arm, piece] < amount - TOLERANCE:
         piece += 1
-    if s.ends[arm, piece] > amount + ENOUGH:
+    if s.ends[arm, piece] > amount + TOLERANCE:
         split_piece(s, arm, piece, amount)
     for above in range(piece + 1, s.pieces[arm]):
         clear = 1.0 + s.clears[arm] + s.further[arm, above]
@@ -125,15 +127,15 @@ def learn_no_loss_below(s: ThresholdPosterior, arm: int) -> None:
     rounds = 2.0 + s.losses[arm] + s.clears[arm]
     clear = 1.0 + s.clears[arm]
     for piece in range(1, s.pieces[arm]):
-        more = s.further[arm, piece]
-        ratio = (clear + more) * rounds / (clear * (rounds + more))
+        further = s.further[arm, piece]
+        ratio = (clear + further) * rounds / (clear * (rounds + further))
         clamp_weight(s, arm, piece, s.weights[arm, piece] * ratio)
     s.clears[arm] += 1.0
 
 
 def clamp_weight(s: ThresholdPosterior, arm: int, piece: int, weight: float) -> None:
     """Set the weight of a piece, within bounds: no product of any number of factors leaves them."""
-    s.weights[arm, piece] = min(1.0, max(_LEAST, weight))
+    s.weights[arm, piece] = min(1.0, max(_LEAST_WEIGHT, weight))
 
 
 def split_piece(s: ThresholdPosterior, arm: int, piece: int, end: float) -> None:
@@ -145,7 +147,7 @@ def split_piece(s: ThresholdPosterior, arm: int, piece: int, end: float) -> None
 
 
 def copy_piece(s: ThresholdPosterior, arm: int, source: int, target: int) -> None:
-    """Copy a piece."""
+    """Copy the piece at `source` to `target`."""
     s.ends[arm, target] = s.ends[arm, source]
     s.weights[arm, target] = s.weights[arm, source]
     s.further[arm, target] = s.further[arm, source]
@@ -174,10 +176,10 @@ def cheapest_merger(s: ThresholdPosterior, arm: int) -> int:
     best = 0
     least_mass = 2.0
     for piece in range(s.pieces[arm] - 1):
-        first = s.ends[arm, piece] - piece_start(s, arm, piece)
-        second = s.ends[arm, piece + 1] - s.ends[arm, piece]
-        step = abs(s.weights[arm, piece] - s.weights[arm, piece + 1])
-        moved = step * first * second / (first + second)
+        width = s.ends[arm, piece] - piece_start(s, arm, piece)
+        next_width = s.ends[arm, piece + 1] - s.ends[arm, piece]
+        weight_difference = abs(s.weights[arm, piece] - s.weights[arm, piece + 1])
+        moved = weight_difference * width * next_width / (width + next_width)
         if moved < least_mass:
             best, least_mass = piece, moved
     return best
@@ -208,16 +210,16 @@ def allocation_in_piece(
     """
     if plan == 1:
         # Of the parts resource / m above `low` and at most `high`, each is as likely as another.
-        first = max(1, math.ceil(resource / (high + ENOUGH)))
-        last = min(arms, math.ceil(resource / (low + ENOUGH)) - 1)
+        first = max(1, math.ceil(resource / (high + TOLERANCE)))
+        last = min(arms, math.ceil(resource / (low + TOLERANCE)) - 1)
         if first <= last:
             number = first + int(share * (last - first + 1))
             return min(high, resource / min(number, last))
     if plan == 2:
         units = 1.0
         for k in range(28):
-            round_number = math.floor((high + ENOUGH) * units) / units
-            if round_number > low + ENOUGH:
+            round_number = math.floor((high + TOLERANCE) * units) / units
+            if round_number > low + TOLERANCE:
                 return min(high, round_number)
             units *= 2.5 if k % 3 == 1 else 2.0
     return high - share * (high - low)

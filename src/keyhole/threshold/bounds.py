@@ -26,7 +26,7 @@ _GAP: Final = Range(ge=0, le=1)
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
 
 
-def _problem(problem: Problem | SequenceLike) -> Problem:
+def _as_problem(problem: Problem | SequenceLike) -> Problem:
     if isinstance(problem, Problem):
         return problem
     return Problem(problem, feedback="uncensored")
@@ -60,7 +60,7 @@ def dkwucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     >>> round(dkwucb_bound([[0.9, 0.2], [0.8, 0.6]], 1000), 1)  # gaps 0.4 and 0.1
     690.8
     """
-    return 8.0 * _sum_of_inverses(_least_gaps(_problem(problem).gaps)) * log_horizon(horizon)
+    return 8.0 * _sum_of_inverses(_least_gaps(_as_problem(problem).gaps)) * log_horizon(horizon)
 
 
 def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> float:
@@ -90,7 +90,7 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
     >>> round(adversarial_lower_bound([[0.9, 0.2], [0.8, 0.6]], 1000), 1)
     21.4
     """
-    problem = _problem(problem)
+    problem = _as_problem(problem)
     survival = problem.survival
     log = log_horizon(horizon, survival.shape[1]) - math.log(survival.shape[1])
     best = survival.max(axis=0)
@@ -111,7 +111,7 @@ def optim_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     >>> round(optim_bound([[0.9, 0.2], [0.8, 0.6]], 1000), 1)
     2763.1
     """
-    gaps = _problem(problem).gaps
+    gaps = _as_problem(problem).gaps
     return 32.0 * _sum_of_inverses(_least_gaps(gaps)) * log_horizon(horizon, gaps.size)
 
 
@@ -137,7 +137,7 @@ def kmucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     >>> round(kmucb_bound([[0.9, 0.2], [0.8, 0.6]], 1000))
     30644
     """
-    problem = _problem(problem)
+    problem = _as_problem(problem)
     gaps = problem.gaps
     arms, levels = gaps.shape
     if levels < 2:

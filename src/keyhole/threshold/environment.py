@@ -25,7 +25,7 @@ DRAWN, STAGED, CYCLIC, LISTED = range(4)
 """Orders of thresholds: drawn independently, in stages, in permutations, or listed."""
 
 # The failure probability of the widths in the metrics that count misses.
-_MISS: Final = 0.05
+_MISS_PROBABILITY: Final = 0.05
 
 
 class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
@@ -79,10 +79,11 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         regret = float_array()
         reached = float_array()
         stage = int_array()
-        """Stages that have begun."""
+        """The number of stages that have begun."""
         left = int_array()
         """Rounds left in the stage, or in the block."""
         block = int_array("levels")
+        """The thresholds of the present block, the last of them first."""
 
     def observe(e, s: State, t: int, rng: Stream) -> int:
         """Return the threshold of the round."""
@@ -127,38 +128,38 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         support: FloatArray, metrics: Any,
     ) -> None:  # fmt: skip
         """Write the regret, the samples, and the errors of the policy's recommendation."""
-        wrong = closed = wrong_settled = 0.0
+        wrong_best = settled_levels = wrong_settled = 0.0
         for j in range(e.levels):
-            wrong += e.loss[best[j], j] > 0.0
-            closed += settled[j]
+            wrong_best += e.loss[best[j], j] > 0.0
+            settled_levels += settled[j]
             wrong_settled += settled[j] == 1 and e.loss[best[j], j] > 0.0
         metrics.regret[0] = s.regret[0]
-        metrics.wrong_best[0] = wrong
-        metrics.settled_levels[0] = closed
+        metrics.wrong_best[0] = wrong_best
+        metrics.settled_levels[0] = settled_levels
         metrics.reached_share[0] = s.reached[0] / t
         metrics.cumulative_reward[0] = s.reached[0]
         # Of a censored sample nothing but the censoring is seen.
         metrics.observations[0] = t - s.reached[0] if e.censored == 1 else t
         metrics.wrong_settled[0] = wrong_settled
-        estimates = misses = halves = sampled_arms = anywhere = 0.0
+        estimates = lemma_4_misses = hoeffding_misses = sampled_arms = missed_arms = 0.0
         for arm in range(e.arms):
-            worst = 0.0
+            largest_error = 0.0
             for j in range(e.levels):
                 if support[arm, j] > 0.0:
                     # Lemma 4's width is twice Hoeffding's for the same sample size.
-                    hoeffding = math.sqrt(0.5 * math.log(2.0 / _MISS) / support[arm, j])
-                    off = abs(survival[arm, j] - e.survival[arm, j]) / hoeffding
-                    worst = max(worst, off)
+                    hoeffding = math.sqrt(0.5 * math.log(2.0 / _MISS_PROBABILITY) / support[arm, j])
+                    error = abs(survival[arm, j] - e.survival[arm, j]) / hoeffding
+                    largest_error = max(largest_error, error)
                     estimates += 1.0
-                    misses += off >= 2.0
-                    halves += off >= 1.0
+                    lemma_4_misses += error >= 2.0
+                    hoeffding_misses += error >= 1.0
             sampled_arms += support[arm, 0] > 0.0
-            anywhere += worst >= 1.0
+            missed_arms += largest_error >= 1.0
             metrics.pulls[arm] = s.pulls[arm]
             metrics.wrong_pulls[arm] = s.wrong[arm]
-        metrics.lemma_4_misses[0] = misses / max(estimates, 1.0)
-        metrics.lemma_3_misses[0] = anywhere / max(sampled_arms, 1.0)
-        metrics.hoeffding_misses[0] = halves / max(estimates, 1.0)
+        metrics.lemma_4_misses[0] = lemma_4_misses / max(estimates, 1.0)
+        metrics.lemma_3_misses[0] = missed_arms / max(sampled_arms, 1.0)
+        metrics.hoeffding_misses[0] = hoeffding_misses / max(estimates, 1.0)
 
 
 def count_reached(cumulated: FloatArray, u: float) -> int:
@@ -172,8 +173,8 @@ def count_reached(cumulated: FloatArray, u: float) -> int:
 def fill_with_permutation(rng: Stream, block: IntArray) -> None:
     """Fill a block with a random permutation of 1, 2, ... (Fisher and Yates)."""
     for i in range(len(block)):
-        # Inside out: each new number swaps with a random earlier place, so that the block needs no
-        # first content.
+        # Each new number takes a random place among the first ones, whose number moves to the end:
+        # the block need not be filled before.
         j = int(uniform(rng) * (i + 1))
         block[i] = block[j]
         block[j] = i + 1

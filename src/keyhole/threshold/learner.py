@@ -1,4 +1,4 @@
-"""Learner: ask for an arm at a threshold, tell its sample; and the words of its studies."""
+"""Learner that is asked for an arm at a threshold and told its sample; the words of its studies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -52,13 +52,13 @@ class StudyVocabulary(CoreVocabulary):
                 f"censored {censored}"
             )
         threshold = context["threshold"]
-        hides = self.facts["censored"]
+        is_feedback_censored = self.facts["censored"]
         if censored:
-            if hides:
+            if is_feedback_censored:
                 return {"value": threshold}
             raise ValueError("censored must be False where feedback is uncensored, got True")
         level = check_integer("value", value, self.samples)
-        if hides and level >= threshold:
+        if is_feedback_censored and level >= threshold:
             raise ValueError(
                 f"value must be below the threshold {threshold}, since a sample that reaches it "
                 f"is censored; got {level} (tell censored=True)"
@@ -67,8 +67,8 @@ class StudyVocabulary(CoreVocabulary):
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return the sample, or ``censored``."""
-        hidden = self.facts["censored"] and feedback["value"] >= context["threshold"]
-        return {"censored": True} if hidden else {"value": feedback["value"]}
+        is_censored = self.facts["censored"] and feedback["value"] >= context["threshold"]
+        return {"censored": True} if is_censored else {"value": feedback["value"]}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:
         """Return a sample of 0."""
@@ -119,10 +119,12 @@ class Learner(CoreLearner):
         """
         level = check_integer("threshold", threshold, self.vocabulary.thresholds)
         arm = self._ask(level, exclude)
-        # `_ask` keeps a pending decision, whose threshold may be another one.
-        if level != (pending := self._context["threshold"].item()):  # a decision is pending
+        # `_ask` returns a pending decision again, whose threshold may be another one.
+        decided_level = self._context["threshold"].item()
+        if level != decided_level:
             raise RuntimeError(
-                f"tell must come first: the decision at threshold {pending} has no feedback yet"
+                f"tell must come first: the decision at threshold {decided_level} has no feedback "
+                "yet"
             )
         return cast(int, self._arm(arm))
 
@@ -139,7 +141,7 @@ class Learner(CoreLearner):
         """
         if not self._pending:
             self._refuse(NOT_ASKED)
-        # Other threads are refused within `_do`: nothing may be written before it.
+        # `_run_step` refuses other threads: nothing may be written before it.
         context = {"threshold": self._context["threshold"].item()}
         feedback = self.vocabulary.parse_feedback(context, {}, value, censored=censored)
         self._run_step(TELL_WITH_NUMBER, feedback["value"])
@@ -163,15 +165,15 @@ class Learner(CoreLearner):
             The number of rounds in which the policy asked for the arm in the log.
         """
         levels = int_column("thresholds", thresholds, self.vocabulary.thresholds)
-        pulled = self._arm_column("arms", arms, levels)
+        pulled_arms = self._arm_column("arms", arms, levels)
         samples = int_column("values", values, self.vocabulary.samples, levels)
-        if self.facts["censored"] and (above := samples > levels).any():
-            row = int(above.argmax())
+        if self.facts["censored"] and (is_above := samples > levels).any():
+            row = int(is_above.argmax())
             raise ValueError(
                 f"values[{row}] must be at most the threshold {levels[row]}, which stands for all "
                 f"samples that reach it, got {samples[row]}"
             )
-        return self._replay(threshold=levels, arm=pulled, value=samples)
+        return self._replay(threshold=levels, arm=pulled_arms, value=samples)
 
     def _check_restored(self) -> None:
         lowest = 1 if self.rounds else 0  # 0 before the first round

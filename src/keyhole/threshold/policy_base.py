@@ -38,8 +38,8 @@ def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> Non
         s.reached[arm, j] += 1.0 if j < reached_levels else 0.0
 
 
-def add_expected(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> None:
-    """Add a pending pull with its expected result: estimates stay as they are, 1/2 without any."""
+def impute_pull(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> None:
+    """Add a pending pull with its expected result: the estimate, or 1/2 without samples."""
     for j in range(threshold):
         # Also at levels without samples, since arms without samples come first: all pending
         # decisions would go to the same one.
@@ -64,7 +64,7 @@ def find_best_arm(s: ReachCounts, level: int) -> int:
 
 
 def write_estimates(s: ReachCounts, level: int, survival: FloatArray, support: FloatArray) -> int:
-    """Write the estimate of each arm at a level; return the arm with the best, as above."""
+    """Write the estimate of each arm at a level; return the arm that `find_best_arm` finds."""
     for arm in range(s.tried.shape[0]):
         support[arm, level - 1] = s.tried[arm, level - 1]
         survival[arm, level - 1] = reach_estimate(s, level, arm)
@@ -72,7 +72,7 @@ def write_estimates(s: ReachCounts, level: int, survival: FloatArray, support: F
 
 
 # The number of levels that `describe` shows of each arm.
-_SHOWN: Final = 6
+_SHOWN_LEVELS: Final = 6
 
 
 class Policy(Facts, CorePolicy, abstract=True):
@@ -141,7 +141,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     def impute(p, s: ReachCounts, threshold: int, arm: int) -> None:
         """Count the pending pull with its expected result."""
-        add_expected(s.reached, s.tried, arm, threshold)
+        impute_pull(s.reached, s.tried, arm, threshold)
 
     def recommend(
         p, s: ReachCounts, best: IntArray, settled: IntArray, survival: FloatArray,
@@ -160,8 +160,9 @@ class Policy(Facts, CorePolicy, abstract=True):
                 f"level {j} {float(chance) * float(n):.0f} of {n:.0f}"
                 for j, (chance, n) in enumerate(zip(chances, pulls, strict=True), start=1)
             ]
-            more = f", ... and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-            lines.append(f"arm {arm}: {', '.join(texts[:_SHOWN])}{more}")
+            hidden_count = len(texts) - _SHOWN_LEVELS
+            more = f", ... and {hidden_count} more" if hidden_count > 0 else ""
+            lines.append(f"arm {arm}: {', '.join(texts[:_SHOWN_LEVELS])}{more}")
         return lines
 
 

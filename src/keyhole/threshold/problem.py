@@ -19,7 +19,7 @@ from keyhole.threshold.threshold_sequences import ThresholdSequence, parse_seque
 from keyhole.validate import Range, SequenceLike, check_choice, check_integer, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
-_CLOSE: Final = 1e-9
+_SUM_TOLERANCE: Final = 1e-9
 
 
 class Problem(AnyProblem):
@@ -132,7 +132,7 @@ class Problem(AnyProblem):
         rows = []
         for field, entry in zip(fields, listed, strict=True):
             row = check_vector(field, entry, _UNIT, level_count)
-            if abs(row.sum() - 1.0) > _CLOSE:
+            if abs(row.sum() - 1.0) > _SUM_TOLERANCE:
                 raise ValueError(f"{field} must sum to 1, got {row.sum():g}")
             rows.append(row)
         chances = np.array(rows)
@@ -232,11 +232,11 @@ class Problem(AnyProblem):
 
     @property
     def environment(self) -> type[Environment]:
-        """The compiled side of the arms."""
+        """The environment class of the problem."""
         return environment_of(ThresholdEnvironment, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
-        """Return a problem of `arms` arms with the same survival functions, over and over."""
+        """Return a problem of `arms` arms that repeats the survival functions."""
         survival = self.survival[np.arange(arms) % self.arms]
         return Problem(survival, feedback=self.feedback, order=self.order)
 

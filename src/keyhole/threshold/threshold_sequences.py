@@ -13,7 +13,7 @@ from keyhole.threshold.environment import CYCLIC, DRAWN, LISTED, STAGED
 from keyhole.validate import Range, check_integer, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
-_CLOSE: Final = 1e-9
+_SUM_TOLERANCE: Final = 1e-9
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ThresholdSequence:
         ValueError
             If the sequence is for another number of levels.
         """
-        # The environment has all fields, also those that its kind of sequence does not read.
+        # All fields of the environment have values, also those that this kind does not read.
         chances = np.full(levels, 1.0 / levels)
         if self.kind == DRAWN and self.values:
             if len(self.values) != levels:
@@ -100,7 +100,7 @@ def iid(probabilities: ArrayLike | None = None) -> ThresholdSequence:
     if probabilities is None:
         return ThresholdSequence(DRAWN, "iid")
     chances = check_vector("probabilities", probabilities, _UNIT)
-    if abs(chances.sum() - 1.0) > _CLOSE:
+    if abs(chances.sum() - 1.0) > _SUM_TOLERANCE:
         raise ValueError(f"probabilities must sum to 1, got {chances.sum():g}")
     return ThresholdSequence(DRAWN, "iid", tuple(chances.tolist()))
 

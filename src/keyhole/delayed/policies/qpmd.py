@@ -92,11 +92,11 @@ class QPMD(WrapperPolicy, Policy):
 
     def select(p, s: State, rng: Stream, base_select: Kernel, base_update: Kernel) -> int:
         """Feed the base from the queues until it chooses an arm without a queued reward."""
-        # The base has steps of its own, one for each reward that it gets, and decides once in each.
+        # The base has steps of its own, one for each reward that it gets; it decides once a step.
         if s.steps[0] == 0:
             s.steps[0] = 1
             s.chosen[0] = base_select(p, s, 1, rng)
-        # It ends, since every pass takes a reward from a queue.
+        # The loop ends, since every pass takes a reward from a queue.
         while s.oldest[s.chosen[0]] > 0:
             base_update(p, s, s.steps[0], rng, s.chosen[0], dequeue_reward(s, s.chosen[0]))
             s.steps[0] += 1

@@ -10,17 +10,18 @@ from keyhole.contract.reward_units import format_arm_means
 from keyhole.delayed.policy_base import Policy
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 
-_DELAYS_A_BATCH: Final = 2.0
-_GROWTH: Final = 0.1
-# Delays that are compared: the delay that is told times 2 to each of these powers, that told first.
+_DELAYS_A_BATCH: Final = 2.0  # the least rounds of a batch, in expected delays
+_GROWTH: Final = 0.1  # the least rounds of a batch, as a share of the pulls of its arm
+# The delays that are compared are 2 to each of these powers times the expected delay.
 _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
 _COMPARED: Final = len(_POWERS)
-_ROUNDS_A_BATCH: Final = 0.05  # at most, of all so far, for a delay longer than that told
-_PENALTY: Final = 3.0  # of each doubling or halving, in the score of a delay
-_PLAUSIBLE: Final = 6.0  # most by which the score of a delay may exceed the best, two penalties
-_LEAST_BATCHES: Final = 8.0  # of each arm in the horizon, where that is told
-_LONG_SHARE: Final = 0.25  # of the horizon, for first batches: above it there is a warning
-_OPTIMISTIC: Final = 2  # the value of `correct_delay`
+# The largest share of all rounds so far in a batch that is long for a delay above the expected one.
+_ROUNDS_A_BATCH: Final = 0.05
+_PENALTY: Final = 3.0  # in the score of a delay, for each doubling or halving of the expected delay
+_PLAUSIBLE: Final = 6.0  # a delay counts if its score exceeds the best by at most this
+_LEAST_BATCHES: Final = 8.0  # that each arm can have within a known horizon
+_LONG_SHARE: Final = 0.25  # first batches that take a larger share of the horizon cause a warning
+_OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible delays count
 
 
 class RegressionUCB(Policy):
@@ -181,8 +182,8 @@ def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> 
     # Optimism about delays, too: an arm that looks poor by the best one may be good by a longer one
     # that explains the sums nearly as well.
     plausible = s.scores[s.delay[0]] + _PLAUSIBLE
-    considered = _COMPARED if p.correct_delay == _OPTIMISTIC else 1
-    for offset in range(considered):
+    delay_count = _COMPARED if p.correct_delay == _OPTIMISTIC else 1
+    for offset in range(delay_count):
         k = (s.delay[0] + offset) % _COMPARED
         if s.scores[k] > plausible or _POWERS[k] < _POWERS[s.delay[0]]:
             continue
@@ -200,14 +201,14 @@ def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> 
 
 def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: float) -> None:
     """Write how many rewards of each arm would have arrived in the batch, and how many are due."""
-    # In closed form for the whole batch: `gone` is the share of the rewards due at its beginning
-    # that arrive in it, and `delay` of the arm that is pulled are always due in equilibrium.
+    # In closed form for the whole batch: `arriving_share` of the rewards that are due at its
+    # beginning arrive in it; of an arm that is always pulled, `delay` rewards are due on average.
     rate = math.log1p(1.0 / delay) if delay > 0.0 else math.inf
-    gone = -math.expm1(-rate * s.length[0])
+    arriving_share = -math.expm1(-rate * s.length[0])
     for arm in range(s.expected.shape[1]):
-        s.expected[k, arm] = gone * s.due[k, arm]
+        s.expected[k, arm] = arriving_share * s.due[k, arm]
         if arm == pulled:
-            s.expected[k, arm] -= gone * delay
+            s.expected[k, arm] -= arriving_share * delay
         s.due[k, arm] -= s.expected[k, arm]
     s.expected[k, pulled] += s.length[0]
 

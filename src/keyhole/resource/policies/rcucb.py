@@ -96,8 +96,8 @@ class RCUCB(PairPolicy):
         # one at a time: within 1 % of its regret on the shipped forests and two synthetic
         # instances, 13 and 38 % more on two scenarios of ASlib. With the mean regardless of the
         # age it is 1 to 157 % more, and 3 to 93 % if pending runs count as runs without gain.
-        outlived = 1.0  # the share of runs that survived
-        before = 0.0  # the others' net reward
+        survivors = 1.0  # the share of the runs that survived the age
+        earlier_gain = 0.0  # the net reward of the others
         for position in range(limit_index(p.limits, limit) + 1):
             told = s.told[arm, position]
             gain = 0.0
@@ -105,13 +105,13 @@ class RCUCB(PairPolicy):
             if p.limits[position] <= age:
                 exceeds = 1.0
                 if told > 0.0:
-                    outlived = s.over[arm, position] / told
-                    before = s.net[arm, position] / told
-            elif outlived == 0.0:
+                    survivors = s.over[arm, position] / told
+                    earlier_gain = s.net[arm, position] / told
+            elif survivors == 0.0:
                 exceeds = 1.0
             elif told > 0.0:
-                exceeds = min(s.over[arm, position] / told / outlived, 1.0)
-                gain = min(max((s.net[arm, position] / told - before) / outlived, -1.0), 1.0)
+                exceeds = min(s.over[arm, position] / told / survivors, 1.0)
+                gain = min(max((s.net[arm, position] / told - earlier_gain) / survivors, -1.0), 1.0)
             s.over[arm, position] += exceeds
             s.net[arm, position] += gain
             write_bound(p, s, arm, position)

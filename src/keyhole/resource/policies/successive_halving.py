@@ -127,7 +127,7 @@ class SuccessiveHalving(Policy):
 
 
 def count_stages(arms: int) -> int:
-    """Return the base-2 logarithm of the number of arms, rounded up; at least 1."""
+    """Return the number of stages: log2 of the number of arms, rounded up; at least 1."""
     count = 1
     while 1 << count < arms:
         count += 1

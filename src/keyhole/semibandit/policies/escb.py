@@ -66,15 +66,15 @@ class ESCB(EqualSharePolicy):
 
     def select(p, s: State, t: int, allocation: FloatArray) -> None:
         """Fund all but the set with the lowest bound."""
-        unseen = 0
+        unobserved = 0
         for arm in range(p.arms):
             rounds = s.losses[arm] + s.clears[arm]
             s.values[arm] = s.losses[arm] / rounds if rounds > 0.0 else -1.0
             s.spreads[arm] = 1.0 / rounds if rounds > 0.0 else 0.0
-            unseen += rounds == 0.0
+            unobserved += rounds == 0.0
         # Arms that were never observed have value -1: sets with the most of them have the lowest
         # sum, so that no separate case is needed.
-        width = 0.0 if unseen > 0 else 0.5 * exploration(t, p.c * p.m)
+        width = 0.0 if unobserved > 0 else 0.5 * exploration(t, p.c * p.m)
         find_best_subset(s, s.values, s.spreads, p.arms, p.m, width)
         for arm in range(p.arms):
             s.funded[arm] = 1 - s.best[arm]

@@ -14,7 +14,7 @@ from keyhole.policy import (
 )
 from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_descending
 from keyhole.semibandit.policy_base import Policy
-from keyhole.semibandit.setting import ENOUGH, clip_to_budget, sum_up
+from keyhole.semibandit.setting import TOLERANCE, clip_to_budget, sum_up
 from keyhole.semibandit.threshold_posterior import (
     ThresholdPosterior,
     allocation_in_piece,
@@ -26,10 +26,10 @@ from keyhole.semibandit.threshold_posterior import (
     threshold_quantile,
 )
 
-# An allocation is kept for one round more after each 200: later there is less to learn a round.
+# Every 200 rounds, allocations are kept for one round longer: later a round teaches less.
 _ROUNDS_PER_KEPT: Final = 200
-# Pieces shorter than this, for a resource of 1 and one arm, are taken at their ends; it shrinks as
-# 1 / t from round 1,000 on. Ten times more fails where little of the resource is left over.
+# Pieces shorter than this get their ends, for one arm and a resource of 1; from round 1,000 on the
+# length shrinks as 1 / t. Ten times the length fails where little of the resource is left over.
 _SHORT: Final = 1e-3
 _SHORT_UNTIL: Final = 1000.0
 
@@ -126,7 +126,7 @@ class ThresholdThompson(Policy):
         for arm in range(p.arms):
             amount = allocation[arm]
             if losses[arm] > 0.0:
-                if amount > s.lows[arm] + ENOUGH:
+                if amount > s.lows[arm] + TOLERANCE:
                     s.kept[0] = 0
                 learn_loss(s, arm, amount)
             else:
@@ -170,16 +170,16 @@ def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
 
 def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rng: Stream) -> None:
     """Draw the arms' thresholds, and set the shapes of the mean losses given these."""
-    short = _SHORT * min(1.0, p.resource) / p.arms * min(1.0, _SHORT_UNTIL / t)
+    short_length = _SHORT * min(1.0, p.resource) / p.arms * min(1.0, _SHORT_UNTIL / t)
     # One plan for all arms: where thresholds are round numbers, only all of them together fit.
-    chosen = uniform(rng)
-    plan = 1 if chosen < 0.25 else (2 if chosen < 0.5 else 0)
+    plan_draw = uniform(rng)
+    plan = 1 if plan_draw < 0.25 else (2 if plan_draw < 0.5 else 0)
     for arm in range(p.arms):
         piece = draw_piece(s, arm, rng)
         low = piece_start(s, arm, piece)
         high = s.ends[arm, piece]
         share = uniform(rng)
-        if high - low < short:
+        if high - low < short_length:
             share = 0.0
         s.drawn[arm] = piece
         s.amounts[arm] = allocation_in_piece(low, high, share, p.resource, p.arms, plan)
@@ -207,12 +207,12 @@ def raise_to_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
 def fund_others(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
     """Give what is left to other arms, the one with the largest drawn loss first."""
     remaining = p.resource - sum_up(s.amounts, p.arms)
-    while remaining > ENOUGH:
+    while remaining > TOLERANCE:
         best = -1
         for arm in range(p.arms):
             # What is known to be too little shows nothing new.
-            useful = s.amounts[arm] == 0.0 and s.lows[arm] + ENOUGH < remaining
-            if useful and (best < 0 or s.values[arm] > s.values[best]):
+            is_useful = s.amounts[arm] == 0.0 and s.lows[arm] + TOLERANCE < remaining
+            if is_useful and (best < 0 or s.values[arm] > s.values[best]):
                 best = arm
         if best < 0:
             return

@@ -7,11 +7,11 @@ from keyhole.confidence_sequences import binary_entropy
 from keyhole.draws.mean_bounds import log_complement
 from keyhole.policy import float_array, int_array, parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
-from keyhole.threshold.policy_base import Policy, ReachCounts, add_expected, add_observation
+from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation, impute_pull
 
-# Factor on the divergence limit: bounds within it are so close that rounding could decide, and are
-# computed and compared exactly.
-_CLEARLY: Final = 1.0 + 1e-9
+# Factor on the limit of the divergence: bounds that differ by less are so close that rounding could
+# decide, and are computed and compared exactly.
+_CLEAR_FACTOR: Final = 1.0 + 1e-9
 
 
 class CappedKLUCB(Policy):
@@ -96,7 +96,7 @@ class CappedKLUCB(Policy):
 
     def impute(p, s: State, threshold: int, arm: int) -> None:  # type: ignore[override]
         """Count the pending pull with its expected result."""
-        add_expected(s.reached, s.tried, arm, threshold)
+        impute_pull(s.reached, s.tried, arm, threshold)
         update_entropies(s, arm, threshold)
 
 
@@ -131,7 +131,7 @@ def can_reach(s: CappedKLUCB.State, arm: int, threshold: int, x: float, level: f
     log_q = math.log(q) if q > 0.0 else -math.inf
     # A necessary condition without Newton's method: most arms stop at the first low level.
     j = 0
-    while j < threshold and not is_excluded(s, arm, j, x, q, log_q, level * _CLEARLY):
+    while j < threshold and not is_excluded(s, arm, j, x, q, log_q, level * _CLEAR_FACTOR):
         j += 1
     return j == threshold
 

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from keyhole.stochastic.policy_base import log_term
-from keyhole.threshold.policy_base import IndexPolicy, add_expected, add_observation, upper_bound
+from keyhole.threshold.policy_base import IndexPolicy, add_observation, impute_pull, upper_bound
 
 
 class DKWUCB(IndexPolicy):
@@ -60,4 +60,4 @@ class DKWUCB(IndexPolicy):
 
     def impute(p, s: IndexPolicy.State, arm: int) -> None:  # type: ignore[override]
         """Count the pending pull with its expected result at all levels."""
-        add_expected(s.reached, s.tried, arm, p.levels)
+        impute_pull(s.reached, s.tried, arm, p.levels)

@@ -100,10 +100,10 @@ class KMUCB(Policy):
     ) -> None:
         """Recommend the settled arms, and the best estimates at other levels."""
         for level in range(1, p.levels + 1):
-            closed = level <= s.level[0]
-            settled[level - 1] = closed
+            is_settled = level <= s.level[0]
+            settled[level - 1] = is_settled
             best_arm = write_estimates(s, level, survival, support)
-            best[level - 1] = s.kept[level - 1] if closed else best_arm
+            best[level - 1] = s.kept[level - 1] if is_settled else best_arm
 
     def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if some level has several best arms."""
