@@ -10,6 +10,7 @@ import numpy as np
 from keyhole.contract.arm_names import Names
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.reward_units import DIFFERENCE, Scale, format_arm_means
+from keyhole.contract.state_arrays import declared_fields
 from keyhole.delayed.learner import Learner, StudyVocabulary
 from keyhole.delayed.setting import SETTING, Facts, Feedback
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
@@ -76,11 +77,12 @@ class Policy(Facts, CorePolicy, abstract=True):
     def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
         """Return the number of rewards that the state buffers, or an upper bound on it.
 
-        The default is `rewards`, the number of rewards of named feedback so far. A policy that
-        reuses places in its arrays returns fewer, so that the memory of its learner does not grow
-        with the rounds.
+        By default it is `rewards`, the number of rewards of named feedback so far, if the state has
+        an array of the length "memory"; else 0. A policy that reuses places in its arrays returns
+        fewer, so that the memory of its learner does not grow with the rounds.
         """
-        return rewards
+        shapes = [field.shape for field in declared_fields(type(self).State).values()]
+        return rewards if any("memory" in shape for shape in shapes) else 0
 
     def longest_delay(self) -> float:
         """Return the bound on the delays that the policy relies on; infinite by default."""
@@ -196,10 +198,6 @@ class PhasePolicy(Policy, abstract=True):
             eliminated[arm] = s.eliminated[arm]
             estimates[arm] = s.estimates[arm]
             judged[arm] = s.judged[arm]
-
-    def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
-        """Return 0, since only sums are kept."""
-        return 0
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
         """Return a warning if the first phase is longer than the horizon, else nothing."""

@@ -1,7 +1,7 @@
 """Joint distributions of the reward of a run and of the time, say, that it consumes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +17,7 @@ from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.sampler_dispatch import pair_kernel, pair_numbers
 from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
-from keyhole.validate import Range, check_number, check_vector
+from keyhole.validate import Range, check_number, check_sequence, check_vector
 
 # Rejection sampling draws 1 / acceptance times a round: below this share it takes too long, and the
 # parameters are most likely a mistake.
@@ -414,32 +414,32 @@ class Replay(Distribution):
         return f"Replay({len(self.rewards)} runs)"
 
 
-def check_distributions(arms: Any) -> list[Distribution]:
-    """Return the distributions of a problem's arms, given in a list or by name.
+def parse_arms(arms: Any) -> tuple[list[Distribution], tuple[Any, ...] | None]:
+    """Return the distributions of a problem's arms, and the names of the arms if they have any.
 
     Raises
     ------
     TypeError, ValueError
-        If the list is empty, or an entry is not a distribution.
+        If there is no arm, or one is not a distribution.
 
     Examples
     --------
-    >>> check_distributions([0.5])
+    >>> parse_arms([0.5])
     Traceback (most recent call last):
     TypeError: arms[0] must be a distribution, such as BetaExponential(a=5, b=5, rate=1), got 0.5
     """
-    if not isinstance(arms, Sequence | Mapping) or isinstance(arms, str):
-        raise TypeError(f"arms must be a list of distributions, got {arms!r}")
-    if not arms:
+    entries, names = split_names("arms", arms)
+    distributions = check_sequence("arms", entries, "a list of distributions")
+    if not distributions:
         raise ValueError("arms must have at least one entry, got none")
-    distributions, _ = split_names("arms", arms)
-    for field, distribution in zip(entry_names("arms", arms), distributions, strict=True):
+    fields = entry_names("arms", distributions if names is None else arms)
+    for field, distribution in zip(fields, distributions, strict=True):
         if not isinstance(distribution, Distribution):
             raise TypeError(
                 f"{field} must be a distribution, such as BetaExponential(a=5, b=5, rate=1), "
                 f"got {distribution!r}"
             )
-    return list(distributions)
+    return distributions, names
 
 
 def _positive_definite(covariance: ArrayLike) -> FloatArray:

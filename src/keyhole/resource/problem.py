@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.arm_names import split_names
 from keyhole.distributions.distribution import Distribution
 from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
 from keyhole.extras import require_extra
@@ -15,7 +14,7 @@ from keyhole.policy import Problem as AnyProblem
 from keyhole.resource.cost_functions import Function, KnownFunction, as_function
 from keyhole.resource.environment import ContinuousLimitEnvironment, LimitedRunEnvironment
 from keyhole.resource.expected_gain import GainTable, gain_at, gain_curve, gain_table
-from keyhole.resource.joint_distributions import KERNELS, check_distributions
+from keyhole.resource.joint_distributions import KERNELS, parse_arms
 from keyhole.resource.setting import SETTING, facts_of
 from keyhole.text_formatting import count_text
 from keyhole.validate import Range, SequenceLike, check_integer, check_number
@@ -100,8 +99,7 @@ class Problem(AnyProblem):
         *,
         continuous: bool = False,
     ) -> None:
-        self.distributions = check_distributions(arms)
-        self.arm_names = split_names("arms", arms)[1]
+        self.distributions, self.arm_names = parse_arms(arms)
         self._drawn = combine_distributions(self.distributions, always=KERNELS)
         self._facts = facts_of(len(self.distributions), limits, cost, penalty, continuous)
         self.limits: FloatArray = self._facts["limits"]

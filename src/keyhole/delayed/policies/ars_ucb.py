@@ -1,7 +1,6 @@
 """Policy ARSUCB for late rewards: pulls arms in rounds that grow longer, told nothing of delays."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from keyhole.contract.reward_units import format_arm_means
@@ -93,10 +92,6 @@ class ARSUCB(Policy):
         s.totals[arm] += total
         s.pulls[arm] += 1.0
         s.left[0] -= 1.0
-
-    def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
-        """Return 0, since only sums are kept."""
-        return 0
 
     def describe(self, learner: Any) -> list[str]:
         """Return the pulls of each arm and the mean of what arrived meanwhile."""

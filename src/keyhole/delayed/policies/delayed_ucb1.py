@@ -1,7 +1,6 @@
 """Policy DelayedUCB1 for late rewards: the policy UCB1, from the rewards that have arrived."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from keyhole.delayed.policy_base import Policy, format_used_rewards
@@ -66,10 +65,6 @@ class DelayedUCB1(Policy):
             if bound > highest or (bound == highest and fewer):
                 best, highest = arm, bound
         return best
-
-    def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
-        """Return 0, since only sums are kept."""
-        return 0
 
     def update(p, s: State, arm: int, count: int, sources: IntArray, rewards: FloatArray) -> None:
         """Count the pull, and what has arrived."""

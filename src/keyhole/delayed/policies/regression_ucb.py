@@ -152,10 +152,6 @@ class RegressionUCB(Policy):
                 learn_from_batch(p, s, k, arm)
             s.delay[0] = np.argmin(s.scores[:compared])
 
-    def buffered_rewards(self, state: Mapping[str, object], rewards: int) -> int:
-        """Return 0, since only sums are kept."""
-        return 0
-
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
         """Return a warning if first batches take more than a quarter of the rounds, or nothing."""
         rounds = math.ceil(_DELAYS_A_BATCH * self.expected_delay) * facts["arms"]
