@@ -135,7 +135,7 @@ class Learner(CoreLearner):
         *,
         exceeded: bool = False,
     ) -> None:
-        """Tell how the run asked for last ended: with a reward, or above its limit.
+        """Tell how the last run ended: with a reward, or above its limit.
 
         Parameters
         ----------

@@ -52,8 +52,8 @@ def draw_runs(
     ----------
     Bengs and Huellermeier (2022), Figure 1.
     """
-    labels = _arm_names(problem.arms, names)
-    axes = _axes(axes, labels)
+    labels = _check_arm_names(problem.arms, names)
+    axes = _make_axes(axes, labels)
     count = check_integer("runs", runs, Range(ge=1))
     styles = matplotlib_styles(labels)
     # The environment's stream, at the positions of the first pulls in a simulation.
@@ -100,8 +100,8 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
     >>> axes.get_xlabel()
     'limit'
     """
-    labels = _arm_names(problem.arms, names)
-    axes = _axes(axes, labels)
+    labels = _check_arm_names(problem.arms, names)
+    axes = _make_axes(axes, labels)
     limits = problem.limits
     if problem.continuous:
         limits = np.linspace(0.0, problem.limits[-1], _POINTS + 1)[1:]
@@ -130,7 +130,7 @@ def draw_points(
     axes: Axes, grids: Sequence[FloatArray], largest: float, names: Sequence[str]
 ) -> Axes:
     """Draw the points of each arm's grid on a line of its own, up to the largest limit."""
-    labels = _arm_names(len(grids), names)
+    labels = _check_arm_names(len(grids), names)
     styles = matplotlib_styles(labels)
     for arm, (name, points) in enumerate(zip(labels, grids, strict=True)):
         axes.plot([0.0, largest], [arm, arm], color="0.8", linewidth=0.8, zorder=0)
@@ -144,7 +144,8 @@ def draw_points(
     return axes
 
 
-def _axes(axes: Axes | None, labels: Sequence[str]) -> Axes:
+def _make_axes(axes: Axes | None, labels: Sequence[str]) -> Axes:
+    """Return the given axes, or those of a new figure."""
     if axes is not None:
         return axes
     require_extra("plots", "a plot")
@@ -153,7 +154,7 @@ def _axes(axes: Axes | None, labels: Sequence[str]) -> Axes:
     return plt.subplots(figsize=figure_size(labels), layout="constrained")[1]
 
 
-def _arm_names(arms: int, names: Sequence[str]) -> list[str]:
+def _check_arm_names(arms: int, names: Sequence[str]) -> list[str]:
     if names and len(names) != arms:
         raise ValueError(f"names must have {arms} entries, got {len(names)}")
     return list(names) or [f"arm {arm}" for arm in range(arms)]

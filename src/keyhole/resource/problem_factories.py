@@ -165,10 +165,10 @@ def replica(
     count = usual_size if size is None else check_integer("size", size, Range(ge=1))
     distributions = [make_arm(k) for k in range(min(count, _LAST_ARM + 1))]
     distributions += [distributions[-1]] * (count - len(distributions))
-    return Problem(distributions, _grid(limits), _COST, _PENALTY, continuous=continuous)
+    return Problem(distributions, _parse_limits(limits), _COST, _PENALTY, continuous=continuous)
 
 
-def _grid(limits: Any) -> FloatArray:
+def _parse_limits(limits: Any) -> FloatArray:
     if isinstance(limits, str):
         return _GRIDS[check_choice("limits", limits, _GRIDS)]
     if isinstance(limits, int) and not isinstance(limits, bool):

@@ -235,7 +235,7 @@ def write_biases(p: Any, s: GridState, arm: int) -> None:
         s.reach[arm, k] = bias(p, s, arm, k)
 
 
-def choose_best(s: GridState, arm: int) -> None:
+def write_best_point(s: GridState, arm: int) -> None:
     """Write the arm's point with the largest index (equation 13); among equals the smallest."""
     best = int(np.argmax(s.index[arm, : s.sizes[arm]]))
     s.best_index[arm] = s.index[arm, best]

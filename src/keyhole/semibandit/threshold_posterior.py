@@ -134,7 +134,7 @@ def learn_no_loss_below(s: ThresholdPosterior, arm: int) -> None:
 
 
 def clamp_weight(s: ThresholdPosterior, arm: int, piece: int, weight: float) -> None:
-    """Set the weight of a piece, within bounds: no product of any number of factors leaves them."""
+    """Set the weight of a piece, clamped to the range from `_LEAST_WEIGHT` to 1."""
     s.weights[arm, piece] = min(1.0, max(_LEAST_WEIGHT, weight))
 
 

@@ -14,7 +14,7 @@ from keyhole.validate import DEFAULT_SEED
 
 
 class ReachCounts:
-    """Of each arm and level: pulls at thresholds of at least it, and those that reached it.
+    """For each arm and level: pulls at thresholds of at least it, and how many reached it.
 
     Level j is at position j - 1 of the second axis.
     """
@@ -194,7 +194,7 @@ class IndexPolicy(Policy, abstract=True):
     off_policy: ClassVar[bool] = True
 
     class State(ReachCounts):
-        """Of each arm and level: pulls at thresholds of at least it, and those that reached it."""
+        """For each arm and level: pulls at thresholds of at least it, and how many reached it."""
 
     def select(p, s: State, t: int, threshold: int, index: Kernel) -> int:
         """Return the arm with the largest index at the threshold."""
@@ -206,7 +206,7 @@ class IndexPolicy(Policy, abstract=True):
 
 
 def upper_bound(tried: float, reached: float, log: float) -> float:
-    """Return the upper confidence bound: the share, and the root of ``log`` over the samples."""
+    """Return the upper confidence bound: the share that reached, plus sqrt(log / tried)."""
     share = 1.0 / tried
     return reached * share + math.sqrt(log * share)
 

@@ -185,7 +185,7 @@ class Problem(RewardProblem):
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Mask of the arms for which both labels are right: replayed, the mean is the threshold."""
+        """Mask of the replayed arms whose mean is the threshold: both labels are right."""
         recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
         return np.asarray((self.gaps == 0.0) & recorded)
 

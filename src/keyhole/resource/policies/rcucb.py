@@ -118,7 +118,7 @@ class RCUCB(PairPolicy):
 
 
 def write_bound(p: RCUCB, s: RCUCB.State, arm: int, position: int) -> None:
-    """Count an informative run of a pair, whose sums have it, and write the parts of its bound."""
+    """Count an informative run that a pair's sums include, and write the parts of its bound."""
     told = s.told[arm, position] + 1.0
     penalty = s.penalties[position]
     s.told[arm, position] = told

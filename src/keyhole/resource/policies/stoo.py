@@ -9,11 +9,11 @@ from keyhole.resource.cost_functions import value_at
 from keyhole.resource.policy_base import net_reward
 from keyhole.resource.refined_grid_policy import (
     RefinedGridPolicy,
-    choose_best,
     common_spread,
     recompute_bounds,
     update_grid,
     update_statistics,
+    write_best_point,
 )
 
 
@@ -87,5 +87,5 @@ class StoOO(RefinedGridPolicy):
                 spread = common_spread(p, planned(p, s))
                 if update_grid(p, s, arm, k, k + 1, width, spread) > 0:
                     recompute_bounds(p, s, arm, 0, s.sizes[arm], width, spread)
-                choose_best(s, arm)
+                write_best_point(s, arm)
                 return

@@ -8,13 +8,13 @@ from keyhole.policy import Kernel, float_array, int_array, parameter
 from keyhole.resource.policy_base import net_reward
 from keyhole.resource.refined_grid_policy import (
     RefinedGridPolicy,
-    choose_best,
     common_spread,
     count_earlier_rounds,
     recompute_bounds,
     record_round,
     update_grid,
     update_statistics,
+    write_best_point,
 )
 
 
@@ -119,4 +119,4 @@ def learn_from_run(
     if fresh > 0:
         count_earlier_rounds(s, arm, fresh)
         recompute_bounds(p, s, arm, 0, s.sizes[arm], width, spread)
-    choose_best(s, arm)
+    write_best_point(s, arm)

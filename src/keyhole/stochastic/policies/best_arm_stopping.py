@@ -149,7 +149,7 @@ def give_up_lower(s: BestArmStopping.State, arm: int, rival: int, level: float, 
 def is_mean_higher(
     pulls: float, total: float, other_pulls: float, other_total: float, level: float
 ) -> bool:
-    r"""Return whether the e-process against "the first mean is at most the second" is exp(level).
+    r"""Return whether the e-process against "first mean at most the second" reaches exp(level).
 
     It is that of 0/1 rewards, which holds for all; `is_bet_won` has more for rewards in between.
     Most calls take a few operations: the e-process is at most the likelihood ratio, which is at

@@ -67,7 +67,7 @@ class CappedKLUCB(Policy):
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     class State(ReachCounts):
-        """Of each arm and level: pulls at thresholds of at least it, and those that reached it."""
+        """For each arm and level: pulls at thresholds of at least it, and how many reached it."""
 
         entropy = float_array("arms", "levels")
         """Entropy of the share that reached the level, in nats."""

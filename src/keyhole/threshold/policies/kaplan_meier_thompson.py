@@ -58,7 +58,7 @@ class KaplanMeierThompson(Policy):
     b: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples that did not")
 
     class State(ReachCounts):
-        """Of each arm and level: pulls at thresholds of at least it, and those that reached it."""
+        """For each arm and level: pulls at thresholds of at least it, and how many reached it."""
 
         up = scratch_array("arms")
         down = scratch_array("arms")

@@ -65,7 +65,7 @@ class SurvivalThompson(Policy):
     weight: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples at each level")
 
     class State:
-        """Of each arm and level: pulls that reached the level below, and those that reached it."""
+        """For each arm and level: pulls that reached the level below, and how many reached it."""
 
         at_risk = float_array("arms", "levels")
         survived = float_array("arms", "levels")

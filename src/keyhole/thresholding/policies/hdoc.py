@@ -6,7 +6,7 @@ from keyhole.thresholding.good_arm_policy import GoodArmPolicy
 
 
 class HDoC(GoodArmPolicy):
-    r"""Pull the open arm of which UCB1 hopes the most, and name arms once they are proved.
+    r"""Pull the open arm with the largest index of UCB1, and name arms once they are proved.
 
     For good arms one after the other, the best soon, where the search may end at any time. For
     labels of all arms `FamilywiseStopping` takes a third of the pulls.
