@@ -83,7 +83,7 @@ class Round(StudyRound):
         return RoundFeedback({}, decision, feedback, {"memory": memory})
 
     def longest_arrays(self, feedback_count: int) -> dict[str, int]:
-        """Return the longest that the arrays of rewards can be, since memory is doubled."""
+        """Return the greatest length of the arrays of rewards, whose memory is doubled."""
         return {"memory": 2 * (self.vocabulary.facts["memory"] + feedback_count)}
 
     def to_json(self) -> list[Any]:
@@ -229,18 +229,14 @@ class Learner(CoreLearner):
 
     def _repeat_decision(self, rounds: int) -> None:
         """Tell nothing and ask again, for all rounds but the last; the arm must stay the same."""
-        arm = self._decision["arm"].item()
+        arm = self.ask()
         nothing: Any = [] if self.facts["named"] else 0.0
         for told_rounds in range(1, rounds):
             self._tell_round(nothing)
-            reason = ""
-            if self.rounds == self.facts.get("horizon"):
-                reason = "the horizon is reached"
-            elif self._ask() != arm:
-                reason = f"{self.policy} asks for another arm"
-            if reason:
+            if self.ask() != arm:
                 raise ValueError(
-                    f"rounds must be at most {told_rounds}, when {reason}; got {rounds}"
+                    f"rounds must be at most {told_rounds}, when {self.policy} asks for another "
+                    f"arm; got {rounds}"
                 )
 
     def _tell_round(self, arrived: Any) -> None:
