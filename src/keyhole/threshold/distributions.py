@@ -136,13 +136,19 @@ def parse_arms(
 
 
 def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedDistribution:
+    """Return the distribution of an arm, one of SciPy's as a table that has no levels yet."""
     if isinstance(arm, CustomDistribution | Replay):
         return arm
     if is_scipy(arm):
         table = TabulatedDistribution(arm)
         table.check(name, Range(ge=0), whole=True)
         return table
-    return SurvivalTable(check_survival(name, check_vector(name, arm, _UNIT)))
+    survival = check_vector(name, arm, _UNIT)
+    for j in np.flatnonzero(np.diff(survival) > 0):
+        raise ValueError(
+            f"{name} must not rise, got {survival[j + 1]:g} at level {j + 2} after {survival[j]:g}"
+        )
+    return SurvivalTable(survival)
 
 
 def _count_levels(
@@ -155,14 +161,14 @@ def _count_levels(
     for arm, distribution in enumerate(distributions):
         if isinstance(distribution, SurvivalTable | CustomDistribution):
             return arm, len(distribution.survival)
-    tops = [
+    largest_values = [
         distribution.distribution.support()[1]
         for distribution in distributions
         if isinstance(distribution, TabulatedDistribution)
     ]
-    if len(tops) < len(distributions) or not np.isfinite(tops).all():
+    if len(largest_values) < len(distributions) or not np.isfinite(largest_values).all():
         raise TypeError("levels must be given: these distributions do not define their number")
-    return int(np.argmax(tops)), int(max(tops))
+    return int(np.argmax(largest_values)), int(max(largest_values))
 
 
 def survival_function(distribution: SampleDistribution, levels: int) -> FloatArray:
@@ -170,14 +176,3 @@ def survival_function(distribution: SampleDistribution, levels: int) -> FloatArr
     if isinstance(distribution, Replay):
         return np.asarray((distribution.samples[:, None] >= np.arange(1, levels + 1)).mean(axis=0))
     return distribution.survival
-
-
-def check_survival(name: str, survival: FloatArray) -> FloatArray:
-    """Return a survival function; refuse one that rises."""
-    rising = np.flatnonzero(np.diff(survival) > 0)
-    if len(rising):
-        j = int(rising[0])
-        raise ValueError(
-            f"{name} must not rise, got {survival[j + 1]:g} at level {j + 2} after {survival[j]:g}"
-        )
-    return survival

@@ -83,7 +83,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         left = int_array()
         """Rounds left in the stage, or in the block."""
         block = int_array("levels")
-        """The thresholds of the present block, the last of them first."""
+        """The thresholds of the present block, taken from the last entry on."""
 
     def observe(e, s: State, t: int, rng: Stream) -> int:
         """Return the threshold of the round."""
