@@ -137,9 +137,14 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
         return float(e.best_gain - e.after[low] - e.slope[low] * (limit - e.knots[low]))
 
     def score(
-        e, s: LimitedRunEnvironment.State, t: int, best_arm: int, best_limit: float, metrics: Any,
+        e,
+        s: LimitedRunEnvironment.State,
+        t: int,
+        best_arm: int,
+        best_limit: float,
+        metrics: Any,
         gap: Kernel,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write regret, shares of rounds, and the regret of the recommended pair."""
         write_sums(s, t, metrics)
         metrics.simple_regret[0] = gap(e, best_arm, best_limit)

@@ -263,9 +263,13 @@ def can_improve(
 
 
 def knapsack(
-    s: Scratch, values: FloatArray, weights: FloatArray, items: int, capacity: float,
+    s: Scratch,
+    values: FloatArray,
+    weights: FloatArray,
+    items: int,
+    capacity: float,
     chosen: IntArray,
-) -> None:  # fmt: skip
+) -> None:
     """Choose the set of the largest value among those that fit; write 1 or 0 into `chosen`.
 
     Among sets of equal value the lightest is chosen; among these the one whose items come first by

@@ -95,9 +95,14 @@ def take_smallest(
 
 
 def search_subsets(
-    s: SubsetSearch, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float,
+    s: SubsetSearch,
+    values: FloatArray,
+    spreads: FloatArray,
+    items: int,
+    size: int,
+    width: float,
     slope: float,
-) -> None:  # fmt: skip
+) -> None:
     """Enumerate all sets whose lower bound does not exceed the best value, depth first."""
     total = 0.0
     for k in range(items):
@@ -146,9 +151,14 @@ def is_duplicate(
 
 
 def keep_better(
-    s: SubsetSearch, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float,
+    s: SubsetSearch,
+    values: FloatArray,
+    spreads: FloatArray,
+    items: int,
+    size: int,
+    width: float,
     best_value: float,
-) -> float:  # fmt: skip
+) -> float:
     """Keep the present set if it is better, or equal and first; return the smallest value."""
     s.trial[:] = 0
     for k in range(size):

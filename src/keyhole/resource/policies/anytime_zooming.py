@@ -81,9 +81,17 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         return int(s.period[0])
 
     def update(  # type: ignore[override]
-        p, s: State, t: int, arm: int, limit: float, reward: float, consumption: float,
-        exceeded: int, width: Kernel, planned: Kernel,
-    ) -> None:  # fmt: skip
+        p,
+        s: State,
+        t: int,
+        arm: int,
+        limit: float,
+        reward: float,
+        consumption: float,
+        exceeded: int,
+        width: Kernel,
+        planned: Kernel,
+    ) -> None:
         """Learn as `ZoomingRCUCB` does; at the end of a period keep only its best pair."""
         learn_from_run(
             p, s, t - s.begun[0], arm, limit, reward, consumption, exceeded, width, planned(p, s)

@@ -115,9 +115,16 @@ class FixedLimit(WrapperPolicy, Policy):
         return base_select(p, s, t, rng), s.fixed[0]
 
     def update(
-        p, s: State, t: int, rng: Stream, arm: int, reward: float, consumption: float,
-        exceeded: int, base_update: Kernel,
-    ) -> None:  # fmt: skip
+        p,
+        s: State,
+        t: int,
+        rng: Stream,
+        arm: int,
+        reward: float,
+        consumption: float,
+        exceeded: int,
+        base_update: Kernel,
+    ) -> None:
         """Update the base with the rescaled gain of the run."""
         s.runs[arm] += 1
         gain = -s.fixed_penalty[0]

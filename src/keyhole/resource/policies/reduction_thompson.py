@@ -82,9 +82,15 @@ class ReductionThompson(PairPolicy):
         return best // p.limit_count, p.limits[best % p.limit_count]
 
     def update(
-        p, s: State, rng: Stream, arm: int, limit: float, reward: float, consumption: float,
+        p,
+        s: State,
+        rng: Stream,
+        arm: int,
+        limit: float,
+        reward: float,
+        consumption: float,
         exceeded: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Make a Bernoulli draw for every limit up to the one played."""
         played = limit_index(p.limits, limit)
         gain = net_reward(p.cost, reward, consumption, exceeded)

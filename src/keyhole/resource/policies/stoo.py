@@ -72,9 +72,16 @@ class StoOO(RefinedGridPolicy):
         return float(1.0 + s.penalties[arm, s.sizes[arm] - 1])
 
     def update(
-        p, s: RefinedGridPolicy.State, arm: int, limit: float, reward: float, consumption: float,
-        exceeded: int, width: Kernel, planned: Kernel,
-    ) -> None:  # fmt: skip
+        p,
+        s: RefinedGridPolicy.State,
+        arm: int,
+        limit: float,
+        reward: float,
+        consumption: float,
+        exceeded: int,
+        width: Kernel,
+        planned: Kernel,
+    ) -> None:
         """Learn about the point played; refine the arm's grid there."""
         gain = net_reward(p.cost, reward, consumption, exceeded)
         used = math.inf if exceeded == 1 else consumption

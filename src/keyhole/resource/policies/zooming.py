@@ -90,17 +90,33 @@ class ZoomingRCUCB(RefinedGridPolicy):
         return float(p.gain_range + s.penalties[arm, k])
 
     def update(
-        p, s: State, t: int, arm: int, limit: float, reward: float, consumption: float,
-        exceeded: int, width: Kernel, planned: Kernel,
-    ) -> None:  # fmt: skip
+        p,
+        s: State,
+        t: int,
+        arm: int,
+        limit: float,
+        reward: float,
+        consumption: float,
+        exceeded: int,
+        width: Kernel,
+        planned: Kernel,
+    ) -> None:
         """Learn about every point up to the limit played; refine the arm's grid."""
         learn_from_run(p, s, t, arm, limit, reward, consumption, exceeded, width, planned(p, s))
 
 
 def learn_from_run(
-    p: ZoomingRCUCB, s: ZoomingRCUCB.State, t: int, arm: int, limit: float, reward: float,
-    consumption: float, exceeded: int, width: Kernel, rounds: int,
-) -> None:  # fmt: skip
+    p: ZoomingRCUCB,
+    s: ZoomingRCUCB.State,
+    t: int,
+    arm: int,
+    limit: float,
+    reward: float,
+    consumption: float,
+    exceeded: int,
+    width: Kernel,
+    rounds: int,
+) -> None:
     """Learn about every point up to the limit played in round t; refine the arm's grid."""
     gain = net_reward(p.cost, reward, consumption, exceeded)
     # Its consumption is only known to be above the limit, and so above every point that counts.
