@@ -1,15 +1,17 @@
 """Environments (simulators) of rewards that are drawn in one round and seen in a later one."""
 
-from typing import Any, ClassVar, Final
+from functools import lru_cache
+from typing import Any, ClassVar, Final, cast
 
 from keyhole.delayed.delay_distributions import KERNELS, Pairs
 from keyhole.delayed.setting import SETTING
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.distributions.sampler_dispatch import (
+    CombinedSampler,
     SampledEnvironment,
     dispatch_kernel,
     environment_of,
-    pair_kernel,
+    environment_with_draw,
 )
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
@@ -42,7 +44,7 @@ _ARM_BITS: Final = 24
 
 
 class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
-    """Environment with anonymous feedback; the kernel `draw` returns a reward and its delay.
+    """Environment with anonymous feedback; a subclass draws rewards and delays.
 
     The random numbers are common to all policies: the n-th pull of an arm draws reward and delay
     from a position of the stream that only arm and n determine. Rewards that would arrive after the
@@ -73,6 +75,9 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
     """The largest mean reward."""
     means = float_array("arms")
     """The mean rewards."""
+    span = integer()
+    delay = float_array("span")
+    """The parameters of the distribution of delays."""
 
     class State(_CommonState):
         """The common state, and the sum that arrives in each future round."""
@@ -170,15 +175,49 @@ def record_pull(
     return reward, delay
 
 
+def make_environment(
+    base: type[AnonymousEnvironment], drawn: CombinedSampler, draw_delay: Kernel | None
+) -> type[AnonymousEnvironment]:
+    """Return the environment class for these distributions.
+
+    Parameters
+    ----------
+    base : Environment class
+        `AnonymousEnvironment` or `NamedEnvironment`.
+    drawn : CombinedSampler
+        The distributions of rewards; of rewards and delays without a `draw_delay`.
+    draw_delay : kernel, optional
+        ``draw_delay(rng, numbers)`` draws a delay, independent of the reward.
+    """
+    environment_class: type[AnonymousEnvironment] = (
+        environment_of(base, drawn.name, drawn.draw)
+        if draw_delay is None
+        else _environment_with_delay(cast(Any, base), drawn.name, drawn.draw, draw_delay)
+    )
+    return environment_class
+
+
+@lru_cache(maxsize=256)
+def _environment_with_delay(base: Any, name: str, draw_reward: Kernel, draw_delay: Kernel) -> Any:
+    # The reward comes first, so that it does not depend on the distribution of delays.
+    def draw(e: AnonymousEnvironment, rng: Stream, arm: int) -> tuple[float, float]:
+        reward = float(draw_reward(rng, e.numbers[e.starts[arm] : e.ends[arm]]))
+        return reward, float(draw_delay(rng, e.delay))
+
+    return environment_with_draw(base, name, draw)
+
+
 ENVIRONMENTS: Final = tuple(
-    environment_of(base, distribution.__name__, draw)
+    make_environment(
+        base, CombinedSampler(distribution.__name__, distribution.draw, []), draw_delay
+    )
     for base in (AnonymousEnvironment, NamedEnvironment)
-    for distribution, draw in (
+    for distribution, draw_delay in (
         *(
-            (rewards, pair_kernel(rewards.draw, dispatch_kernel(KERNELS)))
-            for rewards in (Bernoulli, Beta, TruncatedNormal, Replay)
+            (distribution, dispatch_kernel(KERNELS))
+            for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
         ),
-        (Pairs, Pairs.draw),
+        (Pairs, None),
     )
 )
 """The environments that `keyhole compile` compiles: all arms have one kind of distribution."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.contract.arm_names import split_names
 from keyhole.delayed.delay_distributions import KERNELS, Constant, Pairs, check_delays, parse_delay
-from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment
+from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, make_environment
 from keyhole.delayed.setting import SETTING, Feedback
 from keyhole.distributions import NumberDistribution
 from keyhole.distributions.distribution_parser import RewardProblem
@@ -20,10 +20,7 @@ from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.sampler_dispatch import (
     CombinedSampler,
     combine_distributions,
-    environment_of,
     format_values,
-    pair_kernel,
-    pair_numbers,
 )
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
@@ -95,14 +92,6 @@ class Problem(RewardProblem):
             self._set_arms(*_recorded_pairs(means))
             return
         super().__init__(means, distribution=distribution, concentration=concentration, scale=scale)
-        rewards = self._drawn
-        delays = combine_distributions([self.delay], always=KERNELS)
-        # The reward comes first, so that it does not depend on the distribution of delays.
-        self._drawn = CombinedSampler(
-            rewards.name,
-            pair_kernel(rewards.draw, delays.draw),
-            [pair_numbers(row, delays.rows[0]) for row in rewards.rows],
-        )
 
     @classmethod
     def replay(cls, rewards: Any, delays: Any, *, feedback: Feedback = "anonymous") -> Self:
@@ -178,7 +167,13 @@ class Problem(RewardProblem):
     def environment(self) -> type[Environment]:
         """The environment class of the problem."""
         base = NamedEnvironment if self.named else AnonymousEnvironment
-        return environment_of(base, self._drawn.name, self._drawn.draw)
+        return make_environment(
+            base, self._drawn, self._delay_sampler.draw if self._delay_sampler else None
+        )
+
+    @property
+    def _delay_sampler(self) -> CombinedSampler | None:
+        return None if self.delay is None else combine_distributions([self.delay], always=KERNELS)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms that repeats the means."""
@@ -188,7 +183,13 @@ class Problem(RewardProblem):
 
     def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""
-        return super().truth() | {"best": float(self.means.max()), "means": self.means}
+        delay = self._delay_sampler.rows[0] if self._delay_sampler else np.zeros(1)
+        return super().truth() | {
+            "best": float(self.means.max()),
+            "means": self.means,
+            "span": len(delay),
+            "delay": delay,
+        }
 
 
 def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[object, ...] | None]:
