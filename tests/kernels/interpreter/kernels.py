@@ -299,9 +299,8 @@ def of_arrays(x, whole, out):
     first, second = out[1, 0], out[1, 1]
     first, second = second, first
     out[1, 2], out[1, 3] = first, second
-    whole[2, 0], whole[2, 1] = -2.5, whole[2, 0]
-    total = whole[2, 2] = 7.75
-    out[2, 2] = total
+    whole[2, 0], whole[2, 1] = -2, whole[2, 0]
+    out[2, 2] = x[2, 2] = 7.75
     whole[2, 3] += int(row[2:].sum())
     x[2:, :] = 0.125
     whole[1, :2] = 9

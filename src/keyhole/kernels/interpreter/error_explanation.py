@@ -69,9 +69,9 @@ def _describe(error: Exception) -> tuple[type[Exception], str] | None:
         return UnnoticedError, f"makes an index or another integer of {text.split()[3].lower()}"
     if text.startswith("memoryview: invalid value"):
         return ValueError, "writes an integer of more than 64 bits"
-    if text.startswith("memoryview: invalid type"):
-        return TypeError, "writes something to an array that is not a number of its kind"
-    if text.startswith("memoryview: invalid slice key"):
+    if text.startswith(("memoryview: invalid type", "a bytes-like object is required")):
+        return NotInterpretedError, "writes to an array what is not a number of its kind"
+    if text.startswith("memoryview: invalid slice key") or text.endswith("as an integer"):
         return TypeError, "uses an index that is not an integer"
     if isinstance(error, AttributeError) and is_array(error.obj):
         return NotInterpretedError, f"uses {error.name} of an array, which interpreted kernels lack"

@@ -9,7 +9,7 @@ from functools import partial
 from threading import RLock
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final, cast
-from weakref import WeakKeyDictionary, finalize
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,10 +194,6 @@ def _convert_attribute(name: str, value: object, chains: Iterable[Chain]) -> obj
         raise _UnknownError(f".{name}{error}") from None
 
 
-# The arrays of the last call, and the views of them that kernels see.
-CachedViews = list[tuple[object, interpreted_arrays.Array]]
-
-
 class InterpretedFunction:
     """A function whose kernels Python runs; it is called with NumPy arrays and numbers.
 
@@ -214,8 +210,8 @@ class InterpretedFunction:
 
     def __init__(self, owner: str, function: Kernel) -> None:
         self._owner = owner
-        self._cached: CachedViews = []
-        finalize(self, _drop_all_borrowed_arrays, self._cached).atexit = False
+        # The arguments of the last call, each with the view of it that kernels see.
+        self._last_views: list[tuple[object, interpreted_arrays.Array]] = []
         self._lock = RLock()  # several threads may run blocks of one simulation
         try:
             self._copy = interpreted_copy(function)
@@ -228,8 +224,8 @@ class InterpretedFunction:
             return self._run(args)
 
     def _run(self, args: tuple[object, ...]) -> object:
-        if len(self._cached) != len(args):
-            self._cached[:] = [(None, None)] * len(args)
+        if len(self._last_views) != len(args):
+            self._last_views[:] = [(None, None)] * len(args)
         converted_arguments = [self._convert_argument(i, value) for i, value in enumerate(args)]
         try:
             return self._copy(*converted_arguments)
@@ -244,17 +240,10 @@ class InterpretedFunction:
             return _python_number(value)
         if not isinstance(value, np.ndarray):
             return value
-        array, view = self._cached[i]
+        array, view = self._last_views[i]
         if array is not value:
-            interpreted_arrays.drop_borrowed_arrays(view)
             # Two arguments may be one memory.
-            views_of_same_array = (v for a, v in self._cached[:i] if a is value)
+            views_of_same_array = (v for a, v in self._last_views[:i] if a is value)
             view = next(views_of_same_array, None) or interpreted_arrays.view_of(value)
-            interpreted_arrays.cache_borrowed_arrays(view)
-            self._cached[i] = (value, view)
+            self._last_views[i] = (value, view)
         return view
-
-
-def _drop_all_borrowed_arrays(cached: CachedViews) -> None:
-    for _, view in cached:
-        interpreted_arrays.drop_borrowed_arrays(view)

@@ -48,11 +48,8 @@ _SHIFTS: Final = range(64)
 _SYMBOLS: Final = {"/", "//", "%", "**"}
 _WRAPPED: Final = ("STORE_SUBSCR", "UNARY_NEGATIVE", "UNARY_INVERT")
 _SLICES: Final = ("STORE_SLICE", "BUILD_SLICE")
-_TAKES: Final = ("BINARY_SUBSCR", "STORE_SUBSCR", "COPY")
 _ARRAY: Final = f"{_PREFIX}array{_ENDING}"
 _INDEX: Final = f"{_PREFIX}index{_ENDING}"
-_VALUES: Final = f"{_PREFIX}values"
-_SEVERAL: Final = (ast.Tuple, ast.List)
 _FOLDED: Final = (ast.BinOp, ast.UnaryOp, ast.Constant, ast.operator, ast.unaryop)
 _FOLDED_STEPS: Final = ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
 _FLOATS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
@@ -66,17 +63,11 @@ def _call(name: str, arguments: list[ast.expr], located_node: ast.AST) -> ast.Ca
     return ast.copy_location(call, located_node)
 
 
-def _with_location(statement: ast.stmt, located_node: ast.AST) -> ast.stmt:
-    """Return a statement whose nodes without a location get that of another one."""
-    return ast.fix_missing_locations(ast.copy_location(statement, located_node))
-
-
 class _Rewriter(ast.NodeTransformer):
     """Replaces operations that differ in compiled code; `wraps` if integers may leave 64 bits."""
 
     def __init__(self, wraps: bool) -> None:
         self.wraps = wraps
-        self.variables = 0
         self.operators = _DIVISIONS | _WRAPPING if wraps else _DIVISIONS
 
     def _operator(self, operator: ast.operator, left: ast.expr, right: ast.expr) -> str | None:
@@ -139,12 +130,10 @@ class _Rewriter(ast.NodeTransformer):
             new_entry = ast.copy_location(ast.BinOp(entry, node.op, value), node)
         return ast.copy_location(ast.Expr(_call("store", [*variables, new_entry], node)), node)
 
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         """Replace an assignment to a slice, or to an array that may be of integers."""
         target = node.targets[0]
-        if self.wraps and (len(node.targets) > 1 or isinstance(target, _SEVERAL)):
-            return self._split_targets(node)
-        if not isinstance(target, ast.Subscript):
+        if len(node.targets) > 1 or not isinstance(target, ast.Subscript):
             self.generic_visit(node)
             return node
         is_sliced = any(isinstance(index, ast.Slice) for index in _list_indices(target.slice))
@@ -155,40 +144,6 @@ class _Rewriter(ast.NodeTransformer):
         array, index = _array_and_index(self.visit(_as_load(target)))
         call = _call("fill" if is_sliced else "store", [array, index, value], node)
         return ast.copy_location(ast.Expr(call), node)
-
-    def _split_targets(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
-        """Replace an assignment to several targets by single ones, if one is in an array."""
-        if not any(isinstance(n, ast.Subscript) for t in node.targets for n in ast.walk(t)):
-            self.generic_visit(node)
-            return node
-        self.variables += 1  # nested targets need variables of their own
-        name = f"{_VALUES}{self.variables}{_ENDING}"
-        statements: list[ast.stmt] = []
-        statements.append(ast.Assign([ast.Name(name, ast.Store())], self.visit(node.value)))
-        for target in node.targets:
-            value = ast.Name(name, ast.Load())
-            if not isinstance(target, _SEVERAL):
-                statements += self._visit_assignment(target, value, node)
-                continue
-            for i, item in enumerate(target.elts):
-                entry = ast.Subscript(value, ast.Constant(i), ast.Load())
-                statements += self._visit_assignment(item, entry, node)
-        return [_with_location(statement, node) for statement in statements]
-
-    def _visit_assignment(self, target: ast.expr, value: ast.expr, node: ast.AST) -> list[ast.stmt]:
-        visited = self.visit(_with_location(ast.Assign([target], value), node))
-        return visited if isinstance(visited, list) else [visited]
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """Use the fast lookup for two or three indices."""
-        self.generic_visit(node)
-        indices = _list_indices(node.slice)
-        is_single = not any(isinstance(index, ast.Slice | ast.Starred) for index in indices)
-        if is_single and len(indices) in (2, 3):
-            value = ast.Attribute(node.value, f"entries_by_{len(indices)}", ast.Load())
-            ast.copy_location(value, node.value)
-            return ast.copy_location(ast.Subscript(value, node.slice, node.ctx), node)
-        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """Replace attributes that NumPy's arrays have and memory views lack."""
@@ -267,7 +222,6 @@ def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
         return True
     if any(isinstance(c, slice) for c in code.co_consts):  # from Python 3.14 on
         return True
-    was_tuple = False
     for step in dis.get_instructions(code):
         if (
             step.opname in ("LOAD_ATTR", "LOAD_METHOD")
@@ -278,11 +232,6 @@ def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
             return True
         if step.opname in _SLICES or (wraps and step.opname in _WRAPPED):
             return True
-        # A tuple as an index. For an augmented assignment, COPY comes before the subscript.
-        if was_tuple and (step.opname in _TAKES or step.argrepr == "[]"):
-            return True
-        is_constant = step.opname == "LOAD_CONST" and isinstance(step.argval, tuple)
-        was_tuple = is_constant or step.opname == "BUILD_TUPLE"
     inner_codes = [c for c in code.co_consts if isinstance(c, CodeType)]
     return any(_needs_rewriting(inner_code, wraps) for inner_code in inner_codes)
 
