@@ -57,7 +57,7 @@ def find_among_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int
 
 
 _smallest: Final = load_intrinsic(smallest_of_sixteen, lambda internals: internals.smallest_in_node)
-_position: Final = load_intrinsic(find_among_sixteen, lambda internals: internals.place_in_node)
+_position: Final = load_intrinsic(find_among_sixteen, lambda internals: internals.position_in_node)
 
 
 @kernel
