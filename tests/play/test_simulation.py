@@ -63,7 +63,7 @@ def test_seeds_change_everything():
 def test_lanes_change_nothing(monkeypatch, tmp_path):
     expected = play(replications=7, horizon=50, checkpoints=[10, 50])
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))  # other machine code, another cache
-    monkeypatch.setattr("keyhole.kernels.compile_cache._alive", {})
+    monkeypatch.setattr("keyhole.kernels.compile_cache._functions", {})
     monkeypatch.setattr(engine, "LANES", 3)
     assert same(expected, play(replications=7, horizon=50, checkpoints=[10, 50]))
 
