@@ -28,7 +28,7 @@ from keyhole.validate import short_repr
 _TIMEOUT: Final = 10.0
 """Seconds in which a scheduler must answer."""
 _CLOSE_SECONDS: Final = 5.0
-_POLL_SECONDS: Final = 0.5  # between requests for the number of workers
+_COUNT_SECONDS: Final = 0.5  # between requests for the number of workers
 _LOGGERS: Final = ("distributed", "distributed.batched", "distributed.client")
 
 # A terminal sends Ctrl-C to the whole process group. Workers ignore it: the client ends them.
@@ -131,20 +131,20 @@ class Dask(Cluster):
         self.name = name
         self._client = client
         self._local = local
-        self._counted = -inf
+        self._count_time = -inf
         self._is_lost = False
         self.capacity()
 
     def capacity(self) -> int:
         """Return how many threads all workers had some moments ago."""
-        if monotonic() - self._counted > _POLL_SECONDS:
+        if monotonic() - self._count_time > _COUNT_SECONDS:
             try:
                 # Without a timeout, `sync` would wait for ever for a scheduler that is gone.
                 count = partial(self._client.sync, callback_timeout=_TIMEOUT)
                 self._capacity = sum(count(self._client.scheduler.ncores).values())
             except Exception as error:  # any error means that there was no answer
                 raise self.lost_error(CancelledError()) from error
-            self._counted = monotonic()
+            self._count_time = monotonic()
         return self._capacity
 
     def lost_error(self, error: BaseException) -> ClusterLostError:
@@ -181,7 +181,7 @@ class Dask(Cluster):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Cancel all tasks and disconnect; end processes that were started for this client."""
-        self._counted = -inf  # what was counted just before is no more
+        self._count_time = -inf  # what was counted just before is no more
         for resource in (self._client, self._local):
             if resource is not None:
                 with suppress(CancelledError, OSError, TimeoutError):

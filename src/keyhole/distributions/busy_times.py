@@ -14,7 +14,7 @@ from keyhole.distributions.sampler_dispatch import dispatch_kernel
 from keyhole.policy import FloatArray, Kernel, Problem, Stream, exponential, uniform
 from keyhole.validate import Range, check_number, check_vector
 
-_LONG: Final = Range(gt=0, le=1e12)
+_ALLOWED_LENGTHS: Final = Range(gt=0, le=1e12)
 _NOT_NEGATIVE: Final = Range(ge=0)
 
 
@@ -58,7 +58,7 @@ class Constant(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("length", check_number, _LONG)
+        self._check_parameter("length", check_number, _ALLOWED_LENGTHS)
         x = self.length
         # Here and below: the first number is the place of the sampler in `_KERNELS`, which the
         # kernel of `dispatch_kernel` reads before it passes the others on.
@@ -80,7 +80,7 @@ class Exponential(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("mean", check_number, _LONG)
+        self._check_parameter("mean", check_number, _ALLOWED_LENGTHS)
         self._assign(numbers=np.array([1.0, self.mean]), variance=self.mean**2)
 
 
@@ -107,8 +107,8 @@ class Pareto(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        self._check("shape", check_number, Range(gt=1, le=100))
-        self._check("mean", check_number, _LONG)
+        self._check_parameter("shape", check_number, Range(gt=1, le=100))
+        self._check_parameter("mean", check_number, _ALLOWED_LENGTHS)
         a = self.shape
         smallest = self.mean * (a - 1.0) / a
         variance = self.mean**2 / (a * (a - 2.0)) if a > 2.0 else np.inf

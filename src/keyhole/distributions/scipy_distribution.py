@@ -11,8 +11,8 @@ CELLS: Final = 4096
 """Number of equally likely cells of a continuous distribution, each with a constant density."""
 # Probability of the tail that is cut off an unbounded distribution: discrete, and continuous.
 _TAIL: Final = 1e-15
-_THIN: Final = 2.0**-20
-_MOST_VALUES: Final = 2**20
+_CONTINUOUS_TAIL: Final = 2.0**-20
+_MOST_WHOLE_NUMBERS: Final = 2**20
 
 
 def draw_value(rng: Stream, numbers: FloatArray) -> float:
@@ -71,11 +71,11 @@ class TabulatedDistribution(NumberDistribution):
         self.distribution = distribution
         source = getattr(distribution, "dist", distribution)
         if hasattr(distribution, "pmf") and hasattr(source, "pmf"):
-            self._discrete(source)
+            self._tabulate_discrete(source)
         else:
-            self._continuous()
+            self._tabulate_continuous()
 
-    def _discrete(self, source: Any) -> None:
+    def _tabulate_discrete(self, source: Any) -> None:
         if hasattr(source, "xk"):  # `rv_discrete` with listed values and probabilities
             values = np.asarray(source.xk, np.float64)
             order = np.argsort(values)
@@ -84,7 +84,7 @@ class TabulatedDistribution(NumberDistribution):
         else:
             # SciPy searches quantiles in a heavy tail step by step: refuse it before that.
             middle = self.distribution.median()
-            reach = _MOST_VALUES / 2
+            reach = _MOST_WHOLE_NUMBERS / 2
             if self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach) > _TAIL:
                 raise ValueError(
                     f"distribution must have all but {_TAIL:g} of its mass on at most 2**20 "
@@ -107,11 +107,11 @@ class TabulatedDistribution(NumberDistribution):
         self.bound = float(values[-1])
         self.whole = bool((values == np.floor(values)).all())
 
-    def _continuous(self) -> None:
+    def _tabulate_continuous(self) -> None:
         probabilities = np.arange(CELLS + 1) / CELLS
         low, high = self.distribution.support()
-        probabilities[0] = 0.0 if np.isfinite(low) else _THIN
-        probabilities[-1] = 1.0 if np.isfinite(high) else 1.0 - _THIN
+        probabilities[0] = 0.0 if np.isfinite(low) else _CONTINUOUS_TAIL
+        probabilities[-1] = 1.0 if np.isfinite(high) else 1.0 - _CONTINUOUS_TAIL
         ends = np.asarray(self.distribution.ppf(probabilities), np.float64)
         if not np.isfinite(ends).all():
             raise ValueError(f"distribution must have finite quantiles, got {self!r}")

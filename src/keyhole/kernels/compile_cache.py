@@ -226,7 +226,7 @@ def _compile(
             machine = import_internals().compile_entry_point(build(), signature, flags)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
-    if file is not None and machine.lasting:
+    if file is not None and machine.is_lasting:
         cache_files.write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
     return cast(Kernel, import_loader().load(machine))
 

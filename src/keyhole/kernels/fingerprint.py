@@ -31,13 +31,13 @@ Copies = dict[FunctionType, Kernel]
 # Modules whose sources are in every cache key as a whole: their functions are not followed.
 _COVERED: Final = tuple(f"keyhole.{name}." for name in COMPILED_PACKAGES)
 
-_SILENT: Final = ("EXTENDED_ARG", "CACHE")
+_IGNORED_OPERATIONS: Final = ("EXTENDED_ARG", "CACHE")
 # The flags that matter: `*args`, `**kwargs`, generators; not those that the compiler adds.
 _FLAGS: Final = 0x2F
-_JUMPS: Final = {*dis.hasjrel, *dis.hasjabs}
-_NAMED: Final = {*dis.haslocal, *dis.hasfree}
-_RAISES: Final = "RAISE_VARARGS"
-_PLAIN: Final = (bool, int, float, complex, str, bytes)
+_JUMP_OPCODES: Final = {*dis.hasjrel, *dis.hasjabs}
+_OPCODES_OF_VARIABLES: Final = {*dis.haslocal, *dis.hasfree}
+_RAISE_OPERATION: Final = "RAISE_VARARGS"
+_PLAIN_TYPES: Final = (bool, int, float, complex, str, bytes)
 # Modules whose content is fixed by their version, which is part of the cache key.
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
 
@@ -51,7 +51,7 @@ _bounds_checked_copies: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKey
 _copies: Final[WeakValueDictionary[tuple[object, ...], Kernel]] = WeakValueDictionary()
 
 # The largest array in bytes: Numba refers to larger ones by their address in this process.
-_LARGEST: Final = 10**6
+_MOST_ARRAY_BYTES: Final = 10**6
 
 
 def python_function(function: Kernel) -> FunctionType:
@@ -100,18 +100,18 @@ def _instructions(code: CodeType) -> Iterator[str]:
     numbers: dict[int, int] = {}
     for instruction in dis.get_instructions(code):
         numbers[instruction.offset] = len(instructions)
-        if instruction.opname not in _SILENT:
+        if instruction.opname not in _IGNORED_OPERATIONS:
             instructions.append(instruction)
     for instruction in instructions:
         yield instruction.opname
         if instruction.opcode in dis.hasconst:
             yield from _constant(instruction.argval)
-        elif instruction.opcode in _JUMPS:
+        elif instruction.opcode in _JUMP_OPCODES:
             yield str(numbers[instruction.argval])
         elif instruction.opcode in dis.hasname:
             is_called = (instruction.arg or 0) & 1
             yield f"{instruction.argval} {is_called}"
-        elif instruction.opcode in _NAMED:
+        elif instruction.opcode in _OPCODES_OF_VARIABLES:
             yield str(instruction.argval)
         else:
             yield str(instruction.arg)
@@ -135,8 +135,8 @@ Chain = tuple[str, ...]
 # Converts the value of a name, given the chains of attributes that are read from it.
 Convert = Callable[[str, object, Iterable[Chain]], object]
 
-_LOADS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
-_ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
+_LOAD_OPERATIONS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
+_ATTRIBUTE_OPERATIONS: Final = ("LOAD_ATTR", "LOAD_METHOD")
 
 
 @lru_cache(maxsize=4096)
@@ -160,8 +160,8 @@ def find_references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
         if step.opname != "EXTENDED_ARG"
     ]
     for i, (operation, name) in enumerate(instructions):
-        if operation in _LOADS:
-            chain = takewhile(lambda step: step[0] in _ATTRIBUTES, instructions[i + 1 :])
+        if operation in _LOAD_OPERATIONS:
+            chain = takewhile(lambda step: step[0] in _ATTRIBUTE_OPERATIONS, instructions[i + 1 :])
             chains_by_name.setdefault(name, set()).add(tuple(attribute for _, attribute in chain))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -273,7 +273,7 @@ class _FingerprintWalk:
         code = function.__code__
         self.digest.update(_code_bytes(code))
         self.parts[f"the source of {function.__qualname__}"] = _code_bytes(code)
-        if self.error_lines and _RAISES in instruction_texts(code):
+        if self.error_lines and _RAISE_OPERATION in instruction_texts(code):
             self.add_items(*code_location(code))
             lines = _encode_items(code_location(code))
             self.parts[f"the lines of {function.__qualname__}, which raises errors"] = lines
@@ -302,7 +302,7 @@ class _FingerprintWalk:
             self.add_type(use, value)
         elif (
             value is None
-            or type(value) in _PLAIN
+            or type(value) in _PLAIN_TYPES
             or isinstance(value, np.generic)
             or kernel_declaration.is_type(value)
         ):
@@ -319,8 +319,8 @@ class _FingerprintWalk:
             )
 
     def add_array(self, use: str, array: NDArray[np.generic]) -> None:
-        if array.nbytes > _LARGEST:
-            raise TypeError(f"{use}, an array of more than {_LARGEST:,} bytes")
+        if array.nbytes > _MOST_ARRAY_BYTES:
+            raise TypeError(f"{use}, an array of more than {_MOST_ARRAY_BYTES:,} bytes")
         self.add_items(array.dtype.descr, array.shape, array.tobytes())
         self.parts[use] = array.tobytes()
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from keyhole.results.curve_chart import Scale
 
-_LEAST_DRAWN: Final = 2  # checkpoints
+_FEWEST_DRAWN_CHECKPOINTS: Final = 2  # checkpoints
 _LEVEL: Final = 0.05
 
 
@@ -79,7 +79,7 @@ class Curves:
         self.metrics = tuple(metric.name for metric in metric_list)
         self.labels = tuple(values)
         self.arms = arms
-        self._known = dict(zip(self.metrics, metric_list, strict=True))
+        self._metric_by_name = dict(zip(self.metrics, metric_list, strict=True))
         self._values = dict(values)
 
     @property
@@ -100,7 +100,7 @@ class Curves:
         from keyhole.pages.page import Table
 
         tables = [Table(*self._last_means(self._shown_metrics()))]
-        if len(self.checkpoints) < _LEAST_DRAWN or not has_extra("plots"):
+        if len(self.checkpoints) < _FEWEST_DRAWN_CHECKPOINTS or not has_extra("plots"):
             return notebook_html(tables)
         from keyhole.pages.matplotlib_chart import chart_figure
         from keyhole.results.curve_chart import curve_chart
@@ -126,7 +126,7 @@ class Curves:
 
     def metric(self, name: str) -> Metric:
         """Return a metric by its name: its title, unit, and which of two means is better."""
-        return self._known[check_choice("metric", name, self.metrics)]
+        return self._metric_by_name[check_choice("metric", name, self.metrics)]
 
     def values(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return a metric in every replication: shape (checkpoints, replications).

@@ -166,7 +166,7 @@ def _without_errors(name: str, arguments: int = 1) -> Function:
     return function
 
 
-_BY_SQUARING: Final = 0x10000  # larger exponents go to the C library, as in Numba
+_LARGEST_SQUARED_EXPONENT: Final = 0x10000  # larger exponents go to the C library, as in Numba
 _pow: Final = _without_errors("pow", 2)
 
 
@@ -184,7 +184,7 @@ def power_of_floats(x: float, y: float) -> float:
 
 def power_by_squaring(x: float, n: int) -> float:
     """Return a power of a float by an integer."""
-    if abs(n) > _BY_SQUARING:
+    if abs(n) > _LARGEST_SQUARED_EXPONENT:
         return power_of_floats(x, float(n))
     result = 1.0
     remaining_bits = abs(n)
@@ -295,13 +295,13 @@ MATH: Final[dict[str, Function | float]] = {
 }
 """The functions and constants of `math` that kernels may use, by name."""
 
-_SAME: Final = (
+_SAME_AS_MATH: Final = (
     "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
     "tanh", "hypot", "copysign", "fabs", "isfinite", "isinf", "isnan",
 )  # fmt: skip
 
 NUMPY: Final[dict[str, Function | float]] = {
-    **{name: MATH[name] for name in _SAME},
+    **{name: MATH[name] for name in _SAME_AS_MATH},
     **CASTS,
     **{name: _make_rounding(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
     "rint": lambda x: _nearest(float(x)),
@@ -323,7 +323,7 @@ NUMPY: Final[dict[str, Function | float]] = {
 
 
 _BITS: Final = 64
-_EXACT_POWERS: Final = 22  # of ten, in a float
+_MOST_EXACT_DIGITS: Final = 22  # of ten, in a float
 
 
 add: Final = _make_wrapping(operator.add)
@@ -451,8 +451,8 @@ def round_number(value: float, digits: int | None = None) -> float:
     if digits < 0:
         scale = power_by_squaring(10.0, -digits)
         return _to_nearest(value / scale) * scale
-    scale = power_by_squaring(10.0, min(digits, _EXACT_POWERS))
-    further = power_by_squaring(10.0, max(digits - _EXACT_POWERS, 0))
+    scale = power_by_squaring(10.0, min(digits, _MOST_EXACT_DIGITS))
+    further = power_by_squaring(10.0, max(digits - _MOST_EXACT_DIGITS, 0))
     # In two steps where 10**digits is no exact float, in the order that Numba has.
     scaled = value * further * scale
     if math.isinf(scaled):

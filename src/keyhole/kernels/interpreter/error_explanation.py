@@ -14,8 +14,8 @@ from typing import Final
 from keyhole.kernels.interpreter.arithmetic import UndefinedOperationError
 from keyhole.kernels.interpreter.interpreted_arrays import is_array
 
-_HERE: Final = str(Path(__file__).parent)
-_RAISE: Final = dis.opmap["RAISE_VARARGS"]
+_OWN_FOLDER: Final = str(Path(__file__).parent)
+_RAISE_OPCODE: Final = dis.opmap["RAISE_VARARGS"]
 _ADAPTER: Final = "adapter"
 """The name of the generated functions that call kernels, in which `t` is the round."""
 _ARM: Final = "arm"
@@ -45,7 +45,7 @@ def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
         return None
     # The instruction that failed is `raise` only where the kernel's author wrote it.
     instruction = entries[-1].tb_frame.f_code.co_code[entries[-1].tb_lasti]
-    is_deliberate = instruction == _RAISE and not isinstance(error, UndefinedOperationError)
+    is_deliberate = instruction == _RAISE_OPCODE and not isinstance(error, UndefinedOperationError)
     description = None if is_deliberate else _describe(error)
     if description is None:
         error.add_note(f"in a kernel of {owner}{_describe_location(entries)}")
@@ -86,7 +86,7 @@ def _list_entries(traceback: TracebackType | None) -> list[TracebackType]:
     while traceback is not None:
         entries.append(traceback)
         traceback = traceback.tb_next
-    while entries and entries[-1].tb_frame.f_code.co_filename.startswith(_HERE):
+    while entries and entries[-1].tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
         entries.pop()
     return entries
 

@@ -31,8 +31,8 @@ _NUMPY: Final = (
 )
 _Table = Mapping[str, object]
 _TABLES: Final[dict[str, _Table]] = {"math": arithmetic.MATH, "numpy": _NUMPY, "numba": CASTS}
-_PLAIN: Final = (bool, float, complex, str, bytes, type(None))
-_FOLLOWED: Final = ("operator", "builtins")
+_PLAIN_TYPES: Final = (bool, float, complex, str, bytes, type(None))
+_PYTHON_MODULES: Final = ("operator", "builtins")
 
 
 def _print(*values: object, **options: Any) -> None:
@@ -102,7 +102,7 @@ def _make_copy(plain: FunctionType) -> Kernel:
 def _value_of_name(user: FunctionType, name: str, value: object, chains: Iterable[Chain]) -> object:
     """Return the value of a name in a kernel; `chains` are the attributes that it reads of it."""
     try:
-        return _convert(value, chains)
+        return _convert_value(value, chains)
     except _UnknownError as error:
         code = user.__code__
         raise NotInterpretedError(
@@ -115,7 +115,7 @@ class _UnknownError(Exception):
     """Something that a kernel uses has no equivalent in Python; the text follows its name."""
 
 
-def _convert(value: object, chains: Iterable[Chain] = ()) -> object:
+def _convert_value(value: object, chains: Iterable[Chain] = ()) -> object:
     if (equivalent := find_python_equivalent(value)) is not None:
         return equivalent
     if isinstance(getattr(value, "py_func", value), FunctionType):
@@ -123,7 +123,7 @@ def _convert(value: object, chains: Iterable[Chain] = ()) -> object:
     if isinstance(value, ModuleType):
         return _module_stand_in(value, chains)
     if isinstance(value, tuple):
-        items = [_convert(item) for item in value]
+        items = [_convert_value(item) for item in value]
         make: Kernel = type(value)
         return make(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
@@ -132,7 +132,7 @@ def _convert(value: object, chains: Iterable[Chain] = ()) -> object:
         return _python_number(value)
     if type(value) is int:
         return UInt64(value) if value > LARGEST else value
-    if isinstance(value, (*_PLAIN, Enum)):
+    if isinstance(value, (*_PLAIN_TYPES, Enum)):
         return value
     return _equivalent_of(value)
 
@@ -157,7 +157,7 @@ def _equivalent_of(value: object) -> object:
         return arithmetic.MATH[name]
     elif (module_name == "numpy" or isinstance(value, np.ufunc)) and name in _NUMPY:
         return _NUMPY[name]
-    elif isinstance(value, type) or module_name in _FOLLOWED:
+    elif isinstance(value, type) or module_name in _PYTHON_MODULES:
         return _BUILTINS_OF_USERS.get(name, value) if module_name == "builtins" else value
     raise _UnknownError(f", {_describe(value)}, which has no equivalent in Python")
 
@@ -189,7 +189,7 @@ def _module_stand_in(module: ModuleType, chains: Iterable[Chain]) -> ModuleType 
 
 def _convert_attribute(name: str, value: object, chains: Iterable[Chain]) -> object:
     try:
-        return _convert(value, chains)
+        return _convert_value(value, chains)
     except _UnknownError as error:
         raise _UnknownError(f".{name}{error}") from None
 

@@ -19,7 +19,7 @@ _CALLS: Final = (
     "CACHE", "CALL", "EXTENDED_ARG", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "NOP", "PRECALL",
     "PUSH_NULL",
 )  # fmt: skip
-_JUMPS: Final = {*dis.hasjrel, *dis.hasjabs}
+_JUMP_OPCODES: Final = {*dis.hasjrel, *dis.hasjabs}
 
 
 def find_definition(code: CodeType) -> ast.FunctionDef | str:
@@ -43,15 +43,15 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     (``__x``) depend, and whose names are not visible in its functions, so that a function may call
     itself.
     """
-    class_definition = ast.ClassDef(_class_of(code), [], [], [ast.Pass()], [])
+    class_definition = ast.ClassDef(_class_name(code), [], [], [ast.Pass()], [])
     arguments = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
     # A function that uses its own class by name reads a global, unless the class is local.
     body: list[ast.stmt] = [class_definition]
     if class_definition.name not in code.co_freevars:
         body.insert(0, ast.Global([class_definition.name]))
     outer = ast.FunctionDef("outer", arguments, body, [], None)
-    _leave_out_types(class_definition)
-    _leave_out_types(outer)
+    _clear_type_parameters(class_definition)
+    _clear_type_parameters(outer)
     # Calls on imported names compile differently from those on other globals: see `_CALLS`.
     imports = ast.Import([ast.alias(name) for name in code.co_names if name.isidentifier()])
     module = ast.Module([imports, outer] if imports.names else [outer], [])
@@ -64,7 +64,7 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     return compiled_code.replace(co_qualname=code.co_qualname)
 
 
-def _class_of(code: CodeType) -> str:
+def _class_name(code: CodeType) -> str:
     """Return the name of the innermost class around a function; without one, ``_``."""
     names = code.co_qualname.split(".")
     classes = [a for a, b in pairwise(names) if "<locals>" not in (a, b)]
@@ -119,7 +119,7 @@ def _strip_definition(tree: ast.FunctionDef) -> ast.FunctionDef:
     """Return a definition without the parts that are evaluated when it is executed."""
     tree.decorator_list = []
     tree.returns = None
-    _leave_out_types(tree)
+    _clear_type_parameters(tree)
     for argument in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
         argument.annotation = None
     none = ast.copy_location(ast.Constant(None), tree)
@@ -128,7 +128,7 @@ def _strip_definition(tree: ast.FunctionDef) -> ast.FunctionDef:
     return tree
 
 
-def _leave_out_types(tree: ast.AST) -> None:
+def _clear_type_parameters(tree: ast.AST) -> None:
     if "type_params" in tree._fields:  # required from Python 3.12 on
         setattr(tree, "type_params", [])  # noqa: B010 (unknown to the type checker before 3.12)
 
@@ -148,7 +148,7 @@ def _constants(code: CodeType) -> list[str]:
 
 def _list_steps(code: CodeType) -> list[tuple[str, int | None]]:
     return [
-        (step.opname, None if step.opcode in _JUMPS else step.arg)
+        (step.opname, None if step.opcode in _JUMP_OPCODES else step.arg)
         for step in dis.get_instructions(code)
         if step.opname not in _CALLS
     ]

@@ -44,15 +44,15 @@ HELPERS: Final[dict[str, object]] = {
 }
 """The functions that rewritten code calls, by name."""
 
-_SHIFTS: Final = range(64)
-_SYMBOLS: Final = {"/", "//", "%", "**"}
-_WRAPPED: Final = ("STORE_SUBSCR", "UNARY_NEGATIVE", "UNARY_INVERT")
-_SLICES: Final = ("STORE_SLICE", "BUILD_SLICE")
-_ARRAY: Final = f"{_PREFIX}array{_ENDING}"
-_INDEX: Final = f"{_PREFIX}index{_ENDING}"
-_FOLDED: Final = (ast.BinOp, ast.UnaryOp, ast.Constant, ast.operator, ast.unaryop)
-_FOLDED_STEPS: Final = ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
-_FLOATS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
+_ALLOWED_SHIFTS: Final = range(64)
+_DIVISION_SYMBOLS: Final = {"/", "//", "%", "**"}
+_WRAPPING_OPERATIONS: Final = ("STORE_SUBSCR", "UNARY_NEGATIVE", "UNARY_INVERT")
+_SLICE_OPERATIONS: Final = ("STORE_SLICE", "BUILD_SLICE")
+_ARRAY_VARIABLE: Final = f"{_PREFIX}array{_ENDING}"
+_INDEX_VARIABLE: Final = f"{_PREFIX}index{_ENDING}"
+_FOLDED_NODES: Final = (ast.BinOp, ast.UnaryOp, ast.Constant, ast.operator, ast.unaryop)
+_CONSTANT_OPERATIONS: Final = ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
+_FUNCTIONS_OF_FLOATS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
 
 
 _Target = TypeVar("_Target", bound=ast.Name | ast.Attribute | ast.Subscript)
@@ -76,7 +76,7 @@ class _Rewriter(ast.NodeTransformer):
         if name is None or name == "power":
             return name
         if name == "shift_right":
-            is_same = isinstance(right, ast.Constant) and right.value in _SHIFTS
+            is_same = isinstance(right, ast.Constant) and right.value in _ALLOWED_SHIFTS
         elif type(operator) in _DIVISIONS:
             may_be_integers = self.wraps and name == "divide" and not _is_float(right)
             is_same = _is_positive_constant(right) and not may_be_integers
@@ -118,11 +118,11 @@ class _Rewriter(ast.NodeTransformer):
         # The array and its index are evaluated once, as in the original: held in two variables.
         array, index = _array_and_index(self.visit(_as_load(node.target)))
         variables = [
-            ast.NamedExpr(ast.Name(_ARRAY, ast.Store()), array),
-            ast.NamedExpr(ast.Name(_INDEX, ast.Store()), index),
+            ast.NamedExpr(ast.Name(_ARRAY_VARIABLE, ast.Store()), array),
+            ast.NamedExpr(ast.Name(_INDEX_VARIABLE, ast.Store()), index),
         ]
-        index_name = ast.Name(_INDEX, ast.Load())
-        entry = ast.Subscript(ast.Name(_ARRAY, ast.Load()), index_name, ast.Load())
+        index_name = ast.Name(_INDEX_VARIABLE, ast.Load())
+        entry = ast.Subscript(ast.Name(_ARRAY_VARIABLE, ast.Load()), index_name, ast.Load())
         ast.copy_location(entry, node.target)
         if name:
             new_entry: ast.expr = _call(name, [entry, value], node)
@@ -164,11 +164,11 @@ def _fold_constant(node: ast.expr) -> ast.Constant | None:
 
     Its arithmetic is Python's, without a limit of 64 bits.
     """
-    if not all(isinstance(operand, _FOLDED) for operand in ast.walk(node)):
+    if not all(isinstance(operand, _FOLDED_NODES) for operand in ast.walk(node)):
         return None
     code = compile(ast.Expression(node), "", "eval")
     steps = [step for step in dis.get_instructions(code) if step.opname != "RESUME"]
-    if any(step.opname not in _FOLDED_STEPS for step in steps):
+    if any(step.opname not in _CONSTANT_OPERATIONS for step in steps):
         return None
     return ast.copy_location(ast.Constant(steps[0].argval), node)
 
@@ -188,7 +188,7 @@ def _is_float(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         called = node.func
         name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-        return name in _FLOATS
+        return name in _FUNCTIONS_OF_FLOATS
     return False
 
 
@@ -203,7 +203,7 @@ def _as_load(target: _Target) -> _Target:
     return load
 
 
-def _slice(node: ast.Slice) -> ast.expr:
+def _slice_call(node: ast.Slice) -> ast.expr:
     """Return a slice as a value."""
     ends = [end or ast.Constant(None) for end in (node.lower, node.upper, node.step)]
     return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), ends, []), node)
@@ -211,7 +211,7 @@ def _slice(node: ast.Slice) -> ast.expr:
 
 def _array_and_index(node: ast.Subscript) -> tuple[ast.expr, ast.expr]:
     """Return the array of a subscript, and its index as a value."""
-    indices = [_slice(p) if isinstance(p, ast.Slice) else p for p in _list_indices(node.slice)]
+    indices = [_slice_call(p) if isinstance(p, ast.Slice) else p for p in _list_indices(node.slice)]
     index = ast.Tuple(indices, ast.Load()) if isinstance(node.slice, ast.Tuple) else indices[0]
     return node.value, ast.copy_location(index, node.slice)
 
@@ -228,9 +228,9 @@ def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
             and step.argval in interpreted_arrays.ATTRIBUTES
         ):
             return True
-        if step.opname == "BINARY_OP" and (wraps or step.argrepr.rstrip("=") in _SYMBOLS):
+        if step.opname == "BINARY_OP" and (wraps or step.argrepr.rstrip("=") in _DIVISION_SYMBOLS):
             return True
-        if step.opname in _SLICES or (wraps and step.opname in _WRAPPED):
+        if step.opname in _SLICE_OPERATIONS or (wraps and step.opname in _WRAPPING_OPERATIONS):
             return True
     inner_codes = [c for c in code.co_consts if isinstance(c, CodeType)]
     return any(_needs_rewriting(inner_code, wraps) for inner_code in inner_codes)
