@@ -198,15 +198,10 @@ def _print_unless_quiet(message: str) -> None:
 @contextlib.contextmanager
 def _announce_compilation(owner: str, path: Path | None) -> Iterator[None]:
     """Print to standard error what is being compiled, if it takes long."""
-    subject = owner
-    if is_bounds_checked():
-        subject += " with every index checked"
-    frequency = "once, in every process"
-    if path is not None and os.access(path.parent, os.W_OK):
-        frequency = "once, and kept for later runs"
-    elif path is not None:
-        frequency += f": nothing can be kept in {path.parent}"
-    message = f"keyhole: compiling {subject} ({frequency})"
+    checks = " with every index checked" if is_bounds_checked() else ""
+    is_kept = path is not None and os.access(path.parent, os.W_OK)
+    frequency = "once, and kept for later runs" if is_kept else "once, in every process"
+    message = f"keyhole: compiling {owner}{checks} ({frequency})"
     timer = threading.Timer(_ANNOUNCE_AFTER_SECONDS, partial(_print_unless_quiet, message))
     timer.daemon = True
     timer.start()

@@ -64,31 +64,29 @@ def latex_table(
     \end{tabular}
     \end{table}
     """
-    lines = [
-        " & ".join(
-            rf"\textbf{{{escape_latex(cell)}}}" if (i, j) in bold else escape_latex(cell)
-            for j, cell in enumerate(row)
-        )
-        for i, row in enumerate(rows)
-    ]
     # A column of sentences is as wide as half a line, and they go on in the next one.
     columns = "".join(
         r"p{.5\linewidth}" if max(map(len, cells)) > _LONGEST_CELL else "l"
         for cells in zip(head, *rows, strict=True)
     )
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{escape_latex(caption)}}}",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            " & ".join(map(escape_latex, head)) + r" \\",
-            r"\midrule",
-            # Braces: a row that begins with a bracket would be the option of the line break before.
-            *(("{}" if line.startswith("[") else "") + line + r" \\" for line in lines),
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
+    lines = []
+    for i, row in enumerate(rows):
+        cells = [
+            rf"\textbf{{{escape_latex(cell)}}}" if (i, j) in bold else escape_latex(cell)
+            for j, cell in enumerate(row)
         ]
-    )
+        # Braces: a row that begins with a bracket would be the option of the line break before.
+        braces = "{}" if cells[0].startswith("[") else ""
+        lines.append(braces + " & ".join(cells) + r" \\")
+    body = "\n".join(lines)
+    return rf"""\begin{{table}}
+\centering
+\caption{{{escape_latex(caption)}}}
+\begin{{tabular}}{{{columns}}}
+\toprule
+{" & ".join(map(escape_latex, head))} \\
+\midrule
+{body}
+\bottomrule
+\end{{tabular}}
+\end{{table}}"""

@@ -222,7 +222,7 @@ def of_math(x, y, out):
         out[i, 18] = math.atanh(a)
         out[i, 19] = math.pow(a, b)
         out[i, 20] = math.atan2(a, b)
-        out[i, 21] = math.frexp(a)[0] + math.ldexp(a, 3)
+        out[i, 21] = math.frexp(a)[0]
         out[i, 22] = math.hypot(a, b)
         out[i, 23] = math.copysign(a, b)
         out[i, 24] = math.lgamma(a)

@@ -204,13 +204,6 @@ def _power(x: float, y: float) -> float:
     return power_of_floats(x, y)
 
 
-def _ldexp(x: float, power: int) -> float:
-    try:
-        return math.ldexp(x, power)
-    except OverflowError:
-        return math.copysign(math.inf, x)
-
-
 def _make_rounding(function: Function) -> Function:
     """Return a function that rounds floats to floats, with their signs, and leaves integers."""
 
@@ -222,7 +215,7 @@ def _make_rounding(function: Function) -> Function:
     return rounded
 
 
-_nearest: Final = _make_rounding(round)
+_round_to_nearest: Final = _make_rounding(round)
 
 
 def _sign(x: float) -> float:
@@ -289,7 +282,6 @@ MATH: Final[dict[str, Function | float]] = {
     "gamma": _c_function("tgamma"),
     **{name: getattr(math, name) for name in ("copysign", "fabs", "isfinite", "isinf", "isnan")},
     **{name: getattr(math, name) for name in ("degrees", "radians", "gcd", "frexp")},
-    "ldexp": _ldexp,
     **{name: _make_conversion(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
     **{name: getattr(math, name) for name in ("inf", "nan", "pi", "e", "tau")},
 }
@@ -304,7 +296,7 @@ NUMPY: Final[dict[str, Function | float]] = {
     **{name: MATH[name] for name in _SAME_AS_MATH},
     **CASTS,
     **{name: _make_rounding(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
-    "rint": lambda x: _nearest(float(x)),
+    "rint": lambda x: _round_to_nearest(float(x)),
     "abs": absolute,
     "absolute": absolute,
     "sign": _sign,
@@ -438,7 +430,7 @@ def total(values: Iterable[float], start: float = 0) -> float:
 
 
 def to_integer(value: float = 0) -> int:
-    """Return a number truncated to an integer of 64 bits."""
+    """Truncate a number to an integer of 64 bits; a uint64 stays one."""
     return value if type(value) is UInt64 else to_int64(value)
 
 
@@ -450,20 +442,11 @@ def round_number(value: float, digits: int | None = None) -> float:
         return value
     if digits < 0:
         scale = power_by_squaring(10.0, -digits)
-        return _to_nearest(value / scale) * scale
+        return _round_to_nearest(value / scale) * scale
     scale = power_by_squaring(10.0, min(digits, _MOST_EXACT_DIGITS))
     further = power_by_squaring(10.0, max(digits - _MOST_EXACT_DIGITS, 0))
     # In two steps where 10**digits is no exact float, in the order that Numba has.
     scaled = value * further * scale
     if math.isinf(scaled):
         return value
-    return _to_nearest(scaled) / scale / further
-
-
-def _to_nearest(value: float) -> float:
-    return math.copysign(round(value), value)
-
-
-def divide_both(a: float, b: float) -> tuple[float, float]:
-    """Return quotient and remainder."""
-    return floor_divide(a, b), modulo(a, b)
+    return _round_to_nearest(scaled) / scale / further

@@ -49,7 +49,7 @@ _BUILTINS: Final[dict[str, object]] = {"round": arithmetic.round_number, "print"
 _BUILTINS_OF_USERS: Final[dict[str, object]] = {
     **_BUILTINS,
     "abs": arithmetic.absolute,
-    "divmod": arithmetic.divide_both,
+    "divmod": lambda a, b: (arithmetic.floor_divide(a, b), arithmetic.modulo(a, b)),
     "int": arithmetic.to_integer,
     "max": arithmetic.maximum,
     "min": arithmetic.minimum,
