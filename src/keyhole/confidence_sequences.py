@@ -163,10 +163,10 @@ class BetaMixture:
         return low, high
 
     def _find_end(self, outside: float) -> float:
-        """Return the mean with evidence 1 / alpha between one outside and that of the values.
+        """Return the mean with evidence 1 / alpha between `outside` and the mean of the values.
 
-        The evidence is convex in the mean, and at most 1 at the mean of the values. Found by the
-        Illinois algorithm: linear interpolation, where an end that stays twice counts half.
+        The evidence is convex in the mean, and at most 1 at the mean of the values. The search is
+        the Illinois algorithm: linear interpolation, in which an end that stays twice counts half.
         """
         if not _END_ERROR < outside < 1.0 - _END_ERROR:
             return outside
@@ -205,7 +205,7 @@ def check_alpha(alpha: object) -> float:
 
 
 LENGTH: Final = 6
-"""How many sums `add_value` keeps in its array, all 0 at first."""
+"""The number of sums that `add_value` keeps in its array, all 0 at first."""
 # The paper calls 1/2 and 3/4 reasonable.
 _LARGEST_BET: Final = 0.5
 

@@ -58,7 +58,7 @@ def explain_os_error(error: Exception) -> str:
 
 
 def check_no_device(path: Path) -> None:
-    """Refuse a device, a named pipe or a socket, which may be read without an end."""
+    """Refuse a device, a named pipe or a socket, from which one may read for ever."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise ValueError(f"{path} must be a file, got a device, a named pipe or a socket")
 
@@ -136,7 +136,7 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
     """
     named = path
     if path.is_symlink():
-        path = Path(os.path.realpath(path))  # which leaves a loop of links as it is
+        path = Path(os.path.realpath(path))  # a loop of links stays one
     # Checked before anything is written: `os.replace` would refuse it only in the end.
     if path.is_dir():
         raise IsADirectoryError(f"{named} must be a file, got a folder")
@@ -163,7 +163,7 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def errors_with_path(path: Path) -> Iterator[None]:
-    """Name a file in errors of the system that name no file, or a draft of it."""
+    """Name a file in errors of the system that name none, or only the file's draft."""
     try:
         yield
     except OSError as error:

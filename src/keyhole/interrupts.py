@@ -44,7 +44,7 @@ def delayed_interrupts() -> Iterator[None]:
 
 @contextmanager
 def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterator[None]:
-    """Replace what code of users raises within the block, also an exit; a Ctrl-C stays as it is.
+    """Replace errors that users' code raises within the block, also an exit; not a Ctrl-C.
 
     `replace` returns the error to raise instead, or the same one.
 

@@ -166,14 +166,14 @@ def escape_controls(text: str, allowed: str = "") -> str:
 
 def _is_joining(text: str, position: int) -> bool:
     """Return whether a character is a joiner between two that it may join."""
-    beside = text[max(position - 1, 0) : position + 2 : 2]
-    if text[position] not in _JOINERS or len(beside) < 2 or min(beside) < _FIRST_JOINED:
+    neighbours = text[max(position - 1, 0) : position + 2 : 2]
+    if text[position] not in _JOINERS or len(neighbours) < 2 or min(neighbours) < _FIRST_JOINED:
         return False
-    return not _JOINED_CLASSES.isdisjoint(map(unicodedata.bidirectional, beside))
+    return not _JOINED_CLASSES.isdisjoint(map(unicodedata.bidirectional, neighbours))
 
 
 def escape_html(text: str) -> str:
-    """Return a text as it stands in HTML, with invisible characters as on the terminal."""
+    """Escape a text for HTML, with invisible characters as on the terminal."""
     from html import escape  # late: its table of names is for pages alone
 
     return escape(escape_controls(text, "\n\t"))
@@ -345,13 +345,13 @@ def check_sequence(name: str, values: Any, expected: str = "a sequence of names"
     Traceback (most recent call last):
     TypeError: arms must be a sequence of names, got {'a': 1, 'b': 2}
     """
-    table = data_frame_column_names(values) is not None
+    is_data_frame = data_frame_column_names(values) is not None
     values = column_to_array(values)
     has_order = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
-    if isinstance(values, Set) and not isinstance(values, MappingView):  # a view has one
+    if isinstance(values, Set) and not isinstance(values, MappingView):  # a view has an order
         has_order = False
-    if table or not has_order or getattr(values, "ndim", 1) != 1:
-        hint = "; for a column of a data frame pass df['arm'], say" if table else ""
+    if is_data_frame or not has_order or getattr(values, "ndim", 1) != 1:
+        hint = "; for a column of a data frame pass df['arm'], say" if is_data_frame else ""
         raise TypeError(f"{name} must be {expected}{hint}, got {short_repr(values)}")
     return list(values)
 
@@ -368,8 +368,8 @@ def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
     names = tuple(values)
     if not names:
         raise ValueError(f"{name} must have at least one entry, got none")
-    word, times = Counter(names).most_common(1)[0]
-    if times > 1:
+    word, count = Counter(names).most_common(1)[0]
+    if count > 1:
         raise ValueError(f"{name} must differ, got {word!r} twice")
     return names
 
@@ -411,7 +411,7 @@ def warn_user(text: str) -> None:
 
 
 def _visible_text(name: str) -> str:
-    """Return a name without what is hardly seen; accents, spaces and capitals in one form."""
+    """Return a name without invisible characters; accents, spaces and capitals in one form."""
     if not name.isascii():
         categories = ((c, unicodedata.category(c)) for c in name if c not in _VARIATION_SELECTORS)
         visible = (" " if category == "Zs" else c for c, category in categories if category != "Cf")

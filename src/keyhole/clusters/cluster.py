@@ -93,8 +93,8 @@ class Cluster(Executor):
         self._executor.shutdown(wait, cancel_futures=cancel_futures)
 
     def completed(self, futures: Collection[Future[Any]], seconds: float) -> set[Future[Any]]:
-        """Wait at most so long until a task has ended; return those that have."""
-        self.capacity()  # says whether the scheduler is lost
+        """Wait until a task has ended, but not longer; return the tasks that have ended."""
+        self.capacity()  # raises an error if the scheduler is lost
         if not futures:
             sleep(seconds)
         return wait(futures, timeout=seconds, return_when=FIRST_COMPLETED).done
@@ -180,7 +180,7 @@ def check_cluster_address(
 
 
 def _parse_on(on: str) -> tuple[str, str | None]:
-    """Return the kind of a cluster and its address, if one is given."""
+    """Return the scheduler, or "threads", and the address, if one is given."""
     if not isinstance(on, str):
         raise TypeError(
             f"on must be a text, or an executor of concurrent.futures, got {short_repr(on)}"

@@ -110,6 +110,7 @@ def _connect(address: str) -> Client:
 
 
 def _call(function: bytes, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a pickled function."""
     import pickle
 
     result = pickle.loads(function)(*args, **kwargs)
@@ -181,7 +182,7 @@ class Dask(Cluster):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Cancel all tasks and disconnect; end processes that were started for this client."""
-        self._count_time = -inf  # what was counted just before is no more
+        self._count_time = -inf  # the workers that were counted just before are no more
         for resource in (self._client, self._local):
             if resource is not None:
                 with suppress(CancelledError, OSError, TimeoutError):

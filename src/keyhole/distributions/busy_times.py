@@ -60,8 +60,8 @@ class Constant(NumberDistribution):
         """Check the parameter."""
         self._check_parameter("length", check_number, _ALLOWED_LENGTHS)
         x = self.length
-        # Here and below: the first number is the place of the sampler in `_KERNELS`, which the
-        # kernel of `dispatch_kernel` reads before it passes the others on.
+        # Here and below: the first number is the place of the sampler in `_KERNELS`, by which the
+        # kernel of `dispatch_kernel` selects it; the others are the sampler's own.
         self._assign(numbers=np.array([0.0, x]), mean=x, variance=0.0, least=x, bound=x)
 
 
@@ -151,7 +151,7 @@ class Scaled(Distribution):
         if rewards is not None and len(self.factors) != 2:
             raise ValueError(f"rewards must be two factors, got {len(self.factors)}")
         self.draw = _scaling_kernel(self.of.draw, self._by)
-        # The length comes first: the kernel finds behind the factors where the other numbers begin.
+        # The number of factors comes first, so that the kernel knows where the others begin.
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
     def fits(self, problem: Problem) -> None:

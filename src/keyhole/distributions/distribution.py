@@ -76,12 +76,12 @@ class NumberDistribution(Distribution):
         if whole and not self.whole:
             raise ValueError(f"{name} must be a distribution of whole numbers, got {self!r}")
 
-    def _check_parameter(self, name: str, convert: Callable[..., float], allowed: Range) -> None:
-        # Most distributions are frozen dataclasses, which refuse an ordinary assignment.
-        object.__setattr__(self, name, convert(name, getattr(self, name), allowed))
+    def _check_parameter(self, name: str, check: Callable[..., float], allowed: Range) -> None:
+        """Replace a parameter by its value as `check` returns it."""
+        self._assign(**{name: check(name, getattr(self, name), allowed)})
 
     def _assign(self, **values: object) -> None:
-        """Set attributes, also of a frozen dataclass."""
+        """Set attributes, also of a frozen dataclass, which refuses an ordinary assignment."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 

@@ -15,8 +15,8 @@ from keyhole.validate import Range, check_number
 UNIT: Final = Range(ge=0, le=1)
 INSIDE: Final = Range(gt=0, lt=1)
 SCALE: Final = Range(ge=1e-3, le=10)
-# Largest distance of the centre of a truncated normal distribution from [0, 1], in scales: beyond
-# it, rejection sampling would accept hardly any draw.
+# How many scales the centre of a truncated normal distribution may lie outside [0, 1]: farther
+# away, rejection sampling would accept hardly any draw.
 _MOST_SCALES_OUTSIDE: Final = 3.0
 # Standard deviations beyond which a normal density is below 1e-17 of its peak.
 _REACH: Final = 9.0

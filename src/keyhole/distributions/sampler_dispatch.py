@@ -88,8 +88,8 @@ def combine_distributions(
     CombinedSampler
         The kernel, with numbers for each distribution.
     """
-    # A dict, since it keeps the order: a set would give a kernel another place in each process, and
-    # with it other numbers and another fingerprint.
+    # A dict keeps the order: in a set, a kernel would have another place in each process, and so
+    # other numbers and another fingerprint.
     kernels = tuple(
         dict.fromkeys((*always, *(distribution.draw for distribution in distributions)))
     )
@@ -112,11 +112,11 @@ def dispatch_kernel(kernels: tuple[Kernel, ...], position: int = 0) -> Kernel:
     # A chain of comparisons, one compiled function per kernel: compiled code has no function table.
     kernel = kernels[position]
 
-    def last(rng: Stream, numbers: FloatArray) -> object:
+    def draw_last(rng: Stream, numbers: FloatArray) -> object:
         return kernel(rng, numbers[1:])
 
     if position == len(kernels) - 1:
-        return last
+        return draw_last
     next_kernel = dispatch_kernel(kernels, position + 1)
 
     def draw(rng: Stream, numbers: FloatArray) -> object:

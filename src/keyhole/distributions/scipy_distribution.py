@@ -9,7 +9,7 @@ from keyhole.policy import FloatArray, Stream, uniform
 
 CELLS: Final = 4096
 """Number of equally likely cells of a continuous distribution, each with a constant density."""
-# Probability of the tail that is cut off an unbounded distribution: discrete, and continuous.
+# Probabilities of the tail that is cut off an unbounded distribution.
 _TAIL: Final = 1e-15
 _CONTINUOUS_TAIL: Final = 2.0**-20
 _MOST_WHOLE_NUMBERS: Final = 2**20
@@ -76,7 +76,7 @@ class TabulatedDistribution(NumberDistribution):
             self._tabulate_continuous()
 
     def _tabulate_discrete(self, source: Any) -> None:
-        if hasattr(source, "xk"):  # `rv_discrete` with listed values and probabilities
+        if hasattr(source, "xk"):  # an `rv_discrete` made of values and their probabilities
             values = np.asarray(source.xk, np.float64)
             order = np.argsort(values)
             values = values[order]
@@ -121,19 +121,19 @@ class TabulatedDistribution(NumberDistribution):
         lower_ends, upper_ends = ends[:-1], ends[1:]
         self.mean = float(((lower_ends + upper_ends) / 2.0).mean())
         # The mean square of a variate that is uniform between a and b is (a^2 + a b + b^2) / 3.
-        off = lower_ends - self.mean, upper_ends - self.mean
-        self.variance = float((off[0] ** 2 + off[0] * off[1] + off[1] ** 2).mean() / 3.0)
+        a, b = lower_ends - self.mean, upper_ends - self.mean
+        self.variance = float((a**2 + a * b + b**2).mean() / 3.0)
         self.least = float(ends[0])
         self.bound = float(ends[-1])
         self.whole = False
 
     def density(self, x: FloatArray) -> FloatArray:
         """Return the density of the table of a continuous distribution."""
-        piece = np.searchsorted(self.numbers, x, side="right") - 1
-        inside = (piece >= 0) & (piece < CELLS)
+        cell = np.searchsorted(self.numbers, x, side="right") - 1
+        is_inside = (cell >= 0) & (cell < CELLS)
         with np.errstate(divide="ignore"):  # `x` never lies in a cell without width
-            height = 1.0 / (CELLS * np.diff(self.numbers))
-        return np.where(inside, height[np.clip(piece, 0, CELLS - 1)], 0.0)
+            densities = 1.0 / (CELLS * np.diff(self.numbers))
+        return np.where(is_inside, densities[np.clip(cell, 0, CELLS - 1)], 0.0)
 
     def __repr__(self) -> str:
         """Return the distribution's name with its parameters."""

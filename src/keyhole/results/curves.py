@@ -109,7 +109,7 @@ class Curves:
         return notebook_html(tables, picture_html(chart_figure(chart), chart.alt))
 
     def _last_means(self, shown_metrics: Sequence[str]) -> tuple[str, list[str], list[list[str]]]:
-        """Return the means at the last checkpoint: caption, head and rows of a table."""
+        """Return the table of the means at the last checkpoint: caption, head and rows."""
         rows = [
             [label, *(self.estimates(label, m)[-1].plus_minus() for m in shown_metrics)]
             for label in self.labels
@@ -269,7 +269,8 @@ class Curves:
             for label, values in last_values.items()
             if label != best
         }
-        # Holm: the smallest p-value is compared with 5 % over their number, the next over one less.
+        # Holm: the smallest p-value is compared with 5 % over the number of all, the next with 5 %
+        # over one less, until one is above.
         worse = set()
         for i, label in enumerate(sorted(p_values, key=lambda label: p_values[label])):
             if p_values[label] > _LEVEL / (len(p_values) - i):

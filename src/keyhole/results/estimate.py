@@ -88,21 +88,21 @@ class Estimate:
         """Lower end of the 95 % interval."""
         if self.count is not None:
             return exact_interval(self.count, self.replications)[0]
-        return self.value - self._half_width()
+        return self.value - self._t_half_width()
 
     @property
     def high(self) -> float:
         """Upper end of the 95 % interval."""
         if self.count is not None:
             return exact_interval(self.count, self.replications)[1]
-        return self.value + self._half_width()
+        return self.value + self._t_half_width()
 
     @property
-    def reach(self) -> float:
+    def half_width(self) -> float:
         """Half of the 95 % interval."""
-        return self._half_width() if self.count is None else (self.high - self.low) / 2
+        return self._t_half_width() if self.count is None else (self.high - self.low) / 2
 
-    def _half_width(self) -> float:
+    def _t_half_width(self) -> float:
         return t_half_width(self.replications) * self.error if self.error else 0.0
 
     def p_value(self, low: float, high: float) -> float:
@@ -135,17 +135,18 @@ class Estimate:
 
     def __str__(self) -> str:
         """Return the estimate with its interval, rounded to the precision of the interval."""
-        return _format_interval(self.value, self.low, self.high, self.reach)
+        return _format_interval(self.value, self.low, self.high, self.half_width)
 
     def plus_minus(self) -> str:
         """Return the estimate for a table: ± half of the interval, or the whole one of a share."""
-        if self.count is not None or self.reach == 0.0:
+        if self.count is not None or self.half_width == 0.0:
             return str(self)
-        if not math.isfinite(self.reach):
+        if not math.isfinite(self.half_width):
             return f"{format_estimate(self.value)} ± n/a"
-        return (
-            f"{format_estimate(self.value, self.reach)} ± {format_estimate(self.reach, self.reach)}"
+        value, half_width = (
+            format_estimate(x, self.half_width) for x in (self.value, self.half_width)
         )
+        return f"{value} ± {half_width}"
 
 
 @dataclass(frozen=True)
@@ -186,14 +187,14 @@ class PairedDifference:
         """Return the difference, its interval and its p-value."""
         if self.equal:
             return "0, equal in every run"
-        reach = (self.high - self.low) / 2
-        text = _format_interval(self.difference, self.low, self.high, reach)
-        return f"{text}, {format_p_value(self.p_value)}" if 0.0 < reach < math.inf else text
+        half_width = (self.high - self.low) / 2
+        text = _format_interval(self.difference, self.low, self.high, half_width)
+        return f"{text}, {format_p_value(self.p_value)}" if 0.0 < half_width < math.inf else text
 
 
 @dataclass(frozen=True)
 class Tail:
-    """The bad runs among replications: the value that a tenth of them reach or pass, the worst."""
+    """The bad runs among replications: the quantile that a tenth of them reach, and the worst."""
 
     quantile: float
     worst: float
@@ -289,17 +290,17 @@ def compare(a: FloatArray, b: FloatArray) -> PairedDifference:
     return PairedDifference(number.value, number.low, number.high, p_value, number.replications)
 
 
-def format_estimate(value: float, reach: float = 0.0) -> str:
-    """Return a number rounded to two significant digits of half its interval.
+def format_estimate(value: float, half_width: float = 0.0) -> str:
+    """Return a number rounded to two significant digits of its half-width.
 
-    `reach` is half of the interval, 0 if the number is exact.
+    `half_width` is that of the interval, 0 if the number is exact.
     """
     if math.isnan(value):
         return "n/a"
     size = abs(value)
-    if _ROUNDING * size < reach < _EXPONENTS_FROM and size < _EXPONENTS_FROM:
-        # The decimal place of the second significant digit of the reach.
-        decimals = 1 - math.floor(math.log10(reach))
+    if _ROUNDING * size < half_width < _EXPONENTS_FROM and size < _EXPONENTS_FROM:
+        # The decimal place of the second significant digit of the half-width.
+        decimals = 1 - math.floor(math.log10(half_width))
         number = round(value, decimals) + 0.0  # -0.0 becomes 0.0
         return f"{number:,.{max(0, decimals)}f}" if decimals <= _MOST_DECIMALS else f"{value:.3g}"
     if not 1.0 / _EXPONENTS_FROM < size < _EXPONENTS_FROM:
@@ -310,13 +311,13 @@ def format_estimate(value: float, reach: float = 0.0) -> str:
     return text.rstrip("0").rstrip(".") if decimals else text
 
 
-def _format_interval(value: float, low: float, high: float, reach: float) -> str:
-    """Return a number with its interval, of which half is `reach`."""
-    if not math.isfinite(reach):
+def _format_interval(value: float, low: float, high: float, half_width: float) -> str:
+    """Return a number with its interval, rounded to the precision of the half-width."""
+    if not math.isfinite(half_width):
         return f"{format_estimate(value)} (one replication: no interval)"
-    if reach == 0.0:
+    if half_width == 0.0:
         return f"{format_estimate(value)} in every run"
-    middle, lower, upper = (format_estimate(x, reach) for x in (value, low, high))
+    middle, lower, upper = (format_estimate(x, half_width) for x in (value, low, high))
     return f"{middle} [{lower}, {upper}]"
 
 
