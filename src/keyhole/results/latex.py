@@ -5,7 +5,6 @@ from typing import Final
 
 from keyhole.validate import escape_controls
 
-_LONGEST_CELL: Final = 50  # characters, above which the text of a cell goes over several lines
 _ESCAPES: Final = str.maketrans(
     {
         **{letter: f"\\{letter}" for letter in "&%$#_{}"},
@@ -64,11 +63,6 @@ def latex_table(
     \end{tabular}
     \end{table}
     """
-    # A column of sentences is as wide as half a line, and they go on in the next one.
-    columns = "".join(
-        r"p{.5\linewidth}" if max(map(len, cells)) > _LONGEST_CELL else "l"
-        for cells in zip(head, *rows, strict=True)
-    )
     lines = []
     for i, row in enumerate(rows):
         cells = [
@@ -82,7 +76,7 @@ def latex_table(
     return rf"""\begin{{table}}
 \centering
 \caption{{{escape_latex(caption)}}}
-\begin{{tabular}}{{{columns}}}
+\begin{{tabular}}{{{"l" * len(head)}}}
 \toprule
 {" & ".join(map(escape_latex, head))} \\
 \midrule

@@ -19,7 +19,7 @@ from numba.np.arrayobj import make_array, populate_array
 from keyhole.kernels.interpreted_mode import Kernel
 
 _CHILDREN: Final = 16
-_SIXTEEN_FLOATS: Final = ir.VectorType(ir.DoubleType(), _CHILDREN)
+_KEYS: Final = ir.VectorType(ir.DoubleType(), _CHILDREN)
 _INT64: Final = ir.IntType(64)
 _INT32: Final = ir.IntType(32)
 
@@ -30,7 +30,7 @@ def _load_node(context, builder: ir.IRBuilder, signature, args) -> ir.Value:
     cell = builder.gep(array.data, [args[1]])
     # Aligned to 8 bytes only: states begin at any cell. LLVM splits the vector of sixteen into the
     # registers of the processor (AVX-512, AVX2, SSE2, NEON).
-    return builder.load(builder.bitcast(cell, _SIXTEEN_FLOATS.as_pointer()), align=8)
+    return builder.load(builder.bitcast(cell, _KEYS.as_pointer()), align=8)
 
 
 def _shuffle(builder: ir.IRBuilder, vector: ir.Value, positions: list[int]) -> ir.Value:
@@ -62,9 +62,7 @@ def _position_of(typing, keys, start, key):
 
     def build(context, builder, signature, args):
         node = _load_node(context, builder, signature, args)
-        key_vector = builder.insert_element(
-            ir.Constant(_SIXTEEN_FLOATS, ir.Undefined), args[2], _INT32(0)
-        )
+        key_vector = builder.insert_element(ir.Constant(_KEYS, ir.Undefined), args[2], _INT32(0))
         equal = builder.fcmp_ordered("==", node, _shuffle(builder, key_vector, [0] * _CHILDREN))
         # Sixteen comparisons as the bits of a word; the lowest set bit is the first equal key. Bit
         # 16 is set in case that none is (a damaged store): the mask then makes the result 0.
@@ -140,7 +138,7 @@ def _floats(value: float) -> ir.Value:
     return ir.Constant(_FOUR_FLOATS, [value] * _LANES)
 
 
-_TwoVectors = tuple[ir.Value, ir.Value]
+_Pair = tuple[ir.Value, ir.Value]
 
 
 class _FourVariates:
@@ -165,16 +163,14 @@ class _FourVariates:
         # The generator is counter-based: word k is a hash of `position` + k * `walk`, so that the
         # words of later variates are known before those of earlier ones were used.
         steps = [(_WORDS * lane + number + 1) * self._walk % 2**64 for lane in range(_LANES)]
-        vector = self.builder.insert_element(
-            ir.Constant(_FOUR_WORDS, ir.Undefined), position, _INT32(0)
-        )
-        zeros = ir.Constant(ir.VectorType(_INT32, _LANES), [0] * _LANES)
-        word = self.builder.shuffle_vector(vector, ir.Constant(_FOUR_WORDS, ir.Undefined), zeros)
-        word = self.builder.add(word, ir.Constant(_FOUR_WORDS, steps))
+        no_words = ir.Constant(_FOUR_WORDS, ir.Undefined)
+        words = self.builder.insert_element(no_words, position, _INT32(0))
+        words = _shuffle(self.builder, words, [0] * _LANES)
+        words = self.builder.add(words, ir.Constant(_FOUR_WORDS, steps))
         for shift, factor in zip((30, 27), self._factors, strict=True):
-            word = self.builder.xor(word, self.builder.lshr(word, _words(shift)))
-            word = self.builder.mul(word, _words(factor))
-        return self.builder.xor(word, self.builder.lshr(word, _words(31)))
+            words = self.builder.xor(words, self.builder.lshr(words, _words(shift)))
+            words = self.builder.mul(words, _words(factor))
+        return self.builder.xor(words, self.builder.lshr(words, _words(31)))
 
     def to_floats(self, word: ir.Value) -> ir.Value:
         """Convert signed integers below 2**53 to floats, exactly.
@@ -189,9 +185,7 @@ class _FourVariates:
         high = build.bitcast(build.or_(high, _words(0x453 << 52)), _FOUR_FLOATS)
         return build.fadd(build.fsub(high, _floats(2.0**84 + 2.0**63 + 2.0**52)), low)
 
-    def gammas(
-        self, position: ir.Value, number: int, shape: ir.Value, tables: _TwoVectors
-    ) -> _TwoVectors:
+    def gammas(self, position: ir.Value, number: int, shape: ir.Value, tables: _Pair) -> _Pair:
         """Return gamma variates, and for each whether it is the usual case."""
         # The operations are those of `samplers._usual_gamma`, in the same order: in any other they
         # round differently. LLVM must not fuse them into multiply-adds, and by default does not.
