@@ -21,7 +21,7 @@ def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -
     Parameters
     ----------
     packages : iterable of str
-        Whose versions.
+        The packages whose versions are wanted.
 
     Returns
     -------

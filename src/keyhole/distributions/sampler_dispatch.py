@@ -55,7 +55,7 @@ class CombinedSampler:
     rows: list[FloatArray]
 
     @property
-    def words(self) -> str:
+    def hyphenated_name(self) -> str:
         """The name with hyphens: ``truncated-normal``."""
         return re.sub("(?<!^)(?=[A-Z])", "-", self.name).lower()
 
@@ -70,7 +70,7 @@ class CombinedSampler:
 
 
 def combine_distributions(
-    distributions: Sequence[Distribution], always: tuple[Kernel, ...] = ()
+    distributions: Sequence[Distribution], included: tuple[Kernel, ...] = ()
 ) -> CombinedSampler:
     """Return the combined sampler of several distributions.
 
@@ -78,7 +78,7 @@ def combine_distributions(
     ----------
     distributions : sequence of Distribution
         At least one.
-    always : tuple of callable
+    included : tuple of callable
         Kernels that it includes in any case, so that one compiled environment serves all built-in
         distributions of a setting. Without any, and with distributions of one kind, its kernel is
         that of the kind.
@@ -91,7 +91,7 @@ def combine_distributions(
     # A dict keeps the order: in a set, a kernel would have another place in each process, and so
     # other numbers and another fingerprint.
     kernels = tuple(
-        dict.fromkeys((*always, *(distribution.draw for distribution in distributions)))
+        dict.fromkeys((*included, *(distribution.draw for distribution in distributions)))
     )
     names = {type(distribution).__name__ for distribution in distributions}
     name = names.pop() if len(names) == 1 else "Mixed"

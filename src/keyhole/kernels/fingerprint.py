@@ -90,10 +90,11 @@ def instruction_texts(code: CodeType) -> tuple[str, ...]:
     names = code.co_varnames[: argument_count + bool(code.co_flags & 8)]
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
     head = [repr((names, counts, code.co_flags & _FLAGS, code.co_freevars, code.co_cellvars))]
-    return (*head, *_instructions(code), repr(code.co_exceptiontable))
+    return (*head, *_instruction_parts(code), repr(code.co_exceptiontable))
 
 
-def _instructions(code: CodeType) -> Iterator[str]:
+def _instruction_parts(code: CodeType) -> Iterator[str]:
+    """Yield the name of each instruction, and the text of what it operates on."""
     instructions: list[dis.Instruction] = []
     # Jump targets as numbers of instructions: offsets would depend on how long arguments are. A
     # jump may lead to the EXTENDED_ARG in front of an instruction.
@@ -105,7 +106,7 @@ def _instructions(code: CodeType) -> Iterator[str]:
     for instruction in instructions:
         yield instruction.opname
         if instruction.opcode in dis.hasconst:
-            yield from _constant(instruction.argval)
+            yield from _constant_parts(instruction.argval)
         elif instruction.opcode in _JUMP_OPCODES:
             yield str(numbers[instruction.argval])
         elif instruction.opcode in dis.hasname:
@@ -117,7 +118,8 @@ def _instructions(code: CodeType) -> Iterator[str]:
             yield str(instruction.arg)
 
 
-def _constant(value: object) -> Iterator[str]:
+def _constant_parts(value: object) -> Iterator[str]:
+    """Yield the texts of a constant, which are the same in every process."""
     if isinstance(value, CodeType):
         yield "code"
         yield from instruction_texts(value)
@@ -126,7 +128,7 @@ def _constant(value: object) -> Iterator[str]:
     elif isinstance(value, tuple):
         yield f"{len(value)} constants"
         for item in value:
-            yield from _constant(item)
+            yield from _constant_parts(item)
     else:
         yield f"{type(value).__name__} {value!r}"
 
@@ -220,7 +222,7 @@ def is_shipped(function: Kernel) -> bool:
     """Return whether a function, and everything it uses, is Keyhole's own."""
     walk = _FingerprintWalk()
     walk.add_function(python_function(function))
-    return all(_module_of(member).startswith("keyhole.") for _, member in walk.seen.values())
+    return all(_module_of(member).startswith("keyhole.") for _, member in walk.visited.values())
 
 
 def _module_of(function: FunctionType) -> str:
@@ -250,10 +252,12 @@ def _code_bytes(code: CodeType) -> bytes:
 
 
 class _FingerprintWalk:
+    """A walk through everything that a function uses, which makes its digest and the parts."""
+
     def __init__(self, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()
         self.error_lines = error_lines
-        self.seen: dict[int, tuple[int, FunctionType]] = {}
+        self.visited: dict[int, tuple[int, FunctionType]] = {}
         self.parts: dict[str, object] = {}
 
     def add_items(self, *items: object) -> None:
@@ -264,12 +268,12 @@ class _FingerprintWalk:
             self.add_items(function.__module__, function.__qualname__)
             return
         # On a second visit, as in a recursion, only the number of the first is added.
-        if id(function) in self.seen:
-            self.add_items("seen", self.seen[id(function)][0])
+        if id(function) in self.visited:
+            self.add_items("seen", self.visited[id(function)][0])
             return
         # The function is referenced, so that its id is not reused, and numbered in order of visit,
         # since two functions may have one name.
-        self.seen[id(function)] = (len(self.seen), function)
+        self.visited[id(function)] = (len(self.visited), function)
         code = function.__code__
         self.digest.update(_code_bytes(code))
         self.parts[f"the source of {function.__qualname__}"] = _code_bytes(code)
@@ -388,6 +392,7 @@ def compiled_copy(function: Kernel) -> Kernel:
 
 
 def _copy_linked(plain: FunctionType, copies: Copies) -> Kernel:
+    """Return a compiled copy of a function; `copies` are those made so far, by their originals."""
     if plain in copies:  # visited in this graph already, perhaps not finished: recursion
         return copies[plain]
     if _module_of(plain).startswith(_COVERED):  # its fingerprint, only its name, is no key
@@ -442,6 +447,7 @@ def _bounds_checked_copy(plain: FunctionType) -> Kernel:
 
 
 def _relink_copies(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
+    """Return what a copy uses in place of a value: compiled functions, and snapshots of arrays."""
     if is_function(value):
         plain = python_function(value)
         if is_compiled(value) and _module_of(plain).startswith("keyhole."):

@@ -103,7 +103,7 @@ class Problem(AnyProblem):
     ) -> None:
         self.distributions = check_distributions(arms)
         self.arm_names = split_names("arms", arms)[1]
-        self._drawn = combine_distributions(self.distributions, always=KERNELS)
+        self._drawn = combine_distributions(self.distributions, included=KERNELS)
         self._facts = facts_of(len(self.distributions), limits, cost, penalty, continuous)
         self.limits: FloatArray = self._facts["limits"]
         self.continuous = bool(continuous)

@@ -29,7 +29,7 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
     code is refused: the file may have changed since it was imported.
     """
     reason = "its source is not there"
-    for tree in _candidates(code):
+    for tree in _find_candidates(code):
         if _is_same(compile_definition(tree, code), code):
             return tree
         reason = "its source has changed since it was imported"
@@ -71,23 +71,23 @@ def _class_name(code: CodeType) -> str:
     return next(reversed(classes), _NO_CLASS)
 
 
-def _candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
-    """Yield the definitions that may be that of some code."""
+def _find_candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
+    """Yield the definitions that may have been compiled to some code."""
     lines = linecache.getlines(code.co_filename)
     first = code.co_firstlineno
     if code.co_name == _LAMBDA:
-        yield from _lambdas("".join(lines), first)
+        yield from _find_lambdas("".join(lines), first)
         return
     last = max((end or 0 for _, end, _, _ in code.co_positions()), default=0)
     if lines and last <= len(lines):
-        yield from _functions("".join(lines[first - 1 : last]), code)
+        yield from _find_functions("".join(lines[first - 1 : last]), code)
     try:  # unreachable lines at the end have no instructions: `inspect` finds the whole block
-        yield from _functions("".join(inspect.getsourcelines(code)[0]), code)
+        yield from _find_functions("".join(inspect.getsourcelines(code)[0]), code)
     except (OSError, TypeError):
         return
 
 
-def _lambdas(source: str, first: int) -> Iterator[ast.FunctionDef]:
+def _find_lambdas(source: str, first: int) -> Iterator[ast.FunctionDef]:
     for node in ast.walk(_parse(source)):
         if isinstance(node, ast.Lambda) and node.lineno == first:
             body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
@@ -95,7 +95,7 @@ def _lambdas(source: str, first: int) -> Iterator[ast.FunctionDef]:
             yield _strip_definition(ast.copy_location(tree, node))
 
 
-def _functions(source: str, code: CodeType) -> Iterator[ast.FunctionDef]:
+def _find_functions(source: str, code: CodeType) -> Iterator[ast.FunctionDef]:
     first_line = 1
     if source[:1].isspace():
         source = f"if 1:\n{source}"
