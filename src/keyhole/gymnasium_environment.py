@@ -167,14 +167,11 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
 
     def _observation(self, feedback: Mapping[str, Any]) -> Observation:
         """Return feedback as elements of its spaces, and the context of the next round."""
-        observation: Observation = {}
-        for name, space in self._feedback_spaces.items():
-            is_integer = isinstance(space, Discrete)
-            value = feedback[name]
-            observation[name] = (
-                np.int64(value) if is_integer else np.full(space.shape, value, np.float64)
-            )
-        return {**observation, **self._context}
+        observation = {
+            name: np.full(space.shape, feedback[name], space.dtype)[()]
+            for name, space in self._feedback_spaces.items()
+        }
+        return observation | self._context
 
 
 def _box(high: float, count: int = 1) -> Box:

@@ -27,7 +27,6 @@ from keyhole.kernels.kernel_declaration import (
     changed_settings,
     import_internals,
     import_loader,
-    is_bounds_checked,
     options,
 )
 from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_digest
@@ -198,10 +197,10 @@ def _print_unless_quiet(message: str) -> None:
 @contextlib.contextmanager
 def _announce_compilation(owner: str, path: Path | None) -> Iterator[None]:
     """Print to standard error what is being compiled, if it takes long."""
-    checks = " with every index checked" if is_bounds_checked() else ""
-    is_kept = path is not None and os.access(path.parent, os.W_OK)
-    frequency = "once, and kept for later runs" if is_kept else "once, in every process"
-    message = f"keyhole: compiling {owner}{checks} ({frequency})"
+    frequency = "once, in every process"
+    if path is not None and os.access(path.parent, os.W_OK):
+        frequency = "once, and kept for later runs"
+    message = f"keyhole: compiling {owner} ({frequency})"
     timer = threading.Timer(_ANNOUNCE_AFTER_SECONDS, partial(_print_unless_quiet, message))
     timer.daemon = True
     timer.start()

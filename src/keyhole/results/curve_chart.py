@@ -168,8 +168,7 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
     if curves.replications == 1:
         text = "One replication, which has no interval."
     is_logarithm = y == "log" or arms_divisor(curves, metric, y) is not None
-    omitted = count_nonpositive(curves, metric) if is_logarithm else {}
-    if omitted:
+    if is_logarithm and (omitted := count_nonpositive(curves, metric)):
         listed = ", ".join(f"{label} ({count})" for label, count in omitted.items())
         text += (
             " Left out, because a mean that is not above 0 has no logarithm (number of "

@@ -257,7 +257,7 @@ class Curves:
             for label in self._best_labels(metric)
         }
         text = f"{text} Bold: no other is significantly better (paired t-tests, Holm, 5 %)."
-        return latex_table(f"{caption}: {text}" if caption else text, head, rows, bold)
+        return latex_table(": ".join(filter(None, (caption, text))), head, rows, bold)
 
     def _best_labels(self, metric: str) -> set[str]:
         """Return the policy with the best mean, and those that are not significantly worse."""

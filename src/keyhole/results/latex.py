@@ -8,6 +8,7 @@ from keyhole.validate import escape_controls
 _ESCAPES: Final = str.maketrans(
     {
         **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+        "[": "{[}",  # else the option of the line break before, at the beginning of a row
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
@@ -69,9 +70,7 @@ def latex_table(
             rf"\textbf{{{escape_latex(cell)}}}" if (i, j) in bold else escape_latex(cell)
             for j, cell in enumerate(row)
         ]
-        # Braces: a row that begins with a bracket would be the option of the line break before.
-        braces = "{}" if cells[0].startswith("[") else ""
-        lines.append(braces + " & ".join(cells) + r" \\")
+        lines.append(" & ".join(cells) + r" \\")
     body = "\n".join(lines)
     return rf"""\begin{{table}}
 \centering

@@ -59,8 +59,8 @@ class PendingPolicy:
         # A policy that ignores pending decisions is not shown them.
         pending_rows = pending_rows if self._imputes else ()
         width = ROW_HEADER + self._context_and_decision.stop - self._context_and_decision.start
-        # The first number is dropped again: NumPy refuses to concatenate nothing.
-        rows = np.concatenate([np.zeros(1), *(row[:width] for row in pending_rows)])[1:]
+        # The zero is not read: NumPy refuses to concatenate nothing.
+        rows = np.concatenate([*(row[:width] for row in pending_rows), np.zeros(1)])
         if not self._run(self.copy, rows, environment.rounds, len(pending_rows), DECIDE):
             raise AssertionError(self._policy.refusal(f"round {environment.rounds}"))
         self.cells[self._decision] = self.copy[self._decision]
@@ -96,7 +96,6 @@ class PendingPolicy:
         return self._words[:2].copy()
 
     def _run(self, copy: FloatArray, rows: FloatArray, t: int, count: int, operation: int) -> int:
-        rows = rows if len(rows) else np.zeros(1)
         return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, operation))
 
 

@@ -139,9 +139,9 @@ def decisions_round_trip(case: SettingCase) -> None:
     if (vocabulary := _make_vocabulary(case)) is None:
         return
     for context, decision in case.decisions:
-        words = vocabulary.format_decision(context, decision)
-        read = vocabulary.parse_decision(json.loads(json.dumps(words, allow_nan=False)))
-        _check_parsed(case, "parse_decision", words, read, (context, decision))
+        named_values = vocabulary.format_decision(context, decision)
+        read = vocabulary.parse_decision(json.loads(json.dumps(named_values, allow_nan=False)))
+        _check_parsed(case, "parse_decision", named_values, read, (context, decision))
 
 
 def words_are_not_reserved(case: SettingCase) -> None:
@@ -169,7 +169,7 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
         for name in vocabulary.find_arm_fields():
             reversed_decision[name] = (last - np.asarray(decision[name])).tolist()
         context_words = vocabulary.format_context(context)  # its arms are never renumbered
-        words, reversed_words = (
+        named_values, reversed_values = (
             {word: value for word, value in all_words.items() if word not in context_words}
             for all_words in (
                 vocabulary.format_decision(context, decision),
@@ -177,9 +177,9 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
             )
         )
         fields = ", ".join(vocabulary.find_arm_fields())
-        assert reversed_words == words, (
+        assert reversed_values == named_values, (
             f"{case}: a decision must name arms by {fields} alone (its arm_fields), and says "
-            f"{words}, or {reversed_words} with the arms in another order"
+            f"{named_values}, or {reversed_values} with the arms in another order"
         )
 
 
@@ -191,10 +191,12 @@ def feedback_round_trips(case: SettingCase) -> None:
     for pair in case.decisions:
         feedback = _parse_default(case, vocabulary, pair)
         _check_values(case, "parse_feedback", feedback, fields, vocabulary.note_fields)
-        words = vocabulary.format_feedback(*pair, feedback)
+        named_values = vocabulary.format_feedback(*pair, feedback)
         # Through JSON, as an export of a study stores it.
-        read = vocabulary.parse_feedback(*pair, **json.loads(json.dumps(words, allow_nan=False)))
-        _check_parsed(case, "parse_feedback", words, read, feedback)
+        read = vocabulary.parse_feedback(
+            *pair, **json.loads(json.dumps(named_values, allow_nan=False))
+        )
+        _check_parsed(case, "parse_feedback", named_values, read, feedback)
 
 
 def numbered_arms_are_read(case: SettingCase) -> None:
@@ -208,9 +210,9 @@ def numbered_arms_are_read(case: SettingCase) -> None:
         _check_parsed(case, "parse_context", context_words, read, context)
         if vocabulary.has_feedback:
             feedback = _parse_default(case, vocabulary, (context, decision))
-            words = vocabulary.format_feedback(context, decision, feedback)
-            read = vocabulary.parse_feedback(context, decision, **words)
-            _check_parsed(case, "parse_feedback", words, read, feedback)
+            named_values = vocabulary.format_feedback(context, decision, feedback)
+            read = vocabulary.parse_feedback(context, decision, **named_values)
+            _check_parsed(case, "parse_feedback", named_values, read, feedback)
 
 
 def bad_words_are_refused(case: SettingCase) -> None:
@@ -223,9 +225,9 @@ def bad_words_are_refused(case: SettingCase) -> None:
     # NaN passes a range check that compares with < alone, and would stay in the log for ever.
     for bad_words in ({"no such word": 1.0}, *({name: math.nan} for name in numbers)):
         _check_refused(case, vocabulary.parse_feedback, context, decision, **(feedback | bad_words))
-    words = vocabulary.format_decision(context, decision)
-    if "arm" in words:
-        _check_refused(case, vocabulary.parse_decision, words | {"arm": "no such arm"})
+    named_values = vocabulary.format_decision(context, decision)
+    if "arm" in named_values:
+        _check_refused(case, vocabulary.parse_decision, named_values | {"arm": "no such arm"})
 
 
 def rounds_survive_a_snapshot(case: SettingCase) -> None:
@@ -265,12 +267,12 @@ def _parse_default(
     case: SettingCase, vocabulary: StudyVocabulary, pair: tuple[Values, Values]
 ) -> Values:
     """Return the default feedback to a decision, parsed to values."""
-    words = vocabulary.default_feedback(*pair)
+    named_values = vocabulary.default_feedback(*pair)
     try:
-        return vocabulary.parse_feedback(*pair, **words)
+        return vocabulary.parse_feedback(*pair, **named_values)
     except (TypeError, ValueError) as error:
         raise AssertionError(
-            f"{case}: default_feedback has {words} for a decision that nothing came of, "
+            f"{case}: default_feedback has {named_values} for a decision that nothing came of, "
             f"which parse_feedback refuses: {error}"
         ) from error
 

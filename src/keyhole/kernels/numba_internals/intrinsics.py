@@ -164,13 +164,13 @@ class _FourVariates:
         # words of later variates are known before those of earlier ones were used.
         steps = [(_WORDS * lane + number + 1) * self._walk % 2**64 for lane in range(_LANES)]
         no_words = ir.Constant(_FOUR_WORDS, ir.Undefined)
-        words = self.builder.insert_element(no_words, position, _INT32(0))
-        words = _shuffle(self.builder, words, [0] * _LANES)
-        words = self.builder.add(words, ir.Constant(_FOUR_WORDS, steps))
+        vector = self.builder.insert_element(no_words, position, _INT32(0))
+        vector = _shuffle(self.builder, vector, [0] * _LANES)
+        vector = self.builder.add(vector, ir.Constant(_FOUR_WORDS, steps))
         for shift, factor in zip((30, 27), self._factors, strict=True):
-            words = self.builder.xor(words, self.builder.lshr(words, _words(shift)))
-            words = self.builder.mul(words, _words(factor))
-        return self.builder.xor(words, self.builder.lshr(words, _words(31)))
+            vector = self.builder.xor(vector, self.builder.lshr(vector, _words(shift)))
+            vector = self.builder.mul(vector, _words(factor))
+        return self.builder.xor(vector, self.builder.lshr(vector, _words(31)))
 
     def to_floats(self, word: ir.Value) -> ir.Value:
         """Convert signed integers below 2**53 to floats, exactly.
