@@ -272,7 +272,7 @@ _UNARY: Final = (
     "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
 )  # fmt: skip
 
-MATH: Final[dict[str, Function | float]] = {
+MATH: Final[dict[str, Function]] = {
     **{name: _without_errors(name) for name in _UNARY},
     "pow": _power,
     "atan2": _without_errors("atan2", 2),
@@ -283,21 +283,19 @@ MATH: Final[dict[str, Function | float]] = {
     **{name: getattr(math, name) for name in ("copysign", "fabs", "isfinite", "isinf", "isnan")},
     **{name: getattr(math, name) for name in ("degrees", "radians", "gcd", "frexp")},
     **{name: _make_conversion(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
-    **{name: getattr(math, name) for name in ("inf", "nan", "pi", "e", "tau")},
 }
-"""The functions and constants of `math` that kernels may use, by name."""
+"""The functions of `math` that kernels may use, by name."""
 
 _SAME_AS_MATH: Final = (
     "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
     "tanh", "hypot", "copysign", "fabs", "isfinite", "isinf", "isnan",
 )  # fmt: skip
 
-NUMPY: Final[dict[str, Function | float]] = {
+NUMPY: Final[dict[str, Function]] = {
     **{name: MATH[name] for name in _SAME_AS_MATH},
     **CASTS,
     **{name: _make_rounding(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
     "rint": lambda x: _round_to_nearest(float(x)),
-    "abs": absolute,
     "absolute": absolute,
     "sign": _sign,
     "maximum": _make_choice_or_nan(operator.ge),
@@ -306,12 +304,8 @@ NUMPY: Final[dict[str, Function | float]] = {
     "isinf": math.isinf,
     "arctan": MATH["atan"],
     "arctan2": MATH["atan2"],
-    "inf": math.inf,
-    "nan": math.nan,
-    "pi": math.pi,
-    "e": math.e,
 }
-"""The functions and constants of NumPy that kernels may use on single numbers, by name."""
+"""The functions of NumPy that kernels may use on single numbers, by name."""
 
 
 _BITS: Final = 64

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import partial
 from threading import RLock
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import FunctionType, ModuleType
 from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
@@ -29,10 +29,7 @@ _NUMPY: Final = (
     | interpreted_arrays.REDUCTIONS
     | {"searchsorted": bisect_left, "round": arithmetic.round_number}
 )
-_Table = Mapping[str, object]
-_TABLES: Final[dict[str, _Table]] = {"math": arithmetic.MATH, "numpy": _NUMPY, "numba": CASTS}
 _PLAIN_TYPES: Final = (bool, float, complex, str, bytes, type(None))
-_PYTHON_MODULES: Final = ("operator", "builtins")
 
 
 def _print(*values: object, **options: Any) -> None:
@@ -121,7 +118,7 @@ def _convert_value(value: object, chains: Iterable[Chain] = ()) -> object:
     if isinstance(getattr(value, "py_func", value), FunctionType):
         return interpreted_copy(cast(Kernel, value))
     if isinstance(value, ModuleType):
-        return _module_stand_in(value, chains)
+        return copy_module(value, chains, _convert_attribute)
     if isinstance(value, tuple):
         items = [_convert_value(item) for item in value]
         make: Kernel = type(value)
@@ -149,16 +146,20 @@ def _equivalent_of(value: object) -> object:
     """Return the Python equivalent of a function or type that is not a kernel."""
     module_name = getattr(value, "__module__", "") or ""
     name = getattr(value, "__name__", "")
+    equivalents: Mapping[str, object] = {}
     if module_name.startswith("numba."):
+        equivalents = CASTS
         name = str(value)  # a type that is called to convert a number
-        if name in CASTS:
-            return CASTS[name]
-    elif module_name == "math" and name in arithmetic.MATH:
-        return arithmetic.MATH[name]
-    elif (module_name == "numpy" or isinstance(value, np.ufunc)) and name in _NUMPY:
-        return _NUMPY[name]
-    elif isinstance(value, type) or module_name in _PYTHON_MODULES:
-        return _BUILTINS_OF_USERS.get(name, value) if module_name == "builtins" else value
+    elif module_name == "math":
+        equivalents = arithmetic.MATH
+    elif module_name == "numpy" or isinstance(value, np.ufunc):
+        equivalents = _NUMPY
+    elif module_name == "builtins":
+        return _BUILTINS_OF_USERS.get(name, value)
+    elif isinstance(value, type) or module_name == "operator":
+        return value
+    if name in equivalents:
+        return equivalents[name]
     raise _UnknownError(f", {_describe(value)}, which has no equivalent in Python")
 
 
@@ -174,17 +175,6 @@ def _constant_array(value: NDArray[np.generic]) -> interpreted_arrays.Array:
         return interpreted_arrays.view_of(np.ascontiguousarray(array))
     except TypeError as error:
         raise _UnknownError(f", {error}") from None
-
-
-def _module_stand_in(module: ModuleType, chains: Iterable[Chain]) -> ModuleType | SimpleNamespace:
-    """Return a stand-in for a module, with the attributes that a kernel uses."""
-    table = _TABLES.get(module.__name__)
-    if table is None:
-        return copy_module(module, chains, _convert_attribute)
-    for name in (chain[0] for chain in chains if chain):
-        if name not in table:
-            raise _UnknownError(f".{name}, which has no equivalent in Python")
-    return SimpleNamespace(**table)
 
 
 def _convert_attribute(name: str, value: object, chains: Iterable[Chain]) -> object:
