@@ -94,7 +94,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
                 "is not that of its decisions"
             )
         self.action_space = _action_space(problem)
-        self._feedback_spaces = _feedback_spaces(problem)
+        self._feedback_spaces: dict[str, Any] = _feedback_spaces(problem)
         context_spaces = {
             name: Discrete(getattr(problem, "levels"), start=1)  # noqa: B009 (of one setting)
             for name in problem.setting.context

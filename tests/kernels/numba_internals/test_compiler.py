@@ -70,7 +70,7 @@ def test_code_with_missing_symbols_is_refused_before_linking():
     broken = MachineCode(
         machine.wrapper,
         machine.environments,
-        [*machine.outside, "no_such_function"],
+        [*machine.undefined_symbols, "no_such_function"],
         machine.is_lasting,
         machine.code,
     )

@@ -182,7 +182,7 @@ def _make_borrow(cell_format: str) -> Kernel:
         key = (cell_format, start, shape)
         if (array := arrays.get(key)) is not None:
             return array
-        cells = getattr(buffer, "cells", buffer)
+        cells: Cells = getattr(buffer, "cells", buffer)
         end = start + math.prod(shape)
         if start < 0 or end > len(cells):
             raise IndexError("index out of bounds")
