@@ -52,13 +52,14 @@ _ARRAY_VARIABLE: Final = f"{_PREFIX}array{_ENDING}"
 _INDEX_VARIABLE: Final = f"{_PREFIX}index{_ENDING}"
 _FOLDED_NODES: Final = (ast.BinOp, ast.UnaryOp, ast.Constant, ast.operator, ast.unaryop)
 _CONSTANT_OPERATIONS: Final = ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
-_FUNCTIONS_OF_FLOATS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
+_FLOAT_FUNCTIONS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
 
 
 _Target = TypeVar("_Target", bound=ast.Name | ast.Attribute | ast.Subscript)
 
 
 def _call(name: str, arguments: list[ast.expr], located_node: ast.AST) -> ast.Call:
+    """Return a call of one of `HELPERS`, at the place of another node."""
     call = ast.Call(ast.Name(f"{_PREFIX}{name}{_ENDING}", ast.Load()), arguments, [])
     return ast.copy_location(call, located_node)
 
@@ -70,8 +71,8 @@ class _Rewriter(ast.NodeTransformer):
         self.wraps = wraps
         self.operators = _DIVISIONS | _WRAPPING if wraps else _DIVISIONS
 
-    def _operator(self, operator: ast.operator, left: ast.expr, right: ast.expr) -> str | None:
-        """Return the function for an operator, if Python's own differs."""
+    def _helper_name(self, operator: ast.operator, left: ast.expr, right: ast.expr) -> str | None:
+        """Return the name of the function that replaces an operator; None if none does."""
         name = self.operators.get(type(operator))
         if name is None or name == "power":
             return name
@@ -88,7 +89,7 @@ class _Rewriter(ast.NodeTransformer):
         """Replace an operator."""
         if (constant := _fold_constant(node)) is not None:
             return self.visit_Constant(constant)
-        name = self._operator(node.op, node.left, node.right)
+        name = self._helper_name(node.op, node.left, node.right)
         self.generic_visit(node)
         return _call(name, [node.left, node.right], node) if name else node
 
@@ -96,15 +97,15 @@ class _Rewriter(ast.NodeTransformer):
         """Replace a sign."""
         if (constant := _fold_constant(node)) is not None:
             return self.visit_Constant(constant)
-        wraps = self.wraps and not _is_float(node.operand)
+        may_wrap = self.wraps and not _is_float(node.operand)
         name = _SIGNS.get(type(node.op))
         self.generic_visit(node)
-        return _call(name, [node.operand], node) if wraps and name else node
+        return _call(name, [node.operand], node) if may_wrap and name else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         """Replace an augmented assignment."""
         old_value = _as_load(node.target)
-        name = self._operator(node.op, old_value, node.value)
+        name = self._helper_name(node.op, old_value, node.value)
         is_stored = self.wraps and isinstance(node.target, ast.Subscript)
         if name is None and not is_stored:
             self.generic_visit(node)
@@ -188,7 +189,7 @@ def _is_float(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         called = node.func
         name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-        return name in _FUNCTIONS_OF_FLOATS
+        return name in _FLOAT_FUNCTIONS
     return False
 
 
