@@ -39,7 +39,7 @@ _IGNORE_INTERRUPTS: Final = (
 
 
 def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
-    """Connect to the scheduler at an address, or start so many processes on this machine."""
+    """Connect to the scheduler at an address, or start `workers` processes on this machine."""
     for name in _LOGGERS:  # errors are raised, so that logging them would only repeat them
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address is None:

@@ -17,7 +17,7 @@ _TIMEOUT: Final = 10.0
 
 
 def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
-    """Connect to the cluster at an address, or start so many processes on this machine.
+    """Connect to the cluster at an address, or start `workers` processes on this machine.
 
     Without an address, a cluster that this process has already initialised is used.
     """

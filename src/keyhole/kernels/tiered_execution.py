@@ -94,13 +94,12 @@ class TieredFunction:
         self._holds_gil = hold_gil
         self.budget = budget
         self._compile_now = compile_now
-        # Compiled later, but with the settings of now (`bounds_checked`): these are context
-        # variables.
+        # The settings of now, which are context variables (`bounds_checked`), for compiling later.
         self._context = copy_context()
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
-    def compiled(self) -> Kernel:
-        """Return the machine code."""
+    def compile_function(self) -> Kernel:
+        """Compile the function, and return its machine code."""
         context = self._context.copy()
         context.run(_interprets_first.set, False)
         return context.run(self._compile_now)
@@ -109,7 +108,7 @@ class TieredFunction:
         """Call the function, compiled if the budget is spent."""
         # Only for learners, whose calls are short. A simulation estimates its length beforehand.
         if self._holds_gil and self.budget.is_spent:
-            code = self.compiled()
+            code = self.compile_function()
             self.when_compiled(code)
             return code(*args)
         return self._run(*args)
