@@ -159,9 +159,9 @@ def _gamma_from_one(rng: Stream, shape: float) -> float:
 def _usual_gamma(rng: Stream, shape: float) -> float:
     """Return the variate of `_gamma_from_one` if its first proposal is surely accepted; else -1.
 
-    It is accepted in 97 of 100 cases, 99 for large shapes. With y = x / sqrt(9 d), the logarithm
-    that `u` is compared with is 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3), at least -1.35 d y^4 from
-    y = -0.5 on: -0.15 x^2 y^2. The margin covers rounding a hundred times.
+    The first proposal is surely accepted in 97 of 100 cases, in 99 for large shapes. With y = x /
+    sqrt(9 d), the logarithm that `u` is compared with is 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3),
+    at least -1.35 d y^4 from y = -0.5 on: -0.15 x^2 y^2. The margin is a hundred rounding errors.
     """
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
