@@ -177,14 +177,14 @@ class BetaMixture:
         while excess > 0.0 and abs(outside - inside) > _END_ERROR:
             mean = inside - lack * (outside - inside) / (excess - lack)
             value = self._excess(mean)
+            if value == 0.0:
+                return mean
             if value > 0.0:
                 outside = mean
                 excess = value
                 if moved_end == "outside":
                     lack *= 0.5
                 moved_end = "outside"
-            elif value == 0.0:
-                return mean
             else:
                 inside = mean
                 lack = value

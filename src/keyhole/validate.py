@@ -279,12 +279,8 @@ def check_seed(seed: Any) -> int:
     --------
     >>> check_seed(None)
     Traceback (most recent call last):
-    TypeError: seed must be a whole number, such as 0 (the same seed, the same results), got None
+    TypeError: seed must be a whole number, got None
     """
-    if seed is None:
-        raise TypeError(
-            "seed must be a whole number, such as 0 (the same seed, the same results), got None"
-        )
     return check_integer("seed", seed, SEEDS)
 
 

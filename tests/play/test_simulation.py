@@ -93,7 +93,7 @@ def test_pieces_are_whole_groups_of_lanes_but_leave_no_thread_without():
         ({"policies": ["LSA"]}, r"must be a policy, got 'LSA': write LSA\(\)$"),
         ({"policies": ["LSA(alpha=2)"]}, r"must be a policy, got 'LSA\(alpha=2\)'$"),
         ({"on": "foo"}, r"^on must be threads, dask\[=ADDRESS\] or ray\[=ADDRESS\], got 'foo'$"),
-        ({"seed": None}, r"seed must be a whole number, such as 0 .*, got None"),
+        ({"seed": None}, r"seed must be a whole number, got None"),
         ({"policies": {"x": 3}}, r"policies\['x'\] must be a policy, got 3"),
     ],
 )

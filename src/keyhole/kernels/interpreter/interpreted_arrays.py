@@ -79,12 +79,8 @@ class ArrayView:
         return with_shape(self.cells[start : start + size], self.shape[len(indices) :])
 
     def _read_slice(self, indices: tuple[Any, ...]) -> Array:
-        leading = 0
-        while not isinstance(indices[leading], slice):
-            leading += 1
-        if leading:
-            rest = indices[leading:]
-            return self[indices[:leading]][rest[0] if len(rest) == 1 else rest]
+        if not isinstance(indices[0], slice):
+            return self[indices[0]][indices[1] if len(indices) == 2 else indices[1:]]
         rows = range(*indices[0].indices(self.shape[0]))
         if len(indices) == 1 or indices[1:] == (slice(None),) * (len(indices) - 1):
             size = math.prod(self.shape[1:])
@@ -282,15 +278,10 @@ def _find_first_best(array: Array, is_better: Kernel) -> int:
     return best
 
 
-def _mean(array: Array) -> float:
-    mean: float = _sum(array) / _size(array)
-    return mean
-
-
 REDUCTIONS: Final[dict[str, Kernel]] = {
     "sum": _sum,
     "prod": _make_reduction(operator.mul, 1),
-    "mean": _mean,
+    "mean": lambda array: _sum(array) / _size(array),
     "argmax": lambda array: _find_first_best(_entries(array), operator.gt),
     "argmin": lambda array: _find_first_best(_entries(array), operator.lt),
     "any": lambda array: any(_entries(array)),
