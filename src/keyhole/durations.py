@@ -13,7 +13,7 @@ _TWO_DIGITS: Final = 9.95  # seconds, from which on whole ones have two digits
 
 
 def parse_seconds(name: str, text: str) -> float:
-    """Return the seconds of a text such as 90, 90s or 1h30m; errors call it `name`.
+    """Return the seconds of a text such as 90, 90s or 1h30m; `name` is for errors.
 
     Examples
     --------

@@ -16,7 +16,7 @@ _GIT_SECONDS: Final = 10.0  # seconds
 
 
 def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -> dict[str, Any]:
-    """Return what computes results here, as JSON values; without names of folders and users.
+    """Describe what computes results here, as JSON values without names of folders and users.
 
     Parameters
     ----------

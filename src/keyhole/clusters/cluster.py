@@ -141,7 +141,8 @@ def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[
 def make_wanted_check() -> Callable[[], bool]:
     """Return a function that says whether the client still wants the task of this thread.
 
-    Dask cannot end a task that has begun, and forgets it when its client is gone; Ray ends it.
+    Dask cannot end a task that has begun, and forgets the task of a client that is gone. Ray ends
+    such a task.
     """
     try:
         # Not imported: in a task of Dask it is loaded already, and elsewhere it may not be

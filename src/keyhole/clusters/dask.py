@@ -154,7 +154,7 @@ class Dask(Cluster):
         return super().lost_error(error)
 
     def share(self, data: bytes) -> Any:
-        """Submit the bytes as a task: its result, if lost with a worker, is computed again."""
+        """Submit the bytes as a task, whose result is computed again if its worker is lost."""
         # Keyed by content: the scheduler keeps one copy for several clients and calls.
         key = f"keyhole-shared-{hashlib.sha256(data).hexdigest()}"
         with warnings.catch_warnings():

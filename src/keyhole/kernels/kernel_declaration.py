@@ -1,4 +1,4 @@
-"""Declaration of kernels, functions that Numba compiles at their first use; it is imported then."""
+"""Declaration of kernels: functions that Numba, imported at their first use, then compiles."""
 
 import functools
 import os
@@ -61,7 +61,7 @@ _is_checked: ContextVar[bool] = ContextVar("checked", default=False)
 
 
 def import_internals(module: str = "compiler") -> Any:
-    """Return a module of `keyhole.kernels.numba_internals`: the one that compiles kernels."""
+    """Return a module of `keyhole.kernels.numba_internals`, by default the compiler of kernels."""
     with compiler_lock():
         import_numba()
         return import_module(f"keyhole.kernels.numba_internals.{module}")
@@ -186,7 +186,7 @@ def intrinsic(function: F) -> F:
 
 
 def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
-    """Return an intrinsic of `numba_internals`; `plain` runs in its place if it is interpreted.
+    """Return an intrinsic of `numba_internals`, in whose place `plain` runs in interpreted mode.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class CheckContext:
 
     @cached_property
     def first_nan(self) -> str:
-        """The first value that became NaN, and its round; a recommendation is scored in each.
+        """The first value that became NaN, with its round, where every round is scored.
 
         Raises
         ------

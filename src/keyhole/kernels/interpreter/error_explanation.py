@@ -51,7 +51,7 @@ def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
         error.add_note(f"in a kernel of {owner}{_describe_location(entries)}")
         return None
     error_class, text = description
-    if expression := _expression(entries[-1]):
+    if expression := _failing_expression(entries[-1]):
         text += f": {expression}"
     entries[-1].tb_next = None  # the entries below are of this package
     explained_error = error_class(f"a kernel of {owner} {text}{_describe_location(entries)}")
@@ -118,7 +118,7 @@ def _find_local(entries: list[TracebackType], function: str, name: str) -> Itera
             return
 
 
-def _expression(entry: TracebackType) -> str:
+def _failing_expression(entry: TracebackType) -> str:
     """Return the source of the failing expression, with the values of its names."""
     code = entry.tb_frame.f_code
     # Positions are listed by instruction, each of which takes two bytes.
