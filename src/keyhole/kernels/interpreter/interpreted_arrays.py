@@ -166,7 +166,7 @@ def _arrays_borrowed_from(buffer: Array) -> dict[object, Array]:
     arrays = _borrowed_by_buffer.get(id(buffer))
     if arrays is None:
         arrays = _borrowed_by_buffer[id(buffer)] = {}
-        finalize(buffer, _borrowed_by_buffer.pop, id(buffer)).atexit = False
+        finalize(buffer, _borrowed_by_buffer.pop, id(buffer), None).atexit = False
     return arrays
 
 
