@@ -122,15 +122,9 @@ def to_common_type(a: float, b: float) -> tuple[float, float]:
 
 CASTS: Final[dict[str, Callable[[float], float]]] = {
     "uint64": to_uint64,
-    "uintp": to_uint64,
     "int64": to_int64,
-    "intp": to_int64,
-    "int_": to_int64,
     "float64": float,
-    "double": float,
     "bool": bool,
-    "bool_": bool,
-    "boolean": bool,
 }
 """Types of Numba and NumPy that kernels may call, by name."""
 
@@ -286,13 +280,11 @@ MATH: Final[dict[str, Function]] = {
 }
 """The functions of `math` that kernels may use, by name."""
 
-_SAME_AS_MATH: Final = (
-    "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
-    "tanh", "hypot", "copysign", "fabs", "isfinite", "isinf", "isnan",
-)  # fmt: skip
+# Functions of NumPy that need not have the bits of the function of `math` of that name.
+_UNLIKE_MATH: Final = ("degrees", "radians", "gcd", "frexp")
 
 NUMPY: Final[dict[str, Function]] = {
-    **{name: MATH[name] for name in _SAME_AS_MATH},
+    **{name: function for name, function in MATH.items() if name not in _UNLIKE_MATH},
     **CASTS,
     **{name: _make_rounding(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
     "rint": lambda x: _round_to_nearest(float(x)),
@@ -301,7 +293,6 @@ NUMPY: Final[dict[str, Function]] = {
     "maximum": _make_choice_or_nan(operator.ge),
     "minimum": _make_choice_or_nan(operator.le),
     "square": _make_wrapping(lambda x: x * x),
-    "isinf": math.isinf,
     "arctan": MATH["atan"],
     "arctan2": MATH["atan2"],
 }
