@@ -23,9 +23,9 @@ __all__ = ["BetaMixture", "EmpiricalBernstein", "beta_mixture_interval"]
 
 # `math.lgamma` of large numbers loses the digits that the interval needs: with 10**12 values its
 # width is right to .1 %, with 10**14 it is 1 % too narrow, and with 10**15 18 %.
-_MOST: Final = 10**12
+_MOST_VALUES: Final = 10**12
 # The ends of intervals by betting are this exact.
-_CLOSE: Final = 1e-10
+_END_ERROR: Final = 1e-10
 
 
 def log_beta(successes: float, failures: float) -> float:
@@ -99,7 +99,7 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     >>> round(low, 2), round(high, 2)
     (0.27, 0.58)
     """
-    count = check_integer("count", count, Range(ge=0, le=_MOST))
+    count = check_integer("count", count, Range(ge=0, le=_MOST_VALUES))
     total = check_number("total", total, Range(ge=0, le=count))
     return beta_mixture_bounds(float(count), total, check_alpha(alpha))
 
@@ -159,32 +159,32 @@ class BetaMixture:
         """The interval after the values so far; (0, 1) before the first."""
         low, high = beta_mixture_bounds(float(self.count), self.total, self.alpha)
         if self._histogram[0, 0] > 0.0:
-            return self._end(low), self._end(high)
+            return self._find_end(low), self._find_end(high)
         return low, high
 
-    def _end(self, outside: float) -> float:
-        """Return the mean with evidence 1 / alpha between one outside and that of the values.
+    def _find_end(self, outside: float) -> float:
+        """Return the mean with evidence 1 / alpha between `outside` and the mean of the values.
 
-        The evidence is convex in the mean, and at most 1 at the mean of the values. Found by the
-        Illinois algorithm: linear interpolation, where an end that stays twice counts half.
+        The evidence is convex in the mean, and at most 1 at the mean of the values. The search is
+        the Illinois algorithm: linear interpolation, in which an end that stays twice counts half.
         """
-        if not _CLOSE < outside < 1.0 - _CLOSE:
+        if not _END_ERROR < outside < 1.0 - _END_ERROR:
             return outside
         inside = self.total / self.count
         excess = self._excess(outside)
         lack = self._excess(inside)
         moved_end = ""
-        while excess > 0.0 and abs(outside - inside) > _CLOSE:
+        while excess > 0.0 and abs(outside - inside) > _END_ERROR:
             mean = inside - lack * (outside - inside) / (excess - lack)
             value = self._excess(mean)
+            if value == 0.0:
+                return mean
             if value > 0.0:
                 outside = mean
                 excess = value
                 if moved_end == "outside":
                     lack *= 0.5
                 moved_end = "outside"
-            elif value == 0.0:
-                return mean
             else:
                 inside = mean
                 lack = value
@@ -205,7 +205,7 @@ def check_alpha(alpha: object) -> float:
 
 
 LENGTH: Final = 6
-"""How many sums `add_value` keeps in its array, all 0 at first."""
+"""The number of sums that `add_value` keeps in its array, all 0 at first."""
 # The paper calls 1/2 and 3/4 reasonable.
 _LARGEST_BET: Final = 0.5
 

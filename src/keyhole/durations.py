@@ -13,7 +13,7 @@ _TWO_DIGITS: Final = 9.95  # seconds, from which on whole ones have two digits
 
 
 def parse_seconds(name: str, text: str) -> float:
-    """Return the seconds of a text such as 90, 90s or 1h30m; errors call it `name`.
+    """Return the seconds of a text such as 90, 90s or 1h30m; `name` is for errors.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def format_duration(seconds: float) -> str:
 
 
 def duration_unit(seconds: float) -> tuple[float, str]:
-    """Return the length in seconds, and the name, of the largest unit of which there are two.
+    """Return the length in seconds and the name of the largest unit that fits in twice.
 
     Examples
     --------

@@ -60,6 +60,6 @@ def missing_extra(extras: str, feature: str, reason: object = "") -> ImportError
     >>> missing_extra("files,plots", "keyhole report")
     ImportError("keyhole report needs pyarrow, matplotlib: pip install 'keyhole[files,plots]'")
     """
-    told = f" ({reason})" if reason else ""
+    reason_note = f" ({reason})" if reason else ""
     packages = ", ".join(EXTRAS[extra].package for extra in extras.split(","))
-    return ImportError(f"{feature} needs {packages}: pip install 'keyhole[{extras}]'{told}")
+    return ImportError(f"{feature} needs {packages}: pip install 'keyhole[{extras}]'{reason_note}")

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 _DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
-_DRAFT_SECONDS: Final = 60.0
-_ADVICE: Final = {
+_DRAFT_SECONDS: Final = 3600.0
+# Of system errors, by number: the command that shows and raises the limit that was reached.
+_LIMIT_COMMANDS: Final = {
     errno.EMFILE: " (ulimit -n)",
     errno.EFBIG: " (ulimit -f)",
 }
@@ -50,14 +51,14 @@ def explain_os_error(error: Exception) -> str:
     'Is a directory'
     """
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}{_ADVICE.get(error.errno or 0, '')}"
+        return f"{error.strerror}{_LIMIT_COMMANDS.get(error.errno or 0, '')}"
     # Arrow's messages have several lines, and bytes of the file.
     text = " ".join(str(error).split())
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def check_no_device(path: Path) -> None:
-    """Refuse a device, a named pipe or a socket, which may be read without an end."""
+    """Refuse a device, a named pipe or a socket, from which one may read for ever."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise ValueError(f"{path} must be a file, got a device, a named pipe or a socket")
 
@@ -135,7 +136,7 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
     """
     named = path
     if path.is_symlink():
-        path = Path(os.path.realpath(path))  # which leaves a loop of links as it is
+        path = Path(os.path.realpath(path))  # a loop of links stays one
     # Checked before anything is written: `os.replace` would refuse it only in the end.
     if path.is_dir():
         raise IsADirectoryError(f"{named} must be a file, got a folder")
@@ -147,16 +148,14 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
         raise FileNotFoundError(f"{named} must be in an existing folder; {path.parent} is none")
     # The folder is not flushed: after a power loss the former file may be back, but whole.
     with errors_with_path(named):
-        file, draft = _new_draft(path)
+        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        file = draft.open("xb")
         try:
             with file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-                if sys.platform != "win32":  # where open files cannot be renamed
-                    os.replace(draft, path)  # while locked: `remove_drafts` removes unlocked drafts
-            if sys.platform == "win32":
-                os.replace(draft, path)
+            os.replace(draft, path)
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
@@ -164,7 +163,7 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def errors_with_path(path: Path) -> Iterator[None]:
-    """Name a file in errors of the system that name no file, or a draft of it."""
+    """Name a file in errors of the system that name none, or only the file's draft."""
     try:
         yield
     except OSError as error:
@@ -173,36 +172,6 @@ def errors_with_path(path: Path) -> Iterator[None]:
             error.filename = str(path)
             error.filename2 = None
         raise
-
-
-def _new_draft(path: Path) -> tuple[BinaryIO, Path]:
-    """Create a draft of a file, which is locked for as long as it is open."""
-    while True:
-        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        file = draft.open("xb")
-        # Before it is locked, `remove_drafts` in another process may remove it: then try again.
-        if _lock(file.fileno()) is not False and draft.exists():
-            return file, draft
-        file.close()
-
-
-def _lock(handle: int) -> bool | None:
-    """Lock a file or folder until it is closed.
-
-    Return False if another process holds the lock, None if the file system has no locks. The system
-    releases the lock when the process ends, also if it is killed.
-    """
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # no locks on this drive
-        return None
-    return True
 
 
 def flush_folder(folder: Path) -> None:
@@ -240,16 +209,12 @@ def refuse_newer(folder: Path, version: object, newest: int) -> None:
 def remove_drafts(folder: Path) -> None:
     """Remove drafts of `write_atomically` that killed processes left.
 
-    A draft that a process is writing is locked, and stays. Without locks, a draft stays for a
-    minute.
+    A draft to which nothing was written for an hour has no writer any more.
     """
     for path in folder.glob(".*"):
         if _DRAFT.fullmatch(path.name):
-            with suppress(OSError), path.open("rb") as file:
-                age = time.time() - os.fstat(file.fileno()).st_mtime
-                # A draft that can be locked has no writer; without locks, its age decides.
-                locked = _lock(file.fileno())
-                if locked or (locked is None and age > _DRAFT_SECONDS):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _DRAFT_SECONDS:
                     path.unlink()
 
 
@@ -263,13 +228,19 @@ def folder_lock(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":  # which opens no folders
         yield
         return
+    import fcntl
+
     # The folder itself is locked, so that no lock file is left in it.
     handle = os.open(folder, os.O_RDONLY)
     try:
-        if _lock(handle) is False:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             raise ValueError(
                 f"another process is at work in {folder}; wait for it, or choose another folder"
-            )
+            ) from None
+        except OSError:  # no locks on this drive
+            pass
         yield
     finally:
         os.close(handle)

@@ -1,12 +1,10 @@
 """Problems as environments of Gymnasium, so that agents written for it can take the decisions."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 
-from keyhole import delayed, resource, semibandit, stochastic, threshold, thresholding
 from keyhole.contract.problem import Problem, metrics_for
 from keyhole.extras import require_extra
 from keyhole.play.interactive_environment import InteractiveEnvironment
@@ -20,22 +18,11 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space  # noqa: 
 from gymnasium.spaces import Tuple as TupleSpace  # noqa: E402
 
 Observation = dict[str, Any]
-_LONGEST: Final = 2**40
-
-
-@dataclass(frozen=True)
-class _Translation:
-    """How the actions and observations of a problem translate into decisions and feedback."""
-
-    feedback: Mapping[str, Space[Any]]
-    reward: Callable[[Mapping[str, Any], Mapping[str, Any]], float]
-    """The reward of a decision and its feedback, as one who sees only these can compute it."""
-    decide: Callable[[Any], Mapping[str, Any]] = lambda action: {"arm": int(action)}
-    """The decision of an action."""
-    observe: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda feedback: feedback
-    """The values of the spaces of feedback."""
-    actions: Space[Any] | None = None
-    """By default the arms."""
+_MOST_ROUNDS: Final = 2**40
+_SETTINGS: Final = (
+    "stochastic", "thresholding", "threshold", "delayed", "semibandit", "resource",
+)  # fmt: skip
+_SMALLEST_SHARE: Final = 2.0**-53  # of the largest limit: a limit is above 0
 
 
 class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
@@ -92,28 +79,27 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     observation_space: Dict
 
     def __init__(self, problem: Problem, *, horizon: int, with_regret: bool = False) -> None:
-        if not isinstance(problem, Problem) or problem.setting.name not in _TRANSLATIONS:
-            listed = ", ".join(_TRANSLATIONS)
+        if not isinstance(problem, Problem) or problem.setting.name not in _SETTINGS:
+            listed = ", ".join(_SETTINGS)
             raise TypeError(
                 f"problem must be of one of the settings {listed}; got {short_repr(problem)}"
             )
         self._problem = problem
-        largest = problem.rounds or _LONGEST
-        self._horizon = check_integer("horizon", horizon, Range(ge=1, le=largest))
+        most_rounds = problem.rounds or _MOST_ROUNDS
+        self._horizon = check_integer("horizon", horizon, Range(ge=1, le=most_rounds))
         self._with_regret = with_regret
         if with_regret and "regret" not in [m.name for m in metrics_for(problem, details=False)]:
             raise ValueError(
                 f"with_regret must be False in the setting {problem.setting.name!r}, whose regret "
                 "is not that of its decisions"
             )
-        self._translation = translation = _TRANSLATIONS[problem.setting.name](problem)
-        arms = Discrete(problem.arms)
-        self.action_space = arms if translation.actions is None else translation.actions
-        context = {
+        self.action_space = _action_space(problem)
+        self._feedback_spaces: dict[str, Any] = _feedback_spaces(problem)
+        context_spaces = {
             name: Discrete(getattr(problem, "levels"), start=1)  # noqa: B009 (of one setting)
             for name in problem.setting.context
         }
-        self.observation_space = Dict({**translation.feedback, **context})
+        self.observation_space = Dict({**self._feedback_spaces, **context_spaces})
         self._seed: int | None = None
         self._episode = 0
         self._played: InteractiveEnvironment | None = None
@@ -137,16 +123,16 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         if seed is None and self._seed is not None:
             self._episode += 1
         else:
-            fresh = int(self.np_random.integers(2**63)) if seed is None else seed
-            self._seed = check_seed(fresh)
+            new_seed = int(self.np_random.integers(2**63)) if seed is None else seed
+            self._seed = check_seed(new_seed)
             self._episode = 0
         self._played = InteractiveEnvironment(
             self._problem, seed=self._seed, replication=self._episode, horizon=self._horizon
         )
         self._is_over = False
         self._begin_round(self._played)
-        empty = {name: _element(space, 0) for name, space in self._translation.feedback.items()}
-        return {**empty, **self._context}, {"regret": 0.0} if self._with_regret else {}
+        no_feedback = dict.fromkeys(self._feedback_spaces, 0)
+        return self._observation(no_feedback), {"regret": 0.0} if self._with_regret else {}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Play a round; return observation, reward, False, whether it was the last, and info.
@@ -163,108 +149,96 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
             raise RuntimeError("the episode has not begun or is over: call reset()")
         if not self.action_space.contains(action):
             raise ValueError(f"action must lie in {self.action_space}, got {action!r}")
-        decision = self._translation.decide(action)
+        decision = _decision(self._problem, action)
         feedback = played.respond(decision)
-        values = self._translation.observe(feedback)
-        spaces = self._translation.feedback
-        observation = {name: _element(space, values[name]) for name, space in spaces.items()}
-        reward = self._translation.reward({**decision, **self._context}, feedback)
+        reward = _reward(self._problem, {**decision, **self._context}, feedback)
         # Regret does not depend on a recommendation, but the kernel needs a limit that exists.
         report = {"best_limit": decision.get("limit")}
         info = {"regret": played.score(report)["regret"]} if self._with_regret else {}
         self._is_over = played.rounds == self._horizon
         if not self._is_over:
             self._begin_round(played)
-        return {**observation, **self._context}, reward, False, self._is_over, info
+        if "totals" in self._feedback_spaces:
+            feedback = _sums_by_arm(feedback, self._problem.arms)
+        return self._observation(feedback), reward, False, self._is_over, info
 
     def _begin_round(self, played: InteractiveEnvironment) -> None:
         self._context = {name: np.int64(view[()]) for name, view in played.observe().items()}
 
+    def _observation(self, feedback: Mapping[str, Any]) -> Observation:
+        """Return feedback as elements of its spaces, and the context of the next round."""
+        observation = {
+            name: np.full(space.shape, feedback[name], space.dtype)[()]
+            for name, space in self._feedback_spaces.items()
+        }
+        return observation | self._context
 
-def _element(space: Space[Any], value: Any) -> Any:
-    """Return a value, or as many equal ones, as an element of a space of feedback."""
-    if isinstance(space, Discrete):
-        return np.int64(value)
-    return np.full(space.shape, value, np.float64)
 
-
-def _box(high: float, *, count: int = 1) -> Box:
+def _box(high: float, count: int = 1) -> Box:
     return Box(0.0, high, (count,), np.float64)
 
 
-def _rewards(problem: Problem) -> _Translation:
-    return _Translation(
-        feedback={"reward": _box(1.0)},
-        reward=lambda decision, feedback: float(feedback["reward"]),
-    )
+def _action_space(problem: Any) -> Space[Any]:
+    """Return the space of actions, which the docstring of `GymnasiumEnvironment` lists."""
+    if "allocation" in problem.setting.decision:
+        return _box(1.0, problem.arms)
+    if "limit" not in problem.setting.decision:
+        return Discrete(problem.arms)
+    if problem.continuous:
+        return TupleSpace([Discrete(problem.arms), Box(_SMALLEST_SHARE, 1.0, (1,), np.float64)])
+    return MultiDiscrete([problem.arms, len(problem.limits)])
 
 
-def _threshold(problem: Any) -> _Translation:
-    return _Translation(
-        feedback={"value": Discrete(problem.levels + 1)},
-        reward=lambda decision, feedback: float(feedback["value"] >= decision["threshold"]),
-    )
-
-
-def _delayed(problem: Any) -> _Translation:
-    arms = problem.arms
-
-    def by_arm(feedback: Mapping[str, Any]) -> Observation:
-        count = int(feedback["count"])
-        sources = feedback["sources"][:count]
-        return {
-            "totals": np.bincount(sources, feedback["rewards"][:count], arms),
-            "counts": np.bincount(sources, minlength=arms),
-        }
-
-    named = {name: _box(np.inf, count=arms) for name in ("totals", "counts")}
-    return _Translation(
-        feedback=named if problem.named else {"total": _box(np.inf)},
-        reward=lambda decision, feedback: float(feedback["total"]),
-        observe=by_arm if problem.named else lambda feedback: feedback,
-    )
-
-
-def _semibandit(problem: Any) -> _Translation:
-    def decide(action: Any) -> dict[str, Any]:
+def _decision(problem: Any, action: Any) -> dict[str, Any]:
+    """Return the decision for which an action stands."""
+    if "allocation" in problem.setting.decision:
         amounts = np.array(action, np.float64)
         clip_to_budget(amounts, len(amounts), problem.resource)
         return {"allocation": amounts}
-
-    return _Translation(
-        actions=_box(1.0, count=problem.arms),
-        feedback={"losses": _box(1.0, count=problem.arms)},
-        reward=lambda decision, feedback: -float(feedback["losses"].sum()),
-        decide=decide,
-    )
-
-
-def _resource(problem: Any) -> _Translation:
-    longest = float(problem.limits[-1])
-
-    def decide(action: Any) -> dict[str, Any]:
-        arm, limit = action
-        value = float(limit[0]) * longest if problem.continuous else float(problem.limits[limit])
-        return {"arm": int(arm), "limit": value}
-
-    def gain(decision: Mapping[str, Any], feedback: Mapping[str, Any]) -> float:
-        if feedback["exceeded"]:
-            return -float(problem.penalty(decision["limit"]))
-        return float(feedback["reward"] - problem.cost(feedback["consumption"]))
-
-    actions: Space[Any] = MultiDiscrete([problem.arms, len(problem.limits)])
+    if "limit" not in problem.setting.decision:
+        return {"arm": int(action)}
+    arm, limit = action
     if problem.continuous:
-        # A limit is above 0.
-        actions = TupleSpace([Discrete(problem.arms), Box(2.0**-53, 1.0, (1,), np.float64)])
-    spaces = {"reward": _box(1.0), "consumption": _box(longest), "exceeded": Discrete(2)}
-    return _Translation(spaces, reward=gain, decide=decide, actions=actions)
+        return {"arm": int(arm), "limit": float(limit[0]) * float(problem.limits[-1])}
+    return {"arm": int(arm), "limit": float(problem.limits[limit])}
 
 
-_TRANSLATIONS: Final[dict[str, Callable[[Any], _Translation]]] = {
-    stochastic.SETTING.name: _rewards,
-    thresholding.SETTING.name: _rewards,
-    threshold.SETTING.name: _threshold,
-    delayed.SETTING.name: _delayed,
-    semibandit.SETTING.name: _semibandit,
-    resource.SETTING.name: _resource,
-}
+def _feedback_spaces(problem: Any) -> dict[str, Space[Any]]:
+    """Return the spaces of a problem's feedback by name."""
+    if getattr(problem, "named", False):
+        return {name: _box(np.inf, problem.arms) for name in ("totals", "counts")}
+    largest_limit = float(getattr(problem, "limits", [1.0])[-1])
+    spaces: dict[str, Space[Any]] = {
+        "reward": _box(1.0),
+        "total": _box(np.inf),
+        "value": Discrete(getattr(problem, "levels", 0) + 1),
+        "losses": _box(1.0, problem.arms),
+        "consumption": _box(largest_limit),
+        "exceeded": Discrete(2),
+    }
+    return {name: spaces[name] for name in problem.setting.feedback if name in spaces}
+
+
+def _sums_by_arm(feedback: Mapping[str, Any], arms: int) -> dict[str, Any]:
+    """Return the sum and the number of the rewards that have arrived, by arm."""
+    count = int(feedback["count"])
+    sources = feedback["sources"][:count]
+    return {
+        "totals": np.bincount(sources, feedback["rewards"][:count], arms),
+        "counts": np.bincount(sources, minlength=arms),
+    }
+
+
+def _reward(problem: Any, known: Mapping[str, Any], feedback: Mapping[str, Any]) -> float:
+    """Return the reward that follows from feedback and what is `known`: decision and context."""
+    if "losses" in feedback:
+        return -float(feedback["losses"].sum())
+    if "value" in feedback:
+        return float(feedback["value"] >= known["threshold"])
+    if "total" in feedback:
+        return float(feedback["total"])
+    if "exceeded" not in feedback:
+        return float(feedback["reward"])
+    if feedback["exceeded"]:
+        return -float(problem.penalty(known["limit"]))
+    return float(feedback["reward"] - problem.cost(feedback["consumption"]))

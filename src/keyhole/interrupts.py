@@ -20,16 +20,16 @@ def delayed_interrupts() -> Iterator[None]:
     >>> with delayed_interrupts():
     ...     import json
     """
-    came: list[int] = []
+    signals: list[int] = []
 
-    def note(number: int, frame: FrameType | None) -> None:
-        came.append(number)
+    def note_signal(number: int, frame: FrameType | None) -> None:
+        signals.append(number)
 
     handler = signal.getsignal(signal.SIGINT)
     try:
         if handler is None:  # it was not set from Python, so it could not be restored
             raise ValueError
-        signal.signal(signal.SIGINT, note)
+        signal.signal(signal.SIGINT, note_signal)
     except ValueError:  # not the main thread of the main interpreter
         yield
         return
@@ -38,13 +38,13 @@ def delayed_interrupts() -> Iterator[None]:
     finally:
         # First the former handler: the signal that is raised below is for it.
         signal.signal(signal.SIGINT, handler)
-        if came:
+        if signals:
             signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
 def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterator[None]:
-    """Replace what code of users raises within the block, also an exit; a Ctrl-C stays as it is.
+    """Replace errors that users' code raises within the block, also an exit; not a Ctrl-C.
 
     `replace` returns the error to raise instead, or the same one.
 
@@ -55,11 +55,11 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
     Traceback (most recent call last):
     ValueError: it ended with SystemExit(1)
     """
-    came: list[int] = []
+    signals: list[int] = []
     handler = signal.getsignal(signal.SIGINT)
 
-    def note(number: int, frame: FrameType | None) -> None:
-        came.append(number)
+    def note_signal(number: int, frame: FrameType | None) -> None:
+        signals.append(number)
         if callable(handler):
             handler(number, frame)
 
@@ -67,15 +67,15 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
     # a KeyboardInterrupt is one that the code itself raises.
     is_main = threading.current_thread() is threading.main_thread()
     if is_noted := callable(handler) and is_main:
-        signal.signal(signal.SIGINT, note)
+        signal.signal(signal.SIGINT, note_signal)
     try:
         yield
     except BaseException as error:
         replacement = replace(error)
-        if replacement is error or (came and isinstance(error, KeyboardInterrupt)):
+        if replacement is error or (signals and isinstance(error, KeyboardInterrupt)):
             raise
         raise replacement from error
     finally:
         # The code may have set a handler of its own, which stays.
-        if is_noted and signal.getsignal(signal.SIGINT) is note:
+        if is_noted and signal.getsignal(signal.SIGINT) is note_signal:
             signal.signal(signal.SIGINT, handler)

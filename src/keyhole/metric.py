@@ -24,7 +24,7 @@ class Metric:
     unit : str, optional
         The unit, if the words do not name it.
     better : {"lower", "higher"}
-        Which of two means is better; "lower" also for a metric of which neither is.
+        Which of two means is better; "lower" also if neither is.
     drawn : {"mean", "from 0", "share", "ln(mean / arms)"}
         How figures show it: as a mean; on an axis that begins at 0; as a share, with its exact
         interval, if it is 0 or 1 in every replication; or as the logarithm of the mean per arm.

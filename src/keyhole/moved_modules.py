@@ -1,4 +1,4 @@
-"""Modules of the reference that moved: to import one still works, with a warning."""
+"""Imports of modules by their former names, which still work, with a warning."""
 
 import sys
 from functools import partial
@@ -11,7 +11,7 @@ from warnings import warn
 _SETTINGS: Final = (
     "delayed", "resource", "semibandit", "stochastic", "threshold", "thresholding",
 )  # fmt: skip
-_MOVED: Final = {
+_NEW_NAMES: Final = {
     **{f"keyhole.{setting}.study_adapter": f"keyhole.{setting}" for setting in _SETTINGS},
     "keyhole.contract.environment": "keyhole.contract.problem",
     "keyhole.contract.index_policy": "keyhole.contract.policy",
@@ -24,19 +24,19 @@ _MOVED: Final = {
 
 
 class _MovedModules:
-    """Find a module by the name that it had; asked only where no file has that name."""
+    """Finder of modules by former names, which Python asks if no file has the name."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name in _MOVED else None  # type: ignore[arg-type]
+        return ModuleSpec(name, self) if name in _NEW_NAMES else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave it to Python."""
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
-        message = f"{name} will be gone in 0.4: import from {_MOVED[name]}"
+        message = f"{name} will be gone in 0.4: import from {_NEW_NAMES[name]}"
         warn(message, DeprecationWarning, stacklevel=2)
-        module.__getattr__ = partial(getattr, import_module(_MOVED[name]))  # type: ignore[method-assign]
+        module.__getattr__ = partial(getattr, import_module(_NEW_NAMES[name]))  # type: ignore[method-assign]
 
 
 sys.meta_path.append(_MovedModules())

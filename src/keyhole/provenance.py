@@ -11,17 +11,17 @@ from typing import Any, Final
 
 _HOME: Final = Path(__file__).parent
 _SOURCE_ENDINGS: Final = (".py", ".toml")
-_DIGITS: Final = 16
-_TIMEOUT: Final = 10.0  # seconds
+_DIGEST_DIGITS: Final = 16
+_GIT_SECONDS: Final = 10.0  # seconds
 
 
 def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -> dict[str, Any]:
-    """Return what computes results here, as JSON values; without names of folders and users.
+    """Describe what computes results here, as JSON values without names of folders and users.
 
     Parameters
     ----------
     packages : iterable of str
-        Whose versions.
+        The packages whose versions are wanted.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def _sources_digest() -> str:
         if name.endswith(_SOURCE_ENDINGS):
             content = hashlib.sha256(paths[name].read_bytes()).hexdigest()
             digest.update(f"{name} {content}\n".encode())
-    return digest.hexdigest()[:_DIGITS]
+    return digest.hexdigest()[:_DIGEST_DIGITS]
 
 
 @cache
@@ -80,7 +80,7 @@ def _git(*arguments: str) -> str | None:
     """Return what a command of Git prints; None if it fails, or if there is no Git."""
     try:
         result = subprocess.run(
-            ["git", *arguments], cwd=_HOME, capture_output=True, check=True, timeout=_TIMEOUT
+            ["git", *arguments], cwd=_HOME, capture_output=True, check=True, timeout=_GIT_SECONDS
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -1,13 +1,8 @@
 """Output to standard error whose failure ends nothing: progress, and prints of users' files."""
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Any, Final, TextIO, cast
-
-_STDOUT: Final = 1
-_STDERR: Final = 2
+from contextlib import AbstractContextManager, redirect_stdout, suppress
+from typing import Any, TextIO, cast
 
 
 def print_status(line: str) -> None:
@@ -21,7 +16,7 @@ def print_status(line: str) -> None:
 
 
 class _StatusStream:
-    """Standard error as the target of prints that must fail as little as `print_status`."""
+    """Standard error as a target of prints, which like `print_status` never fail."""
 
     def write(self, text: str) -> int:
         """Write a text, unless nobody can read it."""
@@ -35,53 +30,16 @@ class _StatusStream:
             sys.stderr.flush()
 
     def close(self) -> None:
-        """Do nothing: who closes standard output means another stream."""
+        """Do nothing: code that closes standard output means another stream."""
 
     def __getattr__(self, name: str) -> Any:
         """Return any other attribute of standard error."""
         return getattr(sys.stderr, name)
 
 
-@contextmanager
-def redirect_prints() -> Iterator[None]:
-    """Send what is printed to standard error: standard output is for the results of a command.
+def redirect_prints() -> AbstractContextManager[object]:
+    """Send what Python prints to standard error: standard output is for the results of a command.
 
-    A context for the import of users' files. It redirects Python's prints, and the file descriptor
-    of standard output, to which other programs write, unless `sys.stdout` is something else, as in
-    a notebook or under pytest.
+    A context for the import of users' files.
     """
-    with _redirect_descriptor(sys.stdout), redirect_stdout(cast(TextIO, _StatusStream())):
-        yield
-
-
-@contextmanager
-def _redirect_descriptor(stdout: TextIO | None) -> Iterator[None]:
-    """Let the descriptor of standard output be that of standard error, if the stream uses it."""
-    if stdout is None or not _is_at(_STDOUT, stdout):
-        yield
-        return
-    # Where standard error is closed, its descriptor may be that of any other file.
-    is_open = sys.stderr is not None and _is_at(_STDERR, sys.stderr)
-    target = os.dup(_STDERR) if is_open else os.open(os.devnull, os.O_WRONLY)
-    saved = os.dup(_STDOUT)
-    _flush(stdout)  # what was printed before
-    os.dup2(target, _STDOUT)
-    os.close(target)
-    try:
-        yield
-    finally:
-        _flush(stdout)
-        os.dup2(saved, _STDOUT)
-        os.close(saved)
-
-
-def _is_at(descriptor: int, stream: TextIO) -> bool:
-    try:
-        return stream.fileno() == descriptor
-    except (OSError, ValueError):  # it has none, or is closed
-        return False
-
-
-def _flush(stream: TextIO) -> None:
-    with suppress(OSError):
-        stream.flush()
+    return redirect_stdout(cast(TextIO, _StatusStream()))

@@ -20,22 +20,22 @@ Word = TypeVar("Word", bound=str)
 _INT64: Final = 2**63
 _SHOWN_CHARACTERS: Final = 200
 _SHOWN_BITS: Final = 256
-_LISTED: Final = 28  # allowed words that a message lists
-_FIRST: Final = 8  # of more
-_SUGGESTED: Final = 3
-_FROM_THIS_POWER: Final = 2**20
+_MOST_LISTED: Final = 28  # allowed words that a message lists
+_LISTED_OF_MORE: Final = 8  # of more
+_MOST_SUGGESTED: Final = 3
+_POWERS_SHOWN_FROM: Final = 2**20
 # Unicode's categories of control characters, halves of characters, and line and paragraph ends.
 _NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
-_NO_LETTERS: Final = re.compile(r"[\W\d_]+")
-_TOTALS: Final = frozenset(["total", "totals", "grand total", "subtotal", "sum"])
-_VARIANTS: Final = tuple(map(chr, range(0xFE00, 0xFE10)))  # selectors of forms of a character
+_NON_LETTERS: Final = re.compile(r"[\W\d_]+")
+_NAMES_OF_TOTALS: Final = frozenset(["total", "totals", "grand total", "subtotal", "sum"])
+_VARIATION_SELECTORS: Final = tuple(map(chr, range(0xFE00, 0xFE10)))
 _NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
 # Letters and marks without a shape: grapheme joiner, Hangul fillers, Khmer inherent vowels.
-_BLANKS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
+_SHAPELESS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _JOINERS: Final = ("\u200c", "\u200d")
 _ESCAPED_JOINER: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u(200[cd])")
-_FIRST_SHAPED: Final = "\u0590"  # below are the scripts in which joiners change nothing
-_SHAPED: Final = {"AL", "NSM", "ON"}  # Arabic letters, signs such as a virama, emoji
+_FIRST_JOINED: Final = "\u0590"  # below are the scripts in which joiners change nothing
+_JOINED_CLASSES: Final = {"AL", "NSM", "ON"}  # Arabic letters, signs such as a virama, emoji
 
 
 class SequenceLike(Protocol):
@@ -91,21 +91,21 @@ class Range:
 
 def _end(value: float | None) -> str:
     """Return an end of a range as text; a large power of two as a power."""
-    if isinstance(value, int) and value >= _FROM_THIS_POWER and value & (value - 1) == 0:
+    if isinstance(value, int) and value >= _POWERS_SHOWN_FROM and value & (value - 1) == 0:
         return f"2**{value.bit_length() - 1}"
     return f"{value:g}"
 
 
 ANY: Final = Range()
 SEEDS: Final = Range(ge=0, lt=2**63)
-DEFAULT_SEED: Final = 0
 """The seeds that are allowed."""
+DEFAULT_SEED: Final = 0
 _UNIT: Final = Range(ge=0, le=1)
 # Tuples, not `int | float`: learners check a value in every round, and making a union of types
 # takes 0.3 us (measured).
-_BOOLS: Final = (bool, np.bool_)
-_WHOLE: Final = (int, np.integer)
-_REAL: Final = (int, float, np.integer, np.floating)
+_BOOL_TYPES: Final = (bool, np.bool_)
+_INTEGER_TYPES: Final = (int, np.integer)
+_NUMBER_TYPES: Final = (int, float, np.integer, np.floating)
 
 
 def short_repr(value: Any) -> str:
@@ -127,12 +127,12 @@ def short_repr(value: Any) -> str:
     if (names := data_frame_column_names(value)) is not None:
         text = f"a data frame with the columns {', '.join(names)}"
     else:
-        text = " ".join(_repr(value).split("\n"))
+        text = " ".join(_printable_repr(value).split("\n"))
     text = escape_controls(text[: _SHOWN_CHARACTERS + 1])
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
-def _repr(value: Any) -> str:
+def _printable_repr(value: Any) -> str:
     try:
         # Python escapes all joiners: `escape_controls` shows those that an emoji needs.
         return _ESCAPED_JOINER.sub(lambda joiner: chr(int(joiner[1], 16)), repr(value))
@@ -154,7 +154,7 @@ def escape_controls(text: str, allowed: str = "") -> str:
     """
     if text.isascii() and text.isprintable():  # the common case first
         return text
-    suspects = {c for c in set(text) - set(allowed) if not c.isprintable() or c in _BLANKS}
+    suspects = {c for c in set(text) - set(allowed) if not c.isprintable() or c in _SHAPELESS}
     hidden = {c for c in suspects if unicodedata.category(c) != "Zs"}
     if not hidden:
         return text
@@ -166,14 +166,14 @@ def escape_controls(text: str, allowed: str = "") -> str:
 
 def _is_joining(text: str, position: int) -> bool:
     """Return whether a character is a joiner between two that it may join."""
-    beside = text[max(position - 1, 0) : position + 2 : 2]
-    if text[position] not in _JOINERS or len(beside) < 2 or min(beside) < _FIRST_SHAPED:
+    neighbours = text[max(position - 1, 0) : position + 2 : 2]
+    if text[position] not in _JOINERS or len(neighbours) < 2 or min(neighbours) < _FIRST_JOINED:
         return False
-    return not _SHAPED.isdisjoint(map(unicodedata.bidirectional, beside))
+    return not _JOINED_CLASSES.isdisjoint(map(unicodedata.bidirectional, neighbours))
 
 
 def escape_html(text: str) -> str:
-    """Return a text as it stands in HTML, with invisible characters as on the terminal."""
+    """Escape a text for HTML, with invisible characters as on the terminal."""
     from html import escape  # late: its table of names is for pages alone
 
     return escape(escape_controls(text, "\n\t"))
@@ -225,7 +225,7 @@ def check_number(name: str, value: Any, allowed: Range = ANY) -> float:
     # The common case first: a learner is told one in every round.
     if type(value) is float and math.isfinite(value) and value in allowed:
         return value
-    if isinstance(value, bool) or not isinstance(value, _REAL):
+    if isinstance(value, bool) or not isinstance(value, _NUMBER_TYPES):
         raise TypeError(f"{name} must be a number, got {short_repr(value)}")
     try:
         number = float(value)
@@ -245,7 +245,7 @@ def check_unit_interval(name: str, value: Any) -> float:
     """
     if type(value) in (float, int, bool) and 0 <= value <= 1:  # the common case first
         return float(value)
-    if isinstance(value, _BOOLS):
+    if isinstance(value, _BOOL_TYPES):
         return float(value)
     return check_number(name, value, _UNIT)
 
@@ -254,7 +254,7 @@ def check_integer(name: str, value: Any, allowed: Range = ANY) -> int:
     """Return `value` as an int; floats are refused, whole ones too."""
     if type(value) is int and value in allowed and -_INT64 <= value < _INT64:  # the common case
         return value
-    if isinstance(value, _BOOLS) or not isinstance(value, _WHOLE):
+    if isinstance(value, _BOOL_TYPES) or not isinstance(value, _INTEGER_TYPES):
         raise TypeError(f"{name} must be a whole number, got {short_repr(value)}")
     integer = int(value)
     if integer not in allowed:
@@ -279,12 +279,8 @@ def check_seed(seed: Any) -> int:
     --------
     >>> check_seed(None)
     Traceback (most recent call last):
-    TypeError: seed must be a whole number, such as 0 (the same seed, the same results), got None
+    TypeError: seed must be a whole number, got None
     """
-    if seed is None:
-        raise TypeError(
-            "seed must be a whole number, such as 0 (the same seed, the same results), got None"
-        )
     return check_integer("seed", seed, SEEDS)
 
 
@@ -345,13 +341,13 @@ def check_sequence(name: str, values: Any, expected: str = "a sequence of names"
     Traceback (most recent call last):
     TypeError: arms must be a sequence of names, got {'a': 1, 'b': 2}
     """
-    table = data_frame_column_names(values) is not None
+    is_data_frame = data_frame_column_names(values) is not None
     values = column_to_array(values)
     has_order = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
-    if isinstance(values, Set) and not isinstance(values, MappingView):  # a view has one
+    if isinstance(values, Set) and not isinstance(values, MappingView):  # a view has an order
         has_order = False
-    if table or not has_order or getattr(values, "ndim", 1) != 1:
-        hint = "; for a column of a data frame pass df['arm'], say" if table else ""
+    if is_data_frame or not has_order or getattr(values, "ndim", 1) != 1:
+        hint = "; for a column of a data frame pass df['arm'], say" if is_data_frame else ""
         raise TypeError(f"{name} must be {expected}{hint}, got {short_repr(values)}")
     return list(values)
 
@@ -368,8 +364,8 @@ def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
     names = tuple(values)
     if not names:
         raise ValueError(f"{name} must have at least one entry, got none")
-    word, times = Counter(names).most_common(1)[0]
-    if times > 1:
+    word, count = Counter(names).most_common(1)[0]
+    if count > 1:
         raise ValueError(f"{name} must differ, got {word!r} twice")
     return names
 
@@ -395,7 +391,7 @@ def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -
         if text != (first := texts.setdefault(_visible_text(text), text)):
             look_alike = f"{first!a} and {text!a} look alike, but are two names"
             warn_user(f"{look_alike}: write one of them otherwise")
-        if len(names) > 1 and text.strip().casefold() in _TOTALS:
+        if len(names) > 1 and text.strip().casefold() in _NAMES_OF_TOTALS:
             warn_user(f"{text!a} is one of the {name}: leave out a row of totals")
     return names
 
@@ -411,9 +407,9 @@ def warn_user(text: str) -> None:
 
 
 def _visible_text(name: str) -> str:
-    """Return a name without what is hardly seen; accents, spaces and capitals in one form."""
+    """Return a name without invisible characters; accents, spaces and capitals in one form."""
     if not name.isascii():
-        categories = ((c, unicodedata.category(c)) for c in name if c not in _VARIANTS)
+        categories = ((c, unicodedata.category(c)) for c in name if c not in _VARIATION_SELECTORS)
         visible = (" " if category == "Zs" else c for c, category in categories if category != "Cf")
         name = unicodedata.normalize("NFC", "".join(visible))
     name = " ".join(name.split())
@@ -433,9 +429,9 @@ def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = 
     typed = value if isinstance(value, str) else short_repr(value)
     listed = ", ".join(choices)
     more = ""
-    if len(choices) > _LISTED:
-        listed = ", ".join(choices[:_FIRST])
-        more = f" and {len(choices) - _FIRST:,} more{listing and f' ({listing})'}"
+    if len(choices) > _MOST_LISTED:
+        listed = ", ".join(choices[:_LISTED_OF_MORE])
+        more = f" and {len(choices) - _LISTED_OF_MORE:,} more{listing and f' ({listing})'}"
     raise ValueError(
         f"{name} must be one of {listed}{more}; got {short_repr(value)}{suggestion(typed, choices)}"
     )
@@ -454,7 +450,7 @@ def suggestion(typed: str, candidates: Iterable[str]) -> str:
     typed = typed[:_SHOWN_CHARACTERS].casefold()
     folded = {word.casefold(): word for word in candidates}
     # "regret" is a word of both 'simple_regret' and 'aggregate_regret', "lsa" of 'LSA(alpha=1)'.
-    close = [key for key in folded if typed.isalpha() and typed in _NO_LETTERS.split(key)]
-    if typed in folded or not 0 < len(close) <= _SUGGESTED:
+    close = [key for key in folded if typed.isalpha() and typed in _NON_LETTERS.split(key)]
+    if typed in folded or not 0 < len(close) <= _MOST_SUGGESTED:
         close = get_close_matches(typed, folded, 1)
     return f" (did you mean {' or '.join(repr(folded[key]) for key in close)}?)" if close else ""

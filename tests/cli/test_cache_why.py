@@ -46,7 +46,7 @@ def folder(monkeypatch, tmp_path):
     part = SimpleNamespace(compile_entry_point=compile_entry_point)
     monkeypatch.setattr(compile_cache, "import_internals", lambda: part)
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path / "code"))
-    monkeypatch.setattr(compile_cache, "_alive", {})
+    monkeypatch.setattr(compile_cache, "_functions", {})
     monkeypatch.chdir(tmp_path)
     (tmp_path / "spec.toml").write_text(SPEC)
     write_policy(tmp_path)
@@ -83,7 +83,7 @@ def test_each_kernel_is_cached_or_names_what_changed(keyhole, folder, monkeypatc
     write_policy(folder, more=" + 1.0")
     assert explain(keyhole)["Mine"] == "not cached; changed: the source of wide"
     write_policy(folder)
-    monkeypatch.setattr(compile_cache, "_compilers", lambda: ["9.9", "8.8"])
+    monkeypatch.setattr(compile_cache, "_compiler_versions", lambda: ["9.9", "8.8"])
     (state,) = {explain(keyhole)[kernel] for kernel in kernels}
     assert state.startswith("not cached; changed: the versions of Numba and llvmlite (['0.")
     assert state.endswith(" -> ['9.9', '8.8'])")
@@ -91,8 +91,8 @@ def test_each_kernel_is_cached_or_names_what_changed(keyhole, folder, monkeypatc
 
 def test_a_change_of_no_named_part_is_said_to_be_one(keyhole, monkeypatch):
     assert keyhole("compile", "spec.toml", "--quiet")[0] == 0
-    path = compile_cache._path
-    monkeypatch.setattr(compile_cache, "_path", lambda digest: path(f"{digest} of another kind"))
+    path = compile_cache._code_path
+    monkeypatch.setattr(compile_cache, "_code_path", lambda digest: path(f"{digest} changed"))
     assert explain(keyhole)["Mine"] == "not cached: what changed is not recorded"
 
 

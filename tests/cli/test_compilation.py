@@ -23,7 +23,7 @@ for setting in BUILT_IN:
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path / "code"))
-    monkeypatch.setattr(compile_cache, "_alive", {})
+    monkeypatch.setattr(compile_cache, "_functions", {})
     return tmp_path / "code"
 
 

@@ -92,7 +92,7 @@ def test_a_policy_with_integer_shapes_is_refused():
 
 
 def test_batches_work_without_vector_instructions(monkeypatch):
-    slow = {"_four": kernel(_none_of_four)}
+    slow = {"_draw_four": kernel(_none_of_four)}
     copied = kernel(FunctionType(betas.py_func.__code__, betas.py_func.__globals__ | slow))
     rng = np.random.default_rng(2)
     a, b = shapes(30, 5.0, rng), shapes(30, 5.0, rng)

@@ -17,7 +17,7 @@ from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.run_folder import write_provenance
 from keyhole.experiment.runner import run_digest
-from keyhole.files import folder_lock, open_draft
+from keyhole.files import folder_lock
 from keyhole.thresholding import LSA, Problem
 from tests.processes import Forked, python
 
@@ -252,40 +252,9 @@ def test_drafts_that_killed_processes_left_go_away(finished, text, tmp_path):
         (folder / name).write_text("<svg")
     for name in (old, ".mine"):
         os.utime(folder / name, (0, 0))
-    with open_draft(folder / "notes.txt"):  # by a living process, though it has been long at it
-        (at_work,) = folder.glob(".notes.txt.*")
-        os.utime(at_work, (0, 0))
-        run(Spec.from_text(text), folder)
-        left = {path.name for path in folder.iterdir() if path.name.startswith(".")}
-        assert left == {at_work.name, ".mine"}
-    assert (folder / "notes.txt").is_file()
-
-
-def test_without_file_locks_a_new_draft_may_be_in_use(tmp_path, monkeypatch):
-    monkeypatch.setattr(keyhole.files, "_lock", lambda handle: None)
-    old, new = (tmp_path / f".report.html.{digits * 16}" for digits in ("0a", "1b"))
-    for path in (old, new):
-        path.touch()
-    os.utime(old, (0, 0))
-    keyhole.files.remove_drafts(tmp_path)
-    assert list(tmp_path.iterdir()) == [new]
-
-
-def test_a_draft_that_is_removed_before_it_is_locked_is_begun_anew(tmp_path, monkeypatch):
-    lock, seen = keyhole.files._lock, []
-
-    def late(handle):
-        if not seen:
-            seen.extend(tmp_path.glob(".*"))
-            seen[0].unlink()
-        return lock(handle)
-
-    monkeypatch.setattr(keyhole.files, "_lock", late)
-    with open_draft(tmp_path / "notes.txt") as file:
-        file.write(b"so")
-    assert len(seen) == 1
-    assert (tmp_path / "notes.txt").read_bytes() == b"so"
-    assert len(list(tmp_path.iterdir())) == 1
+    run(Spec.from_text(text), folder)
+    left = {path.name for path in folder.iterdir() if path.name.startswith(".")}
+    assert left == {new, ".mine"}
 
 
 def test_a_foreign_folder_is_left_alone(text, tmp_path):

@@ -495,7 +495,7 @@ def test_one_replication_has_no_bars(tmp_path):
     text = TEXT.replace("replications = 16", "replications = 1")
     result = run(Spec.from_text(text), tmp_path / "run")
     summaries = Summaries.of(result)
-    assert math.isinf(summaries.points[0].last("LSA()", "aggregate_regret").reach)
+    assert math.isinf(summaries.points[0].last("LSA()", "aggregate_regret").half_width)
     assert "one replication has no interval at all 6" in summarize_sweep(summaries)
     for figure in (
         plot_by_round(summaries, "aggregate_regret"),

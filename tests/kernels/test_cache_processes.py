@@ -90,7 +90,7 @@ class Workshop:
         with monkeypatch.context() as patch:
             patch.setenv("KEYHOLE_CACHE_DIR", str(self.cache))
             patch.setattr(compile_cache, "_compile", counting)
-            patch.setattr(compile_cache, "_alive", {})
+            patch.setattr(compile_cache, "_functions", {})
             patch.setattr(sys, "dont_write_bytecode", True)
             patch.syspath_prepend(self.folder)
             for name in ("users_policy", "helper"):
@@ -222,7 +222,7 @@ def play(*names):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_code_of_different_processes_runs_in_one(monkeypatch, tmp_path):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compile_cache, "_alive", {})  # the children's, too
+    monkeypatch.setattr(compile_cache, "_functions", {})  # the children's, too
     alone = {}
     for name in KERNELS:  # each process compiles one, and gives its symbols the same numbers
         compiled, found = json.loads(in_child(lambda it=name: play(it)))

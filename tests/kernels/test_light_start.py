@@ -91,5 +91,6 @@ def test_settings_of_numba_count_wherever_they_are_set(monkeypatch, name, text):
 
 
 def test_defaults_of_numba_are_not_settings():
-    known = {name: repr(getattr(numba.config, name)) for name in kernel_declaration._DEFAULTS}
-    assert known == kernel_declaration._DEFAULTS
+    defaults = kernel_declaration._DEFAULT_SETTINGS
+    known = {name: repr(getattr(numba.config, name)) for name in defaults}
+    assert known == kernel_declaration._DEFAULT_SETTINGS

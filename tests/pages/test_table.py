@@ -60,10 +60,10 @@ def test_no_line_parts_a_number_from_its_interval_and_its_digits_follow_it(value
     decimals = {len(part.partition(".")[2]) for part in (one, low, high)}
     assert len(decimals) == 1
     fine = 10.0 ** -decimals.pop()
-    assert abs(float(one.replace(",", "")) - value) <= max(fine, number.reach / 10)
+    assert abs(float(one.replace(",", "")) - value) <= max(fine, number.half_width / 10)
     # Two digits of half of the interval, and no more.
-    assert fine <= number.reach / 9 or fine == 1.0
-    assert fine >= number.reach / 1000 or fine == 1.0
+    assert fine <= number.half_width / 9 or fine == 1.0
+    assert fine >= number.half_width / 1000 or fine == 1.0
 
 
 @given(st.integers(0, 50), st.integers(1, 50))

@@ -173,14 +173,14 @@ def test_a_whole_number_may_be_a_reward():
 
 
 def test_nothing_is_left_of_a_learner_that_is_gone():
-    before = set(interpreted_arrays._borrowed)
+    before = set(interpreted_arrays._borrowed_by_buffer)
     learner = UCB1().learner(arms=3, interpreted=True)
     play(learner, 3)
-    new = interpreted_arrays._borrowed.keys() - before
+    new = interpreted_arrays._borrowed_by_buffer.keys() - before
     assert new
     del learner
     gc.collect()
-    assert not new & interpreted_arrays._borrowed.keys()
+    assert not new & interpreted_arrays._borrowed_by_buffer.keys()
 
 
 def test_a_context_and_the_environment_say_it_too(monkeypatch):

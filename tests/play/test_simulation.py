@@ -63,7 +63,7 @@ def test_seeds_change_everything():
 def test_lanes_change_nothing(monkeypatch, tmp_path):
     expected = play(replications=7, horizon=50, checkpoints=[10, 50])
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))  # other machine code, another cache
-    monkeypatch.setattr("keyhole.kernels.compile_cache._alive", {})
+    monkeypatch.setattr("keyhole.kernels.compile_cache._functions", {})
     monkeypatch.setattr(engine, "LANES", 3)
     assert same(expected, play(replications=7, horizon=50, checkpoints=[10, 50]))
 
@@ -93,7 +93,7 @@ def test_pieces_are_whole_groups_of_lanes_but_leave_no_thread_without():
         ({"policies": ["LSA"]}, r"must be a policy, got 'LSA': write LSA\(\)$"),
         ({"policies": ["LSA(alpha=2)"]}, r"must be a policy, got 'LSA\(alpha=2\)'$"),
         ({"on": "foo"}, r"^on must be threads, dask\[=ADDRESS\] or ray\[=ADDRESS\], got 'foo'$"),
-        ({"seed": None}, r"seed must be a whole number, such as 0 .*, got None"),
+        ({"seed": None}, r"seed must be a whole number, got None"),
         ({"policies": {"x": 3}}, r"policies\['x'\] must be a policy, got 3"),
     ],
 )

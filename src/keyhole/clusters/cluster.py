@@ -21,7 +21,7 @@ from keyhole.extras import require_extra
 from keyhole.validate import Range, check_integer, check_line, short_repr
 
 _POLL_SECONDS: Final = 0.5
-_ENDING: Final = ("closing", "closed", "failed")
+_ENDED: Final = ("closing", "closed", "failed")
 
 
 class ClusterLostError(RuntimeError):
@@ -93,8 +93,8 @@ class Cluster(Executor):
         self._executor.shutdown(wait, cancel_futures=cancel_futures)
 
     def completed(self, futures: Collection[Future[Any]], seconds: float) -> set[Future[Any]]:
-        """Wait at most so long until a task has ended; return those that have."""
-        self.capacity()  # says whether the scheduler is lost
+        """Wait until a task has ended, but not longer; return the tasks that have ended."""
+        self.capacity()  # raises an error if the scheduler is lost
         if not futures:
             sleep(seconds)
         return wait(futures, timeout=seconds, return_when=FIRST_COMPLETED).done
@@ -128,20 +128,21 @@ class Cluster(Executor):
             self.cancel(unfinished)
 
 
-def check_versions(there: Mapping[str, str], local_versions: Mapping[str, str]) -> None:
+def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[str, str]) -> None:
     """Refuse a worker whose versions, by name, differ from those of its client."""
-    for name, version in there.items():
-        if local_versions.get(name) != version:
+    for name, version in worker_versions.items():
+        if client_versions.get(name) != version:
             raise ValueError(
                 f"the worker on {socket.gethostname()} has {name} {version}, and this client has "
-                f"{name} {local_versions.get(name)}: install the same version on both"
+                f"{name} {client_versions.get(name)}: install the same version on both"
             )
 
 
 def make_wanted_check() -> Callable[[], bool]:
     """Return a function that says whether the client still wants the task of this thread.
 
-    Dask cannot end a task that has begun, and forgets it when its client is gone; Ray ends it.
+    Dask cannot end a task that has begun, and forgets the task of a client that is gone. Ray ends
+    such a task.
     """
     try:
         # Not imported: in a task of Dask it is loaded already, and elsewhere it may not be
@@ -151,17 +152,17 @@ def make_wanted_check() -> Callable[[], bool]:
         return lambda: True
     key = worker.get_current_task()
 
-    def wanted() -> bool:
+    def is_wanted() -> bool:
         task = worker.state.tasks.get(key)
-        return not (task is None or task.state == "cancelled" or worker.status.name in _ENDING)
+        return not (task is None or task.state == "cancelled" or worker.status.name in _ENDED)
 
-    return wanted
+    return is_wanted
 
 
 THREADS: Final = "threads"
-_MODULES: Final = {"dask": "keyhole.clusters.dask", "ray": "keyhole.clusters.ray"}
-_ELSEWHERE: Final = " or ".join(f"{scheduler}[=ADDRESS]" for scheduler in _MODULES)
-_WORKERS: Final = Range(ge=1, le=1024)
+_SCHEDULERS: Final = {"dask": "keyhole.clusters.dask", "ray": "keyhole.clusters.ray"}
+_ADDRESSES: Final = " or ".join(f"{scheduler}[=ADDRESS]" for scheduler in _SCHEDULERS)
+_ALLOWED_WORKERS: Final = Range(ge=1, le=1024)
 
 
 def check_cluster_address(
@@ -169,7 +170,7 @@ def check_cluster_address(
 ) -> None:
     """Refuse an invalid address, and a number of `threads` for a cluster that is running."""
     if threads is not None:
-        check_integer(name, threads, _WORKERS)
+        check_integer(name, threads, _ALLOWED_WORKERS)
     address: object = None
     if isinstance(on, Cluster):
         address = on.name
@@ -180,14 +181,14 @@ def check_cluster_address(
 
 
 def _parse_on(on: str) -> tuple[str, str | None]:
-    """Return the kind of a cluster and its address, if one is given."""
+    """Return the scheduler, or "threads", and the address, if one is given."""
     if not isinstance(on, str):
         raise TypeError(
             f"on must be a text, or an executor of concurrent.futures, got {short_repr(on)}"
         )
     scheduler, sign, address = check_line("on", on).partition("=")
-    if scheduler not in (THREADS, *_MODULES) or (sign and (scheduler == THREADS or not address)):
-        raise ValueError(f"on must be {THREADS}, {_ELSEWHERE}, got {short_repr(on)}")
+    if scheduler not in (THREADS, *_SCHEDULERS) or (sign and (scheduler == THREADS or not address)):
+        raise ValueError(f"on must be {THREADS}, {_ADDRESSES}, got {short_repr(on)}")
     return scheduler, address or None
 
 
@@ -220,9 +221,10 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     scheduler, address = _parse_on(on)
     check_cluster_address(on, workers, name="workers")
     if scheduler == THREADS:
-        raise ValueError(f"on must be {_ELSEWHERE} here, got {on!r}")
+        raise ValueError(f"on must be {_ADDRESSES} here, got {on!r}")
     require_extra(scheduler, f"on = {on!r}")
-    return cast(Cluster, import_module(_MODULES[scheduler]).connect_or_start(on, address, workers))
+    module = import_module(_SCHEDULERS[scheduler])
+    return cast(Cluster, module.connect_or_start(on, address, workers))
 
 
 @contextmanager

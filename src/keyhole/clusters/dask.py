@@ -28,7 +28,7 @@ from keyhole.validate import short_repr
 _TIMEOUT: Final = 10.0
 """Seconds in which a scheduler must answer."""
 _CLOSE_SECONDS: Final = 5.0
-_POLL_SECONDS: Final = 0.5  # between requests for the number of workers
+_COUNT_SECONDS: Final = 0.5  # between requests for the number of workers
 _LOGGERS: Final = ("distributed", "distributed.batched", "distributed.client")
 
 # A terminal sends Ctrl-C to the whole process group. Workers ignore it: the client ends them.
@@ -39,7 +39,7 @@ _IGNORE_INTERRUPTS: Final = (
 
 
 def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
-    """Connect to the scheduler at an address, or start so many processes on this machine."""
+    """Connect to the scheduler at an address, or start `workers` processes on this machine."""
     for name in _LOGGERS:  # errors are raised, so that logging them would only repeat them
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address is None:
@@ -110,6 +110,7 @@ def _connect(address: str) -> Client:
 
 
 def _call(function: bytes, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a pickled function."""
     import pickle
 
     result = pickle.loads(function)(*args, **kwargs)
@@ -131,20 +132,20 @@ class Dask(Cluster):
         self.name = name
         self._client = client
         self._local = local
-        self._counted = -inf
+        self._count_time = -inf
         self._is_lost = False
         self.capacity()
 
     def capacity(self) -> int:
         """Return how many threads all workers had some moments ago."""
-        if monotonic() - self._counted > _POLL_SECONDS:
+        if monotonic() - self._count_time > _COUNT_SECONDS:
             try:
                 # Without a timeout, `sync` would wait for ever for a scheduler that is gone.
                 count = partial(self._client.sync, callback_timeout=_TIMEOUT)
                 self._capacity = sum(count(self._client.scheduler.ncores).values())
             except Exception as error:  # any error means that there was no answer
                 raise self.lost_error(CancelledError()) from error
-            self._counted = monotonic()
+            self._count_time = monotonic()
         return self._capacity
 
     def lost_error(self, error: BaseException) -> ClusterLostError:
@@ -153,7 +154,7 @@ class Dask(Cluster):
         return super().lost_error(error)
 
     def share(self, data: bytes) -> Any:
-        """Submit the bytes as a task: its result, if lost with a worker, is computed again."""
+        """Submit the bytes as a task, whose result is computed again if its worker is lost."""
         # Keyed by content: the scheduler keeps one copy for several clients and calls.
         key = f"keyhole-shared-{hashlib.sha256(data).hexdigest()}"
         with warnings.catch_warnings():
@@ -181,7 +182,7 @@ class Dask(Cluster):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Cancel all tasks and disconnect; end processes that were started for this client."""
-        self._counted = -inf  # what was counted just before is no more
+        self._count_time = -inf  # the workers that were counted just before are no more
         for resource in (self._client, self._local):
             if resource is not None:
                 with suppress(CancelledError, OSError, TimeoutError):

@@ -17,7 +17,7 @@ _TIMEOUT: Final = 10.0
 
 
 def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
-    """Connect to the cluster at an address, or start so many processes on this machine.
+    """Connect to the cluster at an address, or start `workers` processes on this machine.
 
     Without an address, a cluster that this process has already initialised is used.
     """
@@ -72,7 +72,7 @@ class Ray(Cluster):
         reference = self._task.remote(fn, *args, **kwargs)
         future = Future[Any]()
 
-        def finish(task: Future[Any]) -> None:
+        def copy_outcome(task: Future[Any]) -> None:
             if future.set_running_or_notify_cancel():
                 if (error := task.exception()) is None:
                     future.set_result(task.result())
@@ -80,7 +80,7 @@ class Ray(Cluster):
                     future.set_exception(_original_error(error))
 
         future.add_done_callback(lambda task: task.cancelled() and ray.cancel(reference))
-        reference.future().add_done_callback(finish)
+        reference.future().add_done_callback(copy_outcome)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -90,6 +90,7 @@ class Ray(Cluster):
 
 
 def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a function in a worker."""
     return function(*args, **kwargs)
 
 

@@ -79,7 +79,7 @@ class Constant(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("rounds", check_integer, _WHOLE)
+        self._check_parameter("rounds", check_integer, _WHOLE)
         rounds = float(self.rounds)
         # A uniform integer from a range of one.
         self._assign(numbers=np.array([rounds, 1.0]), mean=rounds, variance=0.0, bound=rounds)
@@ -106,8 +106,8 @@ class Uniform(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        self._check("low", check_integer, _WHOLE)
-        self._check("high", check_integer, Range(ge=self.low, le=_LONGEST))
+        self._check_parameter("low", check_integer, _WHOLE)
+        self._check_parameter("high", check_integer, Range(ge=self.low, le=_LONGEST))
         count = self.high - self.low + 1
         mean = (self.low + self.high) / 2
         variance = (count * count - 1) / 12
@@ -135,7 +135,7 @@ class Geometric(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("expected", check_number, Range(ge=0, le=1e12))
+        self._check_parameter("expected", check_number, Range(ge=0, le=1e12))
         mean = self.expected
         # The integer part of an exponential variate is geometric, with P(delay >= 1) = exp(-1 /
         # scale), which must be mean / (1 + mean). With a scale of 0 every draw is 0.
@@ -163,7 +163,7 @@ class Exponential(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("scale", check_number, Range(gt=0, le=1e12))
+        self._check_parameter("scale", check_number, Range(gt=0, le=1e12))
         # The rounded variate is geometric.
         mean = 1.0 / math.expm1(1.0 / self.scale)
         self._assign(numbers=np.array([self.scale]), mean=mean, variance=mean * (1.0 + mean))
@@ -189,7 +189,7 @@ class Poisson(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("expected", check_number, Range(ge=0, le=1e9))
+        self._check_parameter("expected", check_number, Range(ge=0, le=1e9))
         mean = self.expected
         self._assign(numbers=np.array([mean]), mean=mean, variance=mean)
 
@@ -216,7 +216,7 @@ class HalfNormal(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("scale", check_number, Range(gt=0, le=1e6))
+        self._check_parameter("scale", check_number, Range(gt=0, le=1e6))
         require_extra("scipy", "HalfNormal")
         from scipy.special import erfc
 
@@ -255,9 +255,9 @@ class TwoPoint(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        self._check("early", check_integer, _WHOLE)
-        self._check("late", check_integer, Range(ge=self.early, le=_LONGEST))
-        self._check("probability", check_number, _UNIT)
+        self._check_parameter("early", check_integer, _WHOLE)
+        self._check_parameter("late", check_integer, Range(ge=self.early, le=_LONGEST))
+        self._check_parameter("probability", check_number, _UNIT)
         chance = self.probability
         gap = self.late - self.early
         mean = self.early + chance * gap

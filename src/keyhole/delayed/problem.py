@@ -173,7 +173,7 @@ class Problem(RewardProblem):
 
     @property
     def _delay_sampler(self) -> CombinedSampler | None:
-        return None if self.delay is None else combine_distributions([self.delay], always=KERNELS)
+        return None if self.delay is None else combine_distributions([self.delay], included=KERNELS)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms that repeats the means."""

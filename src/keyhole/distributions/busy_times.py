@@ -14,7 +14,7 @@ from keyhole.distributions.sampler_dispatch import dispatch_kernel
 from keyhole.policy import FloatArray, Kernel, Problem, Stream, exponential, uniform
 from keyhole.validate import Range, check_number, check_vector
 
-_LONG: Final = Range(gt=0, le=1e12)
+_ALLOWED_LENGTHS: Final = Range(gt=0, le=1e12)
 _NOT_NEGATIVE: Final = Range(ge=0)
 
 
@@ -58,10 +58,10 @@ class Constant(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("length", check_number, _LONG)
+        self._check_parameter("length", check_number, _ALLOWED_LENGTHS)
         x = self.length
-        # Here and below: the first number is the place of the sampler in `_KERNELS`, which the
-        # kernel of `dispatch_kernel` reads before it passes the others on.
+        # Here and below: the first number is the place of the sampler in `_KERNELS`, by which the
+        # kernel of `dispatch_kernel` selects it; the others are the sampler's own.
         self._assign(numbers=np.array([0.0, x]), mean=x, variance=0.0, least=x, bound=x)
 
 
@@ -80,7 +80,7 @@ class Exponential(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("mean", check_number, _LONG)
+        self._check_parameter("mean", check_number, _ALLOWED_LENGTHS)
         self._assign(numbers=np.array([1.0, self.mean]), variance=self.mean**2)
 
 
@@ -107,8 +107,8 @@ class Pareto(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        self._check("shape", check_number, Range(gt=1, le=100))
-        self._check("mean", check_number, _LONG)
+        self._check_parameter("shape", check_number, Range(gt=1, le=100))
+        self._check_parameter("mean", check_number, _ALLOWED_LENGTHS)
         a = self.shape
         smallest = self.mean * (a - 1.0) / a
         variance = self.mean**2 / (a * (a - 2.0)) if a > 2.0 else np.inf
@@ -151,7 +151,7 @@ class Scaled(Distribution):
         if rewards is not None and len(self.factors) != 2:
             raise ValueError(f"rewards must be two factors, got {len(self.factors)}")
         self.draw = _scaling_kernel(self.of.draw, self._by)
-        # The length comes first: the kernel finds behind the factors where the other numbers begin.
+        # The number of factors comes first, so that the kernel knows where the others begin.
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
     def fits(self, problem: Problem) -> None:

@@ -76,18 +76,18 @@ class NumberDistribution(Distribution):
         if whole and not self.whole:
             raise ValueError(f"{name} must be a distribution of whole numbers, got {self!r}")
 
-    def _check(self, name: str, convert: Callable[..., float], allowed: Range) -> None:
-        # Most distributions are frozen dataclasses, which refuse an ordinary assignment.
-        object.__setattr__(self, name, convert(name, getattr(self, name), allowed))
+    def _check_parameter(self, name: str, check: Callable[..., float], allowed: Range) -> None:
+        """Replace a parameter by its value as `check` returns it."""
+        self._assign(**{name: check(name, getattr(self, name), allowed)})
 
     def _assign(self, **values: object) -> None:
-        """Set attributes, also of a frozen dataclass."""
+        """Set attributes, also of a frozen dataclass, which refuses an ordinary assignment."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
 
 TRIAL_DRAWS: Final = 1000
-_ERRORS: Final = 6.0
+_MOST_STANDARD_ERRORS: Final = 6.0
 
 
 class CustomSampler(Distribution):
@@ -137,7 +137,7 @@ def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
     # The second term allows for a value with a probability of 1 / draws, which may not occur.
     error = float(drawn.std()) / np.sqrt(len(drawn)) + (1.0 + abs(stated)) / len(drawn)
     # Not `>`: a mean that is NaN is refused, too.
-    if not abs(mean - stated) <= _ERRORS * error:
+    if not abs(mean - stated) <= _MOST_STANDARD_ERRORS * error:
         raise ValueError(
             f"{name} must be that of what draw draws, got {stated:g}; of {len(drawn):,} draws it "
             f"was {mean:.4g}"

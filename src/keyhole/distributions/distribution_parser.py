@@ -70,14 +70,14 @@ def parse_reward_distributions(
     >>> parse_reward_distributions(arms, "bernoulli", concentration=None, scale=None)
     (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)], None)
     """
-    make = _distribution_maker(distribution, concentration, scale)
-    fields = means
-    means, names = split_names("means", validate.column_to_array(means))
-    if not isinstance(means, Sequence | np.ndarray) or isinstance(means, str) or not len(means):
-        validate.check_vector("means", means)  # which refuses it
+    make_distribution = _distribution_maker(distribution, concentration, scale)
+    entries, names = split_names("means", validate.column_to_array(means))
+    has_entries = isinstance(entries, Sequence | np.ndarray) and not isinstance(entries, str)
+    if not has_entries or not len(entries):
+        validate.check_vector("means", entries)  # which refuses it
     mean_values: list[float] = []
     distributions: list[NumberDistribution] = []
-    for name, entry in zip(entry_names("means", fields), means, strict=True):
+    for name, entry in zip(entry_names("means", means), entries, strict=True):
         if isinstance(entry, Distribution | Mapping) or is_scipy(entry):
             parsed_distribution = parse_distribution(name, entry, NumberDistribution, REWARDS)
             with errors_with_conversion_hint(parsed_distribution.least, parsed_distribution.bound):
@@ -87,7 +87,7 @@ def parse_reward_distributions(
             allowed = UNIT if distribution == "bernoulli" else INSIDE
             mean_values.append(validate.check_number(name, entry, allowed))
             try:
-                parsed_distribution = make(mean_values[-1])
+                parsed_distribution = make_distribution(mean_values[-1])
             except ValueError as error:
                 # The distribution names its own parameter `mean`; the user wrote `means`.
                 raise ValueError(f"{name}{str(error).removeprefix('mean')}") from None

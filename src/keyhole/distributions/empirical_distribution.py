@@ -16,8 +16,8 @@ from keyhole.policy import FloatArray, Stream, uniform
 
 def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
     """Draw one of the numbers uniformly."""
-    # Never beyond the last: the largest uniform number is 1 - 2**-53, and its product with the
-    # length is rounded to less than the length.
+    # The index is below the length: the largest uniform number, 1 - 2**-53, times the length is
+    # rounded to less than the length.
     return float(numbers[int(uniform(rng) * len(numbers))])
 
 

@@ -15,9 +15,9 @@ from keyhole.validate import Range, check_number
 UNIT: Final = Range(ge=0, le=1)
 INSIDE: Final = Range(gt=0, lt=1)
 SCALE: Final = Range(ge=1e-3, le=10)
-# Largest distance of the centre of a truncated normal distribution from [0, 1], in scales: beyond
-# it, rejection sampling would accept hardly any draw.
-_OUTSIDE: Final = 3.0
+# How many scales the centre of a truncated normal distribution may lie outside [0, 1]: farther
+# away, rejection sampling would accept hardly any draw.
+_MOST_SCALES_OUTSIDE: Final = 3.0
 # Standard deviations beyond which a normal density is below 1e-17 of its peak.
 _REACH: Final = 9.0
 
@@ -72,7 +72,7 @@ class Bernoulli(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("mean", check_number, UNIT)
+        self._check_parameter("mean", check_number, UNIT)
         variance = self.mean * (1.0 - self.mean)
         self._assign(numbers=np.array([self.mean]), variance=variance, bound=1.0, whole=True)
 
@@ -98,8 +98,8 @@ class Beta(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        self._check("a", check_number, Range(gt=0))
-        self._check("b", check_number, Range(gt=0))
+        self._check_parameter("a", check_number, Range(gt=0))
+        self._check_parameter("b", check_number, Range(gt=0))
         weight = self.a + self.b
         mean = self.a / weight
         # In this order, since a product of two large shapes would overflow.
@@ -134,11 +134,11 @@ class TruncatedNormal(NumberDistribution):
         require_extra("scipy", "TruncatedNormal")
         from scipy.optimize import brentq  # a third of a second, which few need
 
-        self._check("mean", check_number, INSIDE)
-        self._check("scale", check_number, SCALE)
+        self._check_parameter("mean", check_number, INSIDE)
+        self._check_parameter("scale", check_number, SCALE)
         # The mean rises with the centre: the centre is the root between the two ends, whose means
         # are by symmetry `smallest_mean` and one minus it.
-        low, high = -_OUTSIDE * self.scale, 1.0 + _OUTSIDE * self.scale
+        low, high = -_MOST_SCALES_OUTSIDE * self.scale, 1.0 + _MOST_SCALES_OUTSIDE * self.scale
         smallest_mean = truncated_mean(low, self.scale)
         check_number("mean", self.mean, Range(ge=smallest_mean, le=1.0 - smallest_mean))
         centre = float(

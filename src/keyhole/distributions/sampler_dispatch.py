@@ -55,7 +55,7 @@ class CombinedSampler:
     rows: list[FloatArray]
 
     @property
-    def words(self) -> str:
+    def hyphenated_name(self) -> str:
         """The name with hyphens: ``truncated-normal``."""
         return re.sub("(?<!^)(?=[A-Z])", "-", self.name).lower()
 
@@ -70,7 +70,7 @@ class CombinedSampler:
 
 
 def combine_distributions(
-    distributions: Sequence[Distribution], always: tuple[Kernel, ...] = ()
+    distributions: Sequence[Distribution], included: tuple[Kernel, ...] = ()
 ) -> CombinedSampler:
     """Return the combined sampler of several distributions.
 
@@ -78,7 +78,7 @@ def combine_distributions(
     ----------
     distributions : sequence of Distribution
         At least one.
-    always : tuple of callable
+    included : tuple of callable
         Kernels that it includes in any case, so that one compiled environment serves all built-in
         distributions of a setting. Without any, and with distributions of one kind, its kernel is
         that of the kind.
@@ -88,10 +88,10 @@ def combine_distributions(
     CombinedSampler
         The kernel, with numbers for each distribution.
     """
-    # A dict, since it keeps the order: a set would give a kernel another place in each process, and
-    # with it other numbers and another fingerprint.
+    # A dict keeps the order: in a set, a kernel would have another place in each process, and so
+    # other numbers and another fingerprint.
     kernels = tuple(
-        dict.fromkeys((*always, *(distribution.draw for distribution in distributions)))
+        dict.fromkeys((*included, *(distribution.draw for distribution in distributions)))
     )
     names = {type(distribution).__name__ for distribution in distributions}
     name = names.pop() if len(names) == 1 else "Mixed"
@@ -112,11 +112,11 @@ def dispatch_kernel(kernels: tuple[Kernel, ...], position: int = 0) -> Kernel:
     # A chain of comparisons, one compiled function per kernel: compiled code has no function table.
     kernel = kernels[position]
 
-    def last(rng: Stream, numbers: FloatArray) -> object:
+    def draw_last(rng: Stream, numbers: FloatArray) -> object:
         return kernel(rng, numbers[1:])
 
     if position == len(kernels) - 1:
-        return last
+        return draw_last
     next_kernel = dispatch_kernel(kernels, position + 1)
 
     def draw(rng: Stream, numbers: FloatArray) -> object:

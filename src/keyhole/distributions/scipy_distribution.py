@@ -9,10 +9,10 @@ from keyhole.policy import FloatArray, Stream, uniform
 
 CELLS: Final = 4096
 """Number of equally likely cells of a continuous distribution, each with a constant density."""
-# Probability of the tail that is cut off an unbounded distribution: discrete, and continuous.
+# Probabilities of the tail that is cut off an unbounded distribution.
 _TAIL: Final = 1e-15
-_THIN: Final = 2.0**-20
-_MOST_VALUES: Final = 2**20
+_CONTINUOUS_TAIL: Final = 2.0**-20
+_MOST_WHOLE_NUMBERS: Final = 2**20
 
 
 def draw_value(rng: Stream, numbers: FloatArray) -> float:
@@ -71,12 +71,12 @@ class TabulatedDistribution(NumberDistribution):
         self.distribution = distribution
         source = getattr(distribution, "dist", distribution)
         if hasattr(distribution, "pmf") and hasattr(source, "pmf"):
-            self._discrete(source)
+            self._tabulate_discrete(source)
         else:
-            self._continuous()
+            self._tabulate_continuous()
 
-    def _discrete(self, source: Any) -> None:
-        if hasattr(source, "xk"):  # `rv_discrete` with listed values and probabilities
+    def _tabulate_discrete(self, source: Any) -> None:
+        if hasattr(source, "xk"):  # an `rv_discrete` made of values and their probabilities
             values = np.asarray(source.xk, np.float64)
             order = np.argsort(values)
             values = values[order]
@@ -84,7 +84,7 @@ class TabulatedDistribution(NumberDistribution):
         else:
             # SciPy searches quantiles in a heavy tail step by step: refuse it before that.
             middle = self.distribution.median()
-            reach = _MOST_VALUES / 2
+            reach = _MOST_WHOLE_NUMBERS / 2
             if self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach) > _TAIL:
                 raise ValueError(
                     f"distribution must have all but {_TAIL:g} of its mass on at most 2**20 "
@@ -107,11 +107,11 @@ class TabulatedDistribution(NumberDistribution):
         self.bound = float(values[-1])
         self.whole = bool((values == np.floor(values)).all())
 
-    def _continuous(self) -> None:
+    def _tabulate_continuous(self) -> None:
         probabilities = np.arange(CELLS + 1) / CELLS
         low, high = self.distribution.support()
-        probabilities[0] = 0.0 if np.isfinite(low) else _THIN
-        probabilities[-1] = 1.0 if np.isfinite(high) else 1.0 - _THIN
+        probabilities[0] = 0.0 if np.isfinite(low) else _CONTINUOUS_TAIL
+        probabilities[-1] = 1.0 if np.isfinite(high) else 1.0 - _CONTINUOUS_TAIL
         ends = np.asarray(self.distribution.ppf(probabilities), np.float64)
         if not np.isfinite(ends).all():
             raise ValueError(f"distribution must have finite quantiles, got {self!r}")
@@ -121,19 +121,19 @@ class TabulatedDistribution(NumberDistribution):
         lower_ends, upper_ends = ends[:-1], ends[1:]
         self.mean = float(((lower_ends + upper_ends) / 2.0).mean())
         # The mean square of a variate that is uniform between a and b is (a^2 + a b + b^2) / 3.
-        off = lower_ends - self.mean, upper_ends - self.mean
-        self.variance = float((off[0] ** 2 + off[0] * off[1] + off[1] ** 2).mean() / 3.0)
+        a, b = lower_ends - self.mean, upper_ends - self.mean
+        self.variance = float((a**2 + a * b + b**2).mean() / 3.0)
         self.least = float(ends[0])
         self.bound = float(ends[-1])
         self.whole = False
 
     def density(self, x: FloatArray) -> FloatArray:
         """Return the density of the table of a continuous distribution."""
-        piece = np.searchsorted(self.numbers, x, side="right") - 1
-        inside = (piece >= 0) & (piece < CELLS)
+        cell = np.searchsorted(self.numbers, x, side="right") - 1
+        is_inside = (cell >= 0) & (cell < CELLS)
         with np.errstate(divide="ignore"):  # `x` never lies in a cell without width
-            height = 1.0 / (CELLS * np.diff(self.numbers))
-        return np.where(inside, height[np.clip(piece, 0, CELLS - 1)], 0.0)
+            densities = 1.0 / (CELLS * np.diff(self.numbers))
+        return np.where(is_inside, densities[np.clip(cell, 0, CELLS - 1)], 0.0)
 
     def __repr__(self) -> str:
         """Return the distribution's name with its parameters."""

@@ -22,9 +22,9 @@ from keyhole.kernels.kernel_declaration import kernel, load_intrinsic
 # whole nodes. With two children, ten levels instead of three, a round of LSA at K = 1,000 took 1.4
 # times as long.
 _CHILDREN: Final = 16
-# Up to so many keys have no node above them, which would be read just after a part of it was
-# written. A round of LSA at K = 20 takes 0.67 of the time.
-_FLAT: Final = 2 * _CHILDREN
+# So few keys have no node above them: it would be read just after a part of it was written. A round
+# of LSA at K = 20 takes 0.67 of the time.
+_MOST_WITHOUT_TREE: Final = 2 * _CHILDREN
 
 
 def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
@@ -57,7 +57,7 @@ def find_among_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int
 
 
 _smallest: Final = load_intrinsic(smallest_of_sixteen, lambda internals: internals.smallest_in_node)
-_position: Final = load_intrinsic(find_among_sixteen, lambda internals: internals.place_in_node)
+_position: Final = load_intrinsic(find_among_sixteen, lambda internals: internals.position_in_node)
 
 
 @kernel
@@ -73,7 +73,7 @@ def argmin_size(candidates: int) -> int:
     # number of cells on all levels above the leaves.
     above = 0
     level = _CHILDREN
-    while level < candidates and candidates > _FLAT:
+    while level < candidates and candidates > _MOST_WITHOUT_TREE:
         above += level
         level *= _CHILDREN
     return above + (candidates + _CHILDREN - 1) // _CHILDREN * _CHILDREN
@@ -190,7 +190,8 @@ def argmin_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
 def first_unpulled(pulls: NDArray[np.float64], begin: NDArray[np.float64]) -> int:
     """Return the first arm without pulls; -1 if there is none.
 
-    The round does not tell: a first feedback may come late, or never, and arms may be added.
+    The number of the round does not tell which arms have pulls: a first feedback may come late, or
+    never, and arms may be added.
 
     Parameters
     ----------

@@ -19,10 +19,10 @@ _NODES: Final = _POSITIONS**2 * (3.0 - 2.0 * _POSITIONS)
 _WEIGHTS: Final = np.polynomial.legendre.leggauss(48)[1] * 3.0 * _POSITIONS * (1.0 - _POSITIONS)
 # Bets whose wealth is below the largest by this factor (as a logarithm) are left out.
 _NEGLIGIBLE: Final = 25.0
-# `find_peak` comes as near to the largest logarithm.
+# The logarithm at the bet of `find_peak` is below the largest by at most this much.
 _PEAK_ERROR: Final = 0.1
 _STEPS: Final = 60
-_TINY: Final = 1e-300  # keeps divisions from 0, where all rewards are equal to the null
+_TINY: Final = 1e-300  # the least divisor: all rewards may be equal to the null
 
 
 def add_to_histogram(histogram: Any, arm: int, reward: float) -> None:
@@ -42,7 +42,7 @@ def add_to_histogram(histogram: Any, arm: int, reward: float) -> None:
 
 
 def end_weights(histogram: Any, arm: int, pulls: float, total: float) -> tuple[float, float]:
-    """Return the weights at 0 and at 1."""
+    """Return the weights of an arm's rewards at 0 and at 1."""
     zeros = pulls - total
     ones = total
     if histogram[arm, 0] > 0.0:
@@ -172,7 +172,7 @@ def log_evidence_above(
 def log_evidence_below(
     histogram: Any, arm: int, pulls: float, total: float, null: float, floor: float
 ) -> float:
-    """Return the same against "mean >= null"."""
+    """Return the logarithm of the e-process against "mean >= null": see `log_evidence_above`."""
     distance = null * pulls - total
     if distance <= 0.0:
         return -math.inf
@@ -199,7 +199,7 @@ def log_evidence_against(
 
 
 def log_largest_wealth(histogram: Any, arm: int, pulls: float, total: float, mean: float) -> float:
-    """Return a bound on `log_evidence_against` that takes a tenth of its time."""
+    """Return an upper bound of `log_evidence_against`, in a tenth of the time."""
     zeros, ones = end_weights(histogram, arm, pulls, total)
     low = -1.0 / (1.0 - mean)
     bet = find_peak(histogram, arm, zeros, ones, mean, low, 1.0 / mean)[0]

@@ -11,7 +11,7 @@ from typing import Final
 from keyhole.draws import samplers, streams
 from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.interpreter.arithmetic import MASK, UInt64
-from keyhole.kernels.interpreter.interpreted_arrays import Array, UInt64View
+from keyhole.kernels.interpreter.interpreted_arrays import Array, ArrayView
 from keyhole.kernels.interpreter.kernel_copies import interpreted_copy
 
 _COUNTER_STEP: Final = int(streams.COUNTER_STEP)
@@ -26,7 +26,7 @@ _NORMAL: Final = tuple(
 
 
 # The masks keep Python's unbounded integers at 64 bits, as overflow does in compiled code.
-def _next(rng: UInt64View) -> int:
+def _next(rng: ArrayView) -> int:
     cells = rng.cells
     cells[0] = word = (cells[0] + _COUNTER_STEP) & MASK
     word = ((word ^ (word >> 30)) * _MIX_FACTOR_1) & MASK
@@ -34,23 +34,23 @@ def _next(rng: UInt64View) -> int:
     return int(word ^ (word >> 31))
 
 
-def next_uint64(rng: UInt64View) -> UInt64:
+def next_uint64(rng: ArrayView) -> UInt64:
     """Draw 64 random bits."""
     return UInt64(_next(rng))
 
 
-def uniform(rng: UInt64View) -> float:
+def uniform(rng: ArrayView) -> float:
     """Draw a uniform number in [0, 1)."""
     return (_next(rng) >> 11) * _TO_UNIT
 
 
-def seek_pull(rng: UInt64View, arm: int, pull: int) -> None:
+def seek_pull(rng: ArrayView, arm: int, pull: int) -> None:
     """Move a stream to the draws that belong to one pull of one arm."""
     cells = rng.cells
     cells[0] = (cells[1] + ((int(arm) << 40) + int(pull)) * _JUMP) & MASK
 
 
-def normal(rng: UInt64View) -> float:
+def normal(rng: ArrayView) -> float:
     """Draw from the standard normal distribution."""
     steps, ends, density = _NORMAL
     while True:
@@ -68,12 +68,12 @@ def normal(rng: UInt64View) -> float:
             return x
 
 
-def beta(rng: UInt64View, a: float, b: float) -> float:
+def beta(rng: ArrayView, a: float, b: float) -> float:
     """Draw from the beta distribution, step by step: the usual case is no faster here."""
     return float(_copy(samplers.beta_by_steps)(rng, a, b))
 
 
-def betas(rng: UInt64View, a: Array, b: Array, count: int, out: Array) -> None:
+def betas(rng: ArrayView, a: Array, b: Array, count: int, out: Array) -> None:
     """Draw beta variates one after the other."""
     for i in range(count):
         out[i] = beta(rng, a[i], b[i])

@@ -1,7 +1,7 @@
 """Kernels that sample from distributions: each advances a random stream.
 
-They allocate nothing and raise nothing. Arguments outside the stated
-ranges give meaningless numbers; check those from users. How many draws a variate takes varies.
+They allocate nothing and raise nothing. Arguments outside the stated ranges give meaningless
+numbers; check those from users. How many draws a variate takes varies.
 
 References
 ----------
@@ -29,12 +29,7 @@ from keyhole.draws.streams import (
 )
 from keyhole.draws.streams import stream as stream  # for the examples
 from keyhole.kernels.interpreted_mode import Kernel
-from keyhole.kernels.kernel_declaration import (
-    intrinsic,
-    kernel,
-    load_intrinsic,
-    set_python_equivalent,
-)
+from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, set_python_equivalent
 
 # Where the tails begin when there are 256 strips (Marsaglia and Tsang 2000a).
 _NORMAL_EDGE: Final = 3.6541528853610088
@@ -164,9 +159,9 @@ def _gamma_from_one(rng: Stream, shape: float) -> float:
 def _usual_gamma(rng: Stream, shape: float) -> float:
     """Return the variate of `_gamma_from_one` if its first proposal is surely accepted; else -1.
 
-    It is accepted in 97 of 100 cases, 99 for large shapes. With y = x / sqrt(9 d), the logarithm
-    that `u` is compared with is 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3), at least -1.35 d y^4 from
-    y = -0.5 on: -0.15 x^2 y^2. The margin covers rounding a hundred times.
+    The first proposal is surely accepted in 97 of 100 cases, in 99 for large shapes. With y = x /
+    sqrt(9 d), the logarithm that `u` is compared with is 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3),
+    at least -1.35 d y^4 from y = -0.5 on: -0.15 x^2 y^2. The margin is a hundred rounding errors.
     """
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -380,39 +375,18 @@ _FEWEST: Final = 3  # fewer variates are drawn faster one by one
 _WORDS: Final = 4
 
 
-def _checked_of(typing, a, b, out, count):  # type: ignore[no-untyped-def]
-    """Type and build: return `count`; refuse vectors that `betas` cannot read."""
-    from numba import types
-
-    for name, vector_type in (("a", a), ("b", b), ("out", out)):
-        is_vector = isinstance(vector_type, types.Array) and vector_type.ndim == 1
-        if not is_vector or vector_type.layout != "C" or vector_type.dtype != types.float64:
-            raise TypeError(
-                f"betas: {name} must be a vector of float64 whose numbers lie side by side, "
-                f"got {vector_type}"
-            )
-
-    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return args[3]
-
-    return count(a, b, out, count), build
-
-
-_checked: Final[Kernel] = intrinsic(_checked_of)
-
-
 def _none_of_four(
     start: np.uint64, a: NDArray[np.float64], b: NDArray[np.float64], first: int, count: int,
     out: NDArray[np.float64], step: NDArray[np.float64], ends: NDArray[np.float64],
 ) -> np.uint64:  # fmt: skip
     """Draw nothing, and return in bits that none of four variates was drawn.
 
-    The vector code, which takes its place in compiled code, draws all that are the usual case.
+    Compiled code has vector code in its place, which draws the variates that are the usual case.
     """
     return np.uint64(2**_LANES - 1)
 
 
-_four: Final[Kernel] = load_intrinsic(
+_draw_four: Final[Kernel] = load_intrinsic(
     _none_of_four,
     lambda internals: internals.make_four_betas(
         int(COUNTER_STEP), (int(MIX_FACTOR_1), int(MIX_FACTOR_2))
@@ -443,7 +417,6 @@ def betas(
     True
     """
     first = 0
-    count = _checked(a, b, out, count)
     while first < count:
         if count - first < _FEWEST:
             out[first] = beta(rng, a[first], b[first])
@@ -452,7 +425,7 @@ def betas(
         # All four are computed as if each took four words. The stream is set behind them, and set
         # back where one took another number of words.
         start = rng[0]
-        unusual = _four(start, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
+        unusual = _draw_four(start, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
         lanes = min(_LANES, count - first)
         rng[0] = start + np.uint64(_WORDS * lanes) * np.uint64(COUNTER_STEP)
         if unusual & np.uint64((1 << lanes) - 1) != np.uint64(0):

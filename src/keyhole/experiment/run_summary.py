@@ -59,7 +59,7 @@ def find_leaders(
     order = rank_policies(means, metric)
     first = means[order[0]]
     # One replication has no interval, without which no policy can be called best.
-    if not all(math.isfinite(mean.reach) for mean in means.values()):
+    if not all(math.isfinite(mean.half_width) for mean in means.values()):
         return Leaders(names, (order[0],), first, has_intervals=False)
     overlapping = [n for n in order if means[n].low <= first.high and first.low <= means[n].high]
     others = ((label, means[label]) for label in order if label not in overlapping)

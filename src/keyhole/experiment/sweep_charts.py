@@ -115,7 +115,7 @@ def _curves_by_parameter(
             continue
         rows = []
         for position, mean in sorted(means.items()):
-            ends = (mean.low, mean.high) if math.isfinite(mean.reach) else (math.nan, math.nan)
+            ends = (mean.low, mean.high) if math.isfinite(mean.half_width) else (math.nan, math.nan)
             rows.append((position, mean.value, *ends))
             # No line is drawn: there is nothing between two problems.
             if not is_numeric and position < max(means):

@@ -14,12 +14,12 @@ from typing import Final
 
 from keyhole.validate import Range, check_integer
 
-_FOLDER: Final = "KEYHOLE_CACHE_DIR"
-_SIZE: Final = "KEYHOLE_CACHE_MB"
-_DEFAULT_SIZE: Final = 500  # some 4,000 pairs of policy and environment
-# Only files of these names are ever removed. Drafts and locks exist while a process compiles.
-_OURS: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
-_DIGEST: Final = 32
+_FOLDER_VARIABLE: Final = "KEYHOLE_CACHE_DIR"
+_SIZE_VARIABLE: Final = "KEYHOLE_CACHE_MB"
+_DEFAULT_MEGABYTES: Final = 500  # some 4,000 pairs of policy and environment
+# Only files with such a name are ever removed. Drafts and locks exist while a process compiles.
+_CACHE_NAME: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
+_CHECKSUM_BYTES: Final = 32
 CODE_SUFFIX: Final = ".code"
 DIGEST_SUFFIX: Final = ".sources"
 """The suffix of files of some hundred bytes, which do not count towards the size limit."""
@@ -35,25 +35,25 @@ def cache_folder() -> Path:
     >>> cache_folder().is_absolute()
     True
     """
-    if chosen := os.environ.get(_FOLDER):
-        return Path(chosen).absolute()
+    if folder := os.environ.get(_FOLDER_VARIABLE):
+        return Path(folder).absolute()
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
         base = Path.home() / "Library" / "Caches"
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        if not base.is_absolute():  # as the standard of these folders has it
+        if not base.is_absolute():  # then the XDG standard has it ignored
             base = Path.home() / ".cache"
     return base / "keyhole"
 
 
 def cache_limit() -> int:
     """Return how many bytes the folder may hold: `$KEYHOLE_CACHE_MB` megabytes, else 500."""
-    megabytes = os.environ.get(_SIZE) or str(_DEFAULT_SIZE)
+    megabytes = os.environ.get(_SIZE_VARIABLE) or str(_DEFAULT_MEGABYTES)
     if not megabytes.isascii() or not megabytes.isdigit():
-        raise ValueError(f"{_SIZE} must be a whole number of megabytes, got {megabytes!r}")
-    return check_integer(_SIZE, int(megabytes), Range(ge=1)) * 10**6
+        raise ValueError(f"{_SIZE_VARIABLE} must be a whole number of megabytes, got {megabytes!r}")
+    return check_integer(_SIZE_VARIABLE, int(megabytes), Range(ge=1)) * 10**6
 
 
 def cached_files() -> list[tuple[Path, os.stat_result]]:
@@ -62,18 +62,11 @@ def cached_files() -> list[tuple[Path, os.stat_result]]:
     with contextlib.suppress(OSError):
         for path in cache_folder().iterdir():
             with contextlib.suppress(OSError):  # another process may remove it
-                if _OURS.fullmatch(path.name) and stat.S_ISREG((state := path.stat()).st_mode):
+                if _CACHE_NAME.fullmatch(path.name) and stat.S_ISREG(
+                    (state := path.stat()).st_mode
+                ):
                     files.append((path, state))
     return sorted(files, key=lambda item: (item[1].st_mtime_ns, item[0].name))
-
-
-def has_code() -> bool:
-    """Return whether there may be any compiled code."""
-    try:
-        with os.scandir(cache_folder()) as entries:
-            return any(entry.name.endswith(CODE_SUFFIX) for entry in entries)
-    except OSError:
-        return False
 
 
 def clear_cache() -> int:
@@ -100,7 +93,7 @@ def is_usable(folder: Path) -> bool:
         if not _is_trusted(folder.stat()):
             warnings.warn(
                 f"{folder} is not used for compiled code: it must belong to you, and nobody else "
-                f"may write to it; set {_FOLDER} to such a folder",
+                f"may write to it; set {_FOLDER_VARIABLE} to such a folder",
                 stacklevel=2,
             )
             return False
@@ -115,20 +108,20 @@ def read_cache_file(path: Path) -> bytes | None:
     """Return what `write_cache_file` wrote; None if it is missing, foreign or damaged."""
     with contextlib.suppress(OSError):
         # Owner and mode are checked on the open file: the path could be replaced in between.
-        with open(path, "rb", opener=_open_at_once) as file:
+        with open(path, "rb", opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
             if not (stat.S_ISREG(status.st_mode) and _is_trusted(status)):
                 return None
             data = file.read()
-        if _checksum(path, data[_DIGEST:]) != data[:_DIGEST]:
+        if _checksum(path, data[_CHECKSUM_BYTES:]) != data[:_CHECKSUM_BYTES]:
             return None
         with contextlib.suppress(OSError):
             os.utime(path)  # the time of last use, by which `_remove_least_used` removes files
-        return data[_DIGEST:]
+        return data[_CHECKSUM_BYTES:]
     return None
 
 
-def _open_at_once(path: str, flags: int) -> int:
+def _open_without_waiting(path: str, flags: int) -> int:
     """Open a file without blocking: a named pipe would wait for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 

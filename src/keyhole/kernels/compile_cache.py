@@ -27,48 +27,48 @@ from keyhole.kernels.kernel_declaration import (
     changed_settings,
     import_internals,
     import_loader,
-    is_bounds_checked,
     options,
 )
 from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_digest
 from keyhole.kernels.tiered_execution import TieredFunction, TimeBudget
 from keyhole.status_output import print_status
 
-# The place of an operation in a kernel that Numba could type, but not lower to LLVM code.
-_LOWERED: Final = re.compile(r'^During: lowering ".*" at (.+) \((\d+)\)$', re.MULTILINE)
-_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")  # bold letters, where colorama is installed
-_WITHIN: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_PACKAGES)}))/")
+# How Numba names the line of an operation that it could type, but not lower to LLVM code.
+_LOWERED_LINE: Final = re.compile(r'^During: lowering ".*" at (.+) \((\d+)\)$', re.MULTILINE)
+_TERMINAL_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")  # where colorama is installed
+# Files that are not the user's.
+_INTERNAL_FILE: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_PACKAGES)}))/")
 
 # Machine code in memory. A function that is no longer referenced is freed with its code, except for
 # those used last: a simulation drops its function at its end, and the next one may need it again.
-_alive: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
-_recent: dict[str, Kernel] = {}
-_RECENT: Final = 32
+_functions: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
+_functions_used_last: dict[str, Kernel] = {}
+_MOST_USED_LAST: Final = 32
 # For how long each piece of code was interpreted before it was compiled.
 _budgets: Final[dict[str, TimeBudget]] = {}
-# Whether the file of code is wanted, not the code: see `find_code_file`.
-_only_file: ContextVar[bool] = ContextVar("only_file", default=False)
+# Whether `compile_cached` is to find the file of the code alone, for `find_code_file`.
+_finds_file_only: ContextVar[bool] = ContextVar("finds_file_only", default=False)
 _ANNOUNCE_AFTER_SECONDS: Final = 1.0
 # One entry for each `quiet_compilation`; to append and to pop needs no lock.
 _quiet_contexts: Final[list[None]] = []
-_WAIT_SECONDS: Final = 0.05
-_WAITS: Final = 6000  # five minutes: compiling takes long where all cores are busy
+_LOCK_POLL_SECONDS: Final = 0.05
+_MOST_LOCK_POLLS: Final = 6000  # five minutes: compiling takes long where all cores are busy
 
 
 @cache
-def _compilers() -> list[str]:
-    """Return the versions of the compilers, which are read from files."""
+def _compiler_versions() -> list[str]:
+    """Return the versions of Numba and llvmlite, which are read from files."""
     return [version(package) for package in ("numba", "llvmlite")]
 
 
 def _code_dependencies() -> dict[str, object]:
     """Return everything that machine code depends on beyond the kernels, by name."""
-    # Several versions, processors and settings may share the folder. A part that is missing here
-    # would run stale code.
+    # Several versions, processors and settings may share the folder: without one of these parts,
+    # code of another would be run.
     return {
         "Keyhole's own compiled packages": compiled_packages_digest(),
         "the processor": import_loader().processor(),
-        "the versions of Numba and llvmlite": _compilers(),
+        "the versions of Numba and llvmlite": _compiler_versions(),
         "the version of NumPy": np.__version__,
         "the version of Python": sys.implementation.cache_tag,
         "the kind of machine": platform.machine(),
@@ -77,21 +77,21 @@ def _code_dependencies() -> dict[str, object]:
     }
 
 
-def _path(digest: str) -> Path:
+def _code_path(digest: str) -> Path:
     key_text = repr((digest, _code_dependencies()))
     name = hashlib.sha256(key_text.encode()).hexdigest() + cache_files.CODE_SUFFIX
     return cache_files.cache_folder() / name
 
 
 class CodeFile(NamedTuple):
-    """The file of a piece of code, which need not exist yet, and the parts of its key by name."""
+    """The path of a piece of code, which need not exist yet, and the parts of its key by name."""
 
     path: Path
     key: Callable[[], dict[str, str]]
 
 
 def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
-    """Return the file of some code; None if it is not to be kept."""
+    """Return the file of a piece of code; None if the folder cannot be used."""
     if not cache_files.is_usable(cache_files.cache_folder()):
         return None
 
@@ -100,7 +100,7 @@ def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
         environment = {dependency: str(value) for dependency, value in _code_dependencies().items()}
         return {"owner": owner, **environment, **sources}
 
-    return CodeFile(_path(name), key)
+    return CodeFile(_code_path(name), key)
 
 
 def _load(path: Path) -> Kernel | None:
@@ -115,7 +115,7 @@ def _error_text(error: Exception) -> str:
     """Return the compiler's error on one line, with the user's file and line if it names them."""
     # Numba has no structured errors: the cause and the place are found in its text. An unknown text
     # is passed on as it is.
-    message = _STYLES.sub("", str(error))
+    message = _TERMINAL_STYLES.sub("", str(error))
     lines = [line for line in message.splitlines() if not line.startswith("Failed in")]
     text = next(iter(lines), type(error).__name__)
     if re.search(r"NRT required|built-in function (zeros|empty|ones|array|arange)", message):
@@ -130,12 +130,14 @@ def _error_text(error: Exception) -> str:
         )
     if "returning of array" in text:
         text = "a kernel returns no array: it fills the arrays of the group that it names"
-        matches = [match for match in _LOWERED.findall(message) if not _WITHIN.search(match[0])]
+        matches = [
+            match for match in _LOWERED_LINE.findall(message) if not _INTERNAL_FILE.search(match[0])
+        ]
         if matches:
             text = "a kernel cannot call what may make a new array, such as `ravel`"
             return f"{text}: take entries by their indices ({matches[0][0]}, line {matches[0][1]})"
     for file, line in re.findall(r'File "([^"]+)", line (\d+)', message):
-        if file != "<string>" and not _WITHIN.search(Path(file).as_posix()):
+        if file != "<string>" and not _INTERNAL_FILE.search(Path(file).as_posix()):
             return f"{text} ({file}, line {line})"
     return text
 
@@ -163,12 +165,12 @@ def _file_lock(path: Path) -> Iterator[None]:
             handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
             # A lock of the file system: the kernel releases it if the process dies. Not for ever,
             # since the other process may have been suspended; then both compile the same entry.
-            for _ in range(_WAITS):
+            for _ in range(_MOST_LOCK_POLLS):
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
-                    time.sleep(_WAIT_SECONDS)
+                    time.sleep(_LOCK_POLL_SECONDS)
     try:
         yield
     finally:
@@ -195,15 +197,10 @@ def _print_unless_quiet(message: str) -> None:
 @contextlib.contextmanager
 def _announce_compilation(owner: str, path: Path | None) -> Iterator[None]:
     """Print to standard error what is being compiled, if it takes long."""
-    subject = owner
-    if is_bounds_checked():
-        subject += " with every index checked"
     frequency = "once, in every process"
     if path is not None and os.access(path.parent, os.W_OK):
         frequency = "once, and kept for later runs"
-    elif path is not None:
-        frequency += f": nothing can be kept in {path.parent}"
-    message = f"keyhole: compiling {subject} ({frequency})"
+    message = f"keyhole: compiling {owner} ({frequency})"
     timer = threading.Timer(_ANNOUNCE_AFTER_SECONDS, partial(_print_unless_quiet, message))
     timer.daemon = True
     timer.start()
@@ -223,7 +220,7 @@ def _compile(
             machine = import_internals().compile_entry_point(build(), signature, flags)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
-    if file is not None and machine.lasting:
+    if file is not None and machine.is_lasting:
         cache_files.write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
     return cast(Kernel, import_loader().load(machine))
 
@@ -240,7 +237,7 @@ def _load_or_compile(file: CodeFile | None, compile_it: Callable[[], Kernel]) ->
 
 
 class _FileFoundError(Exception):
-    """Raised in place of compiling, with the file of the code, where only that is wanted."""
+    """The file of the code that `compile_cached` would compile, for `find_code_file`."""
 
     def __init__(self, file: CodeFile | None) -> None:
         super().__init__(file)
@@ -253,7 +250,7 @@ def find_code_file(compile_it: Callable[[], object]) -> CodeFile | None:
     None if the code is not kept in a file, or is interpreted.
     """
     try:
-        with set_in_context(_only_file, True):
+        with set_in_context(_finds_file_only, True):
             compile_it()
     except _FileFoundError as found:
         return found.file
@@ -280,15 +277,16 @@ def compile_cached(
         interpreted_function = interpret(owner, build())
         return AtomicCall(owner, interpreted_function) if hold_gil else interpreted_function
     name = f"{digest} {options()} {signature} {hold_gil}"
-    if _only_file.get():
+    if _finds_file_only.get():
         raise _FileFoundError(_code_file(owner, digest, name))
     with compiler_lock():
-        function = _alive.get(name)
+        function = _functions.get(name)
         if function is None:
             budget = _budgets.setdefault(name, TimeBudget())
             if tiered_execution.is_tiered() and not budget.is_spent:
-                # The file name takes 0.2 s to compute, which an empty folder does not need.
-                if cache_files.has_code() and (file := _code_file(owner, digest, name)):
+                # The name of the file takes 0.2 s to compute, which an empty folder does not need.
+                has_code = any(cache_files.cache_folder().glob(f"*{cache_files.CODE_SUFFIX}"))
+                if has_code and (file := _code_file(owner, digest, name)):
                     function = _load(file.path)
                 if function is None:
                     compile_now = partial(
@@ -300,9 +298,9 @@ def compile_cached(
                 file = _code_file(owner, digest, name)
                 compile_it = partial(_compile, owner, file, build, signature, hold_gil)
                 function = _load_or_compile(file, compile_it)
-            _alive[name] = function
-        _recent.pop(name, None)
-        _recent[name] = function
-        while len(_recent) > _RECENT:
-            del _recent[next(iter(_recent))]
+            _functions[name] = function
+        _functions_used_last.pop(name, None)
+        _functions_used_last[name] = function
+        while len(_functions_used_last) > _MOST_USED_LAST:
+            del _functions_used_last[next(iter(_functions_used_last))]
         return function

@@ -31,13 +31,13 @@ Copies = dict[FunctionType, Kernel]
 # Modules whose sources are in every cache key as a whole: their functions are not followed.
 _COVERED: Final = tuple(f"keyhole.{name}." for name in COMPILED_PACKAGES)
 
-_SILENT: Final = ("EXTENDED_ARG", "CACHE")
+_IGNORED_OPERATIONS: Final = ("EXTENDED_ARG", "CACHE")
 # The flags that matter: `*args`, `**kwargs`, generators; not those that the compiler adds.
 _FLAGS: Final = 0x2F
-_JUMPS: Final = {*dis.hasjrel, *dis.hasjabs}
-_NAMED: Final = {*dis.haslocal, *dis.hasfree}
-_RAISES: Final = "RAISE_VARARGS"
-_PLAIN: Final = (bool, int, float, complex, str, bytes)
+_JUMP_OPCODES: Final = {*dis.hasjrel, *dis.hasjabs}
+_OPCODES_OF_VARIABLES: Final = {*dis.haslocal, *dis.hasfree}
+_RAISE_OPERATION: Final = "RAISE_VARARGS"
+_PLAIN_TYPES: Final = (bool, int, float, complex, str, bytes)
 # Modules whose content is fixed by their version, which is part of the cache key.
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
 
@@ -51,7 +51,7 @@ _bounds_checked_copies: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKey
 _copies: Final[WeakValueDictionary[tuple[object, ...], Kernel]] = WeakValueDictionary()
 
 # The largest array in bytes: Numba refers to larger ones by their address in this process.
-_LARGEST: Final = 10**6
+_MOST_ARRAY_BYTES: Final = 10**6
 
 
 def python_function(function: Kernel) -> FunctionType:
@@ -90,34 +90,36 @@ def instruction_texts(code: CodeType) -> tuple[str, ...]:
     names = code.co_varnames[: argument_count + bool(code.co_flags & 8)]
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
     head = [repr((names, counts, code.co_flags & _FLAGS, code.co_freevars, code.co_cellvars))]
-    return (*head, *_instructions(code), repr(code.co_exceptiontable))
+    return (*head, *_instruction_parts(code), repr(code.co_exceptiontable))
 
 
-def _instructions(code: CodeType) -> Iterator[str]:
+def _instruction_parts(code: CodeType) -> Iterator[str]:
+    """Yield the name of each instruction, and the text of what it operates on."""
     instructions: list[dis.Instruction] = []
     # Jump targets as numbers of instructions: offsets would depend on how long arguments are. A
     # jump may lead to the EXTENDED_ARG in front of an instruction.
     numbers: dict[int, int] = {}
     for instruction in dis.get_instructions(code):
         numbers[instruction.offset] = len(instructions)
-        if instruction.opname not in _SILENT:
+        if instruction.opname not in _IGNORED_OPERATIONS:
             instructions.append(instruction)
     for instruction in instructions:
         yield instruction.opname
         if instruction.opcode in dis.hasconst:
-            yield from _constant(instruction.argval)
-        elif instruction.opcode in _JUMPS:
+            yield from _constant_parts(instruction.argval)
+        elif instruction.opcode in _JUMP_OPCODES:
             yield str(numbers[instruction.argval])
         elif instruction.opcode in dis.hasname:
             is_called = (instruction.arg or 0) & 1
             yield f"{instruction.argval} {is_called}"
-        elif instruction.opcode in _NAMED:
+        elif instruction.opcode in _OPCODES_OF_VARIABLES:
             yield str(instruction.argval)
         else:
             yield str(instruction.arg)
 
 
-def _constant(value: object) -> Iterator[str]:
+def _constant_parts(value: object) -> Iterator[str]:
+    """Yield the texts of a constant, which are the same in every process."""
     if isinstance(value, CodeType):
         yield "code"
         yield from instruction_texts(value)
@@ -126,7 +128,7 @@ def _constant(value: object) -> Iterator[str]:
     elif isinstance(value, tuple):
         yield f"{len(value)} constants"
         for item in value:
-            yield from _constant(item)
+            yield from _constant_parts(item)
     else:
         yield f"{type(value).__name__} {value!r}"
 
@@ -135,8 +137,8 @@ Chain = tuple[str, ...]
 # Converts the value of a name, given the chains of attributes that are read from it.
 Convert = Callable[[str, object, Iterable[Chain]], object]
 
-_LOADS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
-_ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
+_LOAD_OPERATIONS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
+_ATTRIBUTE_OPERATIONS: Final = ("LOAD_ATTR", "LOAD_METHOD")
 
 
 @lru_cache(maxsize=4096)
@@ -160,8 +162,8 @@ def find_references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
         if step.opname != "EXTENDED_ARG"
     ]
     for i, (operation, name) in enumerate(instructions):
-        if operation in _LOADS:
-            chain = takewhile(lambda step: step[0] in _ATTRIBUTES, instructions[i + 1 :])
+        if operation in _LOAD_OPERATIONS:
+            chain = takewhile(lambda step: step[0] in _ATTRIBUTE_OPERATIONS, instructions[i + 1 :])
             chains_by_name.setdefault(name, set()).add(tuple(attribute for _, attribute in chain))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -220,7 +222,7 @@ def is_shipped(function: Kernel) -> bool:
     """Return whether a function, and everything it uses, is Keyhole's own."""
     walk = _FingerprintWalk()
     walk.add_function(python_function(function))
-    return all(_module_of(member).startswith("keyhole.") for _, member in walk.seen.values())
+    return all(_module_of(member).startswith("keyhole.") for _, member in walk.visited.values())
 
 
 def _module_of(function: FunctionType) -> str:
@@ -250,10 +252,12 @@ def _code_bytes(code: CodeType) -> bytes:
 
 
 class _FingerprintWalk:
+    """A walk through everything that a function uses, which makes its digest and the parts."""
+
     def __init__(self, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()
         self.error_lines = error_lines
-        self.seen: dict[int, tuple[int, FunctionType]] = {}
+        self.visited: dict[int, tuple[int, FunctionType]] = {}
         self.parts: dict[str, object] = {}
 
     def add_items(self, *items: object) -> None:
@@ -264,16 +268,16 @@ class _FingerprintWalk:
             self.add_items(function.__module__, function.__qualname__)
             return
         # On a second visit, as in a recursion, only the number of the first is added.
-        if id(function) in self.seen:
-            self.add_items("seen", self.seen[id(function)][0])
+        if id(function) in self.visited:
+            self.add_items("seen", self.visited[id(function)][0])
             return
         # The function is referenced, so that its id is not reused, and numbered in order of visit,
         # since two functions may have one name.
-        self.seen[id(function)] = (len(self.seen), function)
+        self.visited[id(function)] = (len(self.visited), function)
         code = function.__code__
         self.digest.update(_code_bytes(code))
         self.parts[f"the source of {function.__qualname__}"] = _code_bytes(code)
-        if self.error_lines and _RAISES in instruction_texts(code):
+        if self.error_lines and _RAISE_OPERATION in instruction_texts(code):
             self.add_items(*code_location(code))
             lines = _encode_items(code_location(code))
             self.parts[f"the lines of {function.__qualname__}, which raises errors"] = lines
@@ -302,7 +306,7 @@ class _FingerprintWalk:
             self.add_type(use, value)
         elif (
             value is None
-            or type(value) in _PLAIN
+            or type(value) in _PLAIN_TYPES
             or isinstance(value, np.generic)
             or kernel_declaration.is_type(value)
         ):
@@ -319,8 +323,8 @@ class _FingerprintWalk:
             )
 
     def add_array(self, use: str, array: NDArray[np.generic]) -> None:
-        if array.nbytes > _LARGEST:
-            raise TypeError(f"{use}, an array of more than {_LARGEST:,} bytes")
+        if array.nbytes > _MOST_ARRAY_BYTES:
+            raise TypeError(f"{use}, an array of more than {_MOST_ARRAY_BYTES:,} bytes")
         self.add_items(array.dtype.descr, array.shape, array.tobytes())
         self.parts[use] = array.tobytes()
 
@@ -388,6 +392,7 @@ def compiled_copy(function: Kernel) -> Kernel:
 
 
 def _copy_linked(plain: FunctionType, copies: Copies) -> Kernel:
+    """Return a compiled copy of a function; `copies` are those made so far, by their originals."""
     if plain in copies:  # visited in this graph already, perhaps not finished: recursion
         return copies[plain]
     if _module_of(plain).startswith(_COVERED):  # its fingerprint, only its name, is no key
@@ -442,6 +447,7 @@ def _bounds_checked_copy(plain: FunctionType) -> Kernel:
 
 
 def _relink_copies(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
+    """Return what a copy uses in place of a value: compiled functions, and snapshots of arrays."""
     if is_function(value):
         plain = python_function(value)
         if is_compiled(value) and _module_of(plain).startswith("keyhole."):

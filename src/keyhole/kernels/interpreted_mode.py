@@ -107,9 +107,8 @@ def interpret(owner: str, function: Kernel) -> Kernel:
     TypeError
         If something that it uses cannot be interpreted; the text names it.
     """
-    from keyhole.kernels.interpreter.kernel_copies import (
-        InterpretedFunction,  # not needed to compile
-    )
+    # Imported late, since compiling does not need it.
+    from keyhole.kernels.interpreter.kernel_copies import InterpretedFunction
 
     return InterpretedFunction(owner, function)
 
@@ -137,8 +136,8 @@ class AtomicCall:
     def __call__(self, *args: object) -> object:
         """Call the function.
 
-        After an error in a kernel, the arguments keep what was written before it, as in compiled
-        code, and for a debugger to inspect. Ctrl-C, and leaving a debugger, restore the arguments.
+        After an error in a kernel, the arguments keep what was written before the error, as in
+        compiled code, for a debugger to inspect. Ctrl-C, and leaving a debugger, restore them.
 
         Raises
         ------

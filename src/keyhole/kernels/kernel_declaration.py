@@ -1,4 +1,4 @@
-"""Declaration of kernels, functions that Numba compiles at their first use; it is imported then."""
+"""Declaration of kernels: functions that Numba, imported at their first use, then compiles."""
 
 import functools
 import os
@@ -16,7 +16,7 @@ from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.interpreted_mode import Kernel, set_in_context
 
 # The settings on which machine code depends, with Numba's defaults as `repr` shows them.
-_DEFAULTS: Final = {
+_DEFAULT_SETTINGS: Final = {
     "OPT": "_OptLevel(3)",
     "BOUNDSCHECK": "None",
     "CPU_NAME": "None",
@@ -27,7 +27,7 @@ _DEFAULTS: Final = {
     "DISABLE_INTEL_SVML": "False",
     "DISABLE_JIT": "0",
 }
-_FILE: Final = ".numba_config.yaml"  # Numba reads it in the folder where a process begins
+_SETTINGS_FILE: Final = ".numba_config.yaml"  # Numba reads it in the folder where a process begins
 
 
 def changed_settings() -> dict[str, object]:
@@ -36,12 +36,12 @@ def changed_settings() -> dict[str, object]:
     Numba is imported, and asked, only where an environment variable or a file may have changed a
     setting; or if it is loaded already, since a program may have changed its `config`.
     """
-    has_variables = any(f"NUMBA_{name}" in os.environ for name in _DEFAULTS)
-    if not has_variables and not Path(_FILE).exists() and "numba" not in sys.modules:
+    has_variables = any(f"NUMBA_{name}" in os.environ for name in _DEFAULT_SETTINGS)
+    if not has_variables and not Path(_SETTINGS_FILE).exists() and "numba" not in sys.modules:
         return {}
     config = import_numba().config
-    values = {name: getattr(config, name) for name in _DEFAULTS}
-    return {name: value for name, value in values.items() if repr(value) != _DEFAULTS[name]}
+    values = {name: getattr(config, name) for name in _DEFAULT_SETTINGS}
+    return {name: value for name, value in values.items() if repr(value) != _DEFAULT_SETTINGS[name]}
 
 
 if changed_settings().get("DISABLE_JIT"):
@@ -54,14 +54,14 @@ T = TypeVar("T")
 # (measured: 16.2 -> 8.9 ns, LSA, K = 10).
 _OPTIONS: Final[dict[str, object]] = {"error_model": "numpy"}
 
-_EQUIVALENT: Final = "python_equivalent"
-_VIEWS: Final = "returns_views_alone"
+_EQUIVALENT_ATTRIBUTE: Final = "python_equivalent"
+_VIEWS_ATTRIBUTE: Final = "returns_views_alone"
 
-_checked: ContextVar[bool] = ContextVar("checked", default=False)
+_is_checked: ContextVar[bool] = ContextVar("checked", default=False)
 
 
 def import_internals(module: str = "compiler") -> Any:
-    """Return a module of `keyhole.kernels.numba_internals`: the one that compiles kernels."""
+    """Return a module of `keyhole.kernels.numba_internals`, by default the compiler of kernels."""
     with compiler_lock():
         import_numba()
         return import_module(f"keyhole.kernels.numba_internals.{module}")
@@ -77,12 +77,12 @@ def bounds_checked(is_checked: bool = True) -> AbstractContextManager[None]:
     """Compile everything inside with a check of every index, which costs speed."""
     if is_checked and changed_settings().get("BOUNDSCHECK") == 0:
         raise ValueError("NUMBA_BOUNDSCHECK must not be 0 where indices are to be checked")
-    return set_in_context(_checked, is_checked)
+    return set_in_context(_is_checked, is_checked)
 
 
 def is_bounds_checked() -> bool:
     """Return whether `bounds_checked` holds where this is called."""
-    return _checked.get()
+    return _is_checked.get()
 
 
 def options() -> dict[str, object]:
@@ -186,7 +186,7 @@ def intrinsic(function: F) -> F:
 
 
 def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
-    """Return an intrinsic of `numba_internals`; `plain` runs in its place if it is interpreted.
+    """Return an intrinsic of `numba_internals`, in whose place `plain` runs in interpreted mode.
 
     Parameters
     ----------
@@ -209,13 +209,13 @@ def set_python_equivalent(kernel: T, function: Kernel | str) -> T:
     instructions), or is faster when written by hand. It is the function, or its place as
     ``"package.module:name"``, so that nothing is imported before a kernel is interpreted.
     """
-    setattr(_plain_function(kernel), _EQUIVALENT, function)
+    setattr(_plain_function(kernel), _EQUIVALENT_ATTRIBUTE, function)
     return kernel
 
 
 def find_python_equivalent(kernel: object) -> Kernel | None:
     """Return the registered Python equivalent of a kernel, if there is one."""
-    equivalent: Kernel | str | None = getattr(_plain_function(kernel), _EQUIVALENT, None)
+    equivalent: Kernel | str | None = getattr(_plain_function(kernel), _EQUIVALENT_ATTRIBUTE, None)
     if isinstance(equivalent, str):
         module, _, name = equivalent.partition(":")
         return cast(Kernel, getattr(import_module(module), name))
@@ -224,13 +224,13 @@ def find_python_equivalent(kernel: object) -> Kernel | None:
 
 def mark_views(kernel: T) -> T:
     """Mark a function of (buffer, start, dims) that returns only views, which can be cached."""
-    setattr(_plain_function(kernel), _VIEWS, True)
+    setattr(_plain_function(kernel), _VIEWS_ATTRIBUTE, True)
     return kernel
 
 
 def returns_views(kernel: object) -> bool:
     """Return whether a function was marked by `mark_views`."""
-    return bool(getattr(_plain_function(kernel), _VIEWS, False))
+    return bool(getattr(_plain_function(kernel), _VIEWS_ATTRIBUTE, False))
 
 
 def _plain_function(kernel: object) -> object:

@@ -20,7 +20,7 @@ from keyhole.kernels import cache_files
 COMPILED_PACKAGES: Final = ("kernels", "draws", "contract", "drivers")
 """The packages whose sources are part of every cache key as a whole, since they generate code that
 no kernel refers to. Functions of others are followed one by one (`keyhole.kernels.fingerprint`)."""
-_INTERPRETER: Final = "interpreter"
+_INTERPRETER_FOLDER: Final = "interpreter"
 """The folder that is left out, since nothing in it is compiled."""
 
 
@@ -28,7 +28,7 @@ def _read_sources() -> dict[str, bytes]:
     """Return the sources of `COMPILED_PACKAGES`, by their names."""
     home = Path(__file__).parents[1]
     paths = [path for name in COMPILED_PACKAGES for path in sorted((home / name).rglob("*.py"))]
-    paths = [path for path in paths if path.parent.name != _INTERPRETER]
+    paths = [path for path in paths if path.parent.name != _INTERPRETER_FOLDER]
     return {path.relative_to(home).as_posix(): path.read_bytes() for path in paths}
 
 
@@ -73,11 +73,11 @@ def tree_digest(source: str | bytes) -> str:
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            node.body = [line for line in node.body if not _is_text(line)]
+            node.body = [line for line in node.body if not _is_string_statement(line)]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
-def _is_text(line: ast.stmt) -> bool:
+def _is_string_statement(line: ast.stmt) -> bool:
     """Return whether a statement is a docstring, or another string that has no effect."""
     return (
         isinstance(line, ast.Expr)
@@ -86,7 +86,7 @@ def _is_text(line: ast.stmt) -> bool:
     )
 
 
-_POINTS: Final = 4_000
+_POINT_COUNT: Final = 4_000
 _STEP: Final = (math.sqrt(5.0) - 1.0) / 2.0
 _FUNCTIONS: Final = (math.log, math.log1p, math.log2, math.exp, math.expm1, math.lgamma, math.cos)
 
@@ -99,7 +99,7 @@ def math_library_digest() -> str:
     bit differs (glibc 2.36: at 2 of 20,000 points). All other arithmetic of Keyhole is
     the same everywhere. Two machines of equal digest play the same simulation to the bit.
     """
-    points = [1e-9 + (i * _STEP) % 1.0 for i in range(_POINTS)]
+    points = [1e-9 + (i * _STEP) % 1.0 for i in range(_POINT_COUNT)]
     values = [function(x) for function in _FUNCTIONS for x in points]
     values += [math.pow(x, _STEP) for x in points]
     return hashlib.sha256("".join(map(float.hex, values)).encode()).hexdigest()[:16]

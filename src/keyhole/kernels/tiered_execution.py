@@ -20,7 +20,7 @@ BUDGET: Final = 0.5
 """The processor seconds for which a process interprets one piece of code before compiling it: about
 a fifth of the time to compile it, so that no run loses more than that."""
 
-_wanted: ContextVar[bool] = ContextVar("interpret_first", default=False)
+_interprets_first: ContextVar[bool] = ContextVar("interpret_first", default=False)
 
 
 def interpret_first(is_wanted: bool = True) -> AbstractContextManager[None]:
@@ -29,12 +29,12 @@ def interpret_first(is_wanted: bool = True) -> AbstractContextManager[None]:
     `compile_cached` then returns a `TieredFunction`. It is for code that is known to compile: other
     code must be refused at once, not after some seconds.
     """
-    return set_in_context(_wanted, is_wanted)
+    return set_in_context(_interprets_first, is_wanted)
 
 
 def is_tiered() -> bool:
     """Return whether `interpret_first` holds where this is called."""
-    return _wanted.get()
+    return _interprets_first.get()
 
 
 @dataclass
@@ -86,30 +86,29 @@ class TieredFunction:
         with budget.charge():
             run = interpret(owner, build())
 
-        def charged(*args: object) -> object:
+        def charged_run(*args: object) -> object:
             with budget.charge():
                 return run(*args)
 
-        self._run: Kernel = AtomicCall(owner, charged) if hold_gil else charged
+        self._run: Kernel = AtomicCall(owner, charged_run) if hold_gil else charged_run
         self._holds_gil = hold_gil
         self.budget = budget
         self._compile_now = compile_now
-        # Compiled later, but with the settings of now (`bounds_checked`): these are context
-        # variables.
+        # The settings of now, which are context variables (`bounds_checked`), for compiling later.
         self._context = copy_context()
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
-    def compiled(self) -> Kernel:
-        """Return the machine code."""
+    def compile_function(self) -> Kernel:
+        """Compile the function, and return its machine code."""
         context = self._context.copy()
-        context.run(_wanted.set, False)
+        context.run(_interprets_first.set, False)
         return context.run(self._compile_now)
 
     def __call__(self, *args: object) -> object:
         """Call the function, compiled if the budget is spent."""
         # Only for learners, whose calls are short. A simulation estimates its length beforehand.
         if self._holds_gil and self.budget.is_spent:
-            code = self.compiled()
+            code = self.compile_function()
             self.when_compiled(code)
             return code(*args)
         return self._run(*args)

@@ -177,7 +177,7 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
     else:
         return
     for simulator, kernel in tiered:
-        simulator.kernel = kernel.compiled()
+        simulator.kernel = kernel.compile_function()
 
 
 def _time_interpreted_round(

@@ -100,7 +100,7 @@ class Problem(AnyProblem):
         continuous: bool = False,
     ) -> None:
         self.distributions, self.arm_names = parse_arms(arms)
-        self._drawn = combine_distributions(self.distributions, always=KERNELS)
+        self._drawn = combine_distributions(self.distributions, included=KERNELS)
         self._facts = facts_of(len(self.distributions), limits, cost, penalty, continuous)
         self.limits: FloatArray = self._facts["limits"]
         self.continuous = bool(continuous)

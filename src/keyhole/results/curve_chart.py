@@ -106,11 +106,11 @@ def _curve(
     # One replication has an infinite interval, of which nothing is drawn.
     low, high = (np.where(np.isfinite(low), end, np.nan) for end in (low, high))
     if is_logarithm:
-        mean, low, high = (np.where(mean > 0, end, np.nan) for end in (mean, low, high))
+        mean, low, high = (np.where(mean > 0, value, np.nan) for value in (mean, low, high))
         low = np.where(low <= 0, -np.inf if arms is None else 0.0, low)
     if arms is not None:
         with np.errstate(divide="ignore"):  # the logarithm of 0 is minus infinity
-            mean, low, high = (np.log(end / arms) for end in (mean, low, high))
+            mean, low, high = (np.log(value / arms) for value in (mean, low, high))
     rounds = [float(t) for t in curves.checkpoints]
     return Curve(label=label, x=rounds, y=mean.tolist(), low=low.tolist(), high=high.tolist())
 
@@ -125,7 +125,7 @@ def arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
 
 
 def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
-    """Return at how many checkpoints each policy's mean is not positive, if at any.
+    """Count the checkpoints at which each policy's mean is not positive, if there are any.
 
     The result is empty if no mean is positive: then no logarithm is drawn.
     """
@@ -143,12 +143,12 @@ def describe_curves(curves: CurveSet, metric: str) -> str:
     """Return the alternative text of a figure, for screen readers: the last means, in order."""
     last = {label: curves.estimates(label, metric)[-1] for label in curves.labels}
     order = sorted(last, key=lambda label: -last[label].value)
-    ends = ", ".join(f"{label} {last[label].plus_minus()}" for label in order)
-    first = curves.checkpoints[0]
-    end = curves.checkpoints[-1]
+    last_means = ", ".join(f"{label} {last[label].plus_minus()}" for label in order)
+    first_round = curves.checkpoints[0]
+    last_round = curves.checkpoints[-1]
     return (
-        f"{curves.metric(metric).title} over the rounds {first:,} to {end:,}. At the end, from the "
-        f"highest: {ends}."
+        f"{curves.metric(metric).title} over the rounds {first_round:,} to {last_round:,}. At the "
+        f"end, from the highest: {last_means}."
     )
 
 
@@ -167,10 +167,9 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
     text = f"Mean over {curves.replications:,} replications, with its 95 % interval."
     if curves.replications == 1:
         text = "One replication, which has no interval."
-    logarithm = y == "log" or arms_divisor(curves, metric, y) is not None
-    missing = count_nonpositive(curves, metric) if logarithm else {}
-    if missing:
-        listed = ", ".join(f"{label} ({count})" for label, count in missing.items())
+    is_logarithm = y == "log" or arms_divisor(curves, metric, y) is not None
+    if is_logarithm and (omitted := count_nonpositive(curves, metric)):
+        listed = ", ".join(f"{label} ({count})" for label, count in omitted.items())
         text += (
             " Left out, because a mean that is not above 0 has no logarithm (number of "
             f"checkpoints): {listed}."

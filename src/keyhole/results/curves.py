@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from keyhole.results.curve_chart import Scale
 
-_LEAST_DRAWN: Final = 2  # checkpoints
+_FEWEST_DRAWN_CHECKPOINTS: Final = 2  # checkpoints
 _LEVEL: Final = 0.05
 
 
@@ -79,7 +79,7 @@ class Curves:
         self.metrics = tuple(metric.name for metric in metric_list)
         self.labels = tuple(values)
         self.arms = arms
-        self._known = dict(zip(self.metrics, metric_list, strict=True))
+        self._metric_by_name = dict(zip(self.metrics, metric_list, strict=True))
         self._values = dict(values)
 
     @property
@@ -100,7 +100,7 @@ class Curves:
         from keyhole.pages.page import Table
 
         tables = [Table(*self._last_means(self._shown_metrics()))]
-        if len(self.checkpoints) < _LEAST_DRAWN or not has_extra("plots"):
+        if len(self.checkpoints) < _FEWEST_DRAWN_CHECKPOINTS or not has_extra("plots"):
             return notebook_html(tables)
         from keyhole.pages.matplotlib_chart import chart_figure
         from keyhole.results.curve_chart import curve_chart
@@ -109,7 +109,7 @@ class Curves:
         return notebook_html(tables, picture_html(chart_figure(chart), chart.alt))
 
     def _last_means(self, shown_metrics: Sequence[str]) -> tuple[str, list[str], list[list[str]]]:
-        """Return the means at the last checkpoint: caption, head and rows of a table."""
+        """Return the table of the means at the last checkpoint: caption, head and rows."""
         rows = [
             [label, *(self.estimates(label, m)[-1].plus_minus() for m in shown_metrics)]
             for label in self.labels
@@ -126,7 +126,7 @@ class Curves:
 
     def metric(self, name: str) -> Metric:
         """Return a metric by its name: its title, unit, and which of two means is better."""
-        return self._known[check_choice("metric", name, self.metrics)]
+        return self._metric_by_name[check_choice("metric", name, self.metrics)]
 
     def values(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return a metric in every replication: shape (checkpoints, replications).
@@ -257,7 +257,7 @@ class Curves:
             for label in self._best_labels(metric)
         }
         text = f"{text} Bold: no other is significantly better (paired t-tests, Holm, 5 %)."
-        return latex_table(f"{caption}: {text}" if caption else text, head, rows, bold)
+        return latex_table(": ".join(filter(None, (caption, text))), head, rows, bold)
 
     def _best_labels(self, metric: str) -> set[str]:
         """Return the policy with the best mean, and those that are not significantly worse."""
@@ -269,7 +269,8 @@ class Curves:
             for label, values in last_values.items()
             if label != best
         }
-        # Holm: the smallest p-value is compared with 5 % over their number, the next over one less.
+        # Holm: the smallest p-value is compared with 5 % over the number of all, the next with 5 %
+        # over one less, until one is above.
         worse = set()
         for i, label in enumerate(sorted(p_values, key=lambda label: p_values[label])):
             if p_values[label] > _LEVEL / (len(p_values) - i):

@@ -14,7 +14,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.draws.beta_functions import beta_cdf, log_beta_weight
 from keyhole.extras import has_extra, require_extra
 
-_STEPS: Final = 200  # of hundreds of quantiles half took at most 11 steps, and none more than 70
+_MOST_STEPS: Final = 200  # of hundreds of quantiles none took more than 70
 _EPSILON: Final = 2.0**-52
 
 
@@ -32,7 +32,7 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
     low = 0.0
     high = 1.0
     x = a / (a + b)
-    for _ in range(_STEPS):
+    for _ in range(_MOST_STEPS):
         excess = beta_cdf(x, a, b) - probability
         if excess == 0.0:
             return x
@@ -61,15 +61,15 @@ def student_t_quantile(probability: float, freedom: int) -> float:
     return math.sqrt(freedom * share / (1.0 - share))
 
 
-_TAIL: Final = 0.025
+_TAIL_PROBABILITY: Final = 0.025
 _ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
-_QUANTILE: Final = 0.9
-_FOUR_DIGITS: Final = 1000
-_LEAST_P: Final = 1e-300
-_PAIRED: Final = ("mean difference [95 % interval], p of the two-sided t-test", "replications")
-_DIGITS: Final = 6
-_FINEST: Final = 9  # decimals
-_PLAIN: Final = 1e15  # beyond this, and finer than its inverse, numbers are written with exponents
+_TAIL_QUANTILE: Final = 0.9
+_WHOLE_NUMBERS_FROM: Final = 1000
+_LEAST_P_VALUE: Final = 1e-300
+_PAIRED_HEAD: Final = ("mean difference [95 % interval], p of the two-sided t-test", "replications")
+_SIGNIFICANT_DIGITS: Final = 6
+_MOST_DECIMALS: Final = 9
+_EXPONENTS_FROM: Final = 1e15  # numbers beyond it, or below its inverse, have exponents
 
 
 @dataclass(frozen=True)
@@ -88,21 +88,21 @@ class Estimate:
         """Lower end of the 95 % interval."""
         if self.count is not None:
             return exact_interval(self.count, self.replications)[0]
-        return self.value - self._half_width()
+        return self.value - self._t_half_width()
 
     @property
     def high(self) -> float:
         """Upper end of the 95 % interval."""
         if self.count is not None:
             return exact_interval(self.count, self.replications)[1]
-        return self.value + self._half_width()
+        return self.value + self._t_half_width()
 
     @property
-    def reach(self) -> float:
+    def half_width(self) -> float:
         """Half of the 95 % interval."""
-        return self._half_width() if self.count is None else (self.high - self.low) / 2
+        return self._t_half_width() if self.count is None else (self.high - self.low) / 2
 
-    def _half_width(self) -> float:
+    def _t_half_width(self) -> float:
         return t_half_width(self.replications) * self.error if self.error else 0.0
 
     def p_value(self, low: float, high: float) -> float:
@@ -135,17 +135,18 @@ class Estimate:
 
     def __str__(self) -> str:
         """Return the estimate with its interval, rounded to the precision of the interval."""
-        return _format_interval(self.value, self.low, self.high, self.reach)
+        return _format_interval(self.value, self.low, self.high, self.half_width)
 
     def plus_minus(self) -> str:
         """Return the estimate for a table: ± half of the interval, or the whole one of a share."""
-        if self.count is not None or self.reach == 0.0:
+        if self.count is not None or self.half_width == 0.0:
             return str(self)
-        if not math.isfinite(self.reach):
+        if not math.isfinite(self.half_width):
             return f"{format_estimate(self.value)} ± n/a"
-        return (
-            f"{format_estimate(self.value, self.reach)} ± {format_estimate(self.reach, self.reach)}"
+        value, half_width = (
+            format_estimate(x, self.half_width) for x in (self.value, self.half_width)
         )
+        return f"{value} ± {half_width}"
 
 
 @dataclass(frozen=True)
@@ -180,20 +181,20 @@ class PairedDifference:
         from keyhole.pages.page import Table
 
         row = [str(self), f"{self.replications:,}"]
-        return Table("Paired over common random numbers.", _PAIRED, [row]).html()
+        return Table("Paired over common random numbers.", _PAIRED_HEAD, [row]).html()
 
     def __str__(self) -> str:
         """Return the difference, its interval and its p-value."""
         if self.equal:
             return "0, equal in every run"
-        reach = (self.high - self.low) / 2
-        text = _format_interval(self.difference, self.low, self.high, reach)
-        return f"{text}, {format_p_value(self.p_value)}" if 0.0 < reach < math.inf else text
+        half_width = (self.high - self.low) / 2
+        text = _format_interval(self.difference, self.low, self.high, half_width)
+        return f"{text}, {format_p_value(self.p_value)}" if 0.0 < half_width < math.inf else text
 
 
 @dataclass(frozen=True)
 class Tail:
-    """The bad runs among replications: the value that a tenth of them reach or pass, the worst."""
+    """The bad runs among replications: the quantile that a tenth of them reach, and the worst."""
 
     quantile: float
     worst: float
@@ -220,12 +221,12 @@ def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
     # A value of a run, not one between two: of counts, say, readers look for the run itself.
     sign = 1.0 if lower_is_better else -1.0
     ordered = np.sort(sign * values)
-    rank = min(len(ordered) - 1, math.floor(_QUANTILE * len(ordered)))
+    rank = min(len(ordered) - 1, math.floor(_TAIL_QUANTILE * len(ordered)))
     return Tail(sign * float(ordered[rank]), sign * float(ordered[-1]))
 
 
 def _four_digits(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= _FOUR_DIGITS else f"{value + 0.0:.4g}"
+    return f"{value:,.0f}" if abs(value) >= _WHOLE_NUMBERS_FROM else f"{value + 0.0:.4g}"
 
 
 def t_half_width(replications: int) -> float:
@@ -233,10 +234,10 @@ def t_half_width(replications: int) -> float:
     if replications <= 1:
         return math.inf
     if not has_extra("scipy"):  # where it is installed, earlier results keep their last digits
-        return student_t_quantile(1.0 - _TAIL, replications - 1)
+        return student_t_quantile(1.0 - _TAIL_PROBABILITY, replications - 1)
     from scipy.special import stdtrit
 
-    return float(-stdtrit(replications - 1, _TAIL))
+    return float(-stdtrit(replications - 1, _TAIL_PROBABILITY))
 
 
 def exact_interval(count: int, runs: int) -> tuple[float, float]:
@@ -248,8 +249,8 @@ def exact_interval(count: int, runs: int) -> tuple[float, float]:
         def quantile(probability: float, a: float, b: float) -> float:
             return float(betaincinv(a, b, probability))
 
-    low = 0.0 if count == 0 else quantile(_TAIL, count, runs - count + 1)
-    high = 1.0 if count == runs else quantile(1.0 - _TAIL, count + 1, runs - count)
+    low = 0.0 if count == 0 else quantile(_TAIL_PROBABILITY, count, runs - count + 1)
+    high = 1.0 if count == runs else quantile(1.0 - _TAIL_PROBABILITY, count + 1, runs - count)
     return low, high
 
 
@@ -289,39 +290,39 @@ def compare(a: FloatArray, b: FloatArray) -> PairedDifference:
     return PairedDifference(number.value, number.low, number.high, p_value, number.replications)
 
 
-def format_estimate(value: float, reach: float = 0.0) -> str:
-    """Return a number rounded to two significant digits of half its interval.
+def format_estimate(value: float, half_width: float = 0.0) -> str:
+    """Return a number rounded to two significant digits of its half-width.
 
-    `reach` is half of the interval, 0 if the number is exact.
+    `half_width` is that of the interval, 0 if the number is exact.
     """
     if math.isnan(value):
         return "n/a"
     size = abs(value)
-    if _ROUNDING * size < reach < _PLAIN and size < _PLAIN:
-        # The decimal place of the second significant digit of the reach.
-        decimals = 1 - math.floor(math.log10(reach))
+    if _ROUNDING * size < half_width < _EXPONENTS_FROM and size < _EXPONENTS_FROM:
+        # The decimal place of the second significant digit of the half-width.
+        decimals = 1 - math.floor(math.log10(half_width))
         number = round(value, decimals) + 0.0  # -0.0 becomes 0.0
-        return f"{number:,.{max(0, decimals)}f}" if decimals <= _FINEST else f"{value:.3g}"
-    if not 1.0 / _PLAIN < size < _PLAIN:
+        return f"{number:,.{max(0, decimals)}f}" if decimals <= _MOST_DECIMALS else f"{value:.3g}"
+    if not 1.0 / _EXPONENTS_FROM < size < _EXPONENTS_FROM:
         return f"{value:.4g}"
     # Exact numbers, and those of one replication, have six significant digits.
-    decimals = max(0, _DIGITS - 1 - math.floor(math.log10(size)))
+    decimals = max(0, _SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(size)))
     text = f"{value:,.{decimals}f}"
     return text.rstrip("0").rstrip(".") if decimals else text
 
 
-def _format_interval(value: float, low: float, high: float, reach: float) -> str:
-    """Return a number with its interval, of which half is `reach`."""
-    if not math.isfinite(reach):
+def _format_interval(value: float, low: float, high: float, half_width: float) -> str:
+    """Return a number with its interval, rounded to the precision of the half-width."""
+    if not math.isfinite(half_width):
         return f"{format_estimate(value)} (one replication: no interval)"
-    if reach == 0.0:
+    if half_width == 0.0:
         return f"{format_estimate(value)} in every run"
-    middle, lower, upper = (format_estimate(x, reach) for x in (value, low, high))
+    middle, lower, upper = (format_estimate(x, half_width) for x in (value, low, high))
     return f"{middle} [{lower}, {upper}]"
 
 
 def format_p_value(p_value: float) -> str:
     """Return a p-value as reports show it."""
-    if p_value < _LEAST_P:
+    if p_value < _LEAST_P_VALUE:
         return "p < 1e-300"
     return f"p = {p_value:.{1 if p_value < 1e-3 else 2}g}"

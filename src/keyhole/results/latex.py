@@ -5,10 +5,10 @@ from typing import Final
 
 from keyhole.validate import escape_controls
 
-_LONGEST_CELL: Final = 50  # characters, above which the text of a cell goes over several lines
 _ESCAPES: Final = str.maketrans(
     {
         **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+        "[": "{[}",  # else the option of the line break before, at the beginning of a row
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
@@ -64,31 +64,22 @@ def latex_table(
     \end{tabular}
     \end{table}
     """
-    lines = [
-        " & ".join(
+    lines = []
+    for i, row in enumerate(rows):
+        cells = [
             rf"\textbf{{{escape_latex(cell)}}}" if (i, j) in bold else escape_latex(cell)
             for j, cell in enumerate(row)
-        )
-        for i, row in enumerate(rows)
-    ]
-    # A column of sentences is as wide as half a line, and they go on in the next one.
-    columns = "".join(
-        r"p{.5\linewidth}" if max(map(len, cells)) > _LONGEST_CELL else "l"
-        for cells in zip(head, *rows, strict=True)
-    )
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{escape_latex(caption)}}}",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            " & ".join(map(escape_latex, head)) + r" \\",
-            r"\midrule",
-            # Braces: a row that begins with a bracket would be the option of the line break before.
-            *(("{}" if line.startswith("[") else "") + line + r" \\" for line in lines),
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
         ]
-    )
+        lines.append(" & ".join(cells) + r" \\")
+    body = "\n".join(lines)
+    return rf"""\begin{{table}}
+\centering
+\caption{{{escape_latex(caption)}}}
+\begin{{tabular}}{{{"l" * len(head)}}}
+\toprule
+{" & ".join(map(escape_latex, head))} \\
+\midrule
+{body}
+\bottomrule
+\end{{tabular}}
+\end{{table}}"""

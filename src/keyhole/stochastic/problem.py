@@ -94,7 +94,7 @@ class Problem(RewardProblem):
     def __repr__(self) -> str:
         """Return the distribution and the means, shortened."""
         means = format_values(self.means, self.arm_names)
-        return f"Problem({self.arms} {self._drawn.words} arms, means={means})"
+        return f"Problem({self.arms} {self._drawn.hyphenated_name} arms, means={means})"
 
     @property
     def gaps(self) -> FloatArray:

@@ -25,7 +25,7 @@ Decision = tuple[object, ...]
 
 @dataclass(frozen=True)
 class CheckContext:
-    """The policy and problem of a check, with the horizon and seed to play.
+    """The policy and problem of a check, the horizon and the seed.
 
     Parameters
     ----------
@@ -99,12 +99,12 @@ class CheckContext:
 
     @cached_property
     def simulated(self) -> NDArray[np.float64]:
-        """The metrics of the policy alone, simulated once: what several checks compare with."""
+        """The metrics of the policy alone, simulated once, with which several checks compare."""
         return self.simulate_metrics()
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The known quantities of a simulation: a learner of them can be compared bit by bit."""
+        """The known quantities of a simulation, with which a learner equals it bit by bit."""
         horizon = self.horizon
         plan = Plan.make(self.problem, [self.policy], horizon=horizon, checkpoints=None, seed=0)
         return plan.facts(self.policy, horizon)
@@ -117,12 +117,12 @@ class CheckContext:
 
     @cached_property
     def played(self) -> tuple[list[Decision], list[float]]:
-        """The first replication, played straight through: what several checks compare with."""
+        """Decisions and metrics of the first replication, with which several checks compare."""
         return self.play_through(0)
 
     @cached_property
     def first_nan(self) -> str:
-        """What became NaN first, with its round, if a recommendation is scored in every round.
+        """The first value that became NaN, with its round, where every round is scored.
 
         Raises
         ------

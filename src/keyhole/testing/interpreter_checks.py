@@ -1,7 +1,7 @@
 """The check that functions of policies give the same results compiled, and run by Python."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from keyhole.testing.check_context import CheckContext
 from keyhole.testing.pending_checks import PendingPolicy, pending_modes
 
 Arrays = Mapping[str, NDArray[Any]]
-_MOST_PENDING = 2
+_MOST_PENDING = 2  # decisions at a time
 
 
 def interpreted_and_compiled_agree(subject: CheckContext) -> None:
@@ -96,23 +96,16 @@ def _make_both(make: Callable[[], Any]) -> list[Any]:
 def _refuse_difference(
     subject: CheckContext, where: str, compiled: Mapping[str, Arrays], python: Mapping[str, Arrays]
 ) -> None:
-    for group, name, compiled_value, interpreted_value in _differences(compiled, python):
-        raise AssertionError(
-            f"{subject.policy}: interpreted and compiled kernels differ in {where}: {group}, "
-            f"{name}, is {compiled_value} compiled, and {interpreted_value} interpreted"
-        )
-
-
-def _differences(
-    compiled: Mapping[str, Arrays], python: Mapping[str, Arrays]
-) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield the differences: the group, the name with its index, and both values."""
+    """Refuse compiled and interpreted arrays, by group and name, that differ in an entry."""
     for group, arrays in compiled.items():
         for name, array in arrays.items():
             python_array = python[group][name]
             # NaN agrees with NaN: a policy that makes it is refused by another check.
             unequal = (array != python_array) & ~(np.isnan(array) & np.isnan(python_array))
-            for index in np.argwhere(np.atleast_1d(unequal))[:1].tolist():
-                entry = ", ".join(map(str, index))
+            for index in np.argwhere(np.atleast_1d(unequal)).tolist():
                 values = (np.atleast_1d(a)[tuple(index)].item() for a in (array, python_array))
-                yield (group, f"{name}[{entry}]", *values)
+                raise AssertionError(
+                    f"{subject.policy}: interpreted and compiled kernels differ in {where}: "
+                    f"{group}, {name}{index}, is {next(values)} compiled, and {next(values)} "
+                    "interpreted"
+                )

@@ -16,12 +16,11 @@ from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.testing.check_context import CheckContext, decision_as_numbers
 
-# Decisions that are pending at a time.
-_OPEN: Final = 4
+_PENDING_AT_A_TIME: Final = 4
 
 
 class PendingPolicy:
-    """A policy with pending decisions: its state, and the copy that accounts for them."""
+    """A policy with pending decisions: its state, and a copy of the state that knows of them."""
 
     def __init__(self, subject: CheckContext, mode: str) -> None:
         self._policy = policy = subject.policy
@@ -46,26 +45,28 @@ class PendingPolicy:
         self.state = slice(starts[0], starts[1])
         self._context = slice(starts[1], starts[2])
         self._decision = slice(starts[2], starts[3])
-        self._asked = slice(starts[1], starts[3])
-        self._told = slice(starts[1], starts[4])
+        self._context_and_decision = slice(starts[1], starts[3])
+        self._context_to_feedback = slice(starts[1], starts[4])
 
-    def ask(self, environment: InteractiveEnvironment, opened: Sequence[FloatArray]) -> FloatArray:
+    def ask(
+        self, environment: InteractiveEnvironment, pending_rows: Sequence[FloatArray]
+    ) -> FloatArray:
         """Decide while others are pending; return the row of the decision with its feedback."""
         for name, value in environment.observe().items():
             self._context_views[name][...] = value
         # The context was written into the cells, but the decision is taken on the copy.
         self.copy[self._context] = self.cells[self._context]
         # A policy that ignores pending decisions is not shown them.
-        opened = opened if self._imputes else ()
-        width = ROW_HEADER + self._asked.stop - self._asked.start
-        # The first number is dropped again: NumPy refuses to concatenate nothing.
-        rows = np.concatenate([np.zeros(1), *(row[:width] for row in opened)])[1:]
-        if not self._run(self.copy, rows, environment.rounds, len(opened), DECIDE):
+        pending_rows = pending_rows if self._imputes else ()
+        width = ROW_HEADER + self._context_and_decision.stop - self._context_and_decision.start
+        # The zero is not read: NumPy refuses to concatenate nothing.
+        rows = np.concatenate([*(row[:width] for row in pending_rows), np.zeros(1)])
+        if not self._run(self.copy, rows, environment.rounds, len(pending_rows), DECIDE):
             raise AssertionError(self._policy.refusal(f"round {environment.rounds}"))
         self.cells[self._decision] = self.copy[self._decision]
         for name, value in environment.respond(self.taken).items():
             self._feedback[name][...] = value
-        return np.concatenate([[environment.rounds, 0.0], self.cells[self._told]])
+        return np.concatenate([[environment.rounds, 0.0], self.cells[self._context_to_feedback]])
 
     def tell(self, row: FloatArray) -> None:
         """Learn from one decision."""
@@ -95,7 +96,6 @@ class PendingPolicy:
         return self._words[:2].copy()
 
     def _run(self, copy: FloatArray, rows: FloatArray, t: int, count: int, operation: int) -> int:
-        rows = rows if len(rows) else np.zeros(1)
         return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, operation))
 
 
@@ -113,11 +113,11 @@ def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
     """Check that `pending` changes no decision if each is told before the next is asked for."""
     uninterrupted, _ = subject.played
     for mode in pending_modes(subject.policy):
-        opened = PendingPolicy(subject, mode)
+        policy = PendingPolicy(subject, mode)
         environment = subject.environment()
         for t, decision in enumerate(uninterrupted, start=1):
-            opened.tell(opened.ask(environment, ()))
-            assert decision_as_numbers(opened.taken) == decision, (
+            policy.tell(policy.ask(environment, ()))
+            assert decision_as_numbers(policy.taken) == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "
                 f"{t}: what `select` writes into the state is lost with the copy; "
                 f"{_advise_declaration(subject)}"
@@ -131,31 +131,31 @@ def feedback_belongs_to_its_decision(subject: CheckContext) -> None:
     this check, suggests that, there is a warning.
     """
     if "ignore" in subject.policy.pending:
-        _try_later(subject)
+        _compare_with_late_feedback(subject)
     if doubts := describe_doubts(type(subject.policy)):
         warnings.warn(doubts, stacklevel=2)
 
 
-def _try_later(subject: CheckContext) -> None:
+def _compare_with_late_feedback(subject: CheckContext) -> None:
     """Compare the states after feedback that is told at once, and after another decision."""
-    opened = PendingPolicy(subject, "ignore")
+    policy = PendingPolicy(subject, "ignore")
     environment = subject.environment()
     while environment.rounds + 1 < subject.horizon:
-        row = opened.ask(environment, ())
-        asked = opened.bits()
-        stream = opened.stream
-        at_once = opened.state_if_told(row, stream)
-        later = opened.ask(environment, (row,))
-        same = opened.bits() == asked
-        late = opened.state_if_told(row, stream)
+        row = policy.ask(environment, ())
+        bits_after_first = policy.bits()
+        stream = policy.stream
+        at_once = policy.state_if_told(row, stream)
+        later_row = policy.ask(environment, (row,))
+        is_unchanged = policy.bits() == bits_after_first
+        late = policy.state_if_told(row, stream)
         # Arrays that the later decision changed are left out: in them, both states differ anyway.
         # Both updates draw from the same position of the stream.
-        assert (at_once[same] == late[same]).all(), (
+        assert (at_once[is_unchanged] == late[is_unchanged]).all(), (
             f"{subject.policy}: what it learns from the decision of round {int(row[0])} depends on "
             f"a later decision; {_advise_declaration(subject)}"
         )
-        opened.tell(later)
-        opened.tell(row)
+        policy.tell(later_row)
+        policy.tell(row)
 
 
 def pending_decisions_are_safe(subject: CheckContext) -> None:
@@ -165,30 +165,30 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
     feedback must not change the state learnt from real feedback.
     """
     for mode in pending_modes(subject.policy):
-        opened = PendingPolicy(subject, mode)
+        policy = PendingPolicy(subject, mode)
         environment = subject.environment()
         rows: list[FloatArray] = []
         draw = np.random.default_rng(subject.seed)
         while environment.rounds < subject.horizon:
-            before = opened.cells[opened.state].tobytes()
+            state_before = policy.cells[policy.state].tobytes()
             try:
-                rows.append(opened.ask(environment, rows))
-                unchanged = opened.cells[opened.state].tobytes() == before
+                rows.append(policy.ask(environment, rows))
+                is_unchanged = policy.cells[policy.state].tobytes() == state_before
                 # Told in random order: in the order of the decisions, a policy that confuses them
                 # may pass.
-                if len(rows) == _OPEN:
-                    opened.tell(rows.pop(draw.integers(_OPEN)))
+                if len(rows) == _PENDING_AT_A_TIME:
+                    policy.tell(rows.pop(draw.integers(_PENDING_AT_A_TIME)))
             except IndexError as error:
                 raise AssertionError(
                     f"{subject.policy}: with decisions pending, a kernel reads or writes beyond an "
                     f"array in round {environment.rounds}"
                 ) from error
             # In the mode "ignore" there is no copy, so `select` writes into the state itself.
-            assert mode == "ignore" or unchanged, (
+            assert mode == "ignore" or is_unchanged, (
                 f"{subject.policy}: imputed feedback changed the state learnt from real feedback, "
                 f"in round {environment.rounds}"
             )
-            for name, values in opened.views.items():
+            for name, values in policy.views.items():
                 assert not np.isnan(values).any(), (
                     f"{subject.policy}: with decisions pending, {name} became NaN in round "
                     f"{environment.rounds}"

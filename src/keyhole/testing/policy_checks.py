@@ -41,15 +41,16 @@ def parameters_round_trip(subject: CheckContext) -> None:
     policy = subject.policy
     values = policy.parameters()
     through_toml = tomllib.loads(tomli_w.dumps(values))
-    for form, read in (("JSON", json.loads(json.dumps(values))), ("TOML", through_toml)):
-        again = type(policy).from_parameters(read)
+    through_json = json.loads(json.dumps(values))
+    for form, read_values in (("JSON", through_json), ("TOML", through_toml)):
+        again = type(policy).from_parameters(read_values)
         assert again == policy, f"{policy}: parameters changed on their way through {form}"
         assert hash(again) == hash(policy), f"{policy}: equal policies have different hashes"
         assert repr(again) == repr(policy), f"{policy}: equal policies print differently"
     for name in values:
         try:
-            # Learners and results are known by the parameters: a changed one would make them those
-            # of another policy, unnoticed.
+            # Parameters identify learners and results: a changed one would make them those of
+            # another policy, unnoticed.
             setattr(policy, name, values[name])
         except AttributeError:
             continue
@@ -61,18 +62,19 @@ def stays_within_its_arrays(subject: CheckContext) -> None:
 
     It runs before the checks that use the engine, where indices are not checked.
     """
-    assert subject.first_nan is not None  # it plays a game in which an index out of range raises
+    assert subject.first_nan is not None  # it plays a game, in which an index out of range raises
 
 
 def acts_at_all(subject: CheckContext) -> None:
     """Check that the policy takes different decisions, or that its state changes."""
     learner, environment = subject.start_game()
-    first = {name: value.copy() for name, value in learner.state.items()}
+    first_state = {name: value.copy() for name, value in learner.state.items()}
     decisions = set()
     for decision in subject.play_rounds(learner, environment):
         # As text: a decision with an array is a list, which has no hash.
         decisions.add(repr(decision))
-        if len(decisions) > 1 or any((first[n] != v).any() for n, v in learner.state.items()):
+        state = learner.state.items()
+        if len(decisions) > 1 or any((first_state[n] != value).any() for n, value in state):
             return
     raise AssertionError(
         f"{subject.policy}: {subject.horizon} rounds, one decision, and nothing remembered"
@@ -81,16 +83,12 @@ def acts_at_all(subject: CheckContext) -> None:
 
 def engine_is_deterministic(subject: CheckContext) -> None:
     """Check that a seed gives the same bits, in any number of threads and beside another policy."""
-    first = subject.simulated
-    # One simulation differs in all three: run again, three threads, and another policy beside it.
-    if np.array_equal(first, subject.simulate_metrics(subject.policy, threads=3)):
-        return
-    for cause, results in (
-        ("a second run", subject.simulate_metrics()),
-        ("three threads", subject.simulate_metrics(threads=3)),
-    ):
-        assert np.array_equal(first, results), f"{subject.policy}: {cause} gave other results"
-    raise AssertionError(f"{subject.policy}: another policy beside it gave other results")
+    # One simulation that differs in all three: run again, three threads, another policy beside it.
+    again = subject.simulate_metrics(subject.policy, threads=3)
+    assert np.array_equal(subject.simulated, again), (
+        f"{subject.policy}: run again, in three threads and beside another policy, it gave other "
+        "results"
+    )
 
 
 def engine_and_learner_agree(subject: CheckContext) -> None:
@@ -113,7 +111,7 @@ def saving_changes_nothing(subject: CheckContext) -> None:
     uninterrupted, _ = subject.played
     learner, environment = subject.start_game()
     draw = np.random.default_rng(subject.seed)
-    # Both with a decision pending and between rounds: a file holds more in the former case.
+    # Both with a decision pending and between rounds: with one pending, a file holds more.
     after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))
     again = []
     for t in range(len(uninterrupted)):
@@ -136,7 +134,7 @@ def copies_go_on_alone(subject: CheckContext) -> None:
     """Check that a copy of a learner takes the same decisions, independently of the original."""
     uninterrupted, _ = subject.played
     draw = np.random.default_rng(subject.seed)
-    for copied in (copy.copy, copy.deepcopy):
+    for make_copy in (copy.copy, copy.deepcopy):
         learner, environment = subject.start_game()
         moments = set(draw.choice(subject.horizon, 2).tolist())
         again = []
@@ -145,11 +143,13 @@ def copies_go_on_alone(subject: CheckContext) -> None:
             if t in moments:
                 with bounds_checked():
                     original = learner
-                    learner = copied(original)
+                    learner = make_copy(original)
                 original._tell()  # other feedback, which must not affect the copy
             again.append(decision_as_numbers(learner._decision))
             environment.tell(learner)
-        assert again == uninterrupted, f"{subject.policy}: {copied.__name__} changed its decisions"
+        assert again == uninterrupted, (
+            f"{subject.policy}: {make_copy.__name__} changed its decisions"
+        )
 
 
 def state_stays_a_number(subject: CheckContext) -> None:
@@ -242,7 +242,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     pending_checks.pending_decisions_are_safe,
     works_for_any_number_of_arms,
 )
-"""All checks of a policy, by name; each takes a `CheckContext`."""
+"""All checks of a policy, in their order; each takes a `CheckContext`."""
 
 PROBLEM_CHECKS: Final[tuple[Check, ...]] = (
     environment_and_problem_share_a_setting,
@@ -251,7 +251,7 @@ PROBLEM_CHECKS: Final[tuple[Check, ...]] = (
     feedback_and_metrics_are_numbers,
     engine_is_deterministic,
 )
-"""All checks of a problem, by name; each takes a `CheckContext`, whose policy plays it."""
+"""All checks of a problem; each takes a `CheckContext`, whose policy plays the problem."""
 
 
 def run_checks(checks: Sequence[Check], subject: Any, failing: Mapping[str, str]) -> None:
@@ -291,7 +291,7 @@ def check_policy(
     horizon : int, default 100
         Rounds to play, at least 2 and enough for the policy to do all that it does.
     seed : int, default 0
-        Of all randomness.
+        The seed of all random numbers.
     failing : mapping of str to str, optional
         Checks that are known to fail, by name, each with the reason; they must.
 
@@ -359,7 +359,7 @@ def parametrize_with_checks(
             check_choice(f"failing of {label}", name, names)
         for check in checks:
             reason = subject.failing.get(check.__name__)
-            # Strict: a check that is listed as failing and passes is an error, as in `run_checks`.
+            # Strict: as in `run_checks`, a check that is listed as failing must not pass.
             marks = () if reason is None else (pytest.mark.xfail(reason=reason, strict=True),)
             cases.append(pytest.param(check, subject, id=f"{label}-{check.__name__}", marks=marks))
     return pytest.mark.parametrize(("check", "subject"), cases)

@@ -16,7 +16,7 @@ from keyhole.testing.policy_checks import Check, run_checks
 
 Values = dict[str, Any]
 # The contract's own arguments of kernels, which a value of the same name would hide.
-_TAKEN: Final = ("p", "e", "s", "t", "rng", "metrics")
+_RESERVED: Final = ("p", "e", "s", "t", "rng", "metrics")
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ def names_are_distinct(case: SettingCase) -> None:
     """Check that names of values are distinct, and none is reserved by the contract."""
     setting = case.setting
     groups = (setting.context, setting.decision, setting.feedback, setting.report)
-    names = [*_TAKEN, *(name for group in groups for name in group)]
-    twice = sorted({value_name for value_name in names if names.count(value_name) > 1})
-    assert not twice, f"{setting.name}: {', '.join(twice)} means two things"
+    names = [*_RESERVED, *(name for group in groups for name in group)]
+    ambiguous_names = sorted({name for name in names if names.count(name) > 1})
+    assert not ambiguous_names, f"{setting.name}: {', '.join(ambiguous_names)} means two things"
 
 
 def facts_are_documented(case: SettingCase) -> None:
@@ -162,21 +162,24 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
         return
     # The same decision with the arms in reverse order, their numbers changed in `arm_fields` alone:
     # if the words differ, another field holds numbers of arms.
-    backward = case.vocabulary_for(vocabulary.arms[::-1])
+    reversed_vocabulary = case.vocabulary_for(vocabulary.arms[::-1])
     last = len(vocabulary.arms) - 1
     for context, decision in case.decisions:
         reversed_decision = dict(decision)
         for name in vocabulary.find_arm_fields():
             reversed_decision[name] = (last - np.asarray(decision[name])).tolist()
-        asked = vocabulary.format_context(context)  # may name arms: contexts are never renumbered
-        named_values = vocabulary.format_decision(context, decision)
-        named_values = {word: value for word, value in named_values.items() if word not in asked}
-        again = backward.format_decision(context, reversed_decision)
-        again = {word: value for word, value in again.items() if word not in asked}
+        context_words = vocabulary.format_context(context)  # its arms are never renumbered
+        named_values, reversed_values = (
+            {word: value for word, value in all_words.items() if word not in context_words}
+            for all_words in (
+                vocabulary.format_decision(context, decision),
+                reversed_vocabulary.format_decision(context, reversed_decision),
+            )
+        )
         fields = ", ".join(vocabulary.find_arm_fields())
-        assert again == named_values, (
+        assert reversed_values == named_values, (
             f"{case}: a decision must name arms by {fields} alone (its arm_fields), and says "
-            f"{named_values}, or {again} with the arms in another order"
+            f"{named_values}, or {reversed_values} with the arms in another order"
         )
 
 
@@ -220,8 +223,8 @@ def bad_words_are_refused(case: SettingCase) -> None:
     feedback = vocabulary.default_feedback(context, decision) if vocabulary.has_feedback else {}
     numbers = [name for name, value in feedback.items() if type(value) in (int, float)]
     # NaN passes a range check that compares with < alone, and would stay in the log for ever.
-    for bad in ({"no such word": 1.0}, *({name: math.nan} for name in numbers)):
-        _check_refused(case, vocabulary.parse_feedback, context, decision, **(feedback | bad))
+    for bad_words in ({"no such word": 1.0}, *({name: math.nan} for name in numbers)):
+        _check_refused(case, vocabulary.parse_feedback, context, decision, **(feedback | bad_words))
     named_values = vocabulary.format_decision(context, decision)
     if "arm" in named_values:
         _check_refused(case, vocabulary.parse_decision, named_values | {"arm": "no such arm"})
@@ -256,14 +259,14 @@ def _make_vocabulary(case: SettingCase) -> StudyVocabulary | None:
 def _check_parsed(
     case: SettingCase, method: str, words: object, read: object, expected: object
 ) -> None:
-    """Refuse words that are parsed as other values than those from which they were formatted."""
+    """Refuse words that are parsed as other values than those that were formatted."""
     assert read == expected, f"{case}: {method} reads {words} as {read}, not as {expected}"
 
 
 def _parse_default(
     case: SettingCase, vocabulary: StudyVocabulary, pair: tuple[Values, Values]
 ) -> Values:
-    """Return the feedback of a decision that nothing came of, as values."""
+    """Return the default feedback to a decision, parsed to values."""
     named_values = vocabulary.default_feedback(*pair)
     try:
         return vocabulary.parse_feedback(*pair, **named_values)
@@ -274,14 +277,14 @@ def _parse_default(
         ) from error
 
 
-def _check_refused(case: SettingCase, parse: Callable[..., Any], *given: Any, **words: Any) -> None:
-    """Check that words that mean nothing are refused."""
+def _check_refused(case: SettingCase, parse: Callable[..., Any], *args: Any, **words: Any) -> None:
+    """Check that `parse` refuses its arguments, of which `words` or the last mean nothing."""
     try:
-        parse(*given, **words)
+        parse(*args, **words)
     except (TypeError, ValueError):
         return
-    shown_values = words or given[-1]
-    raise AssertionError(f"{case}: {parse.__name__} takes {shown_values}, which must be refused")
+    parsed_words = words or args[-1]
+    raise AssertionError(f"{case}: {parse.__name__} takes {parsed_words}, which must be refused")
 
 
 def _check_values(
@@ -318,7 +321,7 @@ SETTING_CHECKS: Final[tuple[Check, ...]] = (
     bad_words_are_refused,
     rounds_survive_a_snapshot,
 )
-"""All checks of a setting, by name; each takes a `SettingCase`."""
+"""All checks of a setting; each takes a `SettingCase`."""
 
 
 def check_setting(

@@ -168,7 +168,7 @@ class Problem(RewardProblem):
         """Return the distribution, the means and the threshold, shortened."""
         gold = "" if self._gold is None else "gold-"
         return (
-            f"Problem({self.arms} {gold}{self._drawn.words} arms, "
+            f"Problem({self.arms} {gold}{self._drawn.hyphenated_name} arms, "
             f"means={format_values(self.means, self.arm_names)}, threshold={self.threshold:g})"
         )
 

@@ -222,7 +222,7 @@ def of_math(x, y, out):
         out[i, 18] = math.atanh(a)
         out[i, 19] = math.pow(a, b)
         out[i, 20] = math.atan2(a, b)
-        out[i, 21] = math.frexp(a)[0] + math.ldexp(a, 3)
+        out[i, 21] = math.frexp(a)[0]
         out[i, 22] = math.hypot(a, b)
         out[i, 23] = math.copysign(a, b)
         out[i, 24] = math.lgamma(a)
@@ -299,9 +299,8 @@ def of_arrays(x, whole, out):
     first, second = out[1, 0], out[1, 1]
     first, second = second, first
     out[1, 2], out[1, 3] = first, second
-    whole[2, 0], whole[2, 1] = -2.5, whole[2, 0]
-    total = whole[2, 2] = 7.75
-    out[2, 2] = total
+    whole[2, 0], whole[2, 1] = -2, whole[2, 0]
+    out[2, 2] = x[2, 2] = 7.75
     whole[2, 3] += int(row[2:].sum())
     x[2:, :] = 0.125
     whole[1, :2] = 9

@@ -70,8 +70,8 @@ def test_code_with_missing_symbols_is_refused_before_linking():
     broken = MachineCode(
         machine.wrapper,
         machine.environments,
-        [*machine.outside, "no_such_function"],
-        machine.lasting,
+        [*machine.undefined_symbols, "no_such_function"],
+        machine.is_lasting,
         machine.code,
     )
     with pytest.raises(ImportError, match="compiled code needs no_such_function"):

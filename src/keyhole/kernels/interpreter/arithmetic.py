@@ -122,15 +122,9 @@ def to_common_type(a: float, b: float) -> tuple[float, float]:
 
 CASTS: Final[dict[str, Callable[[float], float]]] = {
     "uint64": to_uint64,
-    "uintp": to_uint64,
     "int64": to_int64,
-    "intp": to_int64,
-    "int_": to_int64,
     "float64": float,
-    "double": float,
     "bool": bool,
-    "bool_": bool,
-    "boolean": bool,
 }
 """Types of Numba and NumPy that kernels may call, by name."""
 
@@ -166,7 +160,7 @@ def _without_errors(name: str, arguments: int = 1) -> Function:
     return function
 
 
-_BY_SQUARING: Final = 0x10000  # larger exponents go to the C library, as in Numba
+_LARGEST_SQUARED_EXPONENT: Final = 0x10000  # larger exponents go to the C library, as in Numba
 _pow: Final = _without_errors("pow", 2)
 
 
@@ -184,7 +178,7 @@ def power_of_floats(x: float, y: float) -> float:
 
 def power_by_squaring(x: float, n: int) -> float:
     """Return a power of a float by an integer."""
-    if abs(n) > _BY_SQUARING:
+    if abs(n) > _LARGEST_SQUARED_EXPONENT:
         return power_of_floats(x, float(n))
     result = 1.0
     remaining_bits = abs(n)
@@ -204,13 +198,6 @@ def _power(x: float, y: float) -> float:
     return power_of_floats(x, y)
 
 
-def _ldexp(x: float, power: int) -> float:
-    try:
-        return math.ldexp(x, power)
-    except OverflowError:
-        return math.copysign(math.inf, x)
-
-
 def _make_rounding(function: Function) -> Function:
     """Return a function that rounds floats to floats, with their signs, and leaves integers."""
 
@@ -222,7 +209,7 @@ def _make_rounding(function: Function) -> Function:
     return rounded
 
 
-_nearest: Final = _make_rounding(round)
+_round_to_nearest: Final = _make_rounding(round)
 
 
 def _sign(x: float) -> float:
@@ -279,7 +266,7 @@ _UNARY: Final = (
     "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
 )  # fmt: skip
 
-MATH: Final[dict[str, Function | float]] = {
+MATH: Final[dict[str, Function]] = {
     **{name: _without_errors(name) for name in _UNARY},
     "pow": _power,
     "atan2": _without_errors("atan2", 2),
@@ -289,41 +276,31 @@ MATH: Final[dict[str, Function | float]] = {
     "gamma": _c_function("tgamma"),
     **{name: getattr(math, name) for name in ("copysign", "fabs", "isfinite", "isinf", "isnan")},
     **{name: getattr(math, name) for name in ("degrees", "radians", "gcd", "frexp")},
-    "ldexp": _ldexp,
     **{name: _make_conversion(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
-    **{name: getattr(math, name) for name in ("inf", "nan", "pi", "e", "tau")},
 }
-"""The functions and constants of `math` that kernels may use, by name."""
+"""The functions of `math` that kernels may use, by name."""
 
-_SAME: Final = (
-    "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
-    "tanh", "hypot", "copysign", "fabs", "isfinite", "isinf", "isnan",
-)  # fmt: skip
+# Functions of NumPy that need not have the bits of the function of `math` of that name.
+_UNLIKE_MATH: Final = ("degrees", "radians", "gcd", "frexp")
 
-NUMPY: Final[dict[str, Function | float]] = {
-    **{name: MATH[name] for name in _SAME},
+NUMPY: Final[dict[str, Function]] = {
+    **{name: function for name, function in MATH.items() if name not in _UNLIKE_MATH},
     **CASTS,
     **{name: _make_rounding(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
-    "rint": lambda x: _nearest(float(x)),
-    "abs": absolute,
+    "rint": lambda x: _round_to_nearest(float(x)),
     "absolute": absolute,
     "sign": _sign,
     "maximum": _make_choice_or_nan(operator.ge),
     "minimum": _make_choice_or_nan(operator.le),
     "square": _make_wrapping(lambda x: x * x),
-    "isinf": math.isinf,
     "arctan": MATH["atan"],
     "arctan2": MATH["atan2"],
-    "inf": math.inf,
-    "nan": math.nan,
-    "pi": math.pi,
-    "e": math.e,
 }
-"""The functions and constants of NumPy that kernels may use on single numbers, by name."""
+"""The functions of NumPy that kernels may use on single numbers, by name."""
 
 
 _BITS: Final = 64
-_EXACT_POWERS: Final = 22  # of ten, in a float
+_MOST_EXACT_DIGITS: Final = 22  # of ten, in a float
 
 
 add: Final = _make_wrapping(operator.add)
@@ -438,7 +415,7 @@ def total(values: Iterable[float], start: float = 0) -> float:
 
 
 def to_integer(value: float = 0) -> int:
-    """Return a number truncated to an integer of 64 bits."""
+    """Truncate a number to an integer of 64 bits; a uint64 stays one."""
     return value if type(value) is UInt64 else to_int64(value)
 
 
@@ -450,20 +427,11 @@ def round_number(value: float, digits: int | None = None) -> float:
         return value
     if digits < 0:
         scale = power_by_squaring(10.0, -digits)
-        return _to_nearest(value / scale) * scale
-    scale = power_by_squaring(10.0, min(digits, _EXACT_POWERS))
-    further = power_by_squaring(10.0, max(digits - _EXACT_POWERS, 0))
+        return _round_to_nearest(value / scale) * scale
+    scale = power_by_squaring(10.0, min(digits, _MOST_EXACT_DIGITS))
+    further = power_by_squaring(10.0, max(digits - _MOST_EXACT_DIGITS, 0))
     # In two steps where 10**digits is no exact float, in the order that Numba has.
     scaled = value * further * scale
     if math.isinf(scaled):
         return value
-    return _to_nearest(scaled) / scale / further
-
-
-def _to_nearest(value: float) -> float:
-    return math.copysign(round(value), value)
-
-
-def divide_both(a: float, b: float) -> tuple[float, float]:
-    """Return quotient and remainder."""
-    return floor_divide(a, b), modulo(a, b)
+    return _round_to_nearest(scaled) / scale / further

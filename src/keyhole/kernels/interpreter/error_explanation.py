@@ -14,8 +14,8 @@ from typing import Final
 from keyhole.kernels.interpreter.arithmetic import UndefinedOperationError
 from keyhole.kernels.interpreter.interpreted_arrays import is_array
 
-_HERE: Final = str(Path(__file__).parent)
-_RAISE: Final = dis.opmap["RAISE_VARARGS"]
+_OWN_FOLDER: Final = str(Path(__file__).parent)
+_RAISE_OPCODE: Final = dis.opmap["RAISE_VARARGS"]
 _ADAPTER: Final = "adapter"
 """The name of the generated functions that call kernels, in which `t` is the round."""
 _ARM: Final = "arm"
@@ -45,13 +45,13 @@ def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
         return None
     # The instruction that failed is `raise` only where the kernel's author wrote it.
     instruction = entries[-1].tb_frame.f_code.co_code[entries[-1].tb_lasti]
-    is_deliberate = instruction == _RAISE and not isinstance(error, UndefinedOperationError)
+    is_deliberate = instruction == _RAISE_OPCODE and not isinstance(error, UndefinedOperationError)
     description = None if is_deliberate else _describe(error)
     if description is None:
         error.add_note(f"in a kernel of {owner}{_describe_location(entries)}")
         return None
     error_class, text = description
-    if expression := _expression(entries[-1]):
+    if expression := _failing_expression(entries[-1]):
         text += f": {expression}"
     entries[-1].tb_next = None  # the entries below are of this package
     explained_error = error_class(f"a kernel of {owner} {text}{_describe_location(entries)}")
@@ -69,9 +69,9 @@ def _describe(error: Exception) -> tuple[type[Exception], str] | None:
         return UnnoticedError, f"makes an index or another integer of {text.split()[3].lower()}"
     if text.startswith("memoryview: invalid value"):
         return ValueError, "writes an integer of more than 64 bits"
-    if text.startswith("memoryview: invalid type"):
-        return TypeError, "writes something to an array that is not a number of its kind"
-    if text.startswith("memoryview: invalid slice key"):
+    if text.startswith(("memoryview: invalid type", "a bytes-like object is required")):
+        return NotInterpretedError, "writes to an array what is not a number of its kind"
+    if text.startswith("memoryview: invalid slice key") or text.endswith("as an integer"):
         return TypeError, "uses an index that is not an integer"
     if isinstance(error, AttributeError) and is_array(error.obj):
         return NotInterpretedError, f"uses {error.name} of an array, which interpreted kernels lack"
@@ -86,7 +86,7 @@ def _list_entries(traceback: TracebackType | None) -> list[TracebackType]:
     while traceback is not None:
         entries.append(traceback)
         traceback = traceback.tb_next
-    while entries and entries[-1].tb_frame.f_code.co_filename.startswith(_HERE):
+    while entries and entries[-1].tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
         entries.pop()
     return entries
 
@@ -118,7 +118,7 @@ def _find_local(entries: list[TracebackType], function: str, name: str) -> Itera
             return
 
 
-def _expression(entry: TracebackType) -> str:
+def _failing_expression(entry: TracebackType) -> str:
     """Return the source of the failing expression, with the values of its names."""
     code = entry.tb_frame.f_code
     # Positions are listed by instruction, each of which takes two bytes.

@@ -1,7 +1,7 @@
 """Arrays for interpreted kernels, views of the memory of NumPy arrays, and operations on them.
 
 Their entries are Python numbers. An array of one axis is a `memoryview`, which checks every index
-and is read faster than a NumPy array; one of uint64 is a `UInt64View`, one of more axes a `Grid`.
+and is read faster than a NumPy array; one of uint64, or of more axes, is an `ArrayView`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import operator
 from collections.abc import Iterator
 from functools import partial, reduce
 from typing import Any, Final, TypeAlias
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,9 @@ from numpy.typing import NDArray
 from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.interpreter.arithmetic import MASK, UInt64, to_int64, wrap
 
-# A memory view. A type checker knows the entries' type only where the format is a literal.
+# A memory view of one axis. A type checker knows its entries' type only if the format is a literal.
 Cells: TypeAlias = Any
-# A memory view, a `UInt64View` or a `Grid`, or an entry of one.
+# A memory view or an `ArrayView`, or an entry of one.
 Array: TypeAlias = Any
 Index: TypeAlias = int | slice
 Indices: TypeAlias = Index | tuple[Index, ...]
@@ -29,67 +30,22 @@ _FORMATS: Final = {"f": "d", "i": "q", "u": "Q", "b": "?"}  # by the kind of Num
 _CELL_BYTES: Final = 8
 
 
-class UInt64View:
-    """A one-dimensional array of uint64."""
+class ArrayView:
+    """An array of two or more axes, which may be empty; or one of uint64, of any number of axes."""
 
-    __slots__ = ("cells",)
-    format = "Q"
-    ndim = 1
-
-    def __init__(self, cells: Cells) -> None:
-        self.cells = cells
-
-    def __len__(self) -> int:
-        """Return the length."""
-        return len(self.cells)
-
-    def __getitem__(self, index: Index) -> Array:
-        """Return an entry as a `UInt64`, or a slice."""
-        entry = self.cells[index]
-        if type(entry) is int:
-            return UInt64(entry)
-        return UInt64View(entry)
-
-    def __setitem__(self, index: int, value: float) -> None:
-        """Write an entry, modulo 2^64."""
-        self.cells[index] = int(value) & MASK
-
-    def __iter__(self) -> Iterator[UInt64]:
-        """Yield the entries."""
-        return map(UInt64, self.cells)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The length."""
-        return (len(self.cells),)
-
-    def tolist(self) -> list[int]:
-        """Return the entries as a list of int."""
-        return list(self.cells)
-
-
-class Grid:
-    """An array of two or more axes; it may be empty."""
-
-    # `entries_by_2` and `entries_by_3`: a memory view of so many axes, in which kernels look up
-    # entries faster than here.
-    __slots__ = ("cells", "entries_by_2", "entries_by_3", "format", "ndim", "shape")
+    __slots__ = ("__weakref__", "_entries", "cells", "format", "ndim", "shape")
 
     def __init__(self, cells: Cells, shape: tuple[int, ...]) -> None:
         self.cells = cells
         self.shape = tuple(shape)
         self.ndim = len(shape)
         self.format: str = cells.format
-        # A memory view of several axes reads entries fast; not for uint64, whose entries must
-        # become `UInt64`, nor for empty arrays, which cannot be cast.
-        if self.ndim in (2, 3) and self.format != "Q" and math.prod(shape) > 0:
-            setattr(self, f"entries_by_{self.ndim}", cells.cast("B").cast(self.format, shape))
-
-    def __getattr__(self, name: str) -> Grid:
-        """Return the grid itself in place of a faster view that it lacks."""
-        if name in ("entries_by_2", "entries_by_3"):
-            return self
-        raise AttributeError(name)
+        # A memory view of several axes, where one is possible: it reads entries fast. Those of
+        # uint64 must become `UInt64`, and an empty memory view cannot be cast.
+        has_entries = self.format != "Q" and math.prod(shape) > 0
+        self._entries: Cells = (
+            cells.cast("B").cast(self.format, self.shape) if has_entries else None
+        )
 
     def __len__(self) -> int:
         """Return the length of the first axis."""
@@ -100,14 +56,18 @@ class Grid:
         start = 0
         size = math.prod(self.shape)
         for index, length in zip(indices, self.shape, strict=False):
-            if not -length <= index < length:
-                raise IndexError("index out of bounds")
+            position = _position_on_axis(index, length)
             size //= length
-            start += int(index) % length * size
+            start += position * size
         return start, size
 
     def __getitem__(self, index: Indices) -> Array:
         """Return an entry, or the part that the indices select."""
+        if type(index) is tuple:
+            try:
+                return self._entries[index]
+            except (NotImplementedError, TypeError):  # a part, or there is no such memory view
+                pass
         indices = index if isinstance(index, tuple) else (index,)
         if len(indices) > self.ndim:
             raise IndexError(f"index out of bounds: {len(indices)} of them for {self.ndim} axes")
@@ -115,19 +75,12 @@ class Grid:
             return self._read_slice(indices)
         start, size = self._locate(indices)
         if len(indices) == self.ndim:
-            entry = self.cells[start]
-            return UInt64(entry) if self.format == "Q" else entry
+            return UInt64(self.cells[start])
         return with_shape(self.cells[start : start + size], self.shape[len(indices) :])
 
     def _read_slice(self, indices: tuple[Any, ...]) -> Array:
-        leading = 0
-        while not isinstance(indices[leading], slice):
-            leading += 1
-        if leading:
-            rest = indices[leading:]
-            if len(rest) == 1:
-                return self[indices[:leading]][rest[0]]
-            return self[indices[:leading]][rest]
+        if not isinstance(indices[0], slice):
+            return self[indices[0]][indices[1] if len(indices) == 2 else indices[1:]]
         rows = range(*indices[0].indices(self.shape[0]))
         if len(indices) == 1 or indices[1:] == (slice(None),) * (len(indices) - 1):
             size = math.prod(self.shape[1:])
@@ -135,23 +88,20 @@ class Grid:
                 cells = self.cells[rows.start * size : max(rows.stop, rows.start) * size]
                 return with_shape(cells, (len(rows), *self.shape[1:]))
         if self.ndim == 2 and len(indices) == 2 and not isinstance(indices[1], slice):
-            column = indices[1]
             length = self.shape[1]
-            if not -length <= column < length:
-                raise IndexError("index out of bounds")
-            column = int(column) % length
-            cells = self.cells[column::length][indices[0]]
+            cells = self.cells[_position_on_axis(indices[1], length) :: length][indices[0]]
             return with_shape(cells, cells.shape)
         raise TypeError("a slice of several axes cannot be interpreted: write loops")
 
-    def __setitem__(self, index: Indices, value: float) -> None:
-        """Write an entry."""
-        if not isinstance(index, tuple) or len(index) != self.ndim:
+    def __setitem__(self, index: int | tuple[int, ...], value: float) -> None:
+        """Write an entry; of uint64 modulo 2^64."""
+        indices = index if isinstance(index, tuple) else (index,)
+        if len(indices) != self.ndim:
             raise TypeError("a kernel writes single entries")
-        start, _ = self._locate(index)
-        if self.format == "Q":
-            value = int(value) & MASK
-        self.cells[start] = value
+        if self._entries is not None:
+            self._entries[indices] = value
+        else:
+            self.cells[self._locate(indices)[0]] = int(value) & MASK
 
     def __iter__(self) -> Iterator[Array]:
         """Yield the parts along the first axis."""
@@ -162,13 +112,16 @@ class Grid:
         return list(to_numpy(self).tolist())
 
 
+def _position_on_axis(index: int, length: int) -> int:
+    """Return an index as counted from the beginning of an axis; refuse one beyond the axis."""
+    if not -length <= index < length:
+        raise IndexError("index out of bounds")
+    return operator.index(index) % length
+
+
 def with_shape(cells: Cells, shape: tuple[int, ...]) -> Array:
     """Return an array over contiguous cells."""
-    if len(shape) > 1:
-        return Grid(cells, shape)
-    if cells.format == "Q":
-        return UInt64View(cells)
-    return cells
+    return ArrayView(cells, shape) if len(shape) > 1 or cells.format == "Q" else cells
 
 
 def view_of(array: NDArray[np.generic]) -> Array:
@@ -194,7 +147,7 @@ def view_of(array: NDArray[np.generic]) -> Array:
 
 def is_array(value: object) -> bool:
     """Return whether a value is an array as kernels see it."""
-    return isinstance(value, memoryview | UInt64View | Grid)
+    return isinstance(value, memoryview | ArrayView)
 
 
 def to_numpy(array: Array) -> NDArray[np.generic]:
@@ -202,48 +155,38 @@ def to_numpy(array: Array) -> NDArray[np.generic]:
     return np.asarray(getattr(array, "cells", array)).reshape(array.shape)
 
 
-# To borrow is to make an array over a part of a buffer's memory, which takes longer than a lookup:
-# so borrowed arrays are cached, by the id of their buffer.
-_borrowed: Final[dict[int, dict[object, Array]]] = {}
+# To borrow is to make an array over a part of a buffer's memory. That takes longer than a lookup,
+# and kernels borrow the same arrays in every round: so they are kept for as long as their buffer
+# lives, by its id, since a memory view has no hash.
+_borrowed_by_buffer: Final[dict[int, dict[object, Array]]] = {}
 
 
-def cache_borrowed_arrays(view: Array) -> None:
-    """From now on cache what is borrowed from a buffer, until `drop_borrowed_arrays`.
-
-    The caller keeps the buffer alive, since its id is the key.
-    """
-    _borrowed[id(view)] = {}
-
-
-def drop_borrowed_arrays(view: Array) -> None:
-    """Drop the cached arrays borrowed from a buffer, and those borrowed from these."""
-    for array in _borrowed.pop(id(view), {}).values():
-        if id(array) in _borrowed:
-            drop_borrowed_arrays(array)
+def _arrays_borrowed_from(buffer: Array) -> dict[object, Array]:
+    """Return the arrays that were borrowed from a buffer, by what they are made of."""
+    arrays = _borrowed_by_buffer.get(id(buffer))
+    if arrays is None:
+        arrays = _borrowed_by_buffer[id(buffer)] = {}
+        finalize(buffer, _borrowed_by_buffer.pop, id(buffer), None).atexit = False
+    return arrays
 
 
 def _make_borrow(cell_format: str) -> Kernel:
     """Return the function (buffer, start, shape) -> array over the same memory."""
 
-    # Kernels borrow the same arrays in every round.
     def borrow(buffer: Array, start: int, shape: tuple[int, ...]) -> Array:
-        cached_arrays = _borrowed.get(id(buffer))
+        arrays = _arrays_borrowed_from(buffer)
         key = (cell_format, start, shape)
-        if cached_arrays is not None and (cached_array := cached_arrays.get(key)) is not None:
-            return cached_array
-        cells = buffer.cells if isinstance(buffer, UInt64View) else buffer
-        size = math.prod(shape)
-        if start < 0 or start + size > len(cells):
+        if (array := arrays.get(key)) is not None:
+            return array
+        cells: Cells = getattr(buffer, "cells", buffer)
+        end = start + math.prod(shape)
+        if start < 0 or end > len(cells):
             raise IndexError("index out of bounds")
-        cells_of_array = cells[start : start + size]
+        cells_of_array = cells[start:end]
         if cells_of_array.format != cell_format:
             cells_of_array = cells_of_array.cast("B").cast(cell_format)
-        result = with_shape(cells_of_array, shape)
-        if cached_arrays is not None:
-            cached_arrays[key] = result
-            if size == len(cells):  # the whole buffer: others are borrowed from this
-                cache_borrowed_arrays(result)
-        return result
+        arrays[key] = array = with_shape(cells_of_array, shape)
+        return array
 
     return borrow
 
@@ -257,13 +200,11 @@ def cache_views(reader: Kernel) -> Kernel:
     """Return a function (buffer, start, dims) -> views with its results cached by these three."""
 
     def read(buffer: Array, start: int, dims: object) -> object:
-        cached_views = _borrowed.get(id(buffer))
-        if cached_views is None:
-            return reader(buffer, start, dims)
+        arrays = _arrays_borrowed_from(buffer)
         key = (reader, start, dims)
-        views = cached_views.get(key)
+        views = arrays.get(key)
         if views is None:
-            views = cached_views[key] = reader(buffer, start, dims)
+            views = arrays[key] = reader(buffer, start, dims)
         return views
 
     return read
@@ -305,8 +246,9 @@ def reshape(array: Array, *shape: int | tuple[int, ...]) -> Array:
     return with_shape(cells, tuple(map(int, lengths)))
 
 
-def _entries(array: Array) -> Cells | UInt64View:
-    return array.cells if isinstance(array, Grid) else array
+def _entries(array: Array) -> Array:
+    """Return all entries as an array of one axis."""
+    return with_shape(array.cells, (len(array.cells),)) if isinstance(array, ArrayView) else array
 
 
 def _make_reduction(operation: Kernel, start: int) -> Kernel:
@@ -336,15 +278,10 @@ def _find_first_best(array: Array, is_better: Kernel) -> int:
     return best
 
 
-def _mean(array: Array) -> float:
-    mean: float = _sum(array) / _size(array)
-    return mean
-
-
 REDUCTIONS: Final[dict[str, Kernel]] = {
     "sum": _sum,
     "prod": _make_reduction(operator.mul, 1),
-    "mean": _mean,
+    "mean": lambda array: _sum(array) / _size(array),
     "argmax": lambda array: _find_first_best(_entries(array), operator.gt),
     "argmin": lambda array: _find_first_best(_entries(array), operator.lt),
     "any": lambda array: any(_entries(array)),

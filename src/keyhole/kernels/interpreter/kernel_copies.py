@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import partial
 from threading import RLock
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import FunctionType, ModuleType
 from typing import Any, Final, cast
-from weakref import WeakKeyDictionary, finalize
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,7 @@ _NUMPY: Final = (
     | interpreted_arrays.REDUCTIONS
     | {"searchsorted": bisect_left, "round": arithmetic.round_number}
 )
-_Table = Mapping[str, object]
-_TABLES: Final[dict[str, _Table]] = {"math": arithmetic.MATH, "numpy": _NUMPY, "numba": CASTS}
-_PLAIN: Final = (bool, float, complex, str, bytes, type(None))
-_FOLLOWED: Final = ("operator", "builtins")
+_PLAIN_TYPES: Final = (bool, float, complex, str, bytes, type(None))
 
 
 def _print(*values: object, **options: Any) -> None:
@@ -49,7 +46,7 @@ _BUILTINS: Final[dict[str, object]] = {"round": arithmetic.round_number, "print"
 _BUILTINS_OF_USERS: Final[dict[str, object]] = {
     **_BUILTINS,
     "abs": arithmetic.absolute,
-    "divmod": arithmetic.divide_both,
+    "divmod": lambda a, b: (arithmetic.floor_divide(a, b), arithmetic.modulo(a, b)),
     "int": arithmetic.to_integer,
     "max": arithmetic.maximum,
     "min": arithmetic.minimum,
@@ -102,7 +99,7 @@ def _make_copy(plain: FunctionType) -> Kernel:
 def _value_of_name(user: FunctionType, name: str, value: object, chains: Iterable[Chain]) -> object:
     """Return the value of a name in a kernel; `chains` are the attributes that it reads of it."""
     try:
-        return _convert(value, chains)
+        return _convert_value(value, chains)
     except _UnknownError as error:
         code = user.__code__
         raise NotInterpretedError(
@@ -115,15 +112,15 @@ class _UnknownError(Exception):
     """Something that a kernel uses has no equivalent in Python; the text follows its name."""
 
 
-def _convert(value: object, chains: Iterable[Chain] = ()) -> object:
+def _convert_value(value: object, chains: Iterable[Chain] = ()) -> object:
     if (equivalent := find_python_equivalent(value)) is not None:
         return equivalent
     if isinstance(getattr(value, "py_func", value), FunctionType):
         return interpreted_copy(cast(Kernel, value))
     if isinstance(value, ModuleType):
-        return _module_stand_in(value, chains)
+        return copy_module(value, chains, _convert_attribute)
     if isinstance(value, tuple):
-        items = [_convert(item) for item in value]
+        items = [_convert_value(item) for item in value]
         make: Kernel = type(value)
         return make(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
@@ -132,7 +129,7 @@ def _convert(value: object, chains: Iterable[Chain] = ()) -> object:
         return _python_number(value)
     if type(value) is int:
         return UInt64(value) if value > LARGEST else value
-    if isinstance(value, (*_PLAIN, Enum)):
+    if isinstance(value, (*_PLAIN_TYPES, Enum)):
         return value
     return _equivalent_of(value)
 
@@ -149,16 +146,20 @@ def _equivalent_of(value: object) -> object:
     """Return the Python equivalent of a function or type that is not a kernel."""
     module_name = getattr(value, "__module__", "") or ""
     name = getattr(value, "__name__", "")
+    equivalents: Mapping[str, object] = {}
     if module_name.startswith("numba."):
+        equivalents = CASTS
         name = str(value)  # a type that is called to convert a number
-        if name in CASTS:
-            return CASTS[name]
-    elif module_name == "math" and name in arithmetic.MATH:
-        return arithmetic.MATH[name]
-    elif (module_name == "numpy" or isinstance(value, np.ufunc)) and name in _NUMPY:
-        return _NUMPY[name]
-    elif isinstance(value, type) or module_name in _FOLLOWED:
-        return _BUILTINS_OF_USERS.get(name, value) if module_name == "builtins" else value
+    elif module_name == "math":
+        equivalents = arithmetic.MATH
+    elif module_name == "numpy" or isinstance(value, np.ufunc):
+        equivalents = _NUMPY
+    elif module_name == "builtins":
+        return _BUILTINS_OF_USERS.get(name, value)
+    elif isinstance(value, type) or module_name == "operator":
+        return value
+    if name in equivalents:
+        return equivalents[name]
     raise _UnknownError(f", {_describe(value)}, which has no equivalent in Python")
 
 
@@ -176,26 +177,11 @@ def _constant_array(value: NDArray[np.generic]) -> interpreted_arrays.Array:
         raise _UnknownError(f", {error}") from None
 
 
-def _module_stand_in(module: ModuleType, chains: Iterable[Chain]) -> ModuleType | SimpleNamespace:
-    """Return a stand-in for a module, with the attributes that a kernel uses."""
-    table = _TABLES.get(module.__name__)
-    if table is None:
-        return copy_module(module, chains, _convert_attribute)
-    for name in (chain[0] for chain in chains if chain):
-        if name not in table:
-            raise _UnknownError(f".{name}, which has no equivalent in Python")
-    return SimpleNamespace(**table)
-
-
 def _convert_attribute(name: str, value: object, chains: Iterable[Chain]) -> object:
     try:
-        return _convert(value, chains)
+        return _convert_value(value, chains)
     except _UnknownError as error:
         raise _UnknownError(f".{name}{error}") from None
-
-
-# The arrays of the last call, and the views of them that kernels see.
-CachedViews = list[tuple[object, interpreted_arrays.Array]]
 
 
 class InterpretedFunction:
@@ -214,8 +200,8 @@ class InterpretedFunction:
 
     def __init__(self, owner: str, function: Kernel) -> None:
         self._owner = owner
-        self._cached: CachedViews = []
-        finalize(self, _drop_all_borrowed_arrays, self._cached).atexit = False
+        # The arguments of the last call, each with the view of it that kernels see.
+        self._last_views: list[tuple[object, interpreted_arrays.Array]] = []
         self._lock = RLock()  # several threads may run blocks of one simulation
         try:
             self._copy = interpreted_copy(function)
@@ -228,8 +214,8 @@ class InterpretedFunction:
             return self._run(args)
 
     def _run(self, args: tuple[object, ...]) -> object:
-        if len(self._cached) != len(args):
-            self._cached[:] = [(None, None)] * len(args)
+        if len(self._last_views) != len(args):
+            self._last_views[:] = [(None, None)] * len(args)
         converted_arguments = [self._convert_argument(i, value) for i, value in enumerate(args)]
         try:
             return self._copy(*converted_arguments)
@@ -244,17 +230,10 @@ class InterpretedFunction:
             return _python_number(value)
         if not isinstance(value, np.ndarray):
             return value
-        array, view = self._cached[i]
+        array, view = self._last_views[i]
         if array is not value:
-            interpreted_arrays.drop_borrowed_arrays(view)
             # Two arguments may be one memory.
-            views_of_same_array = (v for a, v in self._cached[:i] if a is value)
+            views_of_same_array = (v for a, v in self._last_views[:i] if a is value)
             view = next(views_of_same_array, None) or interpreted_arrays.view_of(value)
-            interpreted_arrays.cache_borrowed_arrays(view)
-            self._cached[i] = (value, view)
+            self._last_views[i] = (value, view)
         return view
-
-
-def _drop_all_borrowed_arrays(cached: CachedViews) -> None:
-    for _, view in cached:
-        interpreted_arrays.drop_borrowed_arrays(view)

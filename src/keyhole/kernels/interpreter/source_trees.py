@@ -19,7 +19,7 @@ _CALLS: Final = (
     "CACHE", "CALL", "EXTENDED_ARG", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "NOP", "PRECALL",
     "PUSH_NULL",
 )  # fmt: skip
-_JUMPS: Final = {*dis.hasjrel, *dis.hasjabs}
+_JUMP_OPCODES: Final = {*dis.hasjrel, *dis.hasjabs}
 
 
 def find_definition(code: CodeType) -> ast.FunctionDef | str:
@@ -29,7 +29,7 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
     code is refused: the file may have changed since it was imported.
     """
     reason = "its source is not there"
-    for tree in _candidates(code):
+    for tree in _find_candidates(code):
         if _is_same(compile_definition(tree, code), code):
             return tree
         reason = "its source has changed since it was imported"
@@ -43,15 +43,15 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     (``__x``) depend, and whose names are not visible in its functions, so that a function may call
     itself.
     """
-    class_definition = ast.ClassDef(_class_of(code), [], [], [ast.Pass()], [])
+    class_definition = ast.ClassDef(_class_name(code), [], [], [ast.Pass()], [])
     arguments = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
     # A function that uses its own class by name reads a global, unless the class is local.
     body: list[ast.stmt] = [class_definition]
     if class_definition.name not in code.co_freevars:
         body.insert(0, ast.Global([class_definition.name]))
     outer = ast.FunctionDef("outer", arguments, body, [], None)
-    _leave_out_types(class_definition)
-    _leave_out_types(outer)
+    _clear_type_parameters(class_definition)
+    _clear_type_parameters(outer)
     # Calls on imported names compile differently from those on other globals: see `_CALLS`.
     imports = ast.Import([ast.alias(name) for name in code.co_names if name.isidentifier()])
     module = ast.Module([imports, outer] if imports.names else [outer], [])
@@ -64,30 +64,30 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     return compiled_code.replace(co_qualname=code.co_qualname)
 
 
-def _class_of(code: CodeType) -> str:
+def _class_name(code: CodeType) -> str:
     """Return the name of the innermost class around a function; without one, ``_``."""
     names = code.co_qualname.split(".")
     classes = [a for a, b in pairwise(names) if "<locals>" not in (a, b)]
     return next(reversed(classes), _NO_CLASS)
 
 
-def _candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
-    """Yield the definitions that may be that of some code."""
+def _find_candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
+    """Yield the definitions that may have been compiled to some code."""
     lines = linecache.getlines(code.co_filename)
     first = code.co_firstlineno
     if code.co_name == _LAMBDA:
-        yield from _lambdas("".join(lines), first)
+        yield from _find_lambdas("".join(lines), first)
         return
     last = max((end or 0 for _, end, _, _ in code.co_positions()), default=0)
     if lines and last <= len(lines):
-        yield from _functions("".join(lines[first - 1 : last]), code)
+        yield from _find_functions("".join(lines[first - 1 : last]), code)
     try:  # unreachable lines at the end have no instructions: `inspect` finds the whole block
-        yield from _functions("".join(inspect.getsourcelines(code)[0]), code)
+        yield from _find_functions("".join(inspect.getsourcelines(code)[0]), code)
     except (OSError, TypeError):
         return
 
 
-def _lambdas(source: str, first: int) -> Iterator[ast.FunctionDef]:
+def _find_lambdas(source: str, first: int) -> Iterator[ast.FunctionDef]:
     for node in ast.walk(_parse(source)):
         if isinstance(node, ast.Lambda) and node.lineno == first:
             body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
@@ -95,7 +95,7 @@ def _lambdas(source: str, first: int) -> Iterator[ast.FunctionDef]:
             yield _strip_definition(ast.copy_location(tree, node))
 
 
-def _functions(source: str, code: CodeType) -> Iterator[ast.FunctionDef]:
+def _find_functions(source: str, code: CodeType) -> Iterator[ast.FunctionDef]:
     first_line = 1
     if source[:1].isspace():
         source = f"if 1:\n{source}"
@@ -119,7 +119,7 @@ def _strip_definition(tree: ast.FunctionDef) -> ast.FunctionDef:
     """Return a definition without the parts that are evaluated when it is executed."""
     tree.decorator_list = []
     tree.returns = None
-    _leave_out_types(tree)
+    _clear_type_parameters(tree)
     for argument in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
         argument.annotation = None
     none = ast.copy_location(ast.Constant(None), tree)
@@ -128,7 +128,7 @@ def _strip_definition(tree: ast.FunctionDef) -> ast.FunctionDef:
     return tree
 
 
-def _leave_out_types(tree: ast.AST) -> None:
+def _clear_type_parameters(tree: ast.AST) -> None:
     if "type_params" in tree._fields:  # required from Python 3.12 on
         setattr(tree, "type_params", [])  # noqa: B010 (unknown to the type checker before 3.12)
 
@@ -148,7 +148,7 @@ def _constants(code: CodeType) -> list[str]:
 
 def _list_steps(code: CodeType) -> list[tuple[str, int | None]]:
     return [
-        (step.opname, None if step.opcode in _JUMPS else step.arg)
+        (step.opname, None if step.opcode in _JUMP_OPCODES else step.arg)
         for step in dis.get_instructions(code)
         if step.opname not in _CALLS
     ]

@@ -44,31 +44,24 @@ HELPERS: Final[dict[str, object]] = {
 }
 """The functions that rewritten code calls, by name."""
 
-_SHIFTS: Final = range(64)
-_SYMBOLS: Final = {"/", "//", "%", "**"}
-_WRAPPED: Final = ("STORE_SUBSCR", "UNARY_NEGATIVE", "UNARY_INVERT")
-_SLICES: Final = ("STORE_SLICE", "BUILD_SLICE")
-_TAKES: Final = ("BINARY_SUBSCR", "STORE_SUBSCR", "COPY")
-_ARRAY: Final = f"{_PREFIX}array{_ENDING}"
-_INDEX: Final = f"{_PREFIX}index{_ENDING}"
-_VALUES: Final = f"{_PREFIX}values"
-_SEVERAL: Final = (ast.Tuple, ast.List)
-_FOLDED: Final = (ast.BinOp, ast.UnaryOp, ast.Constant, ast.operator, ast.unaryop)
-_FOLDED_STEPS: Final = ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
-_FLOATS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
+_ALLOWED_SHIFTS: Final = range(64)
+_DIVISION_SYMBOLS: Final = {"/", "//", "%", "**"}
+_WRAPPING_OPERATIONS: Final = ("STORE_SUBSCR", "UNARY_NEGATIVE", "UNARY_INVERT")
+_SLICE_OPERATIONS: Final = ("STORE_SLICE", "BUILD_SLICE")
+_ARRAY_VARIABLE: Final = f"{_PREFIX}array{_ENDING}"
+_INDEX_VARIABLE: Final = f"{_PREFIX}index{_ENDING}"
+_FOLDED_NODES: Final = (ast.BinOp, ast.UnaryOp, ast.Constant, ast.operator, ast.unaryop)
+_CONSTANT_OPERATIONS: Final = ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
+_FLOAT_FUNCTIONS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
 
 
 _Target = TypeVar("_Target", bound=ast.Name | ast.Attribute | ast.Subscript)
 
 
 def _call(name: str, arguments: list[ast.expr], located_node: ast.AST) -> ast.Call:
+    """Return a call of one of `HELPERS`, at the place of another node."""
     call = ast.Call(ast.Name(f"{_PREFIX}{name}{_ENDING}", ast.Load()), arguments, [])
     return ast.copy_location(call, located_node)
-
-
-def _with_location(statement: ast.stmt, located_node: ast.AST) -> ast.stmt:
-    """Return a statement whose nodes without a location get that of another one."""
-    return ast.fix_missing_locations(ast.copy_location(statement, located_node))
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -76,16 +69,15 @@ class _Rewriter(ast.NodeTransformer):
 
     def __init__(self, wraps: bool) -> None:
         self.wraps = wraps
-        self.variables = 0
         self.operators = _DIVISIONS | _WRAPPING if wraps else _DIVISIONS
 
-    def _operator(self, operator: ast.operator, left: ast.expr, right: ast.expr) -> str | None:
-        """Return the function for an operator, if Python's own differs."""
+    def _helper_name(self, operator: ast.operator, left: ast.expr, right: ast.expr) -> str | None:
+        """Return the name of the function that replaces an operator; None if none does."""
         name = self.operators.get(type(operator))
         if name is None or name == "power":
             return name
         if name == "shift_right":
-            is_same = isinstance(right, ast.Constant) and right.value in _SHIFTS
+            is_same = isinstance(right, ast.Constant) and right.value in _ALLOWED_SHIFTS
         elif type(operator) in _DIVISIONS:
             may_be_integers = self.wraps and name == "divide" and not _is_float(right)
             is_same = _is_positive_constant(right) and not may_be_integers
@@ -97,7 +89,7 @@ class _Rewriter(ast.NodeTransformer):
         """Replace an operator."""
         if (constant := _fold_constant(node)) is not None:
             return self.visit_Constant(constant)
-        name = self._operator(node.op, node.left, node.right)
+        name = self._helper_name(node.op, node.left, node.right)
         self.generic_visit(node)
         return _call(name, [node.left, node.right], node) if name else node
 
@@ -105,15 +97,15 @@ class _Rewriter(ast.NodeTransformer):
         """Replace a sign."""
         if (constant := _fold_constant(node)) is not None:
             return self.visit_Constant(constant)
-        wraps = self.wraps and not _is_float(node.operand)
+        may_wrap = self.wraps and not _is_float(node.operand)
         name = _SIGNS.get(type(node.op))
         self.generic_visit(node)
-        return _call(name, [node.operand], node) if wraps and name else node
+        return _call(name, [node.operand], node) if may_wrap and name else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         """Replace an augmented assignment."""
         old_value = _as_load(node.target)
-        name = self._operator(node.op, old_value, node.value)
+        name = self._helper_name(node.op, old_value, node.value)
         is_stored = self.wraps and isinstance(node.target, ast.Subscript)
         if name is None and not is_stored:
             self.generic_visit(node)
@@ -127,11 +119,11 @@ class _Rewriter(ast.NodeTransformer):
         # The array and its index are evaluated once, as in the original: held in two variables.
         array, index = _array_and_index(self.visit(_as_load(node.target)))
         variables = [
-            ast.NamedExpr(ast.Name(_ARRAY, ast.Store()), array),
-            ast.NamedExpr(ast.Name(_INDEX, ast.Store()), index),
+            ast.NamedExpr(ast.Name(_ARRAY_VARIABLE, ast.Store()), array),
+            ast.NamedExpr(ast.Name(_INDEX_VARIABLE, ast.Store()), index),
         ]
-        index_name = ast.Name(_INDEX, ast.Load())
-        entry = ast.Subscript(ast.Name(_ARRAY, ast.Load()), index_name, ast.Load())
+        index_name = ast.Name(_INDEX_VARIABLE, ast.Load())
+        entry = ast.Subscript(ast.Name(_ARRAY_VARIABLE, ast.Load()), index_name, ast.Load())
         ast.copy_location(entry, node.target)
         if name:
             new_entry: ast.expr = _call(name, [entry, value], node)
@@ -139,12 +131,10 @@ class _Rewriter(ast.NodeTransformer):
             new_entry = ast.copy_location(ast.BinOp(entry, node.op, value), node)
         return ast.copy_location(ast.Expr(_call("store", [*variables, new_entry], node)), node)
 
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         """Replace an assignment to a slice, or to an array that may be of integers."""
         target = node.targets[0]
-        if self.wraps and (len(node.targets) > 1 or isinstance(target, _SEVERAL)):
-            return self._split_targets(node)
-        if not isinstance(target, ast.Subscript):
+        if len(node.targets) > 1 or not isinstance(target, ast.Subscript):
             self.generic_visit(node)
             return node
         is_sliced = any(isinstance(index, ast.Slice) for index in _list_indices(target.slice))
@@ -155,40 +145,6 @@ class _Rewriter(ast.NodeTransformer):
         array, index = _array_and_index(self.visit(_as_load(target)))
         call = _call("fill" if is_sliced else "store", [array, index, value], node)
         return ast.copy_location(ast.Expr(call), node)
-
-    def _split_targets(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
-        """Replace an assignment to several targets by single ones, if one is in an array."""
-        if not any(isinstance(n, ast.Subscript) for t in node.targets for n in ast.walk(t)):
-            self.generic_visit(node)
-            return node
-        self.variables += 1  # nested targets need variables of their own
-        name = f"{_VALUES}{self.variables}{_ENDING}"
-        statements: list[ast.stmt] = []
-        statements.append(ast.Assign([ast.Name(name, ast.Store())], self.visit(node.value)))
-        for target in node.targets:
-            value = ast.Name(name, ast.Load())
-            if not isinstance(target, _SEVERAL):
-                statements += self._visit_assignment(target, value, node)
-                continue
-            for i, item in enumerate(target.elts):
-                entry = ast.Subscript(value, ast.Constant(i), ast.Load())
-                statements += self._visit_assignment(item, entry, node)
-        return [_with_location(statement, node) for statement in statements]
-
-    def _visit_assignment(self, target: ast.expr, value: ast.expr, node: ast.AST) -> list[ast.stmt]:
-        visited = self.visit(_with_location(ast.Assign([target], value), node))
-        return visited if isinstance(visited, list) else [visited]
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """Use the fast lookup for two or three indices."""
-        self.generic_visit(node)
-        indices = _list_indices(node.slice)
-        is_single = not any(isinstance(index, ast.Slice | ast.Starred) for index in indices)
-        if is_single and len(indices) in (2, 3):
-            value = ast.Attribute(node.value, f"entries_by_{len(indices)}", ast.Load())
-            ast.copy_location(value, node.value)
-            return ast.copy_location(ast.Subscript(value, node.slice, node.ctx), node)
-        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """Replace attributes that NumPy's arrays have and memory views lack."""
@@ -209,11 +165,11 @@ def _fold_constant(node: ast.expr) -> ast.Constant | None:
 
     Its arithmetic is Python's, without a limit of 64 bits.
     """
-    if not all(isinstance(operand, _FOLDED) for operand in ast.walk(node)):
+    if not all(isinstance(operand, _FOLDED_NODES) for operand in ast.walk(node)):
         return None
     code = compile(ast.Expression(node), "", "eval")
     steps = [step for step in dis.get_instructions(code) if step.opname != "RESUME"]
-    if any(step.opname not in _FOLDED_STEPS for step in steps):
+    if any(step.opname not in _CONSTANT_OPERATIONS for step in steps):
         return None
     return ast.copy_location(ast.Constant(steps[0].argval), node)
 
@@ -233,7 +189,7 @@ def _is_float(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         called = node.func
         name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-        return name in _FLOATS
+        return name in _FLOAT_FUNCTIONS
     return False
 
 
@@ -248,7 +204,7 @@ def _as_load(target: _Target) -> _Target:
     return load
 
 
-def _slice(node: ast.Slice) -> ast.expr:
+def _slice_call(node: ast.Slice) -> ast.expr:
     """Return a slice as a value."""
     ends = [end or ast.Constant(None) for end in (node.lower, node.upper, node.step)]
     return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), ends, []), node)
@@ -256,7 +212,7 @@ def _slice(node: ast.Slice) -> ast.expr:
 
 def _array_and_index(node: ast.Subscript) -> tuple[ast.expr, ast.expr]:
     """Return the array of a subscript, and its index as a value."""
-    indices = [_slice(p) if isinstance(p, ast.Slice) else p for p in _list_indices(node.slice)]
+    indices = [_slice_call(p) if isinstance(p, ast.Slice) else p for p in _list_indices(node.slice)]
     index = ast.Tuple(indices, ast.Load()) if isinstance(node.slice, ast.Tuple) else indices[0]
     return node.value, ast.copy_location(index, node.slice)
 
@@ -267,22 +223,16 @@ def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
         return True
     if any(isinstance(c, slice) for c in code.co_consts):  # from Python 3.14 on
         return True
-    was_tuple = False
     for step in dis.get_instructions(code):
         if (
             step.opname in ("LOAD_ATTR", "LOAD_METHOD")
             and step.argval in interpreted_arrays.ATTRIBUTES
         ):
             return True
-        if step.opname == "BINARY_OP" and (wraps or step.argrepr.rstrip("=") in _SYMBOLS):
+        if step.opname == "BINARY_OP" and (wraps or step.argrepr.rstrip("=") in _DIVISION_SYMBOLS):
             return True
-        if step.opname in _SLICES or (wraps and step.opname in _WRAPPED):
+        if step.opname in _SLICE_OPERATIONS or (wraps and step.opname in _WRAPPING_OPERATIONS):
             return True
-        # A tuple as an index. For an augmented assignment, COPY comes before the subscript.
-        if was_tuple and (step.opname in _TAKES or step.argrepr == "[]"):
-            return True
-        is_constant = step.opname == "LOAD_CONST" and isinstance(step.argval, tuple)
-        was_tuple = is_constant or step.opname == "BUILD_TUPLE"
     inner_codes = [c for c in code.co_consts if isinstance(c, CodeType)]
     return any(_needs_rewriting(inner_code, wraps) for inner_code in inner_codes)
 

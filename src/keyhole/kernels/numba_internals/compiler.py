@@ -99,7 +99,7 @@ class PartLowering(NativeLowering):
 
     def run_pass(self, state: StateDict) -> bool:
         """Lower the current function."""
-        _lower(super().run_pass, state, wrapped=False)
+        _lower(super().run_pass, state, has_wrapper=False)
         # A token for the function inside the compiler. Its address is 0, so calling it would crash;
         # callers are linked to the code, not to the address.
         lowered = state.cr
@@ -118,16 +118,17 @@ class EntryPointLowering(NativeLowering):
 
     def run_pass(self, state: StateDict) -> bool:
         """Lower the current function."""
-        _lower(super().run_pass, state, wrapped=True)
+        _lower(super().run_pass, state, has_wrapper=True)
         return True
 
 
-def _lower(lower: Callable[[StateDict], object], state: StateDict, *, wrapped: bool) -> None:
-    state.flags.no_cpython_wrapper = not wrapped
+def _lower(run_pass: Callable[[StateDict], object], state: StateDict, *, has_wrapper: bool) -> None:
+    """Lower a function into a `PartLibrary`, with or without the wrapper for Python's arguments."""
+    state.flags.no_cpython_wrapper = not has_wrapper
     state.flags.no_cfunc_wrapper = True
     state.flags.no_compile = True
     state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-    lower(state)
+    run_pass(state)
 
 
 class PartCompiler(CompilerBase):

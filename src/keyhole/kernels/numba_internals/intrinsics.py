@@ -1,9 +1,8 @@
 """Intrinsics: vector instructions, views of a buffer, and the thread's identifier.
 
-The smallest of sixteen numbers, and the place of a number among them, in vector registers
-(`keyhole.draws.argmin_tree` has the same functions in Python); array views of a buffer without
-reference counts; four random numbers of beta distributions at once, in vector registers (LLVM
-vector types), which `keyhole.draws.samplers` also draws step by step.
+In vector registers: the smallest of sixteen numbers, and the place of a number among them
+(`keyhole.draws.argmin_tree` has the same functions in Python); and four random numbers of beta
+distributions, which `keyhole.draws.samplers` draws step by step, too.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
@@ -20,62 +19,62 @@ from numba.np.arrayobj import make_array, populate_array
 from keyhole.kernels.interpreted_mode import Kernel
 
 _CHILDREN: Final = 16
-_NODE: Final = ir.VectorType(ir.DoubleType(), _CHILDREN)
-_WORD: Final = ir.IntType(64)
-_ORDER: Final = ir.IntType(32)
+_KEYS: Final = ir.VectorType(ir.DoubleType(), _CHILDREN)
+_INT64: Final = ir.IntType(64)
+_INT32: Final = ir.IntType(32)
 
 
-def _node(context, builder: ir.IRBuilder, signature, args) -> ir.Value:
-    """Return the sixteen keys from a cell on, as a vector."""
+def _load_node(context, builder: ir.IRBuilder, signature, args) -> ir.Value:
+    """Load the sixteen keys from a cell on, as a vector."""
     array = make_array(signature.args[0])(context, builder, args[0])
     cell = builder.gep(array.data, [args[1]])
     # Aligned to 8 bytes only: states begin at any cell. LLVM splits the vector of sixteen into the
     # registers of the processor (AVX-512, AVX2, SSE2, NEON).
-    return builder.load(builder.bitcast(cell, _NODE.as_pointer()), align=8)
+    return builder.load(builder.bitcast(cell, _KEYS.as_pointer()), align=8)
 
 
 def _shuffle(builder: ir.IRBuilder, vector: ir.Value, positions: list[int]) -> ir.Value:
     """Return some elements of a vector."""
-    order = ir.Constant(ir.VectorType(_ORDER, len(positions)), positions)
+    order = ir.Constant(ir.VectorType(_INT32, len(positions)), positions)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
 
 
 def _smallest_of(typing, keys, start):
-    """Type and build: return the smallest of the sixteen keys from cell `start` on."""
+    """Type and build the function that returns the smallest of sixteen keys, from `start` on."""
 
     def build(context, builder, signature, args):
         # A tournament: eight comparisons at once, then four, two, one. A sequential minimum would
         # be a chain of fifteen, each waiting for the one before.
-        keys = _node(context, builder, signature, args)
+        keys = _load_node(context, builder, signature, args)
         count = _CHILDREN
         while count > 1:
             count //= 2
             low = _shuffle(builder, keys, [*range(count)])
             high = _shuffle(builder, keys, [*range(count, 2 * count)])
             keys = builder.select(builder.fcmp_ordered("<", high, low), high, low)
-        return builder.extract_element(keys, _ORDER(0))
+        return builder.extract_element(keys, _INT32(0))
 
     return types.float64(keys, types.intp), build
 
 
-def _place_of(typing, keys, start, key):
-    """Type and build: return which of the sixteen is the first equal to `key`; 0 if none is."""
+def _position_of(typing, keys, start, key):
+    """Type and build the function that returns which of sixteen keys is `key`; 0 if none is."""
 
     def build(context, builder, signature, args):
-        node = _node(context, builder, signature, args)
-        key_vector = builder.insert_element(ir.Constant(_NODE, ir.Undefined), args[2], _ORDER(0))
+        node = _load_node(context, builder, signature, args)
+        key_vector = builder.insert_element(ir.Constant(_KEYS, ir.Undefined), args[2], _INT32(0))
         equal = builder.fcmp_ordered("==", node, _shuffle(builder, key_vector, [0] * _CHILDREN))
         # Sixteen comparisons as the bits of a word; the lowest set bit is the first equal key. Bit
         # 16 is set in case that none is (a damaged store): the mask then makes the result 0.
-        bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _WORD)
-        first = builder.cttz(builder.or_(bits, _WORD(1 << _CHILDREN)), ir.IntType(1)(1))
-        return builder.and_(first, _WORD(_CHILDREN - 1))
+        bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _INT64)
+        first = builder.cttz(builder.or_(bits, _INT64(1 << _CHILDREN)), ir.IntType(1)(1))
+        return builder.and_(first, _INT64(_CHILDREN - 1))
 
     return types.intp(keys, types.intp, types.float64), build
 
 
 smallest_in_node = cast(Kernel, intrinsic(_smallest_of))
-place_in_node = cast(Kernel, intrinsic(_place_of))
+position_in_node = cast(Kernel, intrinsic(_position_of))
 
 thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.uint64())
 """The function with which compiled code gets the identifier of the calling thread."""
@@ -123,21 +122,26 @@ def make_view(dtype: str, like: Kernel) -> Kernel:
 
 
 _LANES: Final = 4
-_WORDS: Final = 4  # of a variate that is the usual case: place and test of either gamma
+_WORDS: Final = 4  # of a usual variate: the proposal and the test of either gamma
 
-_VECTOR: Final = ir.VectorType(_WORD, _LANES)
-_REALS: Final = ir.VectorType(ir.DoubleType(), _LANES)
+_FOUR_WORDS: Final = ir.VectorType(_INT64, _LANES)
+_FOUR_FLOATS: Final = ir.VectorType(ir.DoubleType(), _LANES)
 
 
-def _splat(vector_type: ir.VectorType, value: float) -> ir.Value:
-    """Return a vector of equal constants."""
-    return ir.Constant(vector_type, [value] * _LANES)
+def _words(value: int) -> ir.Value:
+    """Return four equal words."""
+    return ir.Constant(_FOUR_WORDS, [value] * _LANES)
+
+
+def _floats(value: float) -> ir.Value:
+    """Return four equal floats."""
+    return ir.Constant(_FOUR_FLOATS, [value] * _LANES)
 
 
 _Pair = tuple[ir.Value, ir.Value]
 
 
-class _Lanes:
+class _FourVariates:
     """Builder of vector code for four variates."""
 
     def __init__(self, builder: ir.IRBuilder, walk: int, factors: tuple[int, int]) -> None:
@@ -145,79 +149,78 @@ class _Lanes:
         self._walk = walk
         self._factors = factors
 
-    def read(self, data: ir.Value, cells: ir.Value) -> ir.Value:
-        """Return the numbers at four places (a gather)."""
-        numbers = ir.Constant(_REALS, ir.Undefined)
+    def gather(self, data: ir.Value, cells: ir.Value) -> ir.Value:
+        """Load the numbers in four cells."""
+        numbers = ir.Constant(_FOUR_FLOATS, ir.Undefined)
         for lane in range(_LANES):
-            cell = self.builder.extract_element(cells, _ORDER(lane))
+            cell = self.builder.extract_element(cells, _INT32(lane))
             number = self.builder.load(self.builder.gep(data, [cell]))
-            numbers = self.builder.insert_element(numbers, number, _ORDER(lane))
+            numbers = self.builder.insert_element(numbers, number, _INT32(lane))
         return numbers
 
-    def words(self, position: ir.Value, number: int) -> ir.Value:
-        """Return word `number` of each variate: see `keyhole.draws.streams.mix64`."""
+    def random_words(self, position: ir.Value, number: int) -> ir.Value:
+        """Return the random word `number` of each variate: see `keyhole.draws.streams.mix64`."""
         # The generator is counter-based: word k is a hash of `position` + k * `walk`, so that the
         # words of later variates are known before those of earlier ones were used.
         steps = [(_WORDS * lane + number + 1) * self._walk % 2**64 for lane in range(_LANES)]
-        vector = self.builder.insert_element(
-            ir.Constant(_VECTOR, ir.Undefined), position, _ORDER(0)
-        )
-        zeros = ir.Constant(ir.VectorType(_ORDER, _LANES), [0] * _LANES)
-        word = self.builder.shuffle_vector(vector, ir.Constant(_VECTOR, ir.Undefined), zeros)
-        word = self.builder.add(word, ir.Constant(_VECTOR, steps))
+        no_words = ir.Constant(_FOUR_WORDS, ir.Undefined)
+        vector = self.builder.insert_element(no_words, position, _INT32(0))
+        vector = _shuffle(self.builder, vector, [0] * _LANES)
+        vector = self.builder.add(vector, ir.Constant(_FOUR_WORDS, steps))
         for shift, factor in zip((30, 27), self._factors, strict=True):
-            word = self.builder.xor(word, self.builder.lshr(word, _splat(_VECTOR, shift)))
-            word = self.builder.mul(word, _splat(_VECTOR, factor))
-        return self.builder.xor(word, self.builder.lshr(word, _splat(_VECTOR, 31)))
+            vector = self.builder.xor(vector, self.builder.lshr(vector, _words(shift)))
+            vector = self.builder.mul(vector, _words(factor))
+        return self.builder.xor(vector, self.builder.lshr(vector, _words(31)))
 
-    # The operations below are those of `samplers._usual_gamma`, in the same order: another order
-    # would round differently. LLVM must not fuse them into multiply-adds, and by default does not.
-    def real(self, word: ir.Value) -> ir.Value:
+    def to_floats(self, word: ir.Value) -> ir.Value:
         """Convert signed integers below 2**53 to floats, exactly.
 
         Their halves become the last bits of 2**52 and of 2**84 + 2**63; few processors have an
         instruction for the conversion.
         """
         build = self.builder
-        low = build.and_(word, _splat(_VECTOR, 2**32 - 1))
-        low = build.bitcast(build.or_(low, _splat(_VECTOR, 0x433 << 52)), _REALS)
-        high = build.lshr(build.xor(word, _splat(_VECTOR, 2**63)), _splat(_VECTOR, 32))
-        high = build.bitcast(build.or_(high, _splat(_VECTOR, 0x453 << 52)), _REALS)
-        return build.fadd(build.fsub(high, _splat(_REALS, 2.0**84 + 2.0**63 + 2.0**52)), low)
+        low = build.and_(word, _words(2**32 - 1))
+        low = build.bitcast(build.or_(low, _words(0x433 << 52)), _FOUR_FLOATS)
+        high = build.lshr(build.xor(word, _words(2**63)), _words(32))
+        high = build.bitcast(build.or_(high, _words(0x453 << 52)), _FOUR_FLOATS)
+        return build.fadd(build.fsub(high, _floats(2.0**84 + 2.0**63 + 2.0**52)), low)
 
     def gammas(self, position: ir.Value, number: int, shape: ir.Value, tables: _Pair) -> _Pair:
-        """Return gamma variates, and which of them are the usual case."""
+        """Return gamma variates, and for each whether it is the usual case."""
+        # The operations are those of `samplers._usual_gamma`, in the same order: in any other they
+        # round differently. LLVM must not fuse them into multiply-adds, and by default does not.
         build = self.builder
-        ones = _splat(_REALS, 1.0)
-        unary = ir.FunctionType(_REALS, [_REALS])
-        root, size = (
+        ones = _floats(1.0)
+        unary = ir.FunctionType(_FOUR_FLOATS, [_FOUR_FLOATS])
+        square_root, absolute = (
             cgutils.get_or_insert_function(build.module, unary, f"llvm.{name}.v{_LANES}f64")
             for name in ("sqrt", "fabs")
         )
-        d = build.fsub(shape, _splat(_REALS, 1.0 / 3.0))
-        c = build.fdiv(ones, build.call(root, [build.fmul(_splat(_REALS, 9.0), d)]))
-        bits = self.words(position, number)
-        strip = build.and_(bits, _splat(_VECTOR, 255))
-        x = self.real(build.or_(build.ashr(bits, _splat(_VECTOR, 10)), _splat(_VECTOR, 1)))
-        x = build.fmul(x, self.read(tables[0], strip))
-        end = self.read(tables[1], build.add(strip, _splat(_VECTOR, 1)))
-        u = self.real(build.lshr(self.words(position, number + 1), _splat(_VECTOR, 11)))
-        u = build.fmul(u, _splat(_REALS, 2.0**-53))
+        d = build.fsub(shape, _floats(1.0 / 3.0))
+        c = build.fdiv(ones, build.call(square_root, [build.fmul(_floats(9.0), d)]))
+        bits = self.random_words(position, number)
+        strips = build.and_(bits, _words(255))
+        x = self.to_floats(build.or_(build.ashr(bits, _words(10)), _words(1)))
+        x = build.fmul(x, self.gather(tables[0], strips))
+        strip_ends = self.gather(tables[1], build.add(strips, _words(1)))
+        u = self.to_floats(build.lshr(self.random_words(position, number + 1), _words(11)))
+        u = build.fmul(u, _floats(2.0**-53))
         y = build.fmul(c, x)
         square = build.fmul(x, x)
         base = build.fadd(ones, y)
         cube = build.fmul(build.fmul(base, base), base)
-        off = build.fmul(build.fmul(_splat(_REALS, 0.0331), square), square)
-        usual = build.fcmp_ordered("<", u, build.fsub(ones, off))
-        off = build.fmul(build.fmul(_splat(_REALS, 0.15), square), build.fmul(y, y))
-        doubt = build.fmul(_splat(_REALS, 1e-12), build.fadd(ones, d))
-        sure = build.fcmp_ordered("<", u, build.fsub(build.fsub(ones, off), doubt))
-        sure = build.and_(sure, build.fcmp_ordered(">", y, _splat(_REALS, -0.5)))
-        usual = build.or_(usual, sure)
-        usual = build.and_(usual, build.fcmp_ordered("<", build.call(size, [x]), end))
-        usual = build.and_(usual, build.fcmp_ordered(">", base, _splat(_REALS, 0.0)))
-        usual = build.and_(usual, build.fcmp_ordered(">=", shape, ones))
-        return build.fmul(d, cube), usual
+        reduction = build.fmul(build.fmul(_floats(0.0331), square), square)
+        is_usual = build.fcmp_ordered("<", u, build.fsub(ones, reduction))
+        reduction = build.fmul(build.fmul(_floats(0.15), square), build.fmul(y, y))
+        margin = build.fmul(_floats(1e-12), build.fadd(ones, d))
+        is_certain = build.fcmp_ordered("<", u, build.fsub(build.fsub(ones, reduction), margin))
+        is_certain = build.and_(is_certain, build.fcmp_ordered(">", y, _floats(-0.5)))
+        is_usual = build.or_(is_usual, is_certain)
+        is_inside = build.fcmp_ordered("<", build.call(absolute, [x]), strip_ends)
+        is_usual = build.and_(is_usual, is_inside)
+        is_usual = build.and_(is_usual, build.fcmp_ordered(">", base, _floats(0.0)))
+        is_usual = build.and_(is_usual, build.fcmp_ordered(">=", shape, ones))
+        return build.fmul(d, cube), is_usual
 
 
 def make_four_betas(walk: int, factors: tuple[int, int]) -> Kernel:
@@ -233,10 +236,17 @@ def make_four_betas(walk: int, factors: tuple[int, int]) -> Kernel:
 
     @intrinsic
     def four_betas(typing, position, a, b, first, count, out, step, ends):
-        """Fill up to four variates, and return in bits which are not the usual case.
+        """Fill up to four of `count` variates, from `first` on; return in bits the unusual ones.
 
-        Of `count` variates, from `first` on; `position` is that of the stream.
+        `position` is that of the stream.
         """
+        for name, vector in (("a", a), ("b", b), ("out", out)):
+            is_vector = isinstance(vector, types.Array) and vector.ndim == 1
+            if not is_vector or vector.layout != "C" or vector.dtype != types.float64:
+                raise TypeError(
+                    f"betas: {name} must be a vector of float64 whose numbers lie side by side, "
+                    f"got {vector}"
+                )
         integer = types.intp
         signature = types.uint64(types.uint64, a, b, integer, integer, out, step, ends)
 
@@ -245,26 +255,30 @@ def make_four_betas(walk: int, factors: tuple[int, int]) -> Kernel:
                 k: make_array(signature.args[k])(context, builder, args[k]).data
                 for k in (1, 2, 5, 6, 7)
             }
-            lanes = _Lanes(builder, walk, factors)
-            last = builder.sub(args[4], _WORD(1))
-            cells = ir.Constant(_VECTOR, ir.Undefined)
+            variates = _FourVariates(builder, walk, factors)
+            last = builder.sub(args[4], _INT64(1))
+            cells = ir.Constant(_FOUR_WORDS, ir.Undefined)
             lane_cells = []
             # Lanes beyond the last variate repeat it, so that no read leaves the arrays; they are
             # written first, and overwritten by the variate itself.
             for lane in range(_LANES):
-                cell = builder.add(args[3], _WORD(lane))
+                cell = builder.add(args[3], _INT64(lane))
                 cell = builder.select(builder.icmp_signed("<", cell, last), cell, last)
-                cells = builder.insert_element(cells, cell, _ORDER(lane))
+                cells = builder.insert_element(cells, cell, _INT32(lane))
                 lane_cells.append(cell)
             tables = (data[6], data[7])
-            up, first_usual = lanes.gammas(args[0], 0, lanes.read(data[1], cells), tables)
-            down, second_usual = lanes.gammas(args[0], 2, lanes.read(data[2], cells), tables)
-            drawn = builder.fdiv(up, builder.fadd(up, down))
+            first_gammas, first_usual = variates.gammas(
+                args[0], 0, variates.gather(data[1], cells), tables
+            )
+            second_gammas, second_usual = variates.gammas(
+                args[0], 2, variates.gather(data[2], cells), tables
+            )
+            betas = builder.fdiv(first_gammas, builder.fadd(first_gammas, second_gammas))
             for lane in range(_LANES - 1, -1, -1):
-                number = builder.extract_element(drawn, _ORDER(lane))
+                number = builder.extract_element(betas, _INT32(lane))
                 builder.store(number, builder.gep(data[5], [lane_cells[lane]]))
             usual = builder.bitcast(builder.and_(first_usual, second_usual), ir.IntType(_LANES))
-            return builder.zext(builder.not_(usual), _WORD)
+            return builder.zext(builder.not_(usual), _INT64)
 
         return signature, build
 

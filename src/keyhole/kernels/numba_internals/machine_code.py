@@ -26,7 +26,7 @@ from llvmlite import binding
 
 from keyhole.kernels.interpreted_mode import Kernel
 
-_HEAD: Final = 4
+_HEAD_LENGTH_BYTES: Final = 4
 _PACKAGE: Final = "numba"
 _PREFIX: Final = "numba_"
 _REALS: Final = (
@@ -44,9 +44,9 @@ class MachineCode:
 
     wrapper: str  # name of the function that Python calls
     environments: list[str]  # names of the variables that point to Numba's environments
-    outside: list[str]  # names of undefined symbols, which the process must provide
-    # whether another process may load it: it contains no address of an object in this one
-    lasting: bool
+    undefined_symbols: list[str]  # names that the process must provide
+    # whether another process may load it, since it contains no address of an object in this one
+    is_lasting: bool
     code: bytes  # an object file
     key: dict[str, str] = field(default_factory=dict)  # the parts of the cache's key, by name
 
@@ -54,13 +54,13 @@ class MachineCode:
         """Return the serialised code."""
         names = {name: value for name, value in asdict(self).items() if name != "code"}
         head = json.dumps(names).encode()
-        return len(head).to_bytes(_HEAD, "little") + head + self.code
+        return len(head).to_bytes(_HEAD_LENGTH_BYTES, "little") + head + self.code
 
     @classmethod
     def from_bytes(cls, data: bytes) -> MachineCode:
         """Return the code that `to_bytes` serialised."""
-        end = _HEAD + int.from_bytes(data[:_HEAD], "little")
-        return cls(**json.loads(data[_HEAD:end]), code=data[end:])
+        end = _HEAD_LENGTH_BYTES + int.from_bytes(data[:_HEAD_LENGTH_BYTES], "little")
+        return cls(**json.loads(data[_HEAD_LENGTH_BYTES:end]), code=data[end:])
 
 
 @cache
@@ -125,7 +125,7 @@ def load(machine: MachineCode) -> Kernel:
         binding.parse_assembly(""), target.create_target_machine(jit=True)
     )
     # After the first engine is made, which makes the symbols of the process known to LLVM.
-    missing_names = [name for name in machine.outside if binding.address_of_symbol(name) is None]
+    missing_names = [n for n in machine.undefined_symbols if binding.address_of_symbol(n) is None]
     if missing_names:  # the linker would abort the process
         raise ImportError(f"compiled code needs {', '.join(missing_names)}")
     engine.add_object_file(binding.ObjectFileRef.from_data(machine.code))

@@ -173,7 +173,7 @@ def _curve(label: str, line: Iterable[tuple[float, Estimate | None]]) -> Curve:
     no_estimate = Estimate(math.nan, math.nan, 0)
     points = [(float(x), estimate or no_estimate) for x, estimate in line]
     # One replication alone has an infinite interval: nothing to draw.
-    bars = [point if math.isfinite(point.reach) else no_estimate for _, point in points]
+    bars = [point if math.isfinite(point.half_width) else no_estimate for _, point in points]
     return Curve(
         label=label,
         x=[x for x, _ in points],
