@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.spaces KIND FIRST-LAST SHARES METHOD...`` plays problems of a kind with the
 seeds of a range and budgets such as ``.01,.03``, and appends lines of JSON to ``spaces.jsonl``;
-``python -m benchmarks.spaces table`` prints them as Markdown.
-Times are in full cut-offs, replayed: nothing is run.
+``python -m benchmarks.spaces table`` prints them as Markdown. Kinds are those of
+`SyntheticProblem`, and the solvers of `benchmarks.recorded_solvers`. Times are in full cut-offs,
+replayed: nothing is run.
 """
 
 import json
@@ -16,6 +17,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from benchmarks.recorded_solvers import COMMANDS, RecordedProblem
 from keyhole.resource import HazardUCB, Power
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
 from keyhole.tune.space_decider import SpaceDecider
@@ -177,7 +179,8 @@ def play(kind, seeds, shares, methods):
     with Path("spaces.jsonl").open("a") as file:
         for seed in seeds:
             for method in methods:
-                problem = SyntheticProblem(kind, seed % 10)
+                make_problem = RecordedProblem if kind in COMMANDS else SyntheticProblem
+                problem = make_problem(kind, seed)
                 budget = Budget(problem, shares)
                 METHODS[method](problem, seed, budget)
                 for share, scores in zip(shares, budget.scores, strict=True):
