@@ -1,7 +1,7 @@
 """Scenarios of ASlib, the algorithm selection library, as problems of choosing a solver."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.data.aslib_files import RUNS, ScenarioRun, read_folder, read_table
+from keyhole.data.aslib_files import RUNS, ScenarioRun, read_folder
 from keyhole.data.recorded_consumptions import MeasuredRuns
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
@@ -200,10 +200,7 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
     Parameters
     ----------
     path : str or path
-        The folder of a scenario, with ``algorithm_runs.arff`` and ``description.txt``; or a Parquet
-        file with the columns instance, repetition, algorithm, runtime, runstatus and cutoff, and
-        optionally objective, from 0 for the best answer to 1, and objective_consistent, whether the
-        objective is valid.
+        The folder of a scenario, with ``algorithm_runs.arff`` and ``description.txt``.
 
     Returns
     -------
@@ -214,18 +211,15 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
         measure of type solution_quality, where that lies in [0, 1]. A column ``limit`` has the
         seconds after which a run was stopped; if it exists, runs may be missing.
     """
-    where = Path(path)
-    if where.suffix == ".parquet":
-        cutoff, runs = read_table(where)
-        return _scenario(where, where.stem, runs, cutoff)
-    if where.is_file():
-        raise ValueError(f"path must be the folder of a scenario, or a Parquet file, got {where}")
-    name, cutoff, runs = read_folder(where)
-    return _scenario(where / RUNS, name, runs, cutoff)
+    folder = Path(path)
+    if folder.is_file():
+        raise ValueError(f"path must be the folder of a scenario, with {RUNS}, got {folder}")
+    name, cutoff, runs = read_folder(folder)
+    return make_scenario(folder / RUNS, name, runs, cutoff)
 
 
-def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float) -> Scenario:
-    """Return the table of the runs; refuse gaps and repeated entries."""
+def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: float) -> Scenario:
+    """Return the scenario of the runs in a file; refuse gaps and repeated runs."""
     runs_by_instance: dict[tuple[str, str], dict[str, ScenarioRun]] = {}
     for run in runs:
         row = runs_by_instance.setdefault(run.task, {})

@@ -1,4 +1,4 @@
-"""Files of scenarios of the algorithm selection library: ARFF and Parquet read, ARFF written."""
+"""Files of scenarios of the algorithm selection library: read, and written."""
 
 import math
 import re
@@ -6,18 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from keyhole.data.csv_rows import read_text, shorten_message
-from keyhole.extras import require_extra
-from keyhole.files import explain_os_error, write_atomically
-from keyhole.validate import check_choice, check_line, short_repr
+from keyhole.files import write_atomically
+from keyhole.validate import check_choice, check_line
 
 RUNS: Final = "algorithm_runs.arff"
 DESCRIPTION: Final = "description.txt"
 _TIMES: Final = ("runtime", "time")  # names of the column if the description has none
 _STATUSES: Final = ("ok", "timeout", "memout", "not_applicable", "crash", "other")
-_TABLE: Final = ("instance", "repetition", "algorithm", "runtime", "runstatus", "cutoff")
 LIMIT: Final = "limit"
 """Column of the limits of runs that were stopped before the cut-off; runs may then be missing."""
 # A mark in a quoted field has a backslash before it, or is doubled, as Keyhole writes it; the
@@ -27,7 +25,6 @@ _FIELD: Final = re.compile(
 )
 _YAML: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\S#|[^#])*""")
 """A line up to its comment: a # at the beginning or after a space, not in quotation marks."""
-_FURTHER: Final = ("objective", "objective_consistent")
 
 
 class ScenarioRun(NamedTuple):
@@ -179,56 +176,6 @@ def _quality(where: str, name: str, text: str, more_is_better: bool) -> float:
     if not 0 <= value <= 1:
         return math.nan
     return value if more_is_better else 1.0 - value
-
-
-def read_table(path: Path) -> tuple[float, Iterator[ScenarioRun]]:
-    """Read cut-off in seconds and runs of a scenario from a Parquet file; see `load_aslib`."""
-    require_extra("files", "a Parquet file")
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such file")
-    try:
-        names = pq.read_schema(path).names
-        column_names = [name for name in (*_TABLE, *_FURTHER) if names.count(name) == 1]
-        columns = pq.read_table(path, columns=column_names).to_pydict()
-    # A damaged file may fail in its metadata, in a page, or in a text that is not UTF-8.
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{path}: the file must be Parquet: {shorten_message(explain_os_error(error))}"
-        ) from None
-    for name in (*_TABLE, *_FURTHER):
-        if name not in columns and (name in _TABLE or name in names):
-            got = shorten_message(str(names))
-            raise ValueError(f"{path}: the column {name} must be given once, got {got}")
-    cutoffs = list(dict.fromkeys(map(str, columns["cutoff"])))
-    if len(cutoffs) != 1:
-        got = shorten_message(", ".join(cutoffs)) or "no row"
-        raise ValueError(f"{path}: cutoff must be the same in all rows, got {got}")
-    cutoff = _seconds(path, "cutoff", cutoffs[0])
-    return cutoff, _rows(path, cutoff, columns)
-
-
-def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterator[ScenarioRun]:
-    file = str(path)
-    size = len(columns["runtime"])
-    objectives = columns.get("objective", [None] * size)
-    valid = columns.get("objective_consistent", [True] * size)
-    rows = zip(*(columns[name] for name in _TABLE[:-1]), objectives, valid, strict=True)
-    for number, (instance, repetition, solver, time, status, objective, good) in enumerate(rows, 1):
-        where = f"{file}, row {number}"
-        if None in (instance, solver):
-            raise ValueError(f"{where}: instance and algorithm must be given, got None")
-        unknown = time is None or time != time  # NaN
-        seconds = _parse_runtime(where, "?" if unknown else str(time), str(status), cutoff)
-        quality = math.nan
-        if good not in (True, False, None):
-            text = f"objective_consistent must be true or false, got {short_repr(good)}"
-            raise ValueError(f"{where}: {text}")
-        if good and objective is not None and seconds < math.inf:
-            quality = _quality(where, "objective", str(objective), more_is_better=False)
-        yield ScenarioRun((str(instance), str(repetition)), str(solver), seconds, quality)
 
 
 _EXPORTED: Final = ("ok", "timeout", "memout", "crash")

@@ -111,7 +111,7 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
             further_readers=FUNCTIONS,
         ),
         "aslib": ProblemFactory(
-            "a scenario of the algorithm selection library: its folder, or a Parquet file",
+            "a scenario of the algorithm selection library: its folder",
             Scenario.problem,
             read=_read_scenario,
             further_readers=FUNCTIONS,
