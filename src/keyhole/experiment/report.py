@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from keyhole.experiment.run_folder import RunFolder, open_run
-from keyhole.experiment.run_summary import rank_policies, summarize_run
+from keyhole.experiment.run_summary import last_means, rank_policies, summarize_run
 from keyhole.experiment.stopping_summary import STOPPING_TITLE, find_guarantees, stopping_table
 from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import sweep_page
@@ -207,7 +207,7 @@ def _run_page(run: RunFolder, title: str) -> Page:
             Text(run.spec.get("notes", "")),
         ],
         figures=charts[:1],
-        beside=[_ranking(run.curves, metrics[0])],
+        beside=[_ranking(run.curves)],
         sections=sections,
     )
 
@@ -226,11 +226,10 @@ def _count_runs(run: RunFolder) -> str:
     return f"{runs:,} {noun} of {run.curves.checkpoints[-1]:,} rounds; 95 % intervals."
 
 
-def _ranking(curves: Curves, name: str) -> Table:
+def _ranking(curves: Curves) -> Table:
     """Return the table of the policies at the last checkpoint, the best first."""
-    metric = curves.metric(name)
-    last = {label: curves.estimates(label, name)[-1] for label in curves.labels}
-    rows = [[label, last[label].plus_minus()] for label in rank_policies(last, metric)]
+    metric, means = last_means(curves)
+    rows = [[label, means[label].plus_minus()] for label in rank_policies(means, metric)]
     return Table(f"After {curves.checkpoints[-1]:,} rounds.", ["policy", metric.title], rows)
 
 

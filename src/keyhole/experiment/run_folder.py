@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from keyhole import files
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment import setting_registry
-from keyhole.experiment.run_summary import summarize_run, sweep_table
+from keyhole.experiment.run_summary import leaders_table, summarize_run
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import errors_with_file, read_point
 from keyhole.experiment.sweep_points import iterate_points, problem_at
@@ -125,13 +125,8 @@ class RunFolder:
         """Return head and rows of a table of the best policy at each point of a sweep."""
         from keyhole.experiment.sweep_summary import point_names
 
-        metrics = dict(SIMULATION_METRICS)
-        for point in self.points:
-            setting = problem_at(self.spec, point.values)["setting"]
-            metrics |= setting_registry.find_setting(setting).metrics
-        path = self.folder / RESULTS[1]
-        with errors_with_file(path):
-            return sweep_table(path, list(point_names(self.spec["sweep"])), metrics)
+        names = list(point_names(self.spec["sweep"]))
+        return leaders_table(names, (point.curves for point in self.points))
 
 
 def json_text(content: Mapping[str, Any]) -> str:
