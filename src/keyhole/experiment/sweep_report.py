@@ -1,4 +1,4 @@
-"""The report of a sweep: who is best where, charts and tables of metrics, and what varies."""
+"""The report of a sweep: who is best where, and charts and tables of metrics."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,20 +13,19 @@ from keyhole.experiment.sweep_charts import (
     charts_by_round,
     fit_page,
 )
-from keyhole.experiment.sweep_points import count_points, parse_path, value_to_toml
+from keyhole.experiment.sweep_points import count_points
 from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
 from keyhole.results.curve_chart import arms_divisor, cell_note, count_nonpositive
 from keyhole.text_formatting import capitalize, count_text
 
-_SHORT: Final = 60  # letters of a value that is shown beside its name
 _MOST_ROWS: Final = 200
 _LEAST_VALUES: Final = 3  # of an entry that metrics are drawn against
 
 
 def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
-    """Return the page of a sweep: who is best where first, then each metric, and what varies.
+    """Return the page of a sweep: who is best where first, then each metric.
 
     Figures are also written to files in the run folder.
     """
@@ -58,8 +57,7 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
         sections=[
             *_stopping_section(run, summaries),
             *sections,
-            _varied_section(run, summaries),
-            *_legend(summaries),
+            *_short_names_section(summaries),
         ],
     )
 
@@ -83,48 +81,14 @@ def _count_points(summaries: Summaries) -> str:
     return f"{points} of {replications} replications each; {', '.join(summaries.sweep)} varied."
 
 
-def _varied_section(run: RunFolder, summaries: Summaries) -> Section:
-    """Return the section with the varied entries and their values."""
-    names = sweep_summary.short_names(summaries.sweep)
-    rows = []
-    for name, values in summaries.sweep.items():
-        texts = [_format_value(*pair) for pair in zip(names[name], values, strict=True)]
-        separator = ", " if texts == names[name] else "; "
-        rows.append(
-            [_entry_name(name, run.spec), f"{len(values)}", separator.join(_shorten_list(texts))]
-        )
-    table = Table("All combinations; the last varies the fastest.", ["entry", "values", ""], rows)
-    return Section("varied", "What varies", [table])
-
-
-def _format_value(short: str, value: Any) -> str:
-    """Return a short name, with its value if that is a short list."""
-    text = value_to_toml(value)
-    return f"{short} = {text}" if isinstance(value, list) and len(text) <= _SHORT else short
-
-
-def _entry_name(name: str, spec: Mapping[str, Any]) -> str:
-    """Return the name of a varied entry, with the policy of ``policy[0].alpha``."""
-    match parse_path(name):
-        case "policy", int(number), _, *_:
-            policy = spec["policy"][number]
-            return f"{name} ({policy.get('label') or policy['name']})"
-    return name
-
-
-def _legend(summaries: Summaries) -> list[Section]:
+def _short_names_section(summaries: Summaries) -> list[Section]:
     """Return the section that lists the values of short names, if there are any."""
-    listed = sweep_summary.list_shortened_values(summaries.sweep)
-    more = len(listed) - _MOST_ROWS
-    note = f"; {more:,} more are in the spec" if more > 0 else ""
-    short = [[name, text] for name, text in listed[:_MOST_ROWS]]
-    table = Table(f"The values of short names{note}.", ["name", "value"], short)
-    return [Section("key", "Short names", [table])] if short else []
-
-
-def _shorten_list(texts: Sequence[str]) -> list[str]:
-    limit = 8
-    return [*texts] if len(texts) <= limit else [*texts[: limit - 2], "...", texts[-1]]
+    names_and_values = sweep_summary.list_shortened_values(summaries.sweep)
+    left_out = len(names_and_values) - _MOST_ROWS
+    note = f"; {left_out:,} more are in the spec" if left_out > 0 else ""
+    rows = [[name, value] for name, value in names_and_values[:_MOST_ROWS]]
+    table = Table(f"The values of short names{note}.", ["name", "value"], rows)
+    return [Section("key", "Short names", [table])] if rows else []
 
 
 def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str) -> Section:
