@@ -1,4 +1,4 @@
-"""Tables and lines on policies of a run that stop: rounds used, and errors against guarantees."""
+"""Tables of the policies of a run that can stop: rounds used, and errors against guarantees."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -41,8 +41,19 @@ def stopping_table(curves: Curves, guarantees: Mapping[str, Guarantee]) -> Table
     head = ["policy", "rounds used", *_SHARES, "runs not done", "error", "guarantee"]
     rows = []
     for label, guarantee in guarantees.items():
-        used, quantiles, not_done, error = _stopping_cells(curves, label, guarantee)
-        rows.append([label, used, *quantiles.values(), not_done, error, guarantee.text])
+        rounds_used, is_unfinished = (
+            curves.values(label, name)[-1] for name in ("rounds_used", "unfinished")
+        )
+        rows.append(
+            [
+                label,
+                curves.estimates(label, "rounds_used")[-1].plus_minus(),
+                *(f"{np.quantile(rounds_used, share):,.0f}" for share in _SHARES.values()),
+                f"{int(is_unfinished.sum()):,} of {curves.replications:,}",
+                curves.estimates(label, guarantee.metric)[-1].plus_minus(),
+                guarantee.text,
+            ]
+        )
     rounds = curves.checkpoints[-1]
     note = f"Rounds until every arm was settled, at most {rounds:,}; the error that is guaranteed."
     return Table(note, head, rows)
@@ -67,29 +78,3 @@ def sweep_stopping_table(run: RunFolder, summaries: Summaries) -> Table | None:
     head = [*summaries.sweep, "policy", "rounds used", "runs not done", "error", "guarantee"]
     note = "Rounds until every arm was settled, share of runs that were not done, and errors."
     return Table(note, head, rows) if rows else None
-
-
-def stopping_lines(curves: Curves, guarantees: Mapping[str, Guarantee]) -> list[str]:
-    """Return the same as lines of text for a terminal."""
-    lines = []
-    for label, guarantee in guarantees.items():
-        used, quantiles, not_done, error = _stopping_cells(curves, label, guarantee)
-        listed = ", ".join(f"{name} {rounds}" for name, rounds in quantiles.items())
-        lines += [
-            f"{label} used {used} rounds ({listed}), {not_done} runs not done",
-            f"  {guarantee.text}; found {error}",
-        ]
-    return lines
-
-
-def _stopping_cells(
-    curves: Curves, label: str, guarantee: Guarantee
-) -> tuple[str, dict[str, str], str, str]:
-    """Return the mean and quantiles of the rounds used, how many runs are not done, the error."""
-    used, not_done = (curves.values(label, name)[-1] for name in ("rounds_used", "unfinished"))
-    return (
-        curves.estimates(label, "rounds_used")[-1].plus_minus(),
-        {name: f"{np.quantile(used, share):,.0f}" for name, share in _SHARES.items()},
-        f"{int(not_done.sum()):,} of {curves.replications:,}",
-        curves.estimates(label, guarantee.metric)[-1].plus_minus(),
-    )
