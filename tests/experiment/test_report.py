@@ -36,7 +36,6 @@ def test_a_report_shows_the_numbers(report, finished):
     curves = load_run(finished)
     mean = curves.estimates("ours", "aggregate_regret")[-1]
     assert keep_intervals_together(mean.plus_minus()) in report
-    assert f"ln{NO_BREAK}{np.log(mean.value / 3):.1f}" in report
     gap = curves.paired("Uniform()", "ours", metric="aggregate_regret", round=60)
     assert keep_intervals_together(str(gap)) in report
 
@@ -175,13 +174,13 @@ def test_a_linear_figure_leaves_nothing_out(vanishing):
 def test_a_table_says_where_higher_is_better():
     metrics = [Metric("regret"), Metric("earned", better="higher")]
     curves = Curves([10], metrics, {"A": np.ones((1, 2, 3))})
-    assert "higher is better" in means_table(curves, "earned", None).caption
-    assert "higher is better" not in means_table(curves, "regret", None).caption
+    assert "higher is better" in means_table(curves, "earned").caption
+    assert "higher is better" not in means_table(curves, "regret").caption
 
 
 def test_a_table_shows_few_checkpoints_and_the_last():
     curves = Curves(range(1, 51), ["regret"], {"A": np.ones((50, 1, 3))})
-    head = means_table(curves, "regret", None).head
+    head = means_table(curves, "regret").head
     assert len(head) == 6
     assert head[-1] == "round 50"
 
@@ -211,8 +210,7 @@ def test_a_report_begins_with_what_came_of_it(report, finished):
 
 
 def test_a_spec_may_choose_the_axes(text, tmp_path):
-    page = in_a_report('figure = {x = "log", y = "linear"}\n' + text, tmp_path / "run")
-    assert not any("ln " in one.words() for one in check_page(page).all("td", "text"))
+    in_a_report('figure = {x = "log", y = "linear"}\n' + text, tmp_path / "run")
     for name, heading in (
         ("figure", "mean number of wrong labels"),
         ("figure-simple_regret", "chance of any wrong label"),

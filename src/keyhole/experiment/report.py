@@ -1,6 +1,5 @@
 """The report of a run, which compares simulated policies: one self-contained HTML file."""
 
-import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -21,9 +20,8 @@ from keyhole.pages.line_chart import LineChart
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, Section, Table, Text, write_page
 from keyhole.provenance import software_text
-from keyhole.results.curve_chart import arms_divisor, caption, cell_note, curve_chart
+from keyhole.results.curve_chart import caption, cell_note, curve_chart
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import Estimate, format_estimate
 from keyhole.text_formatting import capitalize, join_words
 
 _NOT_LISTED: Final = ("policy", "title", "notes")
@@ -39,41 +37,18 @@ def choose_checkpoints(curves: Curves) -> list[int]:
     return sorted({round(p) for p in spread})
 
 
-def means_table(curves: Curves, metric: str, arms: int | None) -> Table:
-    """Return the table of means with 95 % intervals, and of ln(mean / arms) if `arms` is given."""
+def means_table(curves: Curves, metric: str) -> Table:
+    """Return the table of means with 95 % intervals, at some checkpoints."""
     positions = choose_checkpoints(curves)
     rows = []
     for label in curves.labels:
         estimates = curves.estimates(label, metric)
-        cells = [estimates[c].plus_minus() for c in positions]
-        if arms is not None:
-            logs = [_logarithm(estimates[c], arms) for c in positions]
-            cells = [f"{cell}\n{log}".strip() for cell, log in zip(cells, logs, strict=True)]
-        rows.append([label, *cells])
-    head = ["policy", *(f"round {curves.checkpoints[c]:,}" for c in positions)]
+        rows.append([label, *(estimates[position].plus_minus() for position in positions)])
+    head = ["policy", *(f"round {curves.checkpoints[position]:,}" for position in positions)]
     note = cell_note(curves.metric(metric))
-    if arms is not None:
-        note += "; below it ln(mean / number of arms)"
     if curves.metric(metric).better == "higher":
         note += "; higher is better"
     return Table(f"{note}.", head, rows)
-
-
-def _logarithm(mean: Estimate, arms: int) -> str:
-    """Return ln(mean / arms) with its interval; empty if the mean is not positive."""
-    if mean.value <= 0.0:
-        return ""
-    low, value, high = (
-        math.log(end / arms) if end > 0.0 else -math.inf
-        for end in (mean.low, mean.value, mean.high)
-    )
-    if not math.isfinite(high):
-        return f"ln {value:.3f}"
-    # An interval that reaches 0 has no lower end on this scale: the upper half says how precise it
-    # is.
-    reach = (high - value) if math.isinf(low) else (high - low) / 2
-    text, *ends = (format_estimate(number, reach) for number in (value, low, high))
-    return f"ln {text} [{', '.join(ends)}]"
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
@@ -87,28 +62,29 @@ def tail_tables(curves: Curves, metric: str) -> list[Table]:
 
 def paired_tables(curves: Curves, metric: str) -> list[Table]:
     """Return the table of paired differences to the first policy at the last checkpoint."""
-    first, *others = curves.labels
-    last = curves.checkpoints[-1]
-    gaps = [(label, curves.paired(label, first, metric=metric, round=last)) for label in others]
-    title = f"{curves.metric(metric).title}: paired over common random numbers, round {last:,}."
+    first_label, *other_labels = curves.labels
+    last_round = curves.checkpoints[-1]
+    rows = []
+    for label in other_labels:
+        difference = curves.paired(label, first_label, metric=metric, round=last_round)
+        rows.append([f"{label} minus {first_label}", str(difference)])
+    note = f"paired over common random numbers, round {last_round:,}"
     head = ["difference", "mean [95 % interval], p of the two-sided t-test"]
-    rows = [[f"{label} minus {first}", str(gap)] for label, gap in gaps]
-    return [Table(title, head, rows)] if rows else []
+    return [Table(f"{curves.metric(metric).title}: {note}.", head, rows)] if rows else []
 
 
 def _metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
     """Return the chart of one metric, and write it to figure files that begin with `path`."""
-    noted = caption(run.curves, metric, _axes(run).get("y"))
-    chart = curve_chart(
-        run.curves, metric, anchor=f"chart-{path.name}", **_axes(run), caption=noted
-    )
+    axes: dict[str, Any] = run.spec.get("figure", {})  # as the spec asks for them
+    text = caption(run.curves, metric, axes.get("y"))
+    chart = curve_chart(run.curves, metric, anchor=f"chart-{path.name}", **axes, caption=text)
     return write_chart(chart, path, title=f"{_run_title(run)}: {run.curves.metric(metric).title}")
 
 
 def metric_tables(run: RunFolder, metric: str) -> list[Table]:
     """Return the tables of one metric: means by round, and paired differences at the end."""
     return [
-        means_table(run.curves, metric, arms_divisor(run.curves, metric, _axes(run).get("y"))),
+        means_table(run.curves, metric),
         *tail_tables(run.curves, metric),
         *paired_tables(run.curves, metric),
     ]
@@ -116,11 +92,6 @@ def metric_tables(run: RunFolder, metric: str) -> list[Table]:
 
 def _run_title(run: RunFolder) -> str:
     return cast(str, run.spec.get("title") or run.spec["name"])
-
-
-def _axes(run: RunFolder) -> dict[str, Any]:
-    """Return the axes that the spec asks for."""
-    return cast(dict[str, Any], run.spec.get("figure", {}))
 
 
 def provenance_section(runs: Sequence[RunFolder]) -> Section:
