@@ -33,29 +33,6 @@ def thin_line(x: Floats, y: Floats, point_count: int) -> npt.NDArray[np.intp]:
     return np.unique(np.concatenate([up[first], down[first], gap_of_each, ends]))
 
 
-def thin_band(
-    x: Floats, low: Floats, high: Floats, point_count: int
-) -> tuple[Floats, Floats, Floats]:
-    """Return at most about `point_count` points of a band that contains the whole band."""
-    if len(x) <= point_count:
-        return x, low, high
-    starts = np.flatnonzero(np.diff(_pixel_columns(x, point_count), prepend=-1))
-    # fmin and fmax ignore NaN.
-    return (
-        np.concatenate([x[:1], x[starts][1:-1], x[-1:]]),
-        np.fmin.reduceat(low, starts),
-        np.fmax.reduceat(high, starts),
-    )
-
-
-def spread_points(x: Floats, point_count: int) -> npt.NDArray[np.intp]:
-    """Return the indices of at most about `point_count` points, evenly spread, with both ends."""
-    if len(x) <= point_count:
-        return np.arange(len(x))
-    starts = np.flatnonzero(np.diff(_pixel_columns(x, point_count - 1), prepend=-1))
-    return np.unique(np.append(starts, len(x) - 1))
-
-
 def _pixel_columns(x: Floats, count: int) -> npt.NDArray[np.intp]:
     """Return the number of the column of each point; of points that are not drawn, too."""
     low = np.nanmin(x, initial=np.inf)

@@ -334,9 +334,9 @@ def _y_scale(chart: LineChart) -> Scale:
     shapes: list[Curve | Ring] = [*chart.curves, *chart.rings]
     values = [_as_array(shape.y) for shape in shapes]
     intervals = [
-        (_as_array(shape.low), _as_array(shape.high))
-        for shape in shapes
-        if shape.low is not None and shape.high is not None
+        (_as_array(curve.low), _as_array(curve.high))
+        for curve in chart.curves
+        if curve.low is not None and curve.high is not None
     ]
 
     def fit() -> Scale:

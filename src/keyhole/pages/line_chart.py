@@ -66,13 +66,11 @@ class ReferenceLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Ring:
-    """A circle around a point, with its name and its interval."""
+    """A circle around a point, with its name."""
 
     x: float
     y: float
     label: str
-    low: float | None = None
-    high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
