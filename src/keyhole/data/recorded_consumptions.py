@@ -1,6 +1,5 @@
 """Recorded runs of several options, replayed as a problem of choosing one and its limit."""
 
-import csv
 import math
 from dataclasses import dataclass
 from os import PathLike
@@ -195,22 +194,6 @@ class MeasuredRuns:
             beyond = np.where(np.isfinite(used), used, 2.0 * largest)
             arms.append(Replay(self.rewards[arm][informative], beyond))
         return Problem(arms, limits, cost, penalty)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the runs to a CSV file that `read_measured_csv` reads."""
-        lists = (self.arms, self.rewards, self.consumptions, self._limits)
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow((*_COLUMNS, _LIMIT))
-            for arm, *columns in zip(*lists, strict=True):
-                for reward, used, limit in zip(*columns, strict=True):
-                    # Empty: a run that was ended, and no limit.
-                    numbers = [f"{reward:.6g}", f"{used:.6g}", f"{limit:.6g}"]
-                    if math.isinf(used):
-                        numbers[:2] = ["", ""]
-                    if math.isinf(limit):
-                        numbers[2] = ""
-                    rows.writerow((arm, *numbers))
 
 
 def read_measured_csv(
