@@ -30,7 +30,6 @@ from keyhole.experiment.sweep_summary import (
     summarize_sweep,
 )
 from keyhole.metric import PER_ARM_LOGARITHM
-from keyhole.pages import figure_files
 from keyhole.pages.best_policy_tiles import TileTable
 from keyhole.pages.matplotlib_chart import chart_figure
 from keyhole.pages.page import keep_intervals_together
@@ -182,13 +181,11 @@ def test_a_title_says_whose_a_parameter_is_where_several_have_some():
     assert format_point_title(alike) == "problem.threshold = 0.3, policy.threshold = 0.4"
 
 
-def test_the_file_of_a_policy_is_named_where_it_must_be():
-    def names(*files):
-        return short_names({"policy[0]": [{"name": f"{f}.py:A", "x": 1.0} for f in files]})
-
+def test_policies_of_one_name_from_several_files_are_numbered():
     one = {"policy[0]": [{"name": "a.py:A", "x": x} for x in (1.0, 2.0)]}
     assert short_names(one) == {"policy[0]": ["A(x=1.0)", "A(x=2.0)"]}
-    assert names("a", "b") == {"policy[0]": ["a.py:A(x=1.0)", "b.py:A(x=1.0)"]}
+    both = {"policy[0]": [{"name": f"{file}.py:A"} for file in ("a", "b")]}
+    assert short_names(both) == {"policy[0]": ["policy[0] 1", "policy[0] 2"]}
 
 
 def test_a_caption_says_where_panels_have_axes_of_their_own(tmp_path):
@@ -291,7 +288,7 @@ def test_one_label_with_different_means_stays_in_panels_of_its_own():
         {"APT": 5.0}))  # fmt: skip
     titles = [axes.get_title() for axes in plot_by_round(summaries).axes]
     assert titles == ["alpha = 1", "alpha = 2"]
-    told = "LSA is best for alpha = 1; intervals overlap for alpha = 2."
+    told = "LSA is best at 1 of 2 points; intervals overlap at 1 of 2 points."
     assert summarize_sweep(summaries) == told
 
 
@@ -345,24 +342,6 @@ def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
     assert key.blocks[0].rows[99] == ["means 100", "problem.means = [0.99]"]
 
 
-def test_files_have_more_panels_than_the_page_which_says_so(tmp_path, monkeypatch):
-    panels = set()
-    monkeypatch.setattr(
-        figure_files,
-        "figure_bytes",
-        lambda figure, kind, **words: panels.add(len(figure.axes)) or b"<svg/>",
-    )
-    sweep = {"problem.means": [[n / 100] for n in range(30)]}
-    page = sweep_page(
-        RunFolder(tmp_path, {"sweep": sweep, "name": "a"}, {}, ()), made_up(sweep), ""
-    )
-    grid = page.sections[0].blocks[0]
-    assert len(grid.charts) == 12
-    assert "24 of 30 panels, evenly spread over all." in grid.caption
-    assert grid.caption.endswith("Here are 12 of these 24 panels; the files have all.")
-    assert max(panels) == 24
-
-
 def test_a_panel_of_zeros_does_not_keep_the_others_from_sharing_an_axis():
     rises = np.array([1.0, 2.0]).reshape(2, 1, 1) + np.zeros((2, 1, 4))
     points = [
@@ -388,19 +367,18 @@ def test_the_summary_names_the_best_policy_and_where_intervals_overlap():
         return {"A": values["seed"], "B": 2.5}
 
     for seeds, found in (
-        ([1, 2, 3], "A is best for seed = 1 and 2; B is best for seed = 3."),
-        ([1, 2.5, 2.51], "intervals overlap for seed = 2.5 and 2.51; A is best for seed = 1."),
+        ([1, 2, 3], "A is best at 2 of 3 points; B is best at 1 of 3 points."),
+        ([1, 2.5, 2.51], "intervals overlap at 2 of 3 points; A is best at 1 of 3 points."),
         ([2.49], "intervals overlap."),
-        ([1, 1.1, 1.2, 1.3, 1.4, 3], "A is best at 5 of 6 values of seed; B is best for seed = 3."),
     ):
         summaries = made_up({"seed": seeds}, means)
         assert summarize_sweep(summaries) == found
         assert "the lowest what is lost in the end" in explain_best(summaries)
     higher = replace(LOSS, better="higher")
     found = summarize_sweep(made_up({"seed": [2, 2.49, 3]}, means, metric=higher))
-    assert (
-        found
-        == "B is best for seed = 2; intervals overlap for seed = 2.49; A is best for seed = 3."
+    assert found == (
+        "B is best at 1 of 3 points; intervals overlap at 1 of 3 points; A is best at 1 of 3 "
+        "points."
     )
 
 
@@ -418,8 +396,7 @@ def test_the_first_screen_shows_who_is_best_where(tmp_path):
     undecided = tiles.cells["seed = 3", "threshold = 0.6"]
     assert (undecided.text, undecided.label) == ("B or C", "")
     assert page.answer[0].text == (
-        "A is best at 4 of 6 combinations of seed, problem.threshold; intervals overlap for "
-        "seed = 3, threshold = 0.4; seed = 3, threshold = 0.6."
+        "A is best at 4 of 6 points; intervals overlap at 2 of 6 points."
     )
 
 

@@ -15,7 +15,6 @@ from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart
 
-_MOST_CHARTS: Final = 12  # panels; more would make a page too large; the files have all
 _SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
 _LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
 _MOST_TILES: Final = 200
@@ -179,15 +178,6 @@ def charts_by_round(
     if isinstance(chart, ChartGrid) and row_entries and has_all_combinations:
         return replace(chart, columns=len(summaries.sweep[column_entry]))
     return chart
-
-
-def fit_page(chart: LineChart | ChartGrid) -> LineChart | ChartGrid:
-    """Return a chart with at most as many panels as a page shows, and a caption that says so."""
-    if isinstance(chart, LineChart) or len(chart.charts) <= _MOST_CHARTS:
-        return chart
-    charts = sweep_summary.pick_evenly(chart.charts, _MOST_CHARTS)
-    note = f" Here are {len(charts)} of these {len(chart.charts)} panels; the files have all."
-    return replace(chart, charts=charts, caption=f"{chart.caption}{note}")
 
 
 def _combine_charts(

@@ -11,7 +11,6 @@ from keyhole.experiment.sweep_charts import (
     best_table,
     charts_by_parameter,
     charts_by_round,
-    fit_page,
 )
 from keyhole.experiment.sweep_points import count_points
 from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
@@ -102,7 +101,7 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
             summaries, metric, name, anchor=f"chart-{path.name}", y=axes.get("y"),
             caption=f"At the last checkpoint, against {name}, with 95 % intervals.",
         )  # fmt: skip
-        blocks.append(fit_page(write_chart(chart, path, title=f"{title} against {name}")))
+        blocks.append(write_chart(chart, path, title=f"{title} against {name}"))
     panels = [panel for panel in summaries.panels if metric in panel.known]
     y = axes.get("y")
     if any(len(panel.checkpoints) > 1 for panel in panels):
@@ -112,7 +111,7 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
         ):
             caption += " Means that are not above 0 are left out: they have no logarithm."
         chart = charts_by_round(summaries, metric, anchor=f"chart-{file}", **axes, caption=caption)
-        blocks.append(fit_page(write_chart(chart, run.folder / file, title=title)))
+        blocks.append(write_chart(chart, run.folder / file, title=title))
     note = f"{cell_note(declaration)}, at the last checkpoint"
     blocks.append(_table(summaries, note, "curves.parquet", lambda p, n: p.last_text(n, metric)))
     if declaration.drawn != "share":  # of which the worst run says nothing

@@ -2,9 +2,9 @@
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -16,12 +16,10 @@ from keyhole.metric import Metric
 from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, Tail
-from keyhole.text_formatting import count_text, join_words
+from keyhole.text_formatting import count_text
 
-MOST_PANELS: Final = 24
+MOST_PANELS: Final = 12
 """More panels cannot be distinguished on a page."""
-_MOST_VALUES: Final = 4  # values of one entry that a sentence names
-_MOST_POINTS: Final = 2  # combinations of several entries
 _SHORT: Final = 20
 _LONG: Final = 30
 
@@ -212,17 +210,13 @@ def _last_components(names: Sequence[str]) -> dict[str, str]:
 
 
 def _value_names(entry: str, values: Sequence[Any]) -> list[str]:
-    numbered = [f"{entry} {i}" for i in range(1, len(values) + 1)]
-    # Classes of the same name may be from different files; what is then still ambiguous is
-    # numbered.
-    for name in (_value_name, partial(_value_name, file=True)):
-        names = [name(value) or number for value, number in zip(values, numbered, strict=True)]
-        if len(set(names)) == len(names):
-            return names
-    return numbered
+    numbers = [f"{entry} {i}" for i in range(1, len(values) + 1)]
+    names = [_value_name(value) or number for value, number in zip(values, numbers, strict=True)]
+    # Classes of one name may be from different files, and labels of tables may be equal.
+    return names if len(set(names)) == len(names) else numbers
 
 
-def _value_name(value: Any, *, file: bool = False) -> str:
+def _value_name(value: Any) -> str:
     """Return a value as text, or the label of a policy's table; empty if it is too long."""
     if isinstance(value, list):
         return ""
@@ -231,7 +225,7 @@ def _value_name(value: Any, *, file: bool = False) -> str:
         text = ", ".join(f"{name}={value_to_toml(entry)}" for name, entry in parameters.items())
         label = value.get("label")
         if not label and isinstance(class_name := value.get("name"), str):
-            label = class_name if file else class_name.rpartition(":")[2]
+            label = class_name.rpartition(":")[2]
             if text:
                 label += f"({text})"
         return label if isinstance(label, str) and len(label) <= _LONG else ""
@@ -302,20 +296,19 @@ def find_sweep_leaders(summaries: Summaries) -> list[Leaders]:
 
 
 def summarize_sweep(summaries: Summaries) -> str:
-    """Return a sentence that says at which points of a sweep each policy is best."""
+    """Return a sentence that says at how many points of a sweep each policy is best."""
     leaders = find_sweep_leaders(summaries)
     if len(summaries.labels) == 1:
         return _summarize_one_policy(summaries, leaders)
+    outcomes = Counter(map(_outcome, leaders)).most_common()
     if len(leaders) == 1:
-        return f"{_outcome(leaders[0])}."
-    groups: dict[str, list[Leaders]] = {}
-    for leader in leaders:
-        groups.setdefault(_outcome(leader), []).append(leader)
-    ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
-    clauses = [
-        f"{outcome} {_describe_points(points, leaders, summaries)}" for outcome, points in ordered
-    ]
-    return f"{'; '.join(clauses)}."
+        return f"{outcomes[0][0]}."
+    entries = leaders[0].names
+    noun = "problems" if all(name.startswith("problem") for name in entries) else "points"
+    counts = ((text, f"{count:,} of {len(leaders):,}") for text, count in outcomes)
+    if len(outcomes) == 1:
+        return f"{outcomes[0][0]} at all {len(leaders):,} {noun}."
+    return f"{'; '.join(f'{text} at {count} {noun}' for text, count in counts)}."
 
 
 def _summarize_one_policy(summaries: Summaries, leaders: Sequence[Leaders]) -> str:
@@ -347,34 +340,3 @@ def _outcome(leaders: Leaders) -> str:
     if not leaders.has_intervals:
         return "one replication has no interval"
     return f"{leaders.best} is best" if leaders.best else "intervals overlap"
-
-
-def _describe_points(
-    group: Sequence[Leaders], all_leaders: Sequence[Leaders], summaries: Summaries
-) -> str:
-    """Return "for c = 0.5 and 2", or "at 12 of 48 combinations of c, K" where they are many."""
-    entries = [*group[0].names]
-    if len(group) == len(all_leaders):
-        return f"at all {len(all_leaders):,} {_compared_noun(entries)}"
-    limit = _MOST_VALUES if len(entries) == 1 else _MOST_POINTS
-    if len(group) <= limit:
-        if len(entries) == 1:
-            name = entries[0]
-            # The short name of the entry: it is made only together with a value, here an empty one.
-            short = format_point_title({name: ""}, summaries.sweep).removesuffix(" = ")
-            values = [leader.names[name] for leader in group]
-            if are_numbers(summaries.sweep[name]):
-                return f"for {short} = {join_words(values)}"
-            return f"for {join_words(values)}"
-        titles = (format_point_title(leader.names, summaries.sweep) for leader in group)
-        return f"for {'; '.join(titles)}"
-    return f"at {len(group):,} of {len(all_leaders):,} {_compared_noun(entries)}"
-
-
-def _compared_noun(entries: Sequence[str]) -> str:
-    """Return what is compared: problems, values of an entry, or combinations of entries."""
-    if all(name.startswith("problem") for name in entries):
-        return "problems"
-    if len(entries) == 1:
-        return f"values of {entries[0]}"
-    return f"combinations of {', '.join(entries)}"
