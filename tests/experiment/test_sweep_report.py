@@ -12,8 +12,6 @@ from keyhole.experiment import (
     Spec,
     open_run,
     run,
-    sweep_charts,
-    sweep_report,
     sweep_summary,
 )
 from keyhole.experiment.report import spec_report_section, write_report
@@ -325,18 +323,16 @@ def test_bands_end_at_the_same_place_whatever_the_number_of_arms():
 
 
 def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
-    for module in (sweep_report, sweep_summary, sweep_charts):
-        monkeypatch.setattr(module, "MOST_PANELS", 2)
+    monkeypatch.setattr(sweep_summary, "MOST_PANELS", 2)
     summaries = made_up({"problem.means": [[n / 100] for n in range(100)]})
     titles = [axes.get_title() for axes in plot_by_round(summaries).axes]
     assert titles == ["means 1", "means 100"]
     found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
     page = sweep_page(found, summaries, "Many")
-    (by_place,) = page.beside
-    assert "against problem.means" in by_place.caption
+    (panels,) = page.beside
+    assert panels.caption.endswith("2 of 100 panels, evenly spread over all.")
     metric, key = page.sections
-    some, table, _ = metric.blocks
-    assert some.caption.endswith("2 of 100 panels, evenly spread over all.")
+    table, _ = metric.blocks
     assert len(table.rows) == 100
     assert table.rows[99][0] == "means 100"
     assert key.blocks[0].rows[99] == ["means 100", "problem.means = [0.99]"]

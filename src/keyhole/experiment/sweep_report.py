@@ -1,6 +1,6 @@
 """The report of a sweep: who is best where, and charts and tables of metrics."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -12,8 +12,7 @@ from keyhole.experiment.sweep_charts import (
     charts_by_parameter,
     charts_by_round,
 )
-from keyhole.experiment.sweep_points import count_points
-from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
+from keyhole.experiment.sweep_summary import Summaries, Summary
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
 from keyhole.results.curve_chart import arms_divisor, cell_note, count_nonpositive
@@ -95,7 +94,12 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
     axes: dict[str, Any] = run.spec.get("figure", {})
     title = f"{run.spec.get('title') or run.spec['name']}: {declaration.title}"
     blocks: list[PageBlock] = []
-    for number, name in enumerate(_drawn_entries(summaries.sweep), 1):
+    numbers = [
+        name
+        for name, values in summaries.sweep.items()
+        if len(values) >= _LEAST_VALUES and sweep_summary.are_numbers(values)
+    ]
+    for number, name in enumerate(numbers, 1):
         path = run.folder / f"{file}-against-{number}"
         chart = charts_by_parameter(
             summaries, metric, name, anchor=f"chart-{path.name}", y=axes.get("y"),
@@ -123,17 +127,6 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
             )
         )  # fmt: skip
     return Section(file, capitalize(declaration.title), blocks)
-
-
-def _drawn_entries(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Return the entries against which metrics are drawn: numbers, and those with many values."""
-    many = count_points(sweep) > MOST_PANELS
-    return [
-        name
-        for name, values in sweep.items()
-        if len(values) >= _LEAST_VALUES
-        and (sweep_summary.are_numbers(values) or (many and len(values) > MOST_PANELS))
-    ]
 
 
 def _table(
