@@ -20,8 +20,7 @@ from keyhole.files import decode_text, read_file
 from keyhole.text_formatting import count_text, join_words
 
 _LONGEST: Final = 500  # characters of a message
-_START: Final = 100  # characters that remain of a message, if there are several; and its end:
-_END: Final = 80
+_LONGEST_OF_SEVERAL: Final = 150
 _MOST_NAMED: Final = 5  # rows in an error
 _MOST_READ: Final = 1_000  # bad rows, after which a file is not read on: their messages take time
 _SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -38,17 +37,17 @@ Reader = Any
 """What `csv.reader` returns, whose class has no public name."""
 
 
-def shorten_message(message: str) -> str:
-    """Return a message, or its first 500 characters and its length.
+def shorten_message(message: str, length: int = _LONGEST) -> str:
+    """Return a message, or its first characters, by default 500, and its length.
 
     Examples
     --------
     >>> shorten_message("label must be 0 or 1, got " + "9" * 1000)[-42:]
     '9999999999999... (1,026 characters in all)'
     """
-    if len(message) <= _LONGEST:
+    if len(message) <= length:
         return message
-    return f"{message[:_LONGEST]}... ({len(message):,} characters in all)"
+    return f"{message[:length]}... ({len(message):,} characters in all)"
 
 
 def check_column_names(**names: str) -> tuple[str, ...]:
@@ -290,39 +289,30 @@ def for_each_row(
     lines, and says how many more there are; after 1,000 bad rows the file is not read on.
     """
     errors: list[tuple[int, str]] = []
-    rows = filter(None, reader)
     has_rows = False
-    is_read = False
-    while not is_read:
-        try:
-            for row in rows:
-                has_rows = True
+    try:
+        for row in filter(None, reader):
+            has_rows = True
+            try:
                 if len(row) != fields:
                     raise ValueError(f"the row must have {fields} fields, got {len(row)}")
                 add(row)
-            is_read = True
-        except (csv.Error, ValueError) as error:
-            message = _row_message(error) if len(errors) < _MOST_NAMED else ""
-            errors.append((reader.line_num, message))
-            # What follows a row that is not valid CSV cannot be told apart into rows.
-            is_read = isinstance(error, csv.Error) or len(errors) == _MOST_READ
+            except ValueError as error:
+                errors.append((reader.line_num, str(error) if len(errors) < _MOST_NAMED else ""))
+                if len(errors) == _MOST_READ:
+                    break
+    except csv.Error as error:  # what follows the row cannot be told apart into rows
+        errors.append((reader.line_num, _row_message(error)))
     if errors:
         raise ValueError(f"{path}, {_join_errors(errors)}")
     if not has_rows:
         raise ValueError(f"{path}: at least one row must follow the header, got none")
 
 
-def _leave_out_middle(message: str) -> str:
-    """Return a message, or its beginning and its end, which has the value."""
-    if len(message) <= _START + _END:
-        return message
-    return f"{message[:_START]} ... {message[-_END:]}"
-
-
 def _join_errors(errors: Sequence[tuple[int, str]]) -> str:
     """Return the first five errors with their lines, and how many more there are."""
-    shorten = shorten_message if len(errors) == 1 else _leave_out_middle
-    texts = [f"line {line}: {shorten(text)}" for line, text in errors[:_MOST_NAMED]]
+    length = _LONGEST if len(errors) == 1 else _LONGEST_OF_SEVERAL
+    texts = [f"line {line}: {shorten_message(text, length)}" for line, text in errors[:_MOST_NAMED]]
     if more := len(errors) - len(texts):
         at_least = "at least " * (len(errors) == _MOST_READ)
         texts.append(f"and {at_least}{count_text(more, 'more row')}")
