@@ -97,18 +97,6 @@ def test_par10_is_a_choice_of_cost_and_penalty():
     assert problem.gains[:, -1] == pytest.approx(expected, abs=1e-9)
 
 
-def test_yardsticks_know_more_than_a_learner():
-    seconds = np.array([[1.0, np.inf], [5.0, 2.0], [np.inf, np.inf], [8.0, 9.0]])
-    scenario = Scenario("x", ("a", "b"), seconds, 10.0)
-    found = scenario.reference_gains([0.25, 1.0])
-    assert found["virtual best"] == pytest.approx((0.9 + 0.8 - 0.25 + 0.2) / 4)
-    assert found["best solver"] == pytest.approx((0.9 + 0.5 - 1.0 + 0.2) / 4)
-    assert found["best pair"] == pytest.approx(max((0.9 - 0.75) / 4, 0.6 / 4))
-    for name in SCENARIOS:
-        known = shipped(name).reference_gains()
-        assert known["best solver"] <= known["best pair"] <= known["virtual best"]
-
-
 @pytest.mark.interpreted
 def test_solver_and_limit_are_learnt_together():
     problem = shipped("BNSL-2016").problem()

@@ -7,9 +7,7 @@ from keyhole.experiment.report import write_report
 from keyhole.experiment.stopping_summary import (
     find_guarantees,
     stopping_table,
-    sweep_stopping_table,
 )
-from keyhole.experiment.sweep_summary import Summaries
 
 pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("no_figures")]
 
@@ -58,27 +56,6 @@ def test_the_report_has_a_section_of_it(folder):
     text = write_report(folder).read_text()
     assert "Stopping: rounds used and errors" in text
     assert "chance of any arm wrong by 0.05 or more: at most 0.05" in text
-
-
-def test_the_report_of_a_sweep_has_a_row_for_each_point(tmp_path):
-    spec = (
-        SPEC.replace("checkpoints = [10, 400]\n", "") + "[sweep]\n'policy[1].delta' = [0.2, 0.05]\n"
-    )
-    found = run(Spec.from_text(spec), tmp_path / "run")
-    table = sweep_stopping_table(found, Summaries.of(found))
-    curves = [point.curves for point in found.points]
-    assert [row[:2] for row in table.rows] == [["0.2", "all"], ["0.05", "all"]]
-    assert [row[2] for row in table.rows] == [
-        one.estimates("all", "rounds_used")[-1].plus_minus() for one in curves
-    ]
-    assert [row[-1].rpartition(" ")[2] for row in table.rows] == ["0.2", "0.05"]
-    assert "Stopping: rounds used and errors" in write_report(tmp_path / "run").read_text()
-
-
-def test_a_sweep_of_policies_that_cannot_stop_has_no_table(tmp_path):
-    spec = SPEC.partition('[[policy]]\nname = "Familywise')[0] + "[sweep]\nseed = [1, 2]\n"
-    found = run(Spec.from_text(spec), tmp_path / "run")
-    assert sweep_stopping_table(found, Summaries.of(found)) is None
 
 
 def test_a_policy_whose_file_is_gone_is_left_out(folder):

@@ -139,36 +139,6 @@ class Scenario:
             penalty=unit if penalty is None else penalty,
         )
 
-    def reference_gains(
-        self,
-        limits: SequenceLike = LIMITS,
-        *,
-        cost: KnownFunction | None = None,
-        penalty: KnownFunction | None = None,
-    ) -> dict[str, float]:
-        """Return the mean gains of three reference strategies, with parameters as for `problem`.
-
-        They are the ``best pair`` of solver and limit in hindsight; the ``best solver``, run up to
-        the cut-off or the largest limit; and the ``virtual best``, which runs the fastest solver
-        on each instance, and stops at the smallest limit where none completes.
-        """
-        if self.limits is not None:
-            raise ValueError(
-                f"the limits of {self.name} must be None: with runs that were stopped early the "
-                "best solver of an instance is unknown"
-            )
-        problem = self.problem(limits, cost=cost, penalty=penalty)
-        fastest = self.seconds.min(axis=1) / self.cutoff
-        done = fastest <= problem.limits[-1]
-        # The virtual best knows when no solver will do, and then stops at the smallest limit.
-        stopped = -float(problem.penalty(problem.limits[0]))
-        gains = 1.0 - np.asarray(problem.cost(np.where(done, fastest, 0.0)))
-        return {
-            "best pair": problem.best_gain,
-            "best solver": float(problem.gains[:, -1].max()),
-            "virtual best": float(np.where(done, gains, stopped).mean()),
-        }
-
 
 def aslib(
     path: str | PathLike[str],

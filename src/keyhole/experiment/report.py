@@ -12,7 +12,7 @@ import numpy as np
 
 from keyhole.experiment.run_folder import RunFolder, open_run
 from keyhole.experiment.run_summary import last_means, rank_policies, summarize_run
-from keyhole.experiment.stopping_summary import STOPPING_TITLE, find_guarantees, stopping_table
+from keyhole.experiment.stopping_summary import find_guarantees, stopping_table
 from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries
@@ -170,7 +170,7 @@ def _run_page(run: RunFolder, title: str) -> Page:
             sections.append(Section(name, f"{heading}: tables", tables))
     if guarantees := find_guarantees(run):
         table = stopping_table(run.curves, guarantees)
-        sections.insert(0, Section("stopping", STOPPING_TITLE, [table]))
+        sections.insert(0, Section("stopping", "Stopping: rounds used and errors", [table]))
     return Page(
         title=title,
         answer=[

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from keyhole.experiment import sweep_summary
 from keyhole.experiment.run_folder import RunFolder
-from keyhole.experiment.stopping_summary import STOPPING_TITLE, sweep_stopping_table
 from keyhole.experiment.sweep_charts import (
     best_table,
     charts_by_parameter,
@@ -53,23 +52,10 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
         figures=figures[:1],
         beside=figures[1:],
         sections=[
-            *_stopping_section(run, summaries),
             *sections,
             *_short_names_section(summaries),
         ],
     )
-
-
-def _stopping_section(run: RunFolder, summaries: Summaries) -> list[Section]:
-    table = sweep_stopping_table(run, summaries)
-    if table is None:
-        return []
-    left_out = len(table.rows) - _MOST_ROWS
-    caption = table.caption
-    if left_out > 0:
-        caption += f" {left_out:,} more rows are left out."
-    table = replace(table, caption=caption, rows=table.rows[:_MOST_ROWS])
-    return [Section("stopping", STOPPING_TITLE, [table])]
 
 
 def _count_points(summaries: Summaries) -> str:
