@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.data.csv_rows import read_rows
+from keyhole.data.csv_rows import check_whole_numbers, read_rows
 from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.semibandit import Problem
 from keyhole.validate import check_choice, check_names
@@ -55,10 +55,7 @@ class Events:
     def __post_init__(self) -> None:
         """Check the values, and copy the array."""
         object.__setattr__(self, "places", check_names("places", self.places))
-        # A copy, read-only below: later changes of the user's array must not reach the problem.
-        counts = np.array(self.counts)
-        if counts.dtype.kind not in "iu":
-            raise TypeError(f"counts must hold whole numbers, got {counts.dtype}")
+        counts = check_whole_numbers("counts", self.counts)
         if counts.ndim != 2 or counts.shape[1] != len(self.places) or counts.size == 0:
             raise ValueError(
                 f"counts must have a row for each day and {len(self.places)} columns, "
@@ -66,6 +63,7 @@ class Events:
             )
         if (counts < 0).any():
             raise ValueError(f"counts must be at least 0, got {counts.min()}")
+        # A read-only copy: later changes of the user's array must not reach the problem.
         counts = counts.astype(np.int64)
         counts.setflags(write=False)
         object.__setattr__(self, "counts", counts)

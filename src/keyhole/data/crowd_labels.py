@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.data.csv_rows import check_column_names, read_rows
+from keyhole.data.csv_rows import check_column_names, check_whole_numbers, read_rows
 from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.text_formatting import count_text
 from keyhole.thresholding import Problem
@@ -87,9 +87,7 @@ class Labels:
         check_each("gold", self.gold, is_gold, "be 0, 1 or -1")
 
     def _column(self, name: str, dtype: type[np.integer[Any]]) -> NDArray[Any]:
-        values = np.asarray(getattr(self, name))
-        if values.dtype.kind not in "iu":
-            raise TypeError(f"{name} must hold whole numbers, got {values.dtype}")
+        values = check_whole_numbers(name, getattr(self, name))
         if values.shape != (self.arms,):
             raise ValueError(f"{name} must have shape ({self.arms},), got {values.shape}")
         column = values.astype(dtype)
@@ -154,7 +152,7 @@ def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = T
     4212
     """
     if isinstance(labels, str):
-        labels = load_labels(labels)
+        labels = load_labels(check_choice("labels", labels, NAMES))
     # Counts become single labels again, since a replay draws one at a time.
     samples = [
         np.repeat([1.0, 0.0], [ones, count - ones])

@@ -13,6 +13,7 @@ from time import time
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray
@@ -402,6 +403,14 @@ def check_column(name: str, values: Any) -> FloatArray:
     column = column.astype(np.float64)
     column.setflags(write=False)
     return column
+
+
+def check_whole_numbers(name: str, values: Any) -> NDArray[Any]:
+    """Return an array of integers; refuse other values, also floats without decimals."""
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold whole numbers, got {numbers.dtype}")
+    return numbers
 
 
 def check_columns(

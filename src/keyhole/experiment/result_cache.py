@@ -1,9 +1,9 @@
 """The result cache: files of simulated results that several experiments share."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -221,17 +221,15 @@ def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray
     return np.concatenate([values for _, values in blocks], axis=2)
 
 
-@contextmanager
 def cluster_if_runs_missing(
     specs: Mapping[Path, Spec], on: str | Executor, threads: int | None
-) -> Iterator[Cluster | None]:
+) -> AbstractContextManager[Cluster | None]:
     """Return a context manager with the cluster, if one is named and some run is missing.
 
     Enter it before a folder is created: a cluster that does not answer then leaves nothing behind.
     """
-    done = all(map(is_finished, specs))
-    with cluster_connection(THREADS if done else on, threads) as cluster:
-        yield cluster
+    all_finished = all(map(is_finished, specs))
+    return cluster_connection(THREADS if all_finished else on, threads)
 
 
 def simulate_missing(

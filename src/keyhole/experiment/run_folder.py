@@ -24,7 +24,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment import setting_registry
 from keyhole.experiment.run_summary import leaders_table, summarize_run
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.sweep_parquet import errors_with_file, read_point
+from keyhole.experiment.sweep_parquet import read_point
 from keyhole.experiment.sweep_points import iterate_points, problem_at
 from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
@@ -236,7 +236,7 @@ def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int 
     Titles and units of metrics come from the setting as it is now; a metric that the setting no
     longer has is shown by its name.
     """
-    with errors_with_file(folder):
+    try:
         # No setting declares them: simulations add them to any setting's metrics.
         known_metrics = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
         table = read()
@@ -254,6 +254,9 @@ def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int 
                 raise ValueError("a metric is not a finite number")
         measured = [_metric_of_column(metric, known_metrics) for metric in metrics]
         return Curves(checkpoints.tolist(), measured, values, arms=arms or None)
+    # What the files of a run that was altered may raise.
+    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
+        raise ValueError(f"{folder} cannot be read: {files.explain_os_error(error)}") from error
 
 
 def _metric_of_column(column: str, metrics: Mapping[str, Metric]) -> Metric:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from keyhole.files import explain_os_error, open_draft
+from keyhole.files import open_draft
 
 Sweep = Mapping[str, Sequence[Any]]
 Write = Callable[[Mapping[str, Any], pa.Table], int]
@@ -38,15 +38,6 @@ def values_schema(metrics: Iterable[str]) -> pa.Schema:
     return pa.schema([*front, *((metric, pa.float64()) for metric in metrics)])
 
 
-@contextmanager
-def errors_with_file(path: Path) -> Iterator[None]:
-    """Let the errors of a file that was altered, or of its content, name it."""
-    try:
-        yield
-    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
-        raise ValueError(f"{path} cannot be read: {explain_os_error(error)}") from error
-
-
 def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any]]:
     """Return the type of the column of a varied entry, and the function that encodes a value.
 
@@ -56,20 +47,20 @@ def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any
     Examples
     --------
     >>> for values in ([0.5, 1], ["a", "b"], [[0.2, 0.7], [0.5]]):
-    ...     kind, held = column_type(values)
-    ...     print(kind, [held(value) for value in values])
+    ...     arrow_type, encode = column_type(values)
+    ...     print(arrow_type, [encode(value) for value in values])
     double [0.5, 1]
     string ['a', 'b']
     string ['[0.2, 0.7]', '[0.5]']
     """
-    kinds = {type(value) for value in values}
-    if kinds == {bool}:
+    types = {type(value) for value in values}
+    if types == {bool}:
         return pa.bool_(), _as_it_is
-    if kinds == {int} and all(-_INT64 <= value < _INT64 for value in values):
+    if types == {int} and all(-_INT64 <= value < _INT64 for value in values):
         return pa.int64(), _as_it_is
-    if kinds <= {int, float} and all(isinstance(v, float) or abs(v) < _EXACT for v in values):
+    if types <= {int, float} and all(isinstance(v, float) or abs(v) < _EXACT for v in values):
         return pa.float64(), _as_it_is
-    return pa.string(), _as_it_is if kinds == {str} else json.dumps
+    return pa.string(), _as_it_is if types == {str} else json.dumps
 
 
 def _as_it_is(value: Any) -> Any:
