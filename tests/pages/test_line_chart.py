@@ -252,7 +252,7 @@ def test_a_grid_has_one_legend_and_a_style_for_each_policy():
     first, second = grid.drawings
     assert first.lines[1].style == second.lines[0].style
     assert not names(grid)
-    assert [line.is_named for line in grid.legend] == [True, True, True]
+    assert [line.is_coloured for line in grid.legend] == [True, True, True]
 
 
 def test_thousands_of_points_make_a_short_page_quickly():

@@ -22,7 +22,7 @@ from keyhole.pages.page import Answer, Page, Section, Table, Text, write_page
 from keyhole.provenance import software_text
 from keyhole.results.curve_chart import caption, cell_note, curve_chart
 from keyhole.results.curves import Curves
-from keyhole.text_formatting import capitalize, join_words
+from keyhole.text_formatting import capitalize, count_text, join_words
 
 _NOT_LISTED: Final = ("policy", "title", "notes")
 _SHOWN_CHECKPOINTS: Final = 5  # as many as fit on paper
@@ -103,7 +103,7 @@ def provenance_section(runs: Sequence[RunFolder]) -> Section:
             [
                 run.spec["name"],
                 str(provenance["seed"]),
-                _replications(run.spec),
+                _list_replications(run.spec),
                 software_text(provenance),
                 f"{provenance['started']} to {provenance['finished']}",
                 provenance["command"],
@@ -114,7 +114,7 @@ def provenance_section(runs: Sequence[RunFolder]) -> Section:
     return Section("provenance", "Provenance", [table])
 
 
-def _replications(spec: dict[str, Any]) -> str:
+def _list_replications(spec: dict[str, Any]) -> str:
     varied = spec.get("sweep", {}).get("replications", [spec["replications"]])
     return ", ".join(f"{count:,}" for count in varied)
 
@@ -174,7 +174,7 @@ def _run_page(run: RunFolder, title: str) -> Page:
     return Page(
         title=title,
         answer=[
-            Answer(summarize_run(run.curves), _count_runs(run)),
+            Answer(summarize_run(run.curves), _count_replications(run)),
             Text(run.spec.get("notes", "")),
         ],
         figures=charts[:1],
@@ -185,16 +185,15 @@ def _run_page(run: RunFolder, title: str) -> Page:
 
 def _default_title(run: RunFolder) -> str:
     """Return the title of a page whose spec has none."""
-    varied = join_words([*run.spec.get("sweep", {})])
-    vary = "varies" if len(run.spec.get("sweep", {})) == 1 else "vary"
-    when = f", as {varied} {vary}" if varied else ""
-    return f"{run.spec['name']}: which policy is best{when}?"
+    varied = list(run.spec.get("sweep", {}))
+    verb = "varies" if len(varied) == 1 else "vary"
+    suffix = f", as {join_words(varied)} {verb}" if varied else ""
+    return f"{run.spec['name']}: which policy is best{suffix}?"
 
 
-def _count_runs(run: RunFolder) -> str:
-    runs = run.curves.replications
-    noun = "replication" if runs == 1 else "replications"
-    return f"{runs:,} {noun} of {run.curves.checkpoints[-1]:,} rounds; 95 % intervals."
+def _count_replications(run: RunFolder) -> str:
+    replications = count_text(run.curves.replications, "replication")
+    return f"{replications} of {run.curves.checkpoints[-1]:,} rounds; 95 % intervals."
 
 
 def _ranking(curves: Curves) -> Table:
@@ -207,8 +206,8 @@ def _ranking(curves: Curves) -> Table:
 def spec_report_section(spec: dict[str, Any]) -> Section:
     """Return the spec as a table."""
     spec = _mark_varied(spec)
-    rows = [[name, _text(value)] for name, value in spec.items() if name not in _NOT_LISTED]
-    rows += [[f"policy {i + 1}", _text(entry)] for i, entry in enumerate(spec["policy"])]
+    rows = [[name, _format_value(value)] for name, value in spec.items() if name not in _NOT_LISTED]
+    rows += [[f"policy {i + 1}", _format_value(entry)] for i, entry in enumerate(spec["policy"])]
     return Section("spec", "Spec", [Table("The entries of the spec.", ["entry", "value"], rows)])
 
 
@@ -230,15 +229,15 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{k} = {_text(v)}" for k, v in value.items())
+        return ", ".join(f"{name} = {_format_value(entry)}" for name, entry in value.items())
     if isinstance(value, list):
-        more = f", ... {len(value)} in all" if len(value) > _SHOWN_ENTRIES else ""
-        return f"[{', '.join(map(_format_entry, value[:_SHOWN_ENTRIES]))}{more}]"
+        count = f", ... {len(value)} in all" if len(value) > _SHOWN_ENTRIES else ""
+        return f"[{', '.join(map(_format_list_entry, value[:_SHOWN_ENTRIES]))}{count}]"
     return str(value)
 
 
-def _format_entry(value: object) -> str:
+def _format_list_entry(value: object) -> str:
     """Return an entry of a list, with a table in braces."""
-    return f"{{{_text(value)}}}" if isinstance(value, dict) else _text(value)
+    return f"{{{_format_value(value)}}}" if isinstance(value, dict) else _format_value(value)

@@ -25,7 +25,7 @@ from keyhole.experiment import setting_registry
 from keyhole.experiment.run_summary import leaders_table, summarize_run
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import read_point
-from keyhole.experiment.sweep_points import iterate_points, problem_at
+from keyhole.experiment.sweep_points import iterate_points, problem_table_at
 from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
 from keyhole.text_formatting import count_text
@@ -134,14 +134,14 @@ def read_provenance(folder: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
         content = json.loads(files.read_saved_file(folder / _PROVENANCE))
-        form = content["format"], content["version"]
+        format_version = content["format"], content["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
-    if form[0] == FORMAT:
-        files.refuse_newer(folder, form[1], VERSION)
-    if form != (FORMAT, VERSION):
+    if format_version[0] == FORMAT:
+        files.refuse_newer(folder, format_version[1], VERSION)
+    if format_version != (FORMAT, VERSION):
         raise ValueError(
-            f"{folder} is not a run folder that this version can read: {short_repr(form)}"
+            f"{folder} is not a run folder that this version can read: {short_repr(format_version)}"
         )
     result: dict[str, Any] = content
     # The checksum covers all entries but itself.
@@ -213,17 +213,17 @@ def _load_points(
         curves = _curves(folder, table, spec["problem"]["setting"], provenance.get("arms"))
         return (LoadedResult({}, lambda: curves),)
     points = []
-    first = 0
+    first_group = 0
     try:
         entries = zip(
             iterate_points(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True
         )
-        for values, count, arms in entries:
+        for values, group_count, arms in entries:
             # Row groups are numbered through the whole file, and points follow each other in it.
-            groups = range(first, first + count)
-            first += count
+            groups = range(first_group, first_group + group_count)
+            first_group += group_count
             table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
-            setting = problem_at(spec, values)["setting"]
+            setting = problem_table_at(spec, values)["setting"]
             points.append(LoadedResult(values, partial(_curves, folder, table, setting, arms)))
     except (ValueError, LookupError, TypeError) as error:
         raise ValueError(f"{folder} cannot be read: {error}") from error
@@ -252,8 +252,8 @@ def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int 
             # No simulation writes such a value: the file was altered.
             if not np.isfinite(values[label]).all():
                 raise ValueError("a metric is not a finite number")
-        measured = [_metric_of_column(metric, known_metrics) for metric in metrics]
-        return Curves(checkpoints.tolist(), measured, values, arms=arms or None)
+        declared = [_metric_of_column(metric, known_metrics) for metric in metrics]
+        return Curves(checkpoints.tolist(), declared, values, arms=arms or None)
     # What the files of a run that was altered may raise.
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise ValueError(f"{folder} cannot be read: {files.explain_os_error(error)}") from error

@@ -128,8 +128,8 @@ def _describe_panel(
     _, point = max(panel, key=lambda pair: pair[0])
     means = ((label, point.last(label, metric)) for label in point.labels)
     ends = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
-    where = f"{title}: " if title else ""
-    return f"{where}{metric_title} against {entry}; at its last value: {ends}."
+    prefix = f"{title}: " if title else ""
+    return f"{prefix}{metric_title} against {entry}; at its last value: {ends}."
 
 
 def charts_by_round(
@@ -137,7 +137,7 @@ def charts_by_round(
     y: Scale | None = None, caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric over the rounds, with a panel for each problem compared."""
-    panels = [panel for panel in summaries.panels if metric in panel.known]
+    panels = [panel for panel in summaries.panels if metric in panel.metrics]
     charts = [
         curve_chart(
             panel,

@@ -34,8 +34,8 @@ _EXACT: Final = 2**53  # a float represents every integer below
 
 def values_schema(metrics: Iterable[str]) -> pa.Schema:
     """Return the schema of `keyhole.experiment.run_folder.values_table`."""
-    front = [("policy", pa.string()), ("round", pa.int64()), ("replication", pa.int64())]
-    return pa.schema([*front, *((metric, pa.float64()) for metric in metrics)])
+    keys = [("policy", pa.string()), ("round", pa.int64()), ("replication", pa.int64())]
+    return pa.schema([*keys, *((metric, pa.float64()) for metric in metrics)])
 
 
 def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any]]:
@@ -75,9 +75,9 @@ def points_writer(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write
     number of replications, is left out of the rest, since it stands in front.
     """
     columns = {name: column_type(values) for name, values in sweep.items()}
-    front = [pa.field(name, type_) for name, (type_, _) in columns.items()]
+    sweep_fields = [pa.field(name, arrow_type) for name, (arrow_type, _) in columns.items()]
     # An entry that varies, such as `replications`, may be a column of the results as well.
-    schema = pa.schema([*front, *(field for field in schema if field.name not in sweep)])
+    schema = pa.schema([*sweep_fields, *(field for field in schema if field.name not in sweep)])
 
     def write(values: Mapping[str, Any], table: pa.Table) -> int:
         rows: int = table.num_rows

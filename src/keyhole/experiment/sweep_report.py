@@ -59,8 +59,9 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
 
 
 def _count_points(summaries: Summaries) -> str:
-    counts = sorted({point.replications for point in summaries.points})
-    replications = " to ".join(f"{n:,}" for n in dict.fromkeys((counts[0], counts[-1])))
+    """Return a sentence with the numbers of points and replications, and what varies."""
+    counts = [point.replications for point in summaries.points]
+    replications = " to ".join(f"{n:,}" for n in dict.fromkeys((min(counts), max(counts))))
     points = count_text(len(summaries.points), "point")
     return f"{points} of {replications} replications each; {', '.join(summaries.sweep)} varied."
 
@@ -92,7 +93,7 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
             caption=f"At the last checkpoint, against {name}, with 95 % intervals.",
         )  # fmt: skip
         blocks.append(write_chart(chart, path, title=f"{title} against {name}"))
-    panels = [panel for panel in summaries.panels if metric in panel.known]
+    panels = [panel for panel in summaries.panels if metric in panel.metrics]
     y = axes.get("y")
     if any(len(panel.checkpoints) > 1 for panel in panels):
         caption = "Means over the rounds, with their 95 % intervals."
@@ -103,11 +104,13 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
         chart = charts_by_round(summaries, metric, anchor=f"chart-{file}", **axes, caption=caption)
         blocks.append(write_chart(chart, run.folder / file, title=title))
     note = f"{cell_note(declaration)}, at the last checkpoint"
-    blocks.append(_table(summaries, note, "curves.parquet", lambda p, n: p.last_text(n, metric)))
+    blocks.append(
+        _points_table(summaries, note, "curves.parquet", lambda p, n: p.last_text(n, metric))
+    )
     if declaration.drawn != "share":  # of which the worst run says nothing
         note = f"{declaration.title}: 90 % quantile and worst run, at the last checkpoint"
         blocks.append(
-            _table(
+            _points_table(
                 summaries, note, "values.parquet",
                 lambda point, label: str(point.tails.get(label, {}).get(metric, "")),
             )
@@ -115,10 +118,10 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
     return Section(file, capitalize(declaration.title), blocks)
 
 
-def _table(
+def _points_table(
     summaries: Summaries, note: str, file: str, cell: Callable[[Summary, str], str]
 ) -> Table:
-    """Return a table with a row for each point, as far as it shows them; the file has all."""
+    """Return a table with a row for each of the first points; the file has those of all."""
     rows = [
         [*point.names.values(), *(cell(point, label) for label in summaries.labels)]
         for point in summaries.points[:_MOST_ROWS]

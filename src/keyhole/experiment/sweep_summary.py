@@ -20,8 +20,8 @@ from keyhole.text_formatting import count_text
 
 MOST_PANELS: Final = 12
 """More panels cannot be distinguished on a page."""
-_SHORT: Final = 20
-_LONG: Final = 30
+_SHORT: Final = 20  # characters of a value that is its own short name
+_LONG: Final = 30  # of a label that is one
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Summary:
     checkpoints: Sequence[int]
     arms: int | None
     replications: int
-    known: Mapping[str, Metric]
+    metrics: Mapping[str, Metric]
     estimates_by_policy: Mapping[str, Mapping[str, Sequence[Estimate]]]
     """The estimates at each checkpoint, by policy and metric."""
     tails: Mapping[str, Mapping[str, Tail]]
@@ -47,7 +47,7 @@ class Summary:
 
     def metric(self, name: str) -> Metric:
         """Return a metric by its name."""
-        return self.known[name]
+        return self.metrics[name]
 
     def estimates(self, policy: str, metric: str) -> Sequence[Estimate]:
         """Return the mean with its interval by checkpoint."""
@@ -58,7 +58,7 @@ class Summary:
         return self.estimates_by_policy.get(policy, {}).get(metric, [None])[-1]
 
     def last_text(self, policy: str, metric: str) -> str:
-        """Return the same for a table; empty if the point lacks the policy or metric."""
+        """Return the mean at the last checkpoint as text; empty without the policy or metric."""
         mean = self.last(policy, metric)
         return "" if mean is None else mean.plus_minus()
 
@@ -81,28 +81,28 @@ class Summaries:
     def of(cls, run: RunFolder) -> "Summaries":
         """Summarise a run point by point, since all results may not fit into memory."""
         sweep = run.spec["sweep"]
-        names = list(point_names(sweep))
         points = [
-            _summary(point_names_, point.curves, whole=False)
-            for point_names_, point in zip(names, run.points, strict=True)
+            _summarize_point(names, point.curves, whole=False)
+            for names, point in zip(point_names(sweep), run.points, strict=True)
         ]
         labels = dict.fromkeys(label for point in points for label in point.labels)
-        metrics = {name: metric for point in points for name, metric in point.known.items()}
+        metrics = {name: metric for point in points for name, metric in point.metrics.items()}
         # Panels need the curves of some points, which are read again: those of all may not fit into
         # memory.
         results = {id(point): result for point, result in zip(points, run.points, strict=True)}
 
         def load_again(point: Summary) -> Summary:
-            return _summary(point.names, results[id(point)].curves, whole=True)
+            return _summarize_point(point.names, results[id(point)].curves, whole=True)
 
         panels = [
-            _join_summaries([*map(load_again, _first_of_labels(group))], entries)
+            _join_summaries([*map(load_again, _first_points_of_labels(group))], entries)
             for entries, group in pick_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
 
 
 Names = Mapping[str, str]
+"""The short names of the values at a point, by entry."""
 
 
 def group_points(
@@ -112,14 +112,14 @@ def group_points(
 
     A group has at most `limit` policies.
     """
-    # One entry of a policy after the other is tried: it is merged into the panels if each of them
-    # still has few curves, and one for each label.
-    policies: tuple[str, ...] = ()
+    # One entry of a policy after the other is tried: panels are merged over its values if each of
+    # them still has few curves, and one for each label.
+    merged: tuple[str, ...] = ()
     for name in points[0].names:
-        groups = _group_points(points, (*policies, name))
-        if name.startswith("policy") and all(_can_share(group, limit) for _, group in groups):
-            policies += (name,)
-    return _group_points(points, policies)
+        groups = _group_points(points, (*merged, name))
+        if name.startswith("policy") and all(_can_share_panel(group, limit) for _, group in groups):
+            merged += (name,)
+    return _group_points(points, merged)
 
 
 def _group_points(
@@ -133,7 +133,7 @@ def _group_points(
     return list(groups.values())
 
 
-def _can_share(points: Sequence[Summary], limit: float) -> bool:
+def _can_share_panel(points: Sequence[Summary], limit: float) -> bool:
     """Return whether points fit into one panel: no label has two curves, and there are few."""
     digests: dict[str, bytes] = {}
     for point in points:
@@ -141,14 +141,17 @@ def _can_share(points: Sequence[Summary], limit: float) -> bool:
             if digests.setdefault(label, digest) != digest:
                 return False
     # A panel has one axis of rounds, and all of its points have the same metrics.
-    return len(digests) <= limit and len({(*p.known, *p.checkpoints) for p in points}) == 1
+    return (
+        len(digests) <= limit
+        and len({(*point.metrics, *point.checkpoints) for point in points}) == 1
+    )
 
 
-def _first_of_labels(points: Sequence[Summary]) -> list[Summary]:
+def _first_points_of_labels(points: Sequence[Summary]) -> list[Summary]:
     """Return the points at which a label appears first."""
     # In reverse, so that the first point of a label overwrites the later ones.
-    first = {label: id(point) for point in reversed(points) for label in point.labels}
-    return [point for point in points if id(point) in first.values()]
+    first_ids = {label: id(point) for point in reversed(points) for label in point.labels}
+    return [point for point in points if id(point) in first_ids.values()]
 
 
 def _join_summaries(points: Sequence[Summary], names: Names) -> Summary:
@@ -162,10 +165,10 @@ def _join_summaries(points: Sequence[Summary], names: Names) -> Summary:
 T = TypeVar("T")
 
 
-def pick_evenly(things: Sequence[T], count: int) -> list[T]:
+def pick_evenly(items: Sequence[T], count: int) -> list[T]:
     """Return at most `count` elements, evenly spread, including the first and the last."""
-    positions = np.linspace(0, len(things) - 1, min(count, len(things))).round().astype(int)
-    return [things[position] for position in positions]
+    positions = np.linspace(0, len(items) - 1, min(count, len(items))).round().astype(int)
+    return [items[position] for position in positions]
 
 
 def are_numbers(values: Sequence[Any]) -> bool:
@@ -203,10 +206,12 @@ def format_point_title(names: Mapping[str, str], among: Iterable[str] = ()) -> s
 def _last_components(names: Sequence[str]) -> dict[str, str]:
     """Return the last component of each name, or the whole name where that would be ambiguous."""
     last = {name: name.rpartition(".")[2] for name in names}
-    whose = {name.partition(".")[0] for name in names if name.startswith("policy[")}
-    several = {name for name in names if len(whose) > 1 and name.startswith("policy")}
-    twice = {name for name in names if [*last.values()].count(last[name]) > 1}
-    return {name: name if name in several | twice else last[name] for name in names}
+    counts = Counter(last.values())
+    policies = {name.partition(".")[0] for name in names if name.startswith("policy[")}
+    ambiguous = {name for name in names if counts[last[name]] > 1}
+    if len(policies) > 1:
+        ambiguous |= {name for name in names if name.startswith("policy")}
+    return {name: name if name in ambiguous else last[name] for name in names}
 
 
 def _value_names(entry: str, values: Sequence[Any]) -> list[str]:
@@ -220,7 +225,7 @@ def _value_name(value: Any) -> str:
     """Return a value as text, or the label of a policy's table; empty if it is too long."""
     if isinstance(value, list):
         return ""
-    if isinstance(value, dict):
+    if isinstance(value, dict):  # the table of a policy
         parameters = {name: entry for name, entry in value.items() if name not in ("name", "label")}
         text = ", ".join(f"{name}={value_to_toml(entry)}" for name, entry in parameters.items())
         label = value.get("label")
@@ -247,7 +252,8 @@ def _is_short(value: Any) -> bool:
     return not isinstance(value, list | dict) and len(f"{value}") <= _SHORT
 
 
-def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
+def _summarize_point(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
+    """Return the summary of a point, at all checkpoints or at the last one alone."""
     all_metrics = {name: curves.metric(name) for name in curves.metrics}
     metrics = [name for name, metric in all_metrics.items() if not metric.detail]
     # Of all checkpoints, though only the last one may be kept: points whose curves of a policy are
@@ -258,8 +264,8 @@ def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summar
             label: np.stack([curves.values(label, name)[-1:] for name in metrics], axis=1)
             for label in curves.labels
         }
-        kinds = [all_metrics[name] for name in metrics]
-        curves = Curves(curves.checkpoints[-1:], kinds, last, arms=curves.arms)
+        kept_metrics = [all_metrics[name] for name in metrics]
+        curves = Curves(curves.checkpoints[-1:], kept_metrics, last, arms=curves.arms)
     return Summary(
         names,
         curves.checkpoints,
@@ -288,8 +294,8 @@ def find_sweep_leaders(summaries: Summaries) -> list[Leaders]:
     metric = next(iter(summaries.metrics.values()))
     leaders = []
     for names, points in group_points(summaries.points):
-        last = {label: p.last(label, metric.name) for p in points for label in p.labels}
-        means = {label: mean for label, mean in last.items() if mean is not None}
+        last = [(label, p.last(label, metric.name)) for p in points for label in p.labels]
+        means = {label: mean for label, mean in last if mean is not None}
         if means:
             leaders.append(find_leaders(means, metric, names))
     return leaders

@@ -105,8 +105,8 @@ class DrawnLine:
     name: Name | None = None
     leader: str = ""  # from the end of the curve to the name, in a box of 10 x 100
     extension: str = ""  # from the end of the curve to the edge
-    is_named: bool = False
-    rank: int = 0  # among those with a name: its dashes in print
+    is_coloured: bool = False  # else it is grey, and has no name
+    rank: int = 0  # among the coloured ones: its dashes in print
     is_overlaid: bool = False  # a line that is drawn later covers it
 
     @property
@@ -118,17 +118,17 @@ class DrawnLine:
     def classes(self) -> str:
         """The classes of its look in the style sheet."""
         dashes = f"d{self.style.dashes % _DASHES} p{self.rank % _PRINT_DASHES}"
-        named = " named" * self.is_named
+        coloured = " coloured" * self.is_coloured
         overlaid = " overlaid" * self.is_overlaid
-        return f"c{self.style.colour} {dashes}{named}{overlaid}"
+        return f"c{self.style.colour} {dashes}{coloured}{overlaid}"
 
 
 def draw_lines(
     curves: Sequence[Curve], plot: Plot, styles: Mapping[str, LineStyle], named: Sequence[str]
 ) -> list[DrawnLine]:
-    """Return the lines of curves; those of `named`, or the first, have colours and names.
+    """Return the lines of curves; those in `named`, by default the first, have colours and names.
 
-    In a panel, which has a legend instead, they have colours alone.
+    A panel has no names, since the grid around it has a legend.
     """
     lines = [_draw_line(curve, plot, styles[curve.label]) for curve in curves]
     drawn = [line.curve.label for line in lines if line.is_drawn]
@@ -136,7 +136,7 @@ def draw_lines(
     # Panels are too small for names: the grid around them has one legend.
     if plot.is_panel:
         lines = [
-            replace(line, is_named=line.curve.label in order, rank=line.style.position)
+            replace(line, is_coloured=line.curve.label in order, rank=line.style.position)
             for line in lines
         ]
     else:
@@ -158,17 +158,17 @@ def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) ->
     centres = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
     positions = place_labels(centres, size=LABEL, length=plot.height, farthest=_FARTHEST)
     rank = 0
-    for label, (across, _), begin, position in zip(order, ends, centres, positions, strict=True):
+    for label, (across, _), end, position in zip(order, ends, centres, positions, strict=True):
         if position is None:
             continue
         percent = plot.percent(position)
-        down = round(begin / plot.height * plot.units)
+        down = round(end / plot.height * plot.units)
         by_label[label] = replace(
             by_label[label],
-            is_named=True,
+            is_coloured=True,
             rank=rank,
             name=Name(shorten_label(label), label, percent),
-            leader=f"M0 {plot.percent(begin)}L10 {percent}",
+            leader=f"M0 {plot.percent(end)}L10 {percent}",
             extension="" if across > _REACHES_EDGE else f"M{round(across * UNITS)} {down}H{UNITS}",
         )
         rank += 1
@@ -176,20 +176,20 @@ def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) ->
 
 
 def _end(curve: Curve, plot: Plot) -> tuple[float, float]:
-    """Return the last point of a curve that is drawn, as fractions."""
+    """Return where the last drawn point of a curve lies, as fractions of the plot."""
     across, up = plot.points(curve)
     last = int(np.flatnonzero(~np.isnan(across + up))[-1])
     return float(across[last]), float(up[last])
 
 
 def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Return the lines; of named ones with the same path, all but the last are marked.
+    """Return the lines; of coloured ones with the same path, all but the last are marked.
 
-    These are drawn with gaps, through which the last is seen.
+    Marked lines are drawn with gaps, through which the last one is seen.
     """
-    last = {line.path: line for line in lines if line.is_named and line.path}
+    last = {line.path: line for line in lines if line.is_coloured and line.path}
     return [
-        replace(line, is_overlaid=line.is_named and last.get(line.path, line) is not line)
+        replace(line, is_overlaid=line.is_coloured and last.get(line.path, line) is not line)
         for line in lines
     ]
 
@@ -198,7 +198,7 @@ def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
     """Return a line with the band and the whiskers of its interval, if it has a colour."""
     curve = line.curve
     # The script draws the bands of grey curves on touch.
-    if curve.low is None or curve.high is None or not line.is_named:
+    if curve.low is None or curve.high is None or not line.is_coloured:
         return line
     across, _ = plot.points(curve)
     low, high = map(plot.y.fractions, plot.interval(curve))
@@ -208,17 +208,17 @@ def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
 
 
 class DrawnReference(NamedTuple):
-    """A horizontal line, in per cent from the top; only a name where it lies beyond the axis."""
+    """A horizontal line with its name."""
 
-    place: float | None
+    place: float | None  # in per cent from the top; None beyond the axis
     name: Name
 
 
 def draw_references(
     references: Sequence[ReferenceLine], plot: Plot, unit: str
 ) -> list[DrawnReference]:
-    """Return the lines; those beyond the axis are names at its end, with value and arrow."""
-    # What has no logarithm lies below every logarithmic axis.
+    """Return the lines; one beyond the axis is a name at its end, with its value and an arrow."""
+    # A value without a logarithm lies below every logarithmic axis.
     heights = np.nan_to_num(plot.y.fractions([line.value for line in references]), nan=-1.0)
     texts = []
     for line, up in zip(references, heights, strict=True):
@@ -358,13 +358,13 @@ class Drawing:
 
     @property
     def bottom_up(self) -> list[DrawnLine]:
-        """The lines in the order in which they are drawn: grey ones first, the weightiest last."""
-        return sorted(self.lines, key=lambda line: (line.is_named, -line.rank))
+        """The lines in the order of drawing: grey ones first, the most important one last."""
+        return sorted(self.lines, key=lambda line: (line.is_coloured, -line.rank))
 
     @property
     def grey(self) -> list[str]:
         """The labels of the curves that have no name at their end."""
-        return [line.curve.label for line in self.lines if line.is_drawn and not line.is_named]
+        return [line.curve.label for line in self.lines if line.is_drawn and not line.is_coloured]
 
     @property
     def is_empty(self) -> bool:
@@ -378,7 +378,7 @@ class Drawing:
 
     @property
     def tail_characters(self) -> float:
-        """The number of characters by which the last label of the horizontal axis juts out."""
+        """The characters of the last label of the horizontal axis that lie beyond its end."""
         if not self.x_ticks:
             return 0.0
         last = self.x_ticks[-1]

@@ -11,7 +11,7 @@ from keyhole.pages.page import render_template
 Status = Literal["holds", "undecided", "does not hold"]
 
 _WIDTH: Final = 110
-_SIDE: Final = 8.0  # pixels at either end
+_MARGIN: Final = 8.0  # pixels at either end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,4 +77,4 @@ class IntervalStrip:
         high = max(finite)
         if low == high:
             return _WIDTH / 2
-        return round(float(np.interp(number, [low, high], [_SIDE, _WIDTH - _SIDE])), 1)
+        return round(float(np.interp(number, [low, high], [_MARGIN, _WIDTH - _MARGIN])), 1)
