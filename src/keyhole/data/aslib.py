@@ -114,22 +114,22 @@ class Scenario:
         """
         if (largest_limit := np.max(np.asarray(limits))) > 1:
             raise ValueError(f"limits must be at most 1, the cut-off, got {largest_limit:g}")
-        earned = np.isfinite(self.seconds).astype(np.float64)
+        rewards = np.isfinite(self.seconds).astype(np.float64)
         if check_choice("reward", reward, REWARDS) == "quality":
             if self.quality is None:
                 raise ValueError(
                     f"reward must be 'done' for {self.name}, which has no quality, got 'quality'"
                 )
-            earned = np.where(earned > 0, self.quality, 0.0)
-        until = np.full(self.seconds.shape, self.cutoff) if self.limits is None else self.limits
+            rewards = np.where(rewards > 0, self.quality, 0.0)
+        ends = np.full(self.seconds.shape, self.cutoff) if self.limits is None else self.limits
         # An instance without a known quality of one solver is left out for all: solvers are
         # compared on the same instances.
-        is_complete = ~np.isnan(earned).any(axis=1)
-        columns = [values[is_complete].T for values in (earned, self.seconds, until)]
+        is_complete = ~np.isnan(rewards).any(axis=1)
+        columns = [values[is_complete].T for values in (rewards, self.seconds, ends)]
         runs_made = [
             # A limit of 0 means that the run was not made.
-            [values[limit > 0.0] for values in (reward, used / self.cutoff, limit / self.cutoff)]
-            for reward, used, limit in zip(*columns, strict=True)
+            [values[end > 0.0] for values in (reward, seconds / self.cutoff, end / self.cutoff)]
+            for reward, seconds, end in zip(*columns, strict=True)
         ]
         runs = MeasuredRuns(self.name, self.solvers, *map(tuple, zip(*runs_made, strict=True)))
         unit = Power(slope=1.0)
@@ -202,19 +202,15 @@ def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: fl
     solvers = check_names("solvers", sorted(set().union(*runs_by_instance.values())))
     # With limits, a tune chose the runs, and need not have made all. Without, a gap is a fault of
     # the file.
-    gaps = any(run.limit < math.inf for row in runs_by_instance.values() for run in row.values())
+    rows = runs_by_instance.values()
+    has_limits = any(run.limit < math.inf for row in rows for run in row.values())
     for task, row in runs_by_instance.items():
         missing = [solver for solver in solvers if solver not in row]
-        if missing and not gaps:
+        if missing and not has_limits:
             raise ValueError(f"{path}: the run of {missing[0]} on {', '.join(task)} must be given")
     # A limit of 0 marks a run that was not made.
-    none = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
-    table = np.array(
-        [
-            [row.get(solver_name, none)[2:] for solver_name in solvers]
-            for row in runs_by_instance.values()
-        ]
-    )
+    not_made = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
+    table = np.array([[row.get(name, not_made)[2:] for name in solvers] for row in rows])
     table.setflags(write=False)
     seconds, quality, limits = (table[:, :, k] for k in range(3))
     return Scenario(
@@ -223,5 +219,5 @@ def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: fl
         seconds,
         cutoff,
         None if np.isnan(quality).all() else quality,
-        np.minimum(limits, cutoff) if gaps else None,
+        np.minimum(limits, cutoff) if has_limits else None,
     )

@@ -79,14 +79,14 @@ class Labels:
         """Check the values, and copy the arrays."""
         check_names("items", self.items)
         for name, dtype in (("ones", np.int64), ("counts", np.int64), ("gold", np.int8)):
-            object.__setattr__(self, name, self._column(name, dtype))
+            object.__setattr__(self, name, self._check_column(name, dtype))
         check_each("counts", self.counts, self.counts >= 1, "be at least 1")
-        within = (self.ones >= 0) & (self.ones <= self.counts)
-        check_each("ones", self.ones, within, "lie between 0 and the number of labels")
+        is_within = (self.ones >= 0) & (self.ones <= self.counts)
+        check_each("ones", self.ones, is_within, "lie between 0 and the number of labels")
         is_gold = (self.gold >= _UNKNOWN) & (self.gold <= 1)
         check_each("gold", self.gold, is_gold, "be 0, 1 or -1")
 
-    def _column(self, name: str, dtype: type[np.integer[Any]]) -> NDArray[Any]:
+    def _check_column(self, name: str, dtype: type[np.integer[Any]]) -> NDArray[Any]:
         values = check_whole_numbers(name, getattr(self, name))
         if values.shape != (self.arms,):
             raise ValueError(f"{name} must have shape ({self.arms},), got {values.shape}")
@@ -237,9 +237,9 @@ def read_labels_csv(
     tally: dict[str, list[int]] = {}  # by item: labels 1, labels, gold label
 
     def add(item: str, label: str, gold: str, *_: str) -> None:
-        bit = _parse_bit(names[1], label, "0 or 1")
+        label_bit = _parse_bit(names[1], label, "0 or 1")
         counts = tally.setdefault(item, [0, 0, _UNKNOWN])
-        counts[0] += bit
+        counts[0] += label_bit
         counts[1] += 1
         if not gold:
             return
@@ -267,7 +267,7 @@ def read_labels_csv(
 
 
 def _parse_bit(name: str, text: str, allowed: str) -> int:
-    """Return a label; errors call it by the name of its column."""
+    """Return a label as 0 or 1; errors begin with the name of its column."""
     if text.lower() not in _BITS:
         raise ValueError(f"{name} must be {allowed}, got {text!r}")
     return _BITS[text.lower()]

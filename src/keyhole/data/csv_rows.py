@@ -66,7 +66,7 @@ def check_column_names(**names: str) -> tuple[str, ...]:
 
 
 def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) -> str:
-    """Return a hint for an error about a header that is not separated as it must be; else no text.
+    """Return a hint if a header seems to have another delimiter; else an empty text.
 
     Examples
     --------
@@ -76,23 +76,23 @@ def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) ->
     ": columns are separated by semicolons: give delimiter=';' (in a shell --delimiter ';')"
     """
     # With two columns or more, the delimiter has separated some, and the hint would mislead.
-    for sign, word in _SEPARATORS.items():
-        if len(header) != 1 or sign not in header[0]:
-            continue
-        if is_delimiter_free:
-            option = f"delimiter={sign!r} (in a shell --delimiter {sign!r})"
-            return f": columns are separated by {word}: give {option}"
-        return f": columns must be separated by commas, not {word}"
-    return ""
+    signs = [sign for sign in _SEPARATORS if len(header) == 1 and sign in header[0]]
+    if not signs:
+        return ""
+    if is_delimiter_free:
+        option = f"delimiter={signs[0]!r} (in a shell --delimiter {signs[0]!r})"
+        return f": columns are separated by {_SEPARATORS[signs[0]]}: give {option}"
+    return f": columns must be separated by commas, not {_SEPARATORS[signs[0]]}"
 
 
 def _nothing_hint(text: str) -> str:
+    """Return the hint to leave a field empty if its text stands for nothing; else an empty text."""
     is_nothing = text.lower() in _NOTHING or text[:10] in _DEFAULT_DAYS
     return _LEAVE_EMPTY * is_nothing
 
 
 def is_filled(name: str, text: str) -> bool:
-    """Return whether a field is not empty; refuse NULL, 1970-01-01 and the like, for nothing.
+    """Return whether a field is not empty; refuse NULL, 1970-01-01 and the like in its place.
 
     Examples
     --------
@@ -112,7 +112,9 @@ def parse_number(
     reason: str = "",
     if_nothing: str = "leave the row out",
 ) -> float:
-    """Return the finite number in a field; errors name its column, why, and what to do without.
+    """Return the finite number in a field; errors name its column.
+
+    `reason` says why there must be a number, and `if_nothing` what to do where there is none.
 
     Examples
     --------
@@ -120,9 +122,9 @@ def parse_number(
     (0.5, 0.5)
     """
     # Python reads 1_0 as 10; and 1.234 beside decimal commas may mean a thousand.
-    misread = "_" if validate.check_choice("decimal", decimal, (".", ",")) == "." else "_."
+    ambiguous_signs = "_" if validate.check_choice("decimal", decimal, (".", ",")) == "." else "_."
     try:
-        value = math.nan if set(misread) & set(text) else float(text.replace(decimal, "."))
+        value = math.nan if set(ambiguous_signs) & set(text) else float(text.replace(decimal, "."))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
@@ -214,7 +216,9 @@ def _guess_epoch_format(text: str) -> str | None:
 
 
 def identify_moment(*texts: str) -> tuple[str, ...] | None:
-    """Return the texts of a row if one is a time to the second, which rows seldom share; else None.
+    """Return the texts of a row if one of them is a time to the second; else None.
+
+    Rows seldom share such a time.
 
     Examples
     --------
@@ -228,9 +232,9 @@ def identify_moment(*texts: str) -> tuple[str, ...] | None:
 
 
 def parse_time_and_delay(
-    parse_time: Callable[[str, str], float], columns: Sequence[str], first: str, second: str
+    parse_time: Callable[[str, str], float], columns: Sequence[str], start_text: str, end_text: str
 ) -> tuple[float, float]:
-    """Return a time, and how long after it a second one is: infinite if its field is empty.
+    """Return a start time, and the delay until an end, which is infinite if its field is empty.
 
     Examples
     --------
@@ -238,13 +242,13 @@ def parse_time_and_delay(
     >>> [parse_time_and_delay(parse_number, columns, "5", text) for text in ("7", "")]
     [(5.0, 2.0), (5.0, inf)]
     """
-    start = parse_time(columns[0], first)
-    if not is_filled(columns[1], second):
+    start = parse_time(columns[0], start_text)
+    if not is_filled(columns[1], end_text):
         return start, math.inf
-    delay = parse_time(columns[1], second) - start
+    delay = parse_time(columns[1], end_text) - start
     if delay < 0:
-        error = f"{columns[1]} must not be before {columns[0]}, {first}; got {second}"
-        if ":" in first:
+        error = f"{columns[1]} must not be before {columns[0]}, {start_text}; got {end_text}"
+        if ":" in start_text:
             error += "; a date alone is its midnight, and times need an offset where clocks change"
         raise ValueError(error)
     return start, delay
@@ -257,13 +261,13 @@ def read_text(path: str | PathLike[str]) -> str:
 
 def open_rows(text: str, delimiter: str = ",") -> Reader:
     """Return the reader of the rows of a file's text."""
-    sign = delimiter.replace("\\t", "\t")  # as one types a tab in a shell
-    if len(sign) != 1 or sign in ' "\r\n':
+    separator = delimiter.replace("\\t", "\t")  # as one types a tab in a shell
+    if len(separator) != 1 or separator in ' "\r\n':
         raise ValueError(f"delimiter must be one character, such as ';', got {delimiter!r}")
     # Strict: a quotation mark that is never closed is an error, not a field up to the end of the
     # file.
     file = io.StringIO(text, newline="")
-    return csv.reader(file, delimiter=sign, strict=True, skipinitialspace=True)
+    return csv.reader(file, delimiter=separator, strict=True, skipinitialspace=True)
 
 
 @contextmanager
@@ -340,10 +344,10 @@ def read_rows(
     columns, empty for a missing one. All errors, also those of `add`, name the file and the line;
     those of bad rows are the errors of `for_each_row`. `hint` ends an error about the header.
 
-    `identify` returns what no two rows should have in common, and `identity` names, from the same
-    texts; a false value where equal rows are usual, as of days without anybody's name. Rows that
-    repeat it count all the same, and a warning says how many they are, and the line of the first.
-    If it is a key, they are refused. Fields of the columns `filled` must not be empty.
+    `identify` returns, from the same texts, a value that should differ by row, which `identity`
+    names; it is false where equal rows are usual, as of days without anybody's name. Rows that
+    repeat the value count all the same, and a warning says how many they are, and the line of the
+    first. With `is_key` they are refused. Fields of the columns `filled` must not be empty.
 
     Examples
     --------

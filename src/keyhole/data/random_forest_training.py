@@ -51,7 +51,7 @@ _houses: dict[str, FloatArray] = {}
 
 
 def load_houses() -> None:
-    """Load houses and scikit-learn, outside of the measured time."""
+    """Load the houses and scikit-learn before any time is measured."""
     import pyarrow.parquet as pq
     from sklearn.ensemble import RandomForestRegressor
 
@@ -148,16 +148,16 @@ class ForestTrainer:
         exceeded. RuntimeError if the training fails; see `keyhole.runner.FunctionProcess`.
         """
         configuration = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
-        allowed = check_number("limit", limit, Range(gt=0))
+        seconds = check_number("limit", limit, Range(gt=0))
         self._runs += 1
-        return self._process.run((CONFIGURATIONS[configuration], self._seed + self._runs), allowed)
+        return self._process.run((CONFIGURATIONS[configuration], self._seed + self._runs), seconds)
 
     def close(self) -> None:
         """End the process."""
         self._process.close()
 
     def __enter__(self) -> Self:
-        """Return the forests."""
+        """Return the trainer."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -214,7 +214,7 @@ def forests(
     low, high = runs.quartiles()
     # The largest limit becomes 1, so that the default cost and penalty fit runs of any machine.
     scaled = MeasuredRuns(
-        runs.name, runs.arms, runs.rewards, tuple(used / high for used in runs.consumptions)
+        runs.name, runs.arms, runs.rewards, tuple(column / high for column in runs.consumptions)
     )
     grid = np.linspace(low / high, 1.0, check_integer("limits", limits, Range(ge=2, le=1000)))
     return scaled.problem(

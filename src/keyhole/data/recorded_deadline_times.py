@@ -246,9 +246,7 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
     carriers = {
         carrier: np.concatenate(arrays) for carrier, arrays in sorted(times_by_carrier.items())
     }
-    kept = {
-        carrier: minutes for carrier, minutes in carriers.items() if len(minutes) >= fewest_flights
-    }
+    kept = {name: times for name, times in carriers.items() if len(times) >= fewest_flights}
     name = f"flights to {route}" if origin is None else f"flights from {origin} to {route}"
     if len(kept) < 2:
         sizes = ", ".join(f"{carrier} {len(minutes)}" for carrier, minutes in carriers.items())

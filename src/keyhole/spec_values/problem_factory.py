@@ -78,7 +78,7 @@ class ProblemFactory:
             if entry.required and entry_name not in values:
                 raise ValueError(f"problem.{entry_name} must be given")
         arguments = {
-            entry_name: _read(
+            entry_name: _read_value(
                 self.further_readers.get(entry_name),
                 f"problem.{entry_name}",
                 values[entry_name],
@@ -87,7 +87,7 @@ class ProblemFactory:
             for entry_name in entries
             if entry_name in values
         }
-        first = _read(self.read, f"problem.{name}", values[name], folder)
+        first = _read_value(self.read, f"problem.{name}", values[name], folder)
         try:
             with explain_memory_errors(name):
                 return self.make(first, **arguments)
@@ -96,8 +96,8 @@ class ProblemFactory:
 
     def _rename_first(self, name: str, message: str) -> str:
         """Return an error message in which the first argument has the name of the entry."""
-        first = next(iter(inspect.signature(self.make).parameters))
-        return re.sub(rf"^{first}\b", name, message)
+        first_argument = next(iter(inspect.signature(self.make).parameters))
+        return re.sub(rf"^{first_argument}\b", name, message)
 
 
 def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
@@ -118,7 +118,7 @@ def find_docstring_section(thing: object, title: str) -> str:
     return section[1] if section else ""
 
 
-def _read(read: ValueReader | None, path: str, value: Any, folder: Path) -> Any:
+def _read_value(read: ValueReader | None, path: str, value: Any, folder: Path) -> Any:
     if read is None:
         return value
     try:
@@ -130,7 +130,7 @@ def _read(read: ValueReader | None, path: str, value: Any, folder: Path) -> Any:
 
 
 def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
-    """Yield each line without indentation together with the indented lines that follow it."""
+    """Yield each line without indentation, together with the indented lines after it."""
     group: list[str] = []
     for line in lines:
         if group and not line.startswith(" "):
