@@ -125,11 +125,12 @@ def test_the_spec_on_the_page_gives_no_value_to_what_is_varied():
     }  # fmt: skip
     rows = dict(spec_report_section(spec).blocks[0].rows)
     assert rows["horizon"] == "varied"
-    assert rows["problem"] == "setting = thresholding, means = [varied, 0.2], threshold = varied"
+    problem = '{setting = "thresholding", means = ["varied", 0.2], threshold = "varied"}'
+    assert rows["problem"] == problem
     assert rows["duration"] == "Exponential"
     assert rows["policy 1"] == "varied"
-    assert rows["policy 2"] == "name = APT, epsilon = varied"
-    assert rows["policy 3"] == "name = Wide, width = 1"
+    assert rows["policy 2"] == '{name = "APT", epsilon = "varied"}'
+    assert rows["policy 3"] == '{name = "Wide", width = 1}'
     assert spec["horizon"] == 100
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from keyhole.experiment.run_folder import RunFolder, open_run
 from keyhole.experiment.run_summary import last_means, rank_policies, summarize_run
 from keyhole.experiment.stopping_summary import find_guarantees, stopping_table
-from keyhole.experiment.sweep_points import parse_path
+from keyhole.experiment.sweep_points import parse_path, value_to_toml
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries
 from keyhole.pages.line_chart import LineChart
@@ -26,7 +26,7 @@ from keyhole.text_formatting import capitalize, count_text, join_words
 
 _NOT_LISTED: Final = ("policy", "title", "notes")
 _SHOWN_CHECKPOINTS: Final = 5  # as many as fit on paper
-_SHOWN_ENTRIES: Final = 12
+_LONGEST_VALUE: Final = 600  # characters
 
 
 def choose_checkpoints(curves: Curves) -> list[int]:
@@ -230,14 +230,8 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _format_value(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} = {_format_value(entry)}" for name, entry in value.items())
-    if isinstance(value, list):
-        count = f", ... {len(value)} in all" if len(value) > _SHOWN_ENTRIES else ""
-        return f"[{', '.join(map(_format_list_entry, value[:_SHOWN_ENTRIES]))}{count}]"
-    return str(value)
-
-
-def _format_list_entry(value: object) -> str:
-    """Return an entry of a list, with a table in braces."""
-    return f"{{{_format_value(value)}}}" if isinstance(value, dict) else _format_value(value)
+    """Return a value in TOML, or its beginning."""
+    text = value if isinstance(value, str) else value_to_toml(value)
+    if len(text) <= _LONGEST_VALUE:
+        return text
+    return f"{text[:_LONGEST_VALUE]}... ({len(text):,} characters in all)"

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -103,10 +103,11 @@ class ProblemFactory:
 def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
     """Return the types and descriptions of a docstring's parameters, by name."""
     result = {}
-    for first, *rest in _paragraphs(find_docstring_section(function, "Parameters").splitlines()):
-        names, _, type_text = first.partition(" : ")
+    section = find_docstring_section(function, "Parameters")
+    # Names and type on a line, and the indented lines below it.
+    for names, type_text, doc in re.findall(r"^(\w.*?)(?: : (.*))?$((?:\n .*)*)", section, re.M):
         for name in names.split(", "):
-            result[name] = (type_text, " ".join(rest))
+            result[name] = (type_text, " ".join(doc.split()))
     return result
 
 
@@ -127,15 +128,3 @@ def _read_value(read: ValueReader | None, path: str, value: Any, folder: Path) -
         # A reader may have named a field further inside, which says more than this one.
         text = str(error)
         raise ValueError(text if text.startswith(path) else f"{path}: {text}") from error
-
-
-def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
-    """Yield each line without indentation, together with the indented lines after it."""
-    group: list[str] = []
-    for line in lines:
-        if group and not line.startswith(" "):
-            yield group
-            group = []
-        group.append(line.strip())
-    if group:
-        yield group
