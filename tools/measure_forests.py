@@ -50,8 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows.writerow(("arm", "reward", "consumption", "limit"))
         # Arm by arm, in the order of the configurations.
         order = {str(configuration): i for i, configuration in enumerate(CONFIGURATIONS)}
-        measured = measure_forests(given.runs, given.seed)
-        rows.writerows(sorted(measured, key=lambda row: order[row[0]]))
+        runs = sorted(measure_forests(given.runs, given.seed), key=lambda run: order[run[0]])
+        rows.writerows(runs)
 
 
 if __name__ == "__main__":

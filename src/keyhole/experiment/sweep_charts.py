@@ -72,7 +72,7 @@ def charts_by_parameter(
         panel += [(numbers[point.names[entry]], point) for point in points]
     declaration = summaries.metrics[metric]
     begins_at_zero = y != "log" and declaration.drawn != "mean"
-    charts = []
+    charts: list[LineChart] = []
     for title, panel in sweep_summary.pick_evenly(list(panels.items()), MOST_PANELS):
         curves = _curves_by_parameter(summaries.labels, panel, metric)
         ends = [value for curve in curves for value in (*curve.y, *(curve.low or ())) if value < 0]
