@@ -201,7 +201,7 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
     thread_count = min(threads or math.inf, os.cpu_count() or 1)
     counted: set[Path] = set()
     work = []
-    for place, spec in specs.items():
+    for location, spec in specs.items():
         for label, policy in spec.plan.policies.items():
             setting = spec.plan.problem.setting.name
             rounds = cache.rounds(spec.name, label)
@@ -211,5 +211,5 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
             if code_file is not None and code_file not in counted and not code_file.exists():
                 counted.add(code_file)
                 seconds += _SECONDS_TO_COMPILE
-            work.append(WorkItem(place, label, rounds, seconds))
+            work.append(WorkItem(location, label, rounds, seconds))
     return work

@@ -303,12 +303,12 @@ def _add_hint(error: Exception) -> str:
     path, unknown, _ = str(error).partition(" is not known;")
     table, _, entry = path.rpartition(".")
     factories = [item for name in BUILT_IN for item in find_setting(name).problem_factories.items()]
-    names_by_place: dict[str, Iterable[str]] = {
+    names_by_location: dict[str, Iterable[str]] = {
         "at the top, above all tables": Spec.model_fields,
         **{f"in [{path}]": model.model_fields for path, model in _MODELS.items()},
         "in [problem]": ["setting", *(n for key, item in factories for n in (key, *item.entries))],
     }
-    for place, names in names_by_place.items():
-        if unknown and entry in names and place != f"in [{table}]":
-            return f"{error}; it belongs {place}"
+    for location, names in names_by_location.items():
+        if unknown and entry in names and location != f"in [{table}]":
+            return f"{error}; it belongs {location}"
     return str(error)
