@@ -144,6 +144,16 @@ def test_a_run_folder_of_a_version_that_was_not_published_is_refused(copied):
         load_run(copied)
 
 
+@pytest.mark.parametrize(
+    "name", ["name", "digest", "seed", "command", "versions", "python", "system", "started"]
+)
+@pytest.mark.parametrize("value", [..., None, [1]])
+def test_a_record_that_lacks_something_is_refused(copied, name, value):
+    forged(copied, **{name: value})
+    with pytest.raises(ValueError, match=rf"run.json is damaged: its entry {name} is not valid"):
+        load_run(copied)
+
+
 def test_an_edited_record_is_refused(copied):
     text = (copied / "run.json").read_text()
     (copied / "run.json").write_text(text.replace('"seed": 4', '"seed": 5'))

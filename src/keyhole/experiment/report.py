@@ -29,17 +29,12 @@ _SHOWN_CHECKPOINTS: Final = 5  # as many as fit on paper
 _LONGEST_VALUE: Final = 600  # characters
 
 
-def choose_checkpoints(curves: Curves) -> list[int]:
-    """Return the positions of at most five checkpoints, evenly spread, the last among them."""
-    count = len(curves.checkpoints)
-    # Without the first of these positions, so that the last checkpoint is always shown.
-    spread = np.linspace(0, count, min(count, _SHOWN_CHECKPOINTS) + 1)[1:] - 1
-    return sorted({round(p) for p in spread})
-
-
 def means_table(curves: Curves, metric: str) -> Table:
-    """Return the table of means with 95 % intervals, at some checkpoints."""
-    positions = choose_checkpoints(curves)
+    """Return the table of means with 95 % intervals at five checkpoints, the last among them."""
+    count = len(curves.checkpoints)
+    # Evenly spread; without the first of these positions, so that the last one is always shown.
+    spread = np.linspace(0, count, min(count, _SHOWN_CHECKPOINTS) + 1)[1:] - 1
+    positions = sorted({round(position) for position in spread})
     rows = []
     for label in curves.labels:
         estimates = curves.estimates(label, metric)

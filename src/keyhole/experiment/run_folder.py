@@ -37,6 +37,19 @@ RESULTS: Final = ("values.parquet", "curves.parquet")
 SPEC: Final = "spec.json"
 _PROVENANCE: Final = "run.json"
 
+# What every run has; entries of some versions, or of sweeps alone, are checked where they are used.
+_ENTRIES: Final[dict[str, type]] = {
+    "name": str,
+    "digest": str,
+    "seed": int,
+    "command": str,
+    "versions": dict,
+    "python": str,
+    "system": str,
+    "started": str,
+    "checksums": dict,
+}
+
 
 @dataclass(frozen=True)
 class LoadedResult:
@@ -148,6 +161,9 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     checksum_found = result.pop("checksum", None)
     if checksum_found != files.content_checksum(result):
         raise ValueError(f"{folder / _PROVENANCE} is damaged: its checksum does not match")
+    for name, entry_type in _ENTRIES.items():
+        if not isinstance(result.get(name), entry_type):
+            raise ValueError(f"{folder / _PROVENANCE} is damaged: its entry {name} is not valid")
     return result
 
 

@@ -25,7 +25,6 @@ class Leaders:
     names: Mapping[str, str]  # of the point
     labels: tuple[str, ...]  # the best mean first
     mean: Estimate  # of the first
-    rival: tuple[str, Estimate] | None = None  # the best of the policies that are not among them
     has_intervals: bool = True
 
     @property
@@ -57,8 +56,7 @@ def find_leaders(
     if not all(math.isfinite(mean.reach) for mean in means.values()):
         return Leaders(names, (order[0],), first, has_intervals=False)
     overlapping = [n for n in order if means[n].low <= first.high and first.low <= means[n].high]
-    others = ((label, means[label]) for label in order if label not in overlapping)
-    return Leaders(names, tuple(overlapping), first, next(others, None))
+    return Leaders(names, tuple(overlapping), first)
 
 
 def last_means(curves: Curves) -> tuple[Metric, dict[str, Estimate]]:

@@ -35,7 +35,7 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
         row_names = {name: text for name, text in leader.names.items() if name != column_entry}
         column = {column_entry: leader.names[column_entry]} if column_entry else {}
         row = tiles.setdefault(sweep_summary.format_point_title(row_names, summaries.sweep), {})
-        tile = Tile(text=leader.text, label=leader.best or "", note=_describe_means(leader))
+        tile = Tile(text=leader.text, label=leader.best or "", note=f"{leader.mean}")
         row[sweep_summary.format_point_title(column, summaries.sweep) or "best"] = tile
     columns = list(dict.fromkeys(name for row in tiles.values() for name in row))
     rows = sweep_summary.pick_evenly([*tiles], _MOST_TILES // len(columns))
@@ -44,14 +44,6 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     if len(rows) < len(tiles):
         caption += f" {len(rows):,} of {len(tiles):,} rows, evenly spread over all."
     return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
-
-
-def _describe_means(leaders: Leaders) -> str:
-    """Return the best mean, and that of the best policy whose interval does not overlap."""
-    if leaders.rival is None:
-        return f"{leaders.mean}"
-    label, mean = leaders.rival
-    return f"{leaders.mean}; next {label} {mean}"
 
 
 def charts_by_parameter(
