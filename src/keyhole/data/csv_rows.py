@@ -141,14 +141,14 @@ def parse_number(
 class DateParser:
     """Reads the dates of a file as seconds since 1970.
 
-    Either all have a time zone or none; UTC is assumed where there is none.
+    Either all dates have a time zone or none has; UTC is assumed where there is none.
 
     Parameters
     ----------
     date_format : str, optional
-        Their form, in the codes of `datetime.strptime`; by default ISO 8601. It is never guessed:
-        05.06.2024 is a day in May for some, and in June for others. "unix", "unix_ms" and "unix_us"
-        are numbers of seconds, milliseconds and microseconds since 1970.
+        The form of dates, in the codes of `datetime.strptime`; by default ISO 8601. It is never
+        guessed: 05.06.2024 is a day in May for some, and in June for others. "unix", "unix_ms" and
+        "unix_us" are numbers of seconds, milliseconds and microseconds since 1970.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class DateParser:
         self._has_zone: bool | None = None
 
     def seconds(self, name: str, text: str) -> float:
-        """Return a date; errors name its column."""
+        """Return a date as seconds since 1970; errors name its column."""
         date = self._parse(name, text)
         if date.date().isoformat() in _DEFAULT_DAYS:
             raise ValueError(f"{name} must not be a default, got {text!r}{_LEAVE_EMPTY}")
@@ -195,7 +195,7 @@ class DateParser:
                     return datetime.fromtimestamp(parse_number(name, text) / per_second, UTC)
             elif self._format is not None:
                 return datetime.strptime(text, self._format)
-            elif epoch_format is None:  # Python reads some of these: 1710061200000 as in 1710
+            elif epoch_format is None:  # Python would read 1710061200000 as a day in 1710
                 return datetime.fromisoformat(text)
         except (ValueError, OverflowError, OSError):
             pass

@@ -42,7 +42,7 @@ class ResultCache:
         # A policy that several specs share counts for the first of them: progress adds up to the
         # rounds that are simulated.
         self._first_users: dict[tuple[str, str], str] = {}
-        self._filled: set[str] = set()
+        self._complete_keys: set[str] = set()  # of results without missing blocks
         self._spec_keys: dict[int, tuple[Spec, dict[str, str]]] = {}  # digests take a while
         for spec in specs:
             for label, key in self._keys(spec).items():
@@ -59,9 +59,9 @@ class ResultCache:
     def _job(self, key: str) -> SimulationJob:
         return SimulationJob(self._plans[key], _LABEL, self._replications[key])
 
-    def rounds(self, name: str, label: str) -> int:
+    def rounds(self, spec_name: str, label: str) -> int:
         """Return how many rounds a spec simulates for a policy: 0 if an earlier spec does."""
-        key = self._first_users.get((name, label))
+        key = self._first_users.get((spec_name, label))
         return 0 if key is None else self._job(key).total_rounds
 
     def fill(
@@ -77,8 +77,8 @@ class ResultCache:
         specs = list(specs)
         for spec in specs:
             for label, key in self._keys(spec).items():
-                # Experiments that share a policy share its job; what was filled is not read again.
-                if key not in self._filled and key not in jobs:
+                # Experiments that share a policy share its job. Complete results are not read.
+                if key not in self._complete_keys and key not in jobs:
                     job = self._job(key)
                     stored = [span for span, _ in read_blocks(self.folder, key, job)]
                     job.remaining = missing_replications(stored, spec.replications)
@@ -103,7 +103,7 @@ class ResultCache:
         else:
             for label, job in jobs.values():
                 run_locally(job, store, threads, partial(show, label, job))
-        self._filled |= jobs.keys()
+        self._complete_keys |= jobs.keys()
 
     def values(self, spec: Spec) -> dict[str, FloatArray]:
         """Return the values of an experiment's policies, all of which must be in the cache."""

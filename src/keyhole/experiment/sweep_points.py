@@ -170,8 +170,8 @@ def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
     for values in points:
         with point_error_context(values):
             specs.append(_table_at_point(table_without_sweep, values, folder))
-    # Labels are made for all points at once: a label must be the same line in every figure, so it
-    # may name only parameters that are equal everywhere.
+    # A policy has one label, and is one line, in all figures: the label may name only parameters
+    # that are equal at all points.
     labels = [_common_label(folder, specs, i) for i in range(len(table_without_sweep["policy"]))]
     for values, spec in zip(points, specs, strict=True):
         for entry, label in zip(spec["policy"], labels, strict=True):
@@ -190,7 +190,7 @@ def point_error_context(values: Table) -> Iterator[None]:
 
 
 def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
-    """Return a spec table with the values of a point; general names are set before special ones."""
+    """Return a spec table with the values of a point, of which the most special are set last."""
     result = deepcopy(table)
     name_by_path: dict[EntryPath, str] = {}  # of the entries that are set
     # Policies come after the problem: which parameters a policy has depends on its setting.
@@ -216,7 +216,7 @@ def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
 
 
 def _path_sort_key(name: str) -> tuple[bool, int]:
-    """Return a sort key: policies last, since they depend on the setting, special names last."""
+    """Return a sort key: policies come after the problem, and special names after general ones."""
     steps = parse_path(name)
     return steps[0] == "policy", len(steps) + _is_for_all_policies(steps)
 
@@ -238,8 +238,8 @@ def _has_entry(value: Any, steps: EntryPath) -> bool:
 
 def _is_whole_table(steps: EntryPath) -> bool:
     """Return whether a path means a whole table, the problem's or a policy's."""
-    of_policy = steps[0] == "policy" and len(steps) == 2 and isinstance(steps[1], int)
-    return steps == ("problem",) or of_policy
+    is_policy = steps[0] == "policy" and len(steps) == 2 and isinstance(steps[1], int)
+    return is_policy or steps == ("problem",)
 
 
 def _positions_with_parameter(table: Table, name: str, parameter: str, folder: Path) -> list[int]:
@@ -292,9 +292,9 @@ def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
 
 
 def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | None:
-    """Return the label of a policy for all points; None where its default label will do.
+    """Return the label of a policy for all points; None if it keeps its default label.
 
-    It has the parameters that are equal at all points. Invalid policies are refused later.
+    The label has the parameters that are equal at all points. Invalid policies are refused later.
     """
     # A sweep has up to 10,000 points but few distinct policies: each is made once.
     policies_by_key: dict[Any, Policy | None] = {}
@@ -304,7 +304,7 @@ def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | 
         if (key := _hashable_key([entry, setting])) not in policies_by_key:
             policies_by_key[key] = None
             parameters = {n: v for n, v in entry.items() if n not in ("label", *WORKER_ENTRIES)}
-            # Raised with the point's values when the spec of that point is made.
+            # The error is raised, with the point's values, when the spec of that point is made.
             with suppress(TypeError, ValueError, OSError):
                 policies_by_key[key] = make_policy(parameters, setting, folder)
     policies = [policy for policy in policies_by_key.values() if policy is not None]
@@ -318,6 +318,7 @@ def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | 
 
 
 def _parameter_texts(policy: Policy) -> list[str]:
+    """Return the parameters of a policy as in its label: alpha=1."""
     names = [field.name for field in fields(cast(Any, policy))]
     return [f"{name}={repr(getattr(policy, name)).removesuffix('.0')}" for name in names]
 

@@ -91,11 +91,11 @@ class Summaries:
         # memory.
         results = {id(point): result for point, result in zip(points, run.points, strict=True)}
 
-        def load_again(point: Summary) -> Summary:
+        def summarize_whole(point: Summary) -> Summary:
             return _summarize_point(point.names, results[id(point)].curves, whole=True)
 
         panels = [
-            _join_summaries([*map(load_again, _first_points_of_labels(group))], entries)
+            _join_summaries([*map(summarize_whole, _first_points_of_labels(group))], entries)
             for entries, group in pick_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
@@ -249,6 +249,7 @@ def list_shortened_values(sweep: Mapping[str, Sequence[Any]]) -> list[tuple[str,
 
 
 def _is_short(value: Any) -> bool:
+    """Return whether a value is its own short name."""
     return not isinstance(value, list | dict) and len(f"{value}") <= _SHORT
 
 
@@ -258,7 +259,7 @@ def _summarize_point(names: Mapping[str, str], curves: Curves, *, whole: bool) -
     metrics = [name for name, metric in all_metrics.items() if not metric.detail]
     # Of all checkpoints, though only the last one may be kept: points whose curves of a policy are
     # equal can share a panel.
-    digests = {label: _digest(curves, label, metrics) for label in curves.labels}
+    digests = {label: _digest_curves(curves, label, metrics) for label in curves.labels}
     if not whole:
         last = {
             label: np.stack([curves.values(label, name)[-1:] for name in metrics], axis=1)
@@ -281,7 +282,8 @@ def _summarize_point(names: Mapping[str, str], curves: Curves, *, whole: bool) -
     )
 
 
-def _digest(curves: Curves, label: str, metrics: Sequence[str]) -> bytes:
+def _digest_curves(curves: Curves, label: str, metrics: Sequence[str]) -> bytes:
+    """Return a digest of a policy's values at all checkpoints."""
     values = (curves.values(label, name).tobytes() for name in metrics)
     return hashlib.blake2b(b"".join(values)).digest()
 
@@ -306,15 +308,15 @@ def summarize_sweep(summaries: Summaries) -> str:
     leaders = find_sweep_leaders(summaries)
     if len(summaries.labels) == 1:
         return _summarize_one_policy(summaries, leaders)
-    outcomes = Counter(map(_outcome, leaders)).most_common()
+    outcomes = Counter(map(_describe_outcome, leaders)).most_common()
     if len(leaders) == 1:
         return f"{outcomes[0][0]}."
     entries = leaders[0].names
     noun = "problems" if all(name.startswith("problem") for name in entries) else "points"
-    counts = ((text, f"{count:,} of {len(leaders):,}") for text, count in outcomes)
     if len(outcomes) == 1:
         return f"{outcomes[0][0]} at all {len(leaders):,} {noun}."
-    return f"{'; '.join(f'{text} at {count} {noun}' for text, count in counts)}."
+    clauses = (f"{text} at {count:,} of {len(leaders):,} {noun}" for text, count in outcomes)
+    return f"{'; '.join(clauses)}."
 
 
 def _summarize_one_policy(summaries: Summaries, leaders: Sequence[Leaders]) -> str:
@@ -342,7 +344,8 @@ def explain_best(summaries: Summaries) -> str:
     )
 
 
-def _outcome(leaders: Leaders) -> str:
+def _describe_outcome(leaders: Leaders) -> str:
+    """Return who is best at a point, as a clause."""
     if not leaders.has_intervals:
         return "one replication has no interval"
     return f"{leaders.best} is best" if leaders.best else "intervals overlap"
