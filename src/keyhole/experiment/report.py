@@ -149,20 +149,18 @@ def write_run_report(run: RunFolder, *, summaries: Summaries | None = None) -> P
 
 def _run_page(run: RunFolder, title: str) -> Page:
     """Return the page of a run without a sweep."""
-    metrics = run.curves.metrics
-    names = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
-    charts = [
-        _metric_chart(run, metric, run.folder / name)
-        for metric, name in zip(metrics, names, strict=True)
-    ]
+    charts: list[LineChart] = []
     sections: list[Section] = []
-    for metric, name, chart in zip(metrics, names, charts, strict=True):
+    for metric in run.curves.metrics:
+        name = f"figure-{metric}" if charts else "figure"
         heading = capitalize(run.curves.metric(metric).title)
+        chart = _metric_chart(run, metric, run.folder / name)
         tables = metric_tables(run, metric)
-        if sections:
+        if charts:
             sections.append(Section(name, f"{heading}: chart and tables", [chart, *tables]))
         else:  # the chart of the first metric is on the first screen
             sections.append(Section(name, f"{heading}: tables", tables))
+        charts.append(chart)
     if guarantees := find_guarantees(run):
         table = stopping_table(run.curves, guarantees)
         sections.insert(0, Section("stopping", "Stopping: rounds used and errors", [table]))
@@ -187,6 +185,7 @@ def _default_title(run: RunFolder) -> str:
 
 
 def _count_replications(run: RunFolder) -> str:
+    """Return the numbers of replications and rounds as a sentence."""
     replications = count_text(run.curves.replications, "replication")
     return f"{replications} of {run.curves.checkpoints[-1]:,} rounds; 95 % intervals."
 

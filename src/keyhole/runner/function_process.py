@@ -75,9 +75,7 @@ class FunctionProcess:
                 raise TypeError(f"{name} must be a function, got {short_repr(function)}")
         self._functions = _pickle("job", (job, prepare))
         self._prepare_limit = check_number("prepare_limit", prepare_limit, _LIMITS)
-        if memory is not None:
-            memory = check_integer("memory", memory, MEMORY_RANGE)
-        self._memory = memory
+        self._memory = None if memory is None else check_integer("memory", memory, MEMORY_RANGE)
         self._child: _Child | None = None
         self._lock = threading.Lock()
 
@@ -114,14 +112,12 @@ class FunctionProcess:
         began = time.perf_counter()
         child.send(frame)
         answer = child.read_answer(allowed)
-        if answer is None:
+        if not isinstance(answer, Answer) or answer.has_processes_left:
             self.close()
+        if answer is None:
             return None
         if isinstance(answer, str):
-            self.close()
             raise JobError(answer, time.perf_counter() - began)
-        if answer.has_processes_left:
-            self.close()
         if answer.seconds > allowed:
             return None
         if answer.failure:
