@@ -102,7 +102,7 @@ def test_a_grid_ends_with_a_line_for_each_point(keyhole, spec, tmp_path):
     assert re.match(
         r"  alpha = 1.0, threshold = 0.4: ours 0.\d+ ± 0.\d+, Uniform\(\) 0.\d+ ±", lines[0]
     )
-    assert summary.startswith("Intervals overlap at all 4 combinations of policy.alpha, problem.th")
+    assert summary.startswith("Intervals overlap at all 4 points.")
     assert summary.endswith("and a 95 % interval that overlaps no other.")
     assert report == f"report: {tmp_path / 'out' / 'report.html'}"
     assert "6 runs: 100 %" in err

@@ -3,12 +3,13 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from keyhole import simulate
 from keyhole.data import Scenario, aslib, load_aslib
+from keyhole.data.aslib import make_scenario
+from keyhole.data.aslib_files import ScenarioRun
 from keyhole.resource import RCUCB, FixedLimit, Power
 
 FOLDER = Path(__file__).parent / "aslib"
@@ -51,7 +52,16 @@ SCENARIOS = {
 @cache
 def shipped(name):
     """Return a scenario beside the tests, which is read once."""
-    return load_aslib(FOLDER / f"{name}.parquet")
+    table = pq.read_table(FOLDER / f"{name}.parquet").to_pylist()
+    runs = []
+    for row in table:
+        is_done = row["runstatus"] == "ok" and row["runtime"] < row["cutoff"]
+        is_graded = is_done and row.get("objective_consistent") and row["objective"] is not None
+        task = row["instance"], str(row["repetition"])
+        seconds = row["runtime"] if is_done else math.inf
+        quality = 1.0 - row["objective"] if is_graded else math.nan
+        runs.append(ScenarioRun(task, row["algorithm"], seconds, quality))
+    return make_scenario(FOLDER, name, runs, float(table[0]["cutoff"]))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +85,7 @@ def test_the_table_of_the_description_is_reproduced(name):
 
 
 def test_the_second_best_pair_of_ipc2018_is_as_described():
-    problem = aslib(FOLDER / "IPC2018.parquet")
+    problem = shipped("IPC2018").problem()
     assert round(float(np.sort(problem.gains.ravel())[-2]), 6) == 0.388717
 
 
@@ -87,21 +97,9 @@ def test_par10_is_a_choice_of_cost_and_penalty():
     assert problem.gains[:, -1] == pytest.approx(expected, abs=1e-9)
 
 
-def test_yardsticks_know_more_than_a_learner():
-    seconds = np.array([[1.0, np.inf], [5.0, 2.0], [np.inf, np.inf], [8.0, 9.0]])
-    scenario = Scenario("x", ("a", "b"), seconds, 10.0)
-    found = scenario.reference_gains([0.25, 1.0])
-    assert found["virtual best"] == pytest.approx((0.9 + 0.8 - 0.25 + 0.2) / 4)
-    assert found["best solver"] == pytest.approx((0.9 + 0.5 - 1.0 + 0.2) / 4)
-    assert found["best pair"] == pytest.approx(max((0.9 - 0.75) / 4, 0.6 / 4))
-    for name in SCENARIOS:
-        known = shipped(name).reference_gains()
-        assert known["best solver"] <= known["best pair"] <= known["virtual best"]
-
-
 @pytest.mark.interpreted
 def test_solver_and_limit_are_learnt_together():
-    problem = aslib(FOLDER / "BNSL-2016.parquet")
+    problem = shipped("BNSL-2016").problem()
     policies = {"RCUCB": RCUCB(), "whole": FixedLimit(limit=1.0)}
     curves = simulate(problem, policies, horizon=2_000, replications=8)
     assert curves.mean("RCUCB", "best_arm_share")[-1] > 0.2  # by chance an eighth
@@ -151,7 +149,7 @@ def test_runs_that_were_ended_before_the_largest_limit_tell_nothing():
     ]
 
 
-def test_both_formats_say_the_same(tmp_path):
+def test_a_shipped_scenario_is_read_from_the_library_s_own_format(tmp_path):
     table = pq.read_table(FOLDER / "IPC2018.parquet").to_pylist()
     lines = [
         f"'{row['instance']}',{row['repetition']},{row['algorithm']},{row['runtime']!r},"
@@ -260,7 +258,7 @@ def test_objectives_that_cannot_be_believed_are_left_out():
     problem = scenario.problem(reward="quality")
     assert len(problem.distributions[0].rewards) == rows.sum()
     with pytest.raises(ValueError, match="reward must be 'done' for IPC2018, which has no quality"):
-        aslib(FOLDER / "IPC2018.parquet", reward="quality")
+        shipped("IPC2018").problem(reward="quality")
 
 
 @pytest.mark.parametrize("value", ["", "algorithm_cutoff_time: ?", "algorithm_cutoff_time: 0"])
@@ -279,73 +277,9 @@ def test_missing_files_are_named(tmp_path):
         FileNotFoundError, match=r"algorithm_runs.arff must be a text file; there is no such file"
     ):
         load_aslib(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"x.parquet: there is no such file"):
-        load_aslib(tmp_path / "x.parquet")
-    (tmp_path / "x.parquet").write_bytes(b"PAR1 and nothing more")
-    with pytest.raises(ValueError, match=r"x.parquet: the file must be Parquet"):
-        load_aslib(tmp_path / "x.parquet")
     write(tmp_path)
     with pytest.raises(ValueError, match=r"path must be the folder of a scenario.*runs.arff"):
         load_aslib(tmp_path / "algorithm_runs.arff")
-
-
-TABLE = {
-    "instance": ["a", "a"], "repetition": [1, 1], "algorithm": ["x", "y"],
-    "runtime": [1.0, 2.0], "runstatus": ["ok", "ok"], "cutoff": [10.0, 10.0],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"runtime": None}, "the column runtime must be given once, got"),
-        (
-            {"objective": [0.0, 0.0], "objective_consistent": ["False", "True"]},
-            "objective_consistent must be true or false, got 'False'",
-        ),
-        ({"cutoff": [10.0, 11.0]}, "cutoff must be the same in all rows"),
-        ({"cutoff": [None, None]}, "cutoff must be a number of seconds above 0, got 'None'"),
-        ({"runstatus": ["ok", "bad"]}, "runstatus must be one of"),
-        ({"runstatus": ["ok", None]}, "runstatus must be one of .* got 'None'"),
-        (
-            {"cutoff": [[10.0], [10.0]]},
-            r"cutoff must be a number of seconds above 0, got '\[10.0\]'",
-        ),
-        ({"instance": ["a", None]}, "instance and algorithm must be given, got None"),
-        ({"runtime": [1.0, None]}, r"runtime must be seconds, at least 0, got '\?'"),
-    ],
-)
-def test_bad_tables_are_named(tmp_path, change, message):
-    columns = TABLE | change
-    table = pa.table({name: values for name, values in columns.items() if values is not None})
-    pq.write_table(table, tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match=rf"x.parquet(, row [12])?: {message}"):
-        load_aslib(tmp_path / "x.parquet")
-
-
-@pytest.mark.parametrize("name", ["runtime", "objective"])
-def test_a_column_of_a_table_must_be_given_once(tmp_path, name):
-    columns = TABLE | {"objective": [0.0, 0.0]}
-    table = pa.table(columns).append_column(name, [columns[name]])
-    pq.write_table(table, tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match=f"^[^\n]*: the column {name} must be given once, got"):
-        load_aslib(tmp_path / "x.parquet")
-
-
-def test_the_error_of_a_damaged_page_is_one_line(tmp_path):
-    pq.write_table(pa.table(TABLE), tmp_path / "x.parquet")
-    data = (tmp_path / "x.parquet").read_bytes()
-    (tmp_path / "x.parquet").write_bytes(data[:4] + b"\xff" * 40 + data[44:])
-    with pytest.raises(ValueError, match=r"x.parquet: the file must be Parquet: .") as error:
-        load_aslib(tmp_path / "x.parquet")
-    assert str(error.value).isprintable()
-
-
-@pytest.mark.parametrize("unknown", [None, math.nan])
-def test_the_time_of_a_run_that_failed_may_be_missing(tmp_path, unknown):
-    columns = TABLE | {"runtime": [1.0, unknown], "runstatus": ["ok", "memout"]}
-    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
-    assert load_aslib(tmp_path / "x.parquet").seconds.tolist() == [[1, math.inf]]
 
 
 def test_limits_beyond_the_cut_off_are_refused():

@@ -98,7 +98,7 @@ def test_the_problem_has_the_shares_of_the_arms():
         ({"arms": "hours"}, r"arms must be one of day, hour, distance; got 'hours' \(did you mean"),
         ({"arms": "day", "bands": [1]}, r"bands must be left out where arms are days, got \[1\]"),
         ({"arms": "hour", "bands": []}, "bands must have at least one entry, got none"),
-        ({"arms": "hour", "bands": [14, 14]}, "bands must be increasing, got 14 after 14"),
+        ({"arms": "hour", "bands": [14, 14]}, "bands must rise, got 14 after 14"),
         ({"arms": "hour", "bands": [5, 14]}, "bands must each have an order, got none below 5: "
          "orders lie between 11.028 and 20.93"),
         ({"arms": "distance", "bands": [3, 14]}, "got none from 14: orders lie between 1.75 and"),

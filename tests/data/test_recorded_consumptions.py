@@ -13,14 +13,15 @@ RUNS = MeasuredRuns(
 COST, PENALTY = Power(slope=0.01), Power(slope=0.1)
 
 
-def test_what_is_saved_is_read_again(tmp_path):
-    RUNS.save(tmp_path / "two.csv")
-    again = read_measured_csv(tmp_path / "two.csv")
-    assert (again.name, again.arms) == ("two", ("a", "b"))
+def test_runs_and_limits_are_read_arm_by_arm(tmp_path):
+    path = tmp_path / "two.csv"
+    path.write_text("arm,reward,consumption,limit\na,0.5,1,\nb,0.9,30,60\na,0.7,2,\nb,,,60\n")
+    runs = read_measured_csv(path)
+    assert (runs.name, runs.arms) == ("two", ("a", "b"))
     for name in ("rewards", "consumptions", "limits"):
-        mine, theirs = getattr(again, name), getattr(RUNS, name)
-        assert [values.tolist() for values in mine] == [values.tolist() for values in theirs]
-    assert again.quartiles() == pytest.approx((8.625, 22.875))  # of the medians 1.5 and 30
+        found, expected = getattr(runs, name), getattr(RUNS, name)
+        assert [values.tolist() for values in found] == [values.tolist() for values in expected]
+    assert runs.quartiles() == pytest.approx((8.625, 22.875))  # of the medians 1.5 and 30
 
 
 def test_a_run_that_was_ended_exceeds_the_limits_up_to_its_own():

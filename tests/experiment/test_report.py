@@ -36,7 +36,6 @@ def test_a_report_shows_the_numbers(report, finished):
     curves = load_run(finished)
     mean = curves.estimates("ours", "aggregate_regret")[-1]
     assert keep_intervals_together(mean.plus_minus()) in report
-    assert f"ln{NO_BREAK}{np.log(mean.value / 3):.1f}" in report
     gap = curves.paired("Uniform()", "ours", metric="aggregate_regret", round=60)
     assert keep_intervals_together(str(gap)) in report
 
@@ -103,12 +102,11 @@ def test_a_report_shows_spec_and_provenance(report):
     assert "means = [0.2, 0.45, 0.7]" in report
 
 
-def test_long_lists_are_shortened_at_every_depth():
-    (table,) = spec_report_section(
-        {"policy": [], "problem": {"samples": [[0, 1], [7] * 500]}}
-    ).blocks
-    text = "samples = [[0, 1], [7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, ... 500 in all]]"
-    assert table.rows == [["problem", text]]
+def test_long_values_are_shortened():
+    spec = {"policy": [], "problem": {"samples": [[0, 1], [7] * 500]}}
+    (table,) = spec_report_section(spec).blocks
+    text = f"{{samples = [[0, 1], [{', '.join('7' * 500)}]]}}"
+    assert table.rows == [["problem", f"{text[:600]}... ({len(text):,} characters in all)"]]
 
 
 def test_a_report_loads_nothing(report):
@@ -175,13 +173,13 @@ def test_a_linear_figure_leaves_nothing_out(vanishing):
 def test_a_table_says_where_higher_is_better():
     metrics = [Metric("regret"), Metric("earned", better="higher")]
     curves = Curves([10], metrics, {"A": np.ones((1, 2, 3))})
-    assert "higher is better" in means_table(curves, "earned", None).caption
-    assert "higher is better" not in means_table(curves, "regret", None).caption
+    assert "higher is better" in means_table(curves, "earned").caption
+    assert "higher is better" not in means_table(curves, "regret").caption
 
 
 def test_a_table_shows_few_checkpoints_and_the_last():
     curves = Curves(range(1, 51), ["regret"], {"A": np.ones((50, 1, 3))})
-    head = means_table(curves, "regret", None).head
+    head = means_table(curves, "regret").head
     assert len(head) == 6
     assert head[-1] == "round 50"
 
@@ -211,8 +209,7 @@ def test_a_report_begins_with_what_came_of_it(report, finished):
 
 
 def test_a_spec_may_choose_the_axes(text, tmp_path):
-    page = in_a_report('figure = {x = "log", y = "linear"}\n' + text, tmp_path / "run")
-    assert not any("ln " in one.words() for one in check_page(page).all("td", "text"))
+    in_a_report('figure = {x = "log", y = "linear"}\n' + text, tmp_path / "run")
     for name, heading in (
         ("figure", "mean number of wrong labels"),
         ("figure-simple_regret", "chance of any wrong label"),

@@ -89,7 +89,7 @@ FILES = {
     "toy/algorithm_runs.arff": RUNS,
     "toy/description.txt": "algorithm_cutoff_time: 10\n",
     "adverts.csv": "shown_at,converted_at,arm\n2024-05-01,2024-05-20,red\n2024-05-01,,blue\n",
-    "events.csv": "day,place,events\n2024-05-01,north,2\n2024-05-03,south,1\n",
+    "events.csv": "day,place,events\n2024-05-01,north,2\n2024-05-02,south,1\n",
     "labels.csv": "item,label\na,1\na,0\nb,1\nc,0\n",
     "samples.csv": "arm,reward\na,1\na,0.5\nb,0\n",
 }

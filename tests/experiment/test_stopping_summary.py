@@ -6,11 +6,8 @@ from keyhole.experiment import Spec, run
 from keyhole.experiment.report import write_report
 from keyhole.experiment.stopping_summary import (
     find_guarantees,
-    stopping_lines,
     stopping_table,
-    sweep_stopping_table,
 )
-from keyhole.experiment.sweep_summary import Summaries
 
 pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("no_figures")]
 
@@ -46,12 +43,11 @@ def test_a_run_shows_rounds_used_and_errors_against_the_guarantee(folder):
     curves, guarantees = found.curves, find_guarantees(found)
     assert list(guarantees) == ["all"]
     used = curves.values("all", "rounds_used")[-1]
-    lines = stopping_lines(curves, guarantees)
-    assert f"most {used.max():,.0f}), 0 of 6 runs not done" in lines[0]
-    assert "chance of any arm wrong by 0.05 or more: at most 0.05; found 0.0" in lines[1]
     (row,) = stopping_table(curves, guarantees).rows
     assert row[0] == "all"
-    assert row[4] == f"{used.max():,.0f}"
+    assert row[4:6] == [f"{used.max():,.0f}", "0 of 6"]
+    assert row[6].startswith("0.0")
+    assert row[7] == "chance of any arm wrong by 0.05 or more: at most 0.05"
     # The policy that cannot stop is in the same run, with all of its rounds.
     assert curves.values(curves.labels[0], "rounds_used").tolist() == [[10] * 6, [400] * 6]
 
@@ -60,27 +56,6 @@ def test_the_report_has_a_section_of_it(folder):
     text = write_report(folder).read_text()
     assert "Stopping: rounds used and errors" in text
     assert "chance of any arm wrong by 0.05 or more: at most 0.05" in text
-
-
-def test_the_report_of_a_sweep_has_a_row_for_each_point(tmp_path):
-    spec = (
-        SPEC.replace("checkpoints = [10, 400]\n", "") + "[sweep]\n'policy[1].delta' = [0.2, 0.05]\n"
-    )
-    found = run(Spec.from_text(spec), tmp_path / "run")
-    table = sweep_stopping_table(found, Summaries.of(found))
-    curves = [point.curves for point in found.points]
-    assert [row[:2] for row in table.rows] == [["0.2", "all"], ["0.05", "all"]]
-    assert [row[2] for row in table.rows] == [
-        one.estimates("all", "rounds_used")[-1].plus_minus() for one in curves
-    ]
-    assert [row[-1].rpartition(" ")[2] for row in table.rows] == ["0.2", "0.05"]
-    assert "Stopping: rounds used and errors" in write_report(tmp_path / "run").read_text()
-
-
-def test_a_sweep_of_policies_that_cannot_stop_has_no_table(tmp_path):
-    spec = SPEC.partition('[[policy]]\nname = "Familywise')[0] + "[sweep]\nseed = [1, 2]\n"
-    found = run(Spec.from_text(spec), tmp_path / "run")
-    assert sweep_stopping_table(found, Summaries.of(found)) is None
 
 
 def test_a_policy_whose_file_is_gone_is_left_out(folder):

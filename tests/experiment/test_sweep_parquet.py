@@ -169,7 +169,7 @@ def test_a_grid_goes_on_where_it_was_interrupted(grid, tmp_path, monkeypatch, pl
 
 
 def test_a_grid_goes_on_where_its_tables_were_interrupted(grid, tmp_path, monkeypatch, played):
-    tables, seen = keyhole.experiment.runner._tables, []
+    tables, seen = keyhole.experiment.runner._make_tables, []
 
     def failing(spec, cache):
         if len(seen) == 2:
@@ -178,7 +178,7 @@ def test_a_grid_goes_on_where_its_tables_were_interrupted(grid, tmp_path, monkey
         return tables(spec, cache)
 
     with monkeypatch.context() as patch:
-        patch.setattr(keyhole.experiment.runner, "_tables", failing)
+        patch.setattr(keyhole.experiment.runner, "_make_tables", failing)
         with pytest.raises(KeyboardInterrupt):
             run(Spec.from_text(TEXT), tmp_path / "run")
     assert not any((tmp_path / "run" / name).exists() for name in RESULTS)

@@ -5,7 +5,7 @@ from tests.html import check_table, parse
 
 
 def tiles(cells, **given):
-    shown = {"rows": ["10", "20"], "columns": ["a", "b"], "caption": "Best", "corner": "arms"}
+    shown = {"rows": ["10", "20"], "columns": ["a", "b"], "caption": "Best"}
     return TileTable(cells=cells, **shown | given)
 
 
@@ -22,7 +22,7 @@ def test_a_tile_has_its_text_and_the_colour_of_its_policy():
     table = tiles(cells)
     page = shown(table)
     check_table(page.all("table")[0])
-    first, missing, _, without = page.all("td")
+    _, first, missing, _, without = page.all("td")
     assert first.attrs["class"] == f"c{COLOURS.index(policy_colour('LSA'))}"
     assert [one.words() for one in first.all("b", "small")] == ["LSA(1)", "by 3 [1, 5]"]
     assert missing.words() == ""
@@ -31,6 +31,6 @@ def test_a_tile_has_its_text_and_the_colour_of_its_policy():
 
 
 def test_a_legend_says_what_colours_mean_where_the_text_does_not():
-    table = tiles({("10", "a"): Tile(text="61 %", label="LSA <1>")}, corner="")
+    table = tiles({("10", "a"): Tile(text="61 %", label="LSA <1>")})
     (legend,) = shown(table).all("ul")
     assert legend.words() == "LSA <1>"

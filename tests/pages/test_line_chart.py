@@ -231,15 +231,13 @@ def test_a_near_reference_widens_the_axis_and_a_far_one_does_not():
     assert far.plot.y.high < 10
 
 
-def test_a_ring_lies_on_its_point_with_its_interval():
-    ring = Ring(x=2, y=1, label="best", low=0, high=3)
+def test_a_ring_lies_on_its_point():
+    rings = [Ring(x=2, y=1, label="best"), Ring(x=2, y=NAN, label="nowhere")]
     axes = {"x": Axis(title="x", low=0, high=4), "y": Axis(title="y", low=0, high=4)}
-    drawing = chart(curve(), rings=[ring, Ring(x=2, y=NAN, label="nowhere")], **axes).drawing
-    (one,) = drawing.rings
-    assert (one.left, one.top, one.interval) == (50, 75, (25, 75))
-    assert not chart(curve(), rings=[Ring(x=5, y=1, label="beyond")], **axes).drawing.rings
-    alone = Ring(x=3, y=4, label="b")
-    assert chart(curve(), rings=[alone], **axes).drawing.rings[0].interval is None
+    block = chart(curve(), rings=[*rings, Ring(x=5, y=1, label="beyond")], **axes)
+    (ring,) = block.drawing.rings
+    assert ring == (rings[0], 50, 75)
+    assert [one.words() for one in found(block, "chart-ring-name")] == ["best"]
 
 
 def test_a_grid_has_one_legend_and_a_style_for_each_policy():
@@ -254,7 +252,7 @@ def test_a_grid_has_one_legend_and_a_style_for_each_policy():
     first, second = grid.drawings
     assert first.lines[1].style == second.lines[0].style
     assert not names(grid)
-    assert [line.is_named for line in grid.legend] == [True, True, True]
+    assert [line.is_coloured for line in grid.legend] == [True, True, True]
 
 
 def test_thousands_of_points_make_a_short_page_quickly():

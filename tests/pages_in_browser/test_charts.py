@@ -29,7 +29,7 @@ def path(tmp_path_factory):
     chart = make_chart(
         "main", named=["LSA", "Uniform"], caption="Means with 95 % intervals.",
         references=[ReferenceLine(value=5.5, label="by chance")],
-        rings=[Ring(x=300.0, y=2.0, label="chosen", low=1.5, high=2.5)],
+        rings=[Ring(x=300.0, y=2.0, label="chosen")],
     )  # fmt: skip
     grid = ChartGrid([make_chart(f"panel-{i}", title=f"Problem {i}") for i in (1, 2)])
     strip = IntervalStrip(value=1.0, low=0.5, high=1.5, at_most=2.0, status="holds", alt="1 of 2")

@@ -37,9 +37,9 @@ def test_a_run_shows_its_results(tmp_path):
     assert ": small, 2 points of 1 policy, " in repr(swept)
     assert '<th scope="row">1</th><td>2</td><td>LSA(alpha=1.35): ' in swept._repr_html_()
     assert "1      2     LSA(alpha=1.35): " in str(swept)
-    (tmp_path / "two" / "curves.parquet").unlink()
+    (tmp_path / "two" / "values.parquet").unlink()
     assert swept._repr_html_().startswith("Run(&#x27;")
-    assert "curves.parquet" in swept._repr_html_()
+    assert "two cannot be read: " in swept._repr_html_()
 
 
 def test_a_study_shows_its_state_as_long_as_it_can(tmp_path):

@@ -13,7 +13,7 @@ from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.report import write_run_report
-from keyhole.experiment.stopping_summary import find_guarantees, stopping_lines
+from keyhole.experiment.stopping_summary import find_guarantees, stopping_table
 from keyhole.experiment.sweep_summary import (
     Summaries,
     Summary,
@@ -21,6 +21,7 @@ from keyhole.experiment.sweep_summary import (
     format_point_title,
     summarize_sweep,
 )
+from keyhole.pages.notebook_html import text_table
 from keyhole.play.cluster_jobs import warm_up_workers
 from keyhole.play.progress import print_step
 from keyhole.results.curves import Curves
@@ -66,8 +67,9 @@ def run_spec(
         _print_points(summaries)
     else:
         _print_means(result.curves)
-        for line in stopping_lines(result.curves, find_guarantees(result)):
-            typer.echo(line)
+        if guarantees := find_guarantees(result):
+            table = stopping_table(result.curves, guarantees)
+            typer.echo(text_table(table.head, table.rows))
     if report is not None:
         typer.echo(f"report: {report}")
 

@@ -16,7 +16,6 @@ from keyhole.data.random_forest_training import (
     ForestTrainer,
     forests,
     load_forest_runs,
-    measure_forests,
 )
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
 from keyhole.data.recorded_deadline_times import (
@@ -32,7 +31,7 @@ __all__ = [
     "Conversions", "Events", "ForestTrainer", "Labels", "MeasuredRuns", "RunToExport", "Scenario",
     "Times", "aslib", "cdnow", "crowd", "deliveries", "flights", "forests", "level_of_time",
     "load_aslib", "load_cdnow", "load_crimes", "load_deliveries", "load_flights",
-    "load_forest_runs", "load_labels", "measure_forests", "patrols", "read_conversions_csv",
+    "load_forest_runs", "load_labels", "patrols", "read_conversions_csv",
     "read_events_csv", "read_labels_csv", "read_measured_csv", "read_rewards_csv",
     "reporting_delay", "write_aslib",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Scenarios of ASlib, the algorithm selection library, as problems of choosing a solver."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.data.aslib_files import RUNS, ScenarioRun, read_folder, read_table
+from keyhole.data.aslib_files import RUNS, ScenarioRun, read_folder
 from keyhole.data.recorded_consumptions import MeasuredRuns
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
@@ -114,22 +114,22 @@ class Scenario:
         """
         if (largest_limit := np.max(np.asarray(limits))) > 1:
             raise ValueError(f"limits must be at most 1, the cut-off, got {largest_limit:g}")
-        earned = np.isfinite(self.seconds).astype(np.float64)
+        rewards = np.isfinite(self.seconds).astype(np.float64)
         if check_choice("reward", reward, REWARDS) == "quality":
             if self.quality is None:
                 raise ValueError(
                     f"reward must be 'done' for {self.name}, which has no quality, got 'quality'"
                 )
-            earned = np.where(earned > 0, self.quality, 0.0)
-        until = np.full(self.seconds.shape, self.cutoff) if self.limits is None else self.limits
+            rewards = np.where(rewards > 0, self.quality, 0.0)
+        ends = np.full(self.seconds.shape, self.cutoff) if self.limits is None else self.limits
         # An instance without a known quality of one solver is left out for all: solvers are
         # compared on the same instances.
-        is_complete = ~np.isnan(earned).any(axis=1)
-        columns = [values[is_complete].T for values in (earned, self.seconds, until)]
+        is_complete = ~np.isnan(rewards).any(axis=1)
+        columns = [values[is_complete].T for values in (rewards, self.seconds, ends)]
         runs_made = [
             # A limit of 0 means that the run was not made.
-            [values[limit > 0.0] for values in (reward, used / self.cutoff, limit / self.cutoff)]
-            for reward, used, limit in zip(*columns, strict=True)
+            [values[end > 0.0] for values in (reward, seconds / self.cutoff, end / self.cutoff)]
+            for reward, seconds, end in zip(*columns, strict=True)
         ]
         runs = MeasuredRuns(self.name, self.solvers, *map(tuple, zip(*runs_made, strict=True)))
         unit = Power(slope=1.0)
@@ -138,36 +138,6 @@ class Scenario:
             cost=unit if cost is None else cost,
             penalty=unit if penalty is None else penalty,
         )
-
-    def reference_gains(
-        self,
-        limits: SequenceLike = LIMITS,
-        *,
-        cost: KnownFunction | None = None,
-        penalty: KnownFunction | None = None,
-    ) -> dict[str, float]:
-        """Return the mean gains of three reference strategies, with parameters as for `problem`.
-
-        They are the ``best pair`` of solver and limit in hindsight; the ``best solver``, run up to
-        the cut-off or the largest limit; and the ``virtual best``, which runs the fastest solver
-        on each instance, and stops at the smallest limit where none completes.
-        """
-        if self.limits is not None:
-            raise ValueError(
-                f"the limits of {self.name} must be None: with runs that were stopped early the "
-                "best solver of an instance is unknown"
-            )
-        problem = self.problem(limits, cost=cost, penalty=penalty)
-        fastest = self.seconds.min(axis=1) / self.cutoff
-        done = fastest <= problem.limits[-1]
-        # The virtual best knows when no solver will do, and then stops at the smallest limit.
-        stopped = -float(problem.penalty(problem.limits[0]))
-        gains = 1.0 - np.asarray(problem.cost(np.where(done, fastest, 0.0)))
-        return {
-            "best pair": problem.best_gain,
-            "best solver": float(problem.gains[:, -1].max()),
-            "virtual best": float(np.where(done, gains, stopped).mean()),
-        }
 
 
 def aslib(
@@ -200,10 +170,7 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
     Parameters
     ----------
     path : str or path
-        The folder of a scenario, with ``algorithm_runs.arff`` and ``description.txt``; or a Parquet
-        file with the columns instance, repetition, algorithm, runtime, runstatus and cutoff, and
-        optionally objective, from 0 for the best answer to 1, and objective_consistent, whether the
-        objective is valid.
+        The folder of a scenario, with ``algorithm_runs.arff`` and ``description.txt``.
 
     Returns
     -------
@@ -214,18 +181,15 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
         measure of type solution_quality, where that lies in [0, 1]. A column ``limit`` has the
         seconds after which a run was stopped; if it exists, runs may be missing.
     """
-    where = Path(path)
-    if where.suffix == ".parquet":
-        cutoff, runs = read_table(where)
-        return _scenario(where, where.stem, runs, cutoff)
-    if where.is_file():
-        raise ValueError(f"path must be the folder of a scenario, or a Parquet file, got {where}")
-    name, cutoff, runs = read_folder(where)
-    return _scenario(where / RUNS, name, runs, cutoff)
+    folder = Path(path)
+    if folder.is_file():
+        raise ValueError(f"path must be the folder of a scenario, with {RUNS}, got {folder}")
+    name, cutoff, runs = read_folder(folder)
+    return make_scenario(folder / RUNS, name, runs, cutoff)
 
 
-def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float) -> Scenario:
-    """Return the table of the runs; refuse gaps and repeated entries."""
+def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: float) -> Scenario:
+    """Return the scenario of the runs in a file; refuse gaps and repeated runs."""
     runs_by_instance: dict[tuple[str, str], dict[str, ScenarioRun]] = {}
     for run in runs:
         row = runs_by_instance.setdefault(run.task, {})
@@ -238,19 +202,15 @@ def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float)
     solvers = check_names("solvers", sorted(set().union(*runs_by_instance.values())))
     # With limits, a tune chose the runs, and need not have made all. Without, a gap is a fault of
     # the file.
-    gaps = any(run.limit < math.inf for row in runs_by_instance.values() for run in row.values())
+    rows = runs_by_instance.values()
+    has_limits = any(run.limit < math.inf for row in rows for run in row.values())
     for task, row in runs_by_instance.items():
         missing = [solver for solver in solvers if solver not in row]
-        if missing and not gaps:
+        if missing and not has_limits:
             raise ValueError(f"{path}: the run of {missing[0]} on {', '.join(task)} must be given")
     # A limit of 0 marks a run that was not made.
-    none = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
-    table = np.array(
-        [
-            [row.get(solver_name, none)[2:] for solver_name in solvers]
-            for row in runs_by_instance.values()
-        ]
-    )
+    not_made = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
+    table = np.array([[row.get(name, not_made)[2:] for name in solvers] for row in rows])
     table.setflags(write=False)
     seconds, quality, limits = (table[:, :, k] for k in range(3))
     return Scenario(
@@ -259,5 +219,5 @@ def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float)
         seconds,
         cutoff,
         None if np.isnan(quality).all() else quality,
-        np.minimum(limits, cutoff) if gaps else None,
+        np.minimum(limits, cutoff) if has_limits else None,
     )

@@ -1,4 +1,4 @@
-"""Files of scenarios of the algorithm selection library: ARFF and Parquet read, ARFF written."""
+"""Files of scenarios of the algorithm selection library: read, and written."""
 
 import math
 import re
@@ -6,18 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from keyhole.data.csv_rows import read_text, shorten_message
-from keyhole.extras import require_extra
-from keyhole.files import explain_os_error, write_atomically
-from keyhole.validate import check_choice, check_line, short_repr
+from keyhole.files import write_atomically
+from keyhole.validate import check_choice, check_line
 
 RUNS: Final = "algorithm_runs.arff"
 DESCRIPTION: Final = "description.txt"
 _TIMES: Final = ("runtime", "time")  # names of the column if the description has none
 _STATUSES: Final = ("ok", "timeout", "memout", "not_applicable", "crash", "other")
-_TABLE: Final = ("instance", "repetition", "algorithm", "runtime", "runstatus", "cutoff")
 LIMIT: Final = "limit"
 """Column of the limits of runs that were stopped before the cut-off; runs may then be missing."""
 # A mark in a quoted field has a backslash before it, or is doubled, as Keyhole writes it; the
@@ -27,7 +25,6 @@ _FIELD: Final = re.compile(
 )
 _YAML: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\S#|[^#])*""")
 """A line up to its comment: a # at the beginning or after a space, not in quotation marks."""
-_FURTHER: Final = ("objective", "objective_consistent")
 
 
 class ScenarioRun(NamedTuple):
@@ -44,16 +41,17 @@ def read_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
     """Read name, cut-off in seconds and runs of a scenario in ASlib's own format."""
     path = folder / DESCRIPTION
     entries = _read_description(path)
-    cutoff = _seconds(path, "algorithm_cutoff_time", " ".join(entries["algorithm_cutoff_time"]))
+    cutoff_text = " ".join(entries["algorithm_cutoff_time"])
+    cutoff = _parse_seconds(path, "algorithm_cutoff_time", cutoff_text)
     name = " ".join(entries["scenario_id"]) or folder.name
     return name, cutoff, _read_arff(folder / RUNS, cutoff, _performance_measures(entries))
 
 
 def _read_description(path: Path) -> defaultdict[str, list[str]]:
-    """Return the entries of a description: words after a name, or in a list below it."""
+    """Return the words of each entry of a description: those after its name, or listed below."""
     entries = defaultdict[str, list[str]](list)
     current = ""
-    # A list has one of two forms: behind the name, or below it with a dash before each entry.
+    # A list below the name has a dash before each entry.
     for text in read_text(path).splitlines():
         line = _YAML.findall(text)[0]
         if match := re.match(r"([a-z_]+)\s*:(.*)$", line):
@@ -80,7 +78,7 @@ def _performance_measures(entries: Mapping[str, list[str]]) -> list[tuple[str, s
     ]
 
 
-def _seconds(path: Path, name: str, text: str) -> float:
+def _parse_seconds(path: Path, name: str, text: str) -> float:
     if not 0 < (value := _to_float(text)) < math.inf:
         raise ValueError(f"{path}: {name} must be a number of seconds above 0, got {text!r}")
     return value
@@ -124,26 +122,28 @@ def _read_arff(
         for name, measure_type, more_is_better in measures
         if measure_type == "solution_quality" and name in columns
     ]
-    for number, line in enumerate(lines[data_line + 1 :], data_line + 2):
+    for line_number, line in enumerate(lines[data_line + 1 :], data_line + 2):
         if not line.strip() or line.lstrip().startswith("%"):
             continue
-        where = f"{path}, line {number}"
-        fields = _split_fields(where, line)
+        location = f"{path}, line {line_number}"
+        fields = _split_fields(location, line)
         if len(fields) != len(columns):
-            raise ValueError(f"{where}: the run must have {len(columns)} fields, got {len(fields)}")
+            counts = f"{len(columns)} fields, got {len(fields)}"
+            raise ValueError(f"{location}: the run must have {counts}")
         instance, repetition, solver, status, text = (fields[k].strip() for k in positions)
-        seconds = _parse_runtime(where, text, status, cutoff)
-        good = math.nan
+        seconds = _parse_runtime(location, text, status, cutoff)
+        quality = math.nan
         if qualities and seconds < math.inf:
             name, more_is_better = qualities[0]
-            good = _quality(where, name, fields[columns.index(name)].strip(), more_is_better)
+            text = fields[columns.index(name)].strip()
+            quality = _parse_quality(location, name, text, more_is_better)
         limit = math.inf
         if LIMIT in columns:
-            limit = _seconds(path, LIMIT, fields[columns.index(LIMIT)].strip())
-        yield ScenarioRun((instance, repetition), solver, seconds, good, limit)
+            limit = _parse_seconds(path, LIMIT, fields[columns.index(LIMIT)].strip())
+        yield ScenarioRun((instance, repetition), solver, seconds, quality, limit)
 
 
-def _split_fields(where: str, line: str) -> list[str]:
+def _split_fields(location: str, line: str) -> list[str]:
     """Return the fields of a run, plain or in quotation marks of either kind."""
     fields = []
     length = 0
@@ -152,83 +152,33 @@ def _split_fields(where: str, line: str) -> list[str]:
         fields.append(quoted.replace(f"\\{mark}", mark).replace(mark * 2, mark) if mark else plain)
         length += len(match[0])
     if length != len(line) + 1:
-        raise ValueError(f"{where}: quotation marks must enclose a whole field, got {line!r}")
+        raise ValueError(f"{location}: quotation marks must enclose a whole field, got {line!r}")
     return fields
 
 
-def _parse_runtime(where: str, text: str, status: str, cutoff: float) -> float:
+def _parse_runtime(location: str, text: str, status: str, cutoff: float) -> float:
     """Return the seconds of a run; infinite unless it completed before the cut-off."""
     if status.lower() not in _STATUSES:
         allowed = ", ".join(_STATUSES)
-        raise ValueError(f"{where}: runstatus must be one of {allowed}, got {status!r}")
-    done = status.lower() == "ok"
+        raise ValueError(f"{location}: runstatus must be one of {allowed}, got {status!r}")
+    is_ok = status.lower() == "ok"
     # A question mark is ARFF's sign for a missing value.
-    if text == "?" and not done:
+    if text == "?" and not is_ok:
         return math.inf
     if not 0 <= (value := _to_float(text)) < math.inf:
-        raise ValueError(f"{where}: runtime must be seconds, at least 0, got {text!r}")
-    return value if done and value < cutoff else math.inf
+        raise ValueError(f"{location}: runtime must be seconds, at least 0, got {text!r}")
+    return value if is_ok and value < cutoff else math.inf
 
 
-def _quality(where: str, name: str, text: str, more_is_better: bool) -> float:
+def _parse_quality(location: str, name: str, text: str, more_is_better: bool) -> float:
     """Return a quality from 0 to 1 (best); NaN if the measure has another scale."""
     try:
         value = float(text)
     except ValueError:
-        raise ValueError(f"{where}: {name} must be a number, got {text!r}") from None
+        raise ValueError(f"{location}: {name} must be a number, got {text!r}") from None
     if not 0 <= value <= 1:
         return math.nan
     return value if more_is_better else 1.0 - value
-
-
-def read_table(path: Path) -> tuple[float, Iterator[ScenarioRun]]:
-    """Read cut-off in seconds and runs of a scenario from a Parquet file; see `load_aslib`."""
-    require_extra("files", "a Parquet file")
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such file")
-    try:
-        names = pq.read_schema(path).names
-        column_names = [name for name in (*_TABLE, *_FURTHER) if names.count(name) == 1]
-        columns = pq.read_table(path, columns=column_names).to_pydict()
-    # A damaged file may fail in its metadata, in a page, or in a text that is not UTF-8.
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{path}: the file must be Parquet: {shorten_message(explain_os_error(error))}"
-        ) from None
-    for name in (*_TABLE, *_FURTHER):
-        if name not in columns and (name in _TABLE or name in names):
-            got = shorten_message(str(names))
-            raise ValueError(f"{path}: the column {name} must be given once, got {got}")
-    cutoffs = list(dict.fromkeys(map(str, columns["cutoff"])))
-    if len(cutoffs) != 1:
-        got = shorten_message(", ".join(cutoffs)) or "no row"
-        raise ValueError(f"{path}: cutoff must be the same in all rows, got {got}")
-    cutoff = _seconds(path, "cutoff", cutoffs[0])
-    return cutoff, _rows(path, cutoff, columns)
-
-
-def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterator[ScenarioRun]:
-    file = str(path)
-    size = len(columns["runtime"])
-    objectives = columns.get("objective", [None] * size)
-    valid = columns.get("objective_consistent", [True] * size)
-    rows = zip(*(columns[name] for name in _TABLE[:-1]), objectives, valid, strict=True)
-    for number, (instance, repetition, solver, time, status, objective, good) in enumerate(rows, 1):
-        where = f"{file}, row {number}"
-        if None in (instance, solver):
-            raise ValueError(f"{where}: instance and algorithm must be given, got None")
-        unknown = time is None or time != time  # NaN
-        seconds = _parse_runtime(where, "?" if unknown else str(time), str(status), cutoff)
-        quality = math.nan
-        if good not in (True, False, None):
-            text = f"objective_consistent must be true or false, got {short_repr(good)}"
-            raise ValueError(f"{where}: {text}")
-        if good and objective is not None and seconds < math.inf:
-            quality = _quality(where, "objective", str(objective), more_is_better=False)
-        yield ScenarioRun((str(instance), str(repetition)), str(solver), seconds, quality)
 
 
 _EXPORTED: Final = ("ok", "timeout", "memout", "crash")
@@ -278,31 +228,31 @@ def write_aslib(
     runs : iterable of RunToExport
         The runs.
     """
-    where = Path(folder)
+    path = Path(folder)
     rows = []
-    times = Counter[tuple[str, str]]()
+    repetitions = Counter[tuple[str, str]]()
     # Read twice: whether there is a column of qualities depends on all runs.
     exported_runs = list(runs)
-    graded = any(not math.isnan(run.quality) for run in exported_runs)
+    has_quality = any(not math.isnan(run.quality) for run in exported_runs)
     for run in exported_runs:
         # ASlib knows a run by instance, repetition and solver; a second one without a number of its
         # own would be refused as a duplicate.
-        times[run.instance, run.solver] += 1
+        repetitions[run.instance, run.solver] += 1
         fields = [
-            _quote(run.instance), str(times[run.instance, run.solver]), _quote(run.solver),
+            _quote(run.instance), str(repetitions[run.instance, run.solver]), _quote(run.solver),
             repr(run.seconds), check_choice("status", run.status, _EXPORTED), repr(run.limit),
         ]  # fmt: skip
         # Of a run that did not complete the reader ignores the quality, but needs a number.
-        if graded:
+        if has_quality:
             fields.append(repr(float(run.quality)).replace("nan", "0"))
         rows.append(",".join(fields))
-    where.mkdir(parents=True, exist_ok=True)
-    write_atomically(where / DESCRIPTION, _description(name, cutoff, graded).encode())
-    write_atomically(where / RUNS, "\n".join([*_header(name, graded), *rows, ""]).encode())
-    return where
+    path.mkdir(parents=True, exist_ok=True)
+    write_atomically(path / DESCRIPTION, _make_description(name, cutoff, has_quality).encode())
+    write_atomically(path / RUNS, "\n".join([*_make_header(name, has_quality), *rows, ""]).encode())
+    return path
 
 
-def _description(name: str, cutoff: float, graded: bool) -> str:
+def _make_description(name: str, cutoff: float, has_quality: bool) -> str:
     measures = {
         "performance_measures": ("runtime", "quality"),
         "performance_type": ("runtime", "solution_quality"),
@@ -310,14 +260,14 @@ def _description(name: str, cutoff: float, graded: bool) -> str:
     }
     lines = [f"scenario_id: {_quote(name)}", f"algorithm_cutoff_time: {cutoff!r}"]
     for entry, values in measures.items():
-        lines += [f"{entry}:", *(f"  - {value}" for value in values[: 1 + graded])]
+        lines += [f"{entry}:", *(f"  - {value}" for value in values[: 1 + has_quality])]
     return "\n".join([*lines, ""])
 
 
-def _header(name: str, graded: bool) -> list[str]:
+def _make_header(name: str, has_quality: bool) -> list[str]:
     columns = ["instance_id STRING", "repetition NUMERIC", "algorithm STRING", "runtime NUMERIC",
                f"runstatus {{{', '.join(_EXPORTED)}}}", f"{LIMIT} NUMERIC"]  # fmt: skip
-    if graded:
+    if has_quality:
         columns.append("quality NUMERIC")
     return [
         f"@RELATION {_quote(name)}",

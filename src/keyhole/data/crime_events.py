@@ -1,10 +1,8 @@
 """Recorded crimes by place and day, as the problem of dividing patrols among places."""
 
-from collections import Counter
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
-from math import comb
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -12,14 +10,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.data.csv_rows import read_rows
+from keyhole.data.csv_rows import check_whole_numbers, read_rows
 from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.semibandit import Problem
 from keyhole.validate import check_choice, check_names
 
 PLACES: Final = ("tracts", "boroughs", "cities")
-_GREGORIAN: Final = date(1583, 1, 1), date(2399, 12, 31)  # no years of other calendars
-_ONE_IN: Final = 10_000  # the chance of days by which a file is refused
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,10 +55,7 @@ class Events:
     def __post_init__(self) -> None:
         """Check the values, and copy the array."""
         object.__setattr__(self, "places", check_names("places", self.places))
-        # A copy, read-only below: later changes of the user's array must not reach the problem.
-        counts = np.array(self.counts)
-        if counts.dtype.kind not in "iu":
-            raise TypeError(f"counts must hold whole numbers, got {counts.dtype}")
+        counts = check_whole_numbers("counts", self.counts)
         if counts.ndim != 2 or counts.shape[1] != len(self.places) or counts.size == 0:
             raise ValueError(
                 f"counts must have a row for each day and {len(self.places)} columns, "
@@ -70,6 +63,7 @@ class Events:
             )
         if (counts < 0).any():
             raise ValueError(f"counts must be at least 0, got {counts.min()}")
+        # A read-only copy: later changes of the user's array must not reach the problem.
         counts = counts.astype(np.int64)
         counts.setflags(write=False)
         object.__setattr__(self, "counts", counts)
@@ -170,11 +164,9 @@ def read_events_csv(
     lines are ignored. Days are dates such as 2024-05-31. All days from `since` to `until` count; a
     place without a row on a day has 0 events.
 
-    Without `since` or `until` the days are checked, and a file is refused that looks like totals of
-    weeks or months (four of five of its days are as many days, a month, or a multiple of them after
-    the day before), or of which at most a quarter of the days are far from all others, as with a
-    mistyped year (by a gap as long as the others' time, or a year). Where each day has a row by
-    chance, independently of the others, either happens in less than 1 file in 1,000.
+    Without `since` or `until`, each day between the first and the last must have a row: a file of
+    which a year is mistyped, or of totals of weeks or months, is refused. Where a day has no row
+    since nothing happened, both must be given.
 
     Parameters
     ----------
@@ -190,26 +182,38 @@ def read_events_csv(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "town.csv")
-    ...     _ = path.write_text("day,place,events\n2024-05-01,north,2\n2024-05-03,south,1\n")
-    ...     events, may = read_events_csv(path), read_events_csv(path, until="2024-05-31")
+    ...     _ = path.write_text("day,place,events\n2024-05-01,north,2\n2024-05-02,south,1\n")
+    ...     events = read_events_csv(path)
+    ...     may = read_events_csv(path, since="2024-05-01", until="2024-05-31")
     >>> events.counts
     array([[2, 0],
-           [0, 0],
            [0, 1]])
     >>> may
     Events(town: 2 places, 31 days, 0.05 events a day and place)
     """
-    first = _GREGORIAN[0] if since is None else _parse_day("since", str(since))
-    last = _GREGORIAN[1] if until is None else _parse_day("until", str(until))
-    counts = _read_counts(path, first, last, delimiter)
+    earliest = date.min if since is None else _parse_day("since", str(since))
+    latest = date.max if until is None else _parse_day("until", str(until))
+    counts: dict[tuple[date, str], int] = {}
+
+    def add(day_text: str, place_name: str, events: str) -> None:
+        day = _parse_day("day", day_text)
+        if not earliest <= day <= latest:
+            raise ValueError(
+                f"day must lie from since to until, {earliest} to {latest}; got {day_text}"
+            )
+        if (day, place_name) in counts:
+            raise ValueError(f"day and place must differ, got {day_text}, {place_name!r} twice")
+        # int() is more lenient: it takes 1_000, and the digits of other scripts.
+        if not events.isascii() or not events.isdecimal():
+            raise ValueError(f"events must be a whole number, at least 0, got {events!r}")
+        counts[day, place_name] = int(events)
+
+    read_rows(path, ("day", "place", "events"), add, delimiter=delimiter, filled=("place",))
     days = sorted({day for day, _ in counts})
     if since is None or until is None:
-        main = _find_main_days(days)
-        if len(main) < len(days):
-            _read_counts(path, main[0], main[-1], delimiter)  # which names the lines of the others
-        _refuse_totals(path, days)
-    first = days[0] if since is None else first
-    last = days[-1] if until is None else last
+        _refuse_gaps(path, days)
+    first = days[0] if since is None else earliest
+    last = days[-1] if until is None else latest
     place_names = tuple(dict.fromkeys(place_name for _, place_name in counts))
     # All days between the first and the last, also those without a row.
     calendar = [first + timedelta(days=n) for n in range((last - first).days + 1)]
@@ -217,31 +221,6 @@ def read_events_csv(
         [[counts.get((day, place_name), 0) for place_name in place_names] for day in calendar]
     )
     return Events(Path(path).stem, place_names, first, table, source=str(path))
-
-
-def _read_counts(
-    path: str | PathLike[str], first: date, last: date, delimiter: str
-) -> dict[tuple[date, str], int]:
-    """Return the numbers of events; refuse days before the first and after the last."""
-    counts: dict[tuple[date, str], int] = {}
-
-    def add(day: str, place_name: str, events: str) -> None:
-        key = _parse_day("day", day), place_name
-        if not first <= key[0] <= last:
-            raise ValueError(
-                f"day must lie from {first} to {last}, got {day}: is its year mistyped, or of "
-                "another calendar, such as the Buddhist one (543 more)? Otherwise name the first "
-                "and the last day by since= and until="
-            )
-        if key in counts:
-            raise ValueError(f"day and place must differ, got {day}, {place_name!r} twice")
-        # int() is more lenient: it takes 1_000, and the digits of other scripts.
-        if not events.isascii() or not events.isdecimal():
-            raise ValueError(f"events must be a whole number, at least 0, got {events!r}")
-        counts[key] = int(events)
-
-    read_rows(path, ("day", "place", "events"), add, delimiter=delimiter, filled=("place",))
-    return counts
 
 
 def _parse_day(name: str, text: str) -> date:
@@ -254,34 +233,12 @@ def _parse_day(name: str, text: str) -> date:
         ) from None
 
 
-def _find_main_days(days: list[date]) -> list[date]:
-    """Return days without those, if any, that a gap parts from the others as hardly by chance."""
-    if len(days) < 4:
-        return days
-    gaps = [(later - day).days for day, later in pairwise(days)]
-    longest = max(gaps)
-    span = sum(gaps)
-    inner = len(gaps) - 1
-    main_start = gaps.index(longest) + 1
-    fewer, main = sorted((days[:main_start], days[main_start:]), key=len)
-    is_far = 4 * len(fewer) <= len(days) and longest >= min((main[-1] - main[0]).days, 365)
-    # Of all choices of as many days between the first and the last, these have so long a gap.
-    is_rare = _ONE_IN * len(gaps) * comb(span - longest, inner) < comb(span - 1, inner)
-    return main if is_far and is_rare else days
-
-
-def _refuse_totals(path: str | PathLike[str], days: list[date]) -> None:
-    """Refuse days that follow each other in steps, as they hardly do by chance."""
-    gaps = [(later - day).days for day, later in pairwise(days)]
-    step = Counter(gaps or [1]).most_common(1)[0][0]
-    by_step = sum(gap % step == 0 for gap in gaps)
-    months = sum(a.day == b.day or 28 <= (b - a).days <= 31 for a, b in pairwise(days))
-    # The chance of a step is at most 1 in `step`, and 1 in 11 for months, whatever the share of
-    # days in the file; that of at least `count` such steps at most the chance of some `count`.
-    for count, one_in, text in ((by_step, step, f"{step} days"), (months, 11, "a month")):
-        if 5 * count >= 4 * len(gaps) and comb(len(gaps), count) * _ONE_IN < one_in**count:
+def _refuse_gaps(path: str | PathLike[str], days: list[date]) -> None:
+    """Refuse sorted days between which others are missing: they would count as without events."""
+    for day, next_day in pairwise(days):
+        if next_day - day > timedelta(days=1):
             raise ValueError(
-                f"{path}: a row must have the events of one day, but {count} of {len(gaps)} steps "
-                f"from day to day are of {text}, or a multiple, as of totals. If the days between "
-                "had no events, name the first and the last day by since= and until="
+                f"{path}: each day must have a row, got {next_day} after {day}; correct a mistyped "
+                "year, and leave out totals of weeks or months. If nothing happened between the "
+                "days, name the first and the last day by since= and until="
             )

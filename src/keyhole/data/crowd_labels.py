@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.data.csv_rows import check_column_names, read_rows
+from keyhole.data.csv_rows import check_column_names, check_whole_numbers, read_rows
 from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.text_formatting import count_text
 from keyhole.thresholding import Problem
@@ -79,17 +79,15 @@ class Labels:
         """Check the values, and copy the arrays."""
         check_names("items", self.items)
         for name, dtype in (("ones", np.int64), ("counts", np.int64), ("gold", np.int8)):
-            object.__setattr__(self, name, self._column(name, dtype))
+            object.__setattr__(self, name, self._check_column(name, dtype))
         check_each("counts", self.counts, self.counts >= 1, "be at least 1")
-        within = (self.ones >= 0) & (self.ones <= self.counts)
-        check_each("ones", self.ones, within, "lie between 0 and the number of labels")
+        is_within = (self.ones >= 0) & (self.ones <= self.counts)
+        check_each("ones", self.ones, is_within, "lie between 0 and the number of labels")
         is_gold = (self.gold >= _UNKNOWN) & (self.gold <= 1)
         check_each("gold", self.gold, is_gold, "be 0, 1 or -1")
 
-    def _column(self, name: str, dtype: type[np.integer[Any]]) -> NDArray[Any]:
-        values = np.asarray(getattr(self, name))
-        if values.dtype.kind not in "iu":
-            raise TypeError(f"{name} must hold whole numbers, got {values.dtype}")
+    def _check_column(self, name: str, dtype: type[np.integer[Any]]) -> NDArray[Any]:
+        values = check_whole_numbers(name, getattr(self, name))
         if values.shape != (self.arms,):
             raise ValueError(f"{name} must have shape ({self.arms},), got {values.shape}")
         column = values.astype(dtype)
@@ -154,7 +152,7 @@ def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = T
     4212
     """
     if isinstance(labels, str):
-        labels = load_labels(labels)
+        labels = load_labels(check_choice("labels", labels, NAMES))
     # Counts become single labels again, since a replay draws one at a time.
     samples = [
         np.repeat([1.0, 0.0], [ones, count - ones])
@@ -239,9 +237,9 @@ def read_labels_csv(
     tally: dict[str, list[int]] = {}  # by item: labels 1, labels, gold label
 
     def add(item: str, label: str, gold: str, *_: str) -> None:
-        bit = _parse_bit(names[1], label, "0 or 1")
+        label_bit = _parse_bit(names[1], label, "0 or 1")
         counts = tally.setdefault(item, [0, 0, _UNKNOWN])
-        counts[0] += bit
+        counts[0] += label_bit
         counts[1] += 1
         if not gold:
             return
@@ -269,7 +267,7 @@ def read_labels_csv(
 
 
 def _parse_bit(name: str, text: str, allowed: str) -> int:
-    """Return a label; errors call it by the name of its column."""
+    """Return a label as 0 or 1; errors begin with the name of its column."""
     if text.lower() not in _BITS:
         raise ValueError(f"{name} must be {allowed}, got {text!r}")
     return _BITS[text.lower()]

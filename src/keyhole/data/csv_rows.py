@@ -13,6 +13,7 @@ from time import time
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray
@@ -20,8 +21,7 @@ from keyhole.files import decode_text, read_file
 from keyhole.text_formatting import count_text, join_words
 
 _LONGEST: Final = 500  # characters of a message
-_START: Final = 100  # characters that remain of a message, if there are several; and its end:
-_END: Final = 80
+_LONGEST_OF_SEVERAL: Final = 150
 _MOST_NAMED: Final = 5  # rows in an error
 _MOST_READ: Final = 1_000  # bad rows, after which a file is not read on: their messages take time
 _SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -38,17 +38,17 @@ Reader = Any
 """What `csv.reader` returns, whose class has no public name."""
 
 
-def shorten_message(message: str) -> str:
-    """Return a message, or its first 500 characters and its length.
+def shorten_message(message: str, length: int = _LONGEST) -> str:
+    """Return a message, or its first characters, by default 500, and its length.
 
     Examples
     --------
     >>> shorten_message("label must be 0 or 1, got " + "9" * 1000)[-42:]
     '9999999999999... (1,026 characters in all)'
     """
-    if len(message) <= _LONGEST:
+    if len(message) <= length:
         return message
-    return f"{message[:_LONGEST]}... ({len(message):,} characters in all)"
+    return f"{message[:length]}... ({len(message):,} characters in all)"
 
 
 def check_column_names(**names: str) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def check_column_names(**names: str) -> tuple[str, ...]:
 
 
 def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) -> str:
-    """Return a hint for an error about a header that is not separated as it must be; else no text.
+    """Return a hint if a header seems to have another delimiter; else an empty text.
 
     Examples
     --------
@@ -76,23 +76,23 @@ def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) ->
     ": columns are separated by semicolons: give delimiter=';' (in a shell --delimiter ';')"
     """
     # With two columns or more, the delimiter has separated some, and the hint would mislead.
-    for sign, word in _SEPARATORS.items():
-        if len(header) != 1 or sign not in header[0]:
-            continue
-        if is_delimiter_free:
-            option = f"delimiter={sign!r} (in a shell --delimiter {sign!r})"
-            return f": columns are separated by {word}: give {option}"
-        return f": columns must be separated by commas, not {word}"
-    return ""
+    signs = [sign for sign in _SEPARATORS if len(header) == 1 and sign in header[0]]
+    if not signs:
+        return ""
+    if is_delimiter_free:
+        option = f"delimiter={signs[0]!r} (in a shell --delimiter {signs[0]!r})"
+        return f": columns are separated by {_SEPARATORS[signs[0]]}: give {option}"
+    return f": columns must be separated by commas, not {_SEPARATORS[signs[0]]}"
 
 
 def _nothing_hint(text: str) -> str:
+    """Return the hint to leave a field empty if its text stands for nothing; else an empty text."""
     is_nothing = text.lower() in _NOTHING or text[:10] in _DEFAULT_DAYS
     return _LEAVE_EMPTY * is_nothing
 
 
 def is_filled(name: str, text: str) -> bool:
-    """Return whether a field is not empty; refuse NULL, 1970-01-01 and the like, for nothing.
+    """Return whether a field is not empty; refuse NULL, 1970-01-01 and the like in its place.
 
     Examples
     --------
@@ -112,7 +112,9 @@ def parse_number(
     reason: str = "",
     if_nothing: str = "leave the row out",
 ) -> float:
-    """Return the finite number in a field; errors name its column, why, and what to do without.
+    """Return the finite number in a field; errors name its column.
+
+    `reason` says why there must be a number, and `if_nothing` what to do where there is none.
 
     Examples
     --------
@@ -120,9 +122,9 @@ def parse_number(
     (0.5, 0.5)
     """
     # Python reads 1_0 as 10; and 1.234 beside decimal commas may mean a thousand.
-    misread = "_" if validate.check_choice("decimal", decimal, (".", ",")) == "." else "_."
+    ambiguous_signs = "_" if validate.check_choice("decimal", decimal, (".", ",")) == "." else "_."
     try:
-        value = math.nan if set(misread) & set(text) else float(text.replace(decimal, "."))
+        value = math.nan if set(ambiguous_signs) & set(text) else float(text.replace(decimal, "."))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
@@ -139,14 +141,14 @@ def parse_number(
 class DateParser:
     """Reads the dates of a file as seconds since 1970.
 
-    Either all have a time zone or none; UTC is assumed where there is none.
+    Either all dates have a time zone or none has; UTC is assumed where there is none.
 
     Parameters
     ----------
     date_format : str, optional
-        Their form, in the codes of `datetime.strptime`; by default ISO 8601. It is never guessed:
-        05.06.2024 is a day in May for some, and in June for others. "unix", "unix_ms" and "unix_us"
-        are numbers of seconds, milliseconds and microseconds since 1970.
+        The form of dates, in the codes of `datetime.strptime`; by default ISO 8601. It is never
+        guessed: 05.06.2024 is a day in May for some, and in June for others. "unix", "unix_ms" and
+        "unix_us" are numbers of seconds, milliseconds and microseconds since 1970.
 
     Examples
     --------
@@ -166,7 +168,7 @@ class DateParser:
         self._has_zone: bool | None = None
 
     def seconds(self, name: str, text: str) -> float:
-        """Return a date; errors name its column."""
+        """Return a date as seconds since 1970; errors name its column."""
         date = self._parse(name, text)
         if date.date().isoformat() in _DEFAULT_DAYS:
             raise ValueError(f"{name} must not be a default, got {text!r}{_LEAVE_EMPTY}")
@@ -193,7 +195,7 @@ class DateParser:
                     return datetime.fromtimestamp(parse_number(name, text) / per_second, UTC)
             elif self._format is not None:
                 return datetime.strptime(text, self._format)
-            elif epoch_format is None:  # Python reads some of these: 1710061200000 as in 1710
+            elif epoch_format is None:  # Python would read 1710061200000 as a day in 1710
                 return datetime.fromisoformat(text)
         except (ValueError, OverflowError, OSError):
             pass
@@ -214,7 +216,9 @@ def _guess_epoch_format(text: str) -> str | None:
 
 
 def identify_moment(*texts: str) -> tuple[str, ...] | None:
-    """Return the texts of a row if one is a time to the second, which rows seldom share; else None.
+    """Return the texts of a row if one of them is a time to the second; else None.
+
+    Rows seldom share such a time.
 
     Examples
     --------
@@ -228,9 +232,9 @@ def identify_moment(*texts: str) -> tuple[str, ...] | None:
 
 
 def parse_time_and_delay(
-    parse_time: Callable[[str, str], float], columns: Sequence[str], first: str, second: str
+    parse_time: Callable[[str, str], float], columns: Sequence[str], start_text: str, end_text: str
 ) -> tuple[float, float]:
-    """Return a time, and how long after it a second one is: infinite if its field is empty.
+    """Return a start time, and the delay until an end, which is infinite if its field is empty.
 
     Examples
     --------
@@ -238,13 +242,13 @@ def parse_time_and_delay(
     >>> [parse_time_and_delay(parse_number, columns, "5", text) for text in ("7", "")]
     [(5.0, 2.0), (5.0, inf)]
     """
-    start = parse_time(columns[0], first)
-    if not is_filled(columns[1], second):
+    start = parse_time(columns[0], start_text)
+    if not is_filled(columns[1], end_text):
         return start, math.inf
-    delay = parse_time(columns[1], second) - start
+    delay = parse_time(columns[1], end_text) - start
     if delay < 0:
-        error = f"{columns[1]} must not be before {columns[0]}, {first}; got {second}"
-        if ":" in first:
+        error = f"{columns[1]} must not be before {columns[0]}, {start_text}; got {end_text}"
+        if ":" in start_text:
             error += "; a date alone is its midnight, and times need an offset where clocks change"
         raise ValueError(error)
     return start, delay
@@ -257,13 +261,13 @@ def read_text(path: str | PathLike[str]) -> str:
 
 def open_rows(text: str, delimiter: str = ",") -> Reader:
     """Return the reader of the rows of a file's text."""
-    sign = delimiter.replace("\\t", "\t")  # as one types a tab in a shell
-    if len(sign) != 1 or sign in ' "\r\n':
+    separator = delimiter.replace("\\t", "\t")  # as one types a tab in a shell
+    if len(separator) != 1 or separator in ' "\r\n':
         raise ValueError(f"delimiter must be one character, such as ';', got {delimiter!r}")
     # Strict: a quotation mark that is never closed is an error, not a field up to the end of the
     # file.
     file = io.StringIO(text, newline="")
-    return csv.reader(file, delimiter=sign, strict=True, skipinitialspace=True)
+    return csv.reader(file, delimiter=separator, strict=True, skipinitialspace=True)
 
 
 @contextmanager
@@ -290,39 +294,30 @@ def for_each_row(
     lines, and says how many more there are; after 1,000 bad rows the file is not read on.
     """
     errors: list[tuple[int, str]] = []
-    rows = filter(None, reader)
     has_rows = False
-    is_read = False
-    while not is_read:
-        try:
-            for row in rows:
-                has_rows = True
+    try:
+        for row in filter(None, reader):
+            has_rows = True
+            try:
                 if len(row) != fields:
                     raise ValueError(f"the row must have {fields} fields, got {len(row)}")
                 add(row)
-            is_read = True
-        except (csv.Error, ValueError) as error:
-            message = _row_message(error) if len(errors) < _MOST_NAMED else ""
-            errors.append((reader.line_num, message))
-            # What follows a row that is not valid CSV cannot be told apart into rows.
-            is_read = isinstance(error, csv.Error) or len(errors) == _MOST_READ
+            except ValueError as error:
+                errors.append((reader.line_num, str(error) if len(errors) < _MOST_NAMED else ""))
+                if len(errors) == _MOST_READ:
+                    break
+    except csv.Error as error:  # what follows the row cannot be told apart into rows
+        errors.append((reader.line_num, _row_message(error)))
     if errors:
         raise ValueError(f"{path}, {_join_errors(errors)}")
     if not has_rows:
         raise ValueError(f"{path}: at least one row must follow the header, got none")
 
 
-def _leave_out_middle(message: str) -> str:
-    """Return a message, or its beginning and its end, which has the value."""
-    if len(message) <= _START + _END:
-        return message
-    return f"{message[:_START]} ... {message[-_END:]}"
-
-
 def _join_errors(errors: Sequence[tuple[int, str]]) -> str:
     """Return the first five errors with their lines, and how many more there are."""
-    shorten = shorten_message if len(errors) == 1 else _leave_out_middle
-    texts = [f"line {line}: {shorten(text)}" for line, text in errors[:_MOST_NAMED]]
+    length = _LONGEST if len(errors) == 1 else _LONGEST_OF_SEVERAL
+    texts = [f"line {line}: {shorten_message(text, length)}" for line, text in errors[:_MOST_NAMED]]
     if more := len(errors) - len(texts):
         at_least = "at least " * (len(errors) == _MOST_READ)
         texts.append(f"and {at_least}{count_text(more, 'more row')}")
@@ -349,10 +344,10 @@ def read_rows(
     columns, empty for a missing one. All errors, also those of `add`, name the file and the line;
     those of bad rows are the errors of `for_each_row`. `hint` ends an error about the header.
 
-    `identify` returns what no two rows should have in common, and `identity` names, from the same
-    texts; a false value where equal rows are usual, as of days without anybody's name. Rows that
-    repeat it count all the same, and a warning says how many they are, and the line of the first.
-    If it is a key, they are refused. Fields of the columns `filled` must not be empty.
+    `identify` returns, from the same texts, a value that should differ by row, which `identity`
+    names; it is false where equal rows are usual, as of days without anybody's name. Rows that
+    repeat the value count all the same, and a warning says how many they are, and the line of the
+    first. With `is_key` they are refused. Fields of the columns `filled` must not be empty.
 
     Examples
     --------
@@ -412,6 +407,14 @@ def check_column(name: str, values: Any) -> FloatArray:
     column = column.astype(np.float64)
     column.setflags(write=False)
     return column
+
+
+def check_whole_numbers(name: str, values: Any) -> NDArray[Any]:
+    """Return an array of integers; refuse other values, also floats without decimals."""
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold whole numbers, got {numbers.dtype}")
+    return numbers
 
 
 def check_columns(

@@ -120,7 +120,7 @@ class Conversions:
         return Problem.replay(rewards, waits, feedback=feedback)
 
     def _delays_within(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
-        """Return the window, and the delays of the impressions that were followed for so long."""
+        """Return the window in rounds, and the delays of impressions that were followed for it."""
         if within is None:
             finite = [delays[np.isfinite(delays)] for delays in self.delays]
             limit = max((float(delays.max()) for delays in finite if len(delays)), default=0.0)
@@ -245,9 +245,9 @@ def read_conversions_csv(
     """
     parse_time = csv_rows.DateParser(date_format).seconds
     if isinstance(unit, str):
-        length: float = UNITS[validate.check_choice("unit", unit, UNITS)]
+        unit_length: float = UNITS[validate.check_choice("unit", unit, UNITS)]
     else:
-        length = validate.check_number("unit", unit, validate.Range(gt=0))
+        unit_length = validate.check_number("unit", unit, validate.Range(gt=0))
         parse_time = partial(csv_rows.parse_number, reason=", since unit is one")
     arms: list[str] = []
     times: list[tuple[float, float]] = []
@@ -259,25 +259,27 @@ def read_conversions_csv(
     csv_rows.read_rows(
         path, _COLUMNS, add, delimiter=delimiter, identify=csv_rows.identify_moment, filled=("arm",)
     )
-    starts, gaps = np.array(times).T
-    ends = starts + gaps
-    last = max(starts.max(), ends[np.isfinite(ends)].max(initial=-math.inf))
+    starts, delay_times = np.array(times).T
+    ends = starts + delay_times
+    log_end = max(starts.max(), ends[np.isfinite(ends)].max(initial=-math.inf))
     if until is not None:
-        last = parse_time("until", str(until))
-    if not (starts <= last).any():
+        log_end = parse_time("until", str(until))
+    if not (starts <= log_end).any():
         raise ValueError(f"until must not be before all impressions, got {until}")
-    delays = np.where(ends <= last, gaps, math.inf) / length
-    rounds = (last - starts) / length
+    delays = np.where(ends <= log_end, delay_times, math.inf) / unit_length
+    rounds = (log_end - starts) / unit_length
     fractions = np.concatenate([delays[np.isfinite(delays)], rounds]) % 1
-    # With whole times the round of `last` is over too. Rounded down: a conversion less than a round
-    # after its impression has delay 0.
+    # With whole times the round of `log_end` is over too. Rounded down: a conversion less than a
+    # round after its impression has delay 0.
     columns = np.floor(delays), np.floor(rounds) + (not fractions.any())
-    start_times: dict[str, list[int]] = {}
-    for row in np.flatnonzero(starts <= last).tolist():
-        start_times.setdefault(arms[row], []).append(row)
-    by_arm, followed = (tuple(column[rows] for rows in start_times.values()) for column in columns)
+    rows_by_arm: dict[str, list[int]] = {}
+    for row in np.flatnonzero(starts <= log_end).tolist():
+        rows_by_arm.setdefault(arms[row], []).append(row)
+    arm_delays, followed = (
+        tuple(column[rows] for rows in rows_by_arm.values()) for column in columns
+    )
     return Conversions(
-        Path(path).stem, tuple(start_times), by_arm, source=str(path), followed=followed
+        Path(path).stem, tuple(rows_by_arm), arm_delays, source=str(path), followed=followed
     )
 
 

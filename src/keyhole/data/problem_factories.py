@@ -8,7 +8,7 @@ from typing import Any, Final
 from keyhole import delayed, stochastic, thresholding
 from keyhole.data.aslib import Scenario, load_aslib
 from keyhole.data.crime_events import patrols, read_events_csv
-from keyhole.data.crowd_labels import NAMES, Labels, crowd, load_labels, read_labels_csv
+from keyhole.data.crowd_labels import NAMES, crowd, read_labels_csv
 from keyhole.data.csv_rows import read_rewards
 from keyhole.data.delayed_conversions import (
     Conversions,
@@ -35,10 +35,6 @@ def _read_samples(field: str, value: Any, folder: Path) -> Any:
         )
     path, options = _parse_file_entry(field, value, folder, "delimiter", "decimal")
     return read_rewards(path, UNIT, **options)
-
-
-def _bundled_labels(field: str, value: Any, folder: Path) -> Labels:
-    return load_labels(check_choice(field, value, NAMES))
 
 
 def _parse_delay(field: str, value: Any, folder: Path) -> Any:
@@ -111,7 +107,7 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
             further_readers=FUNCTIONS,
         ),
         "aslib": ProblemFactory(
-            "a scenario of the algorithm selection library: its folder, or a Parquet file",
+            "a scenario of the algorithm selection library: its folder",
             Scenario.problem,
             read=_read_scenario,
             further_readers=FUNCTIONS,
@@ -131,9 +127,7 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
         "samples": replace(
             thresholding.PROBLEM_FACTORIES["samples"], doc=_REWARDS, read=_read_samples
         ),
-        "crowd": ProblemFactory(
-            f"labels that ship with Keyhole: {', '.join(NAMES)}", crowd, read=_bundled_labels
-        ),
+        "crowd": ProblemFactory(f"labels that ship with Keyhole: {', '.join(NAMES)}", crowd),
         "labels": ProblemFactory(
             "a CSV file of your own: item,label[,worker,gold]; or { file = ..., item = ..., .. }",
             crowd,

@@ -1,6 +1,5 @@
 """Training runs of random forests, as the problem of choosing parameters and a time limit."""
 
-import time
 from dataclasses import dataclass
 from importlib import resources
 from itertools import product
@@ -51,8 +50,8 @@ CONFIGURATIONS: Final = tuple(
 _houses: dict[str, FloatArray] = {}
 
 
-def _load_houses() -> None:
-    """Load houses and scikit-learn, outside of the measured time."""
+def load_houses() -> None:
+    """Load the houses and scikit-learn before any time is measured."""
     import pyarrow.parquet as pq
     from sklearn.ensemble import RandomForestRegressor
 
@@ -91,7 +90,7 @@ def train(job: tuple[Configuration, int]) -> float:
     from sklearn.ensemble import RandomForestRegressor
 
     if not _houses:
-        _load_houses()
+        load_houses()
     configuration, seed = job
     features = _houses["features"]
     prices = _houses["prices"]
@@ -140,7 +139,7 @@ class ForestTrainer:
         require_extra("files,forests", "keyhole.data.ForestTrainer")
         self._seed = check_integer("seed", seed, Range(ge=0))
         self._runs = 0
-        self._process = FunctionProcess(train, _load_houses)
+        self._process = FunctionProcess(train, load_houses)
 
     def run(self, arm: int, limit: float) -> tuple[float, float] | None:
         """Train a configuration, by its number; return its reward and seconds, or None.
@@ -149,16 +148,16 @@ class ForestTrainer:
         exceeded. RuntimeError if the training fails; see `keyhole.runner.FunctionProcess`.
         """
         configuration = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
-        allowed = check_number("limit", limit, Range(gt=0))
+        seconds = check_number("limit", limit, Range(gt=0))
         self._runs += 1
-        return self._process.run((CONFIGURATIONS[configuration], self._seed + self._runs), allowed)
+        return self._process.run((CONFIGURATIONS[configuration], self._seed + self._runs), seconds)
 
     def close(self) -> None:
         """End the process."""
         self._process.close()
 
     def __enter__(self) -> Self:
-        """Return the forests."""
+        """Return the trainer."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -215,7 +214,7 @@ def forests(
     low, high = runs.quartiles()
     # The largest limit becomes 1, so that the default cost and penalty fit runs of any machine.
     scaled = MeasuredRuns(
-        runs.name, runs.arms, runs.rewards, tuple(used / high for used in runs.consumptions)
+        runs.name, runs.arms, runs.rewards, tuple(column / high for column in runs.consumptions)
     )
     grid = np.linspace(low / high, 1.0, check_integer("limits", limits, Range(ge=2, le=1000)))
     return scaled.problem(
@@ -223,30 +222,3 @@ def forests(
         cost=Power(slope=0.1) if cost is None else cost,
         penalty=Power(slope=1.0) if penalty is None else penalty,
     )
-
-
-def measure_forests(runs: int, *, seed: int = DEFAULT_SEED) -> MeasuredRuns:
-    """Run every configuration `runs` times; return rewards and seconds of CPU time.
-
-    The rewards are those of `train`, and the times those of training and prediction. The
-    configurations take turns, so that other load on the machine affects all alike. It needs
-    scikit-learn.
-
-    Parameters
-    ----------
-    runs : int
-        Number of runs of each configuration, at least 1.
-    seed : int, default 0
-        Seed of the tasks and the forests; the n-th runs of all configurations have the same ones.
-    """
-    count = check_integer("runs", runs, Range(ge=1))
-    # The seeds are those of the runs of `ForestTrainer`, whose numbers begin with 1.
-    first = check_integer("seed", seed, Range(ge=0)) + 1
-    _load_houses()
-    table = np.empty((count, len(CONFIGURATIONS), 2))
-    for run, arm in np.ndindex(count, len(CONFIGURATIONS)):
-        # CPU time: other programs on the machine do not lengthen it.
-        began = time.process_time()
-        table[run, arm] = train((CONFIGURATIONS[arm], first + run)), time.process_time() - began
-    rewards, seconds = (tuple(columns.T) for columns in np.moveaxis(table, 2, 0))
-    return MeasuredRuns("forests", tuple(map(str, CONFIGURATIONS)), rewards, seconds)

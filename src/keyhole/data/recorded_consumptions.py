@@ -1,6 +1,5 @@
 """Recorded runs of several options, replayed as a problem of choosing one and its limit."""
 
-import csv
 import math
 from dataclasses import dataclass
 from os import PathLike
@@ -53,7 +52,7 @@ class MeasuredRuns:
     def __post_init__(self) -> None:
         """Check the values, and copy the lists into arrays."""
         object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
-        unlimited = tuple(np.full(len(used), math.inf) for used in self.consumptions)
+        unlimited = tuple(np.full(len(column), math.inf) for column in self.consumptions)
         columns = {
             "rewards": self.rewards,
             "consumptions": self.consumptions,
@@ -62,26 +61,29 @@ class MeasuredRuns:
         for name, lists in columns.items():
             object.__setattr__(self, name, check_columns(name, lists, self.arms))
         for arm in range(len(self.arms)):
-            self._check(arm)
+            self._check_runs(arm)
 
-    def _check(self, arm: int) -> None:
+    def _check_runs(self, arm: int) -> None:
+        """Refuse runs of an arm that cannot have been measured."""
         rewards = self.rewards[arm]
-        used = self.consumptions[arm]
+        consumptions = self.consumptions[arm]
         limits = self._limits[arm]
-        for name, values in (("consumptions", used), ("limits", limits)):
+        for name, values in (("consumptions", consumptions), ("limits", limits)):
             if len(values) != len(rewards):
                 raise ValueError(
                     f"{name}[{arm}] must have {len(rewards)} entries, got {len(values)}"
                 )
         # A run that was ended at its limit has an infinite consumption.
-        ended = np.isinf(used)
+        was_ended = np.isinf(consumptions)
+        has_limit = ~was_ended | np.isfinite(limits)
+        is_within = was_ended | (consumptions <= limits)
         checks = [
             ("rewards", rewards, (rewards >= 0) & (rewards <= 1), "lie in [0, 1]"),
-            ("rewards", rewards, ~ended | (rewards == 0), "be 0 for a run that was ended"),
-            ("consumptions", used, used >= 0, "be at least 0"),
+            ("rewards", rewards, ~was_ended | (rewards == 0), "be 0 for a run that was ended"),
+            ("consumptions", consumptions, consumptions >= 0, "be at least 0"),
             ("limits", limits, limits > 0, "be above 0"),
-            ("limits", limits, ~ended | np.isfinite(limits), "be given for a run that was ended"),
-            ("consumptions", used, ended | (used <= limits), "be at most the run's limit"),
+            ("limits", limits, has_limit, "be given for a run that was ended"),
+            ("consumptions", consumptions, is_within, "be at most the run's limit"),
         ]
         for name, values, is_allowed, allowed in checks:
             validate.check_each(f"{name}[{arm}]", values, is_allowed, allowed)
@@ -104,8 +106,8 @@ class MeasuredRuns:
 
         Censored runs are left out, and so are arms without other runs.
         """
-        done = [used[np.isfinite(used)] for used in self.consumptions]
-        medians = [np.median(used) for used in done if len(used)]
+        uncensored = [column[np.isfinite(column)] for column in self.consumptions]
+        medians = [np.median(column) for column in uncensored if len(column)]
         if not medians:
             raise ValueError("consumptions must have a run that was not ended, got none")
         low, high = np.quantile(medians, [0.25, 0.75])
@@ -149,16 +151,16 @@ class MeasuredRuns:
         counts = np.zeros(gains.shape, np.int64)
         # A run with a large limit shows how it would have ended with each smaller one.
         for (arm, limit_index), _ in np.ndenumerate(gains):
-            informative = self._limits[arm] >= grid[limit_index]
-            used = self.consumptions[arm][informative]
-            earned = self.rewards[arm][informative]
-            done = used <= grid[limit_index]
-            counts[arm, limit_index] = len(used)
-            if len(used):
+            is_informative = self._limits[arm] >= grid[limit_index]
+            consumptions = self.consumptions[arm][is_informative]
+            rewards = self.rewards[arm][is_informative]
+            is_done = consumptions <= grid[limit_index]
+            counts[arm, limit_index] = len(consumptions)
+            if len(consumptions):
                 # The cost is not evaluated at consumptions beyond the limit, which may be infinite.
                 values = np.where(
-                    done,
-                    earned - costs(np.where(done, used, 0.0)),
+                    is_done,
+                    rewards - costs(np.where(is_done, consumptions, 0.0)),
                     -float(penalties(grid[limit_index])),
                 )
                 gains[arm, limit_index] = values.mean()
@@ -184,33 +186,17 @@ class MeasuredRuns:
         for arm, name in enumerate(self.arms):
             # Runs that were allowed less are left out, also those that ended: to drop only the
             # stopped ones would make the arm faster than it is.
-            informative = self._limits[arm] >= largest
-            if not informative.any():
+            is_informative = self._limits[arm] >= largest
+            if not is_informative.any():
                 raise ValueError(
                     f"limits must be at most {self._limits[arm].max():g}, the largest limit that "
                     f"arm {name!r} was run with, got {largest:g}"
                 )
-            used = self.consumptions[arm][informative]
+            consumptions = self.consumptions[arm][is_informative]
             # Any consumption above the largest limit has the same effect on the problem.
-            beyond = np.where(np.isfinite(used), used, 2.0 * largest)
-            arms.append(Replay(self.rewards[arm][informative], beyond))
+            finite = np.where(np.isfinite(consumptions), consumptions, 2.0 * largest)
+            arms.append(Replay(self.rewards[arm][is_informative], finite))
         return Problem(arms, limits, cost, penalty)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the runs to a CSV file that `read_measured_csv` reads."""
-        lists = (self.arms, self.rewards, self.consumptions, self._limits)
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow((*_COLUMNS, _LIMIT))
-            for arm, *columns in zip(*lists, strict=True):
-                for reward, used, limit in zip(*columns, strict=True):
-                    # Empty: a run that was ended, and no limit.
-                    numbers = [f"{reward:.6g}", f"{used:.6g}", f"{limit:.6g}"]
-                    if math.isinf(used):
-                        numbers[:2] = ["", ""]
-                    if math.isinf(limit):
-                        numbers[2] = ""
-                    rows.writerow((arm, *numbers))
 
 
 def read_measured_csv(
@@ -247,39 +233,39 @@ def read_measured_csv(
     ...     read_measured_csv(path)
     Measured(runs; fast: 1 run, slow: 2 runs)
     """
-    common = (
-        "" if limit is None else repr(validate.check_number("limit", limit, validate.Range(gt=0)))
-    )
+    common_limit = math.inf
+    if limit is not None:
+        common_limit = validate.check_number("limit", limit, validate.Range(gt=0))
     runs_by_arm: dict[str, list[tuple[float, float, float]]] = {}
 
     def add(arm: str, reward: str, consumption: str, run_limit: str) -> None:
-        if run_limit and common:
+        if run_limit and limit is not None:
             raise ValueError(
-                f"limit must be given once, got {common} for all and {run_limit!r} here"
+                f"limit must be given once, got {common_limit!r} for all and {run_limit!r} here"
             )
-        allowed = limit or math.inf
+        allowed = common_limit
         if run_limit:
-            allowed = _number("limit", run_limit, decimal, validate.Range(gt=0))
+            allowed = _parse_number("limit", run_limit, decimal, validate.Range(gt=0))
         if not reward and not consumption:
             if math.isinf(allowed):
                 raise ValueError("limit must be given for a run that was ended, got ''")
             runs_by_arm.setdefault(arm, []).append((0.0, math.inf, allowed))
             return
         if not reward or not consumption:
-            filled = "consumption" if consumption else "reward"
+            given_column = "consumption" if consumption else "reward"
             raise ValueError(
                 "reward and consumption must both be given, or both be empty for a run that was "
-                f"ended at its limit; got {filled} alone"
+                f"ended at its limit; got {given_column} alone"
             )
-        earned = _number("reward", reward, decimal, validate.Range(ge=0, le=1))
-        used = _number("consumption", consumption, decimal, validate.Range(ge=0))
+        earned = _parse_number("reward", reward, decimal, validate.Range(ge=0, le=1))
+        used = _parse_number("consumption", consumption, decimal, validate.Range(ge=0))
         if used > allowed:
             raise ValueError(f"consumption must be at most the limit, {allowed:g}, got {used:g}")
         runs_by_arm.setdefault(arm, []).append((earned, used, allowed))
 
     read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter, filled=("arm",))
     runs = [np.array(values).T for values in runs_by_arm.values()]
-    # They seem to have been ended, and are written as if they had not.
+    # Such runs seem to have been ended at their limit, but are not marked as ended.
     if count := sum(int(((run[0] == 0) & (run[1] == run[2])).sum()) for run in runs):
         validate.warn_user(
             f"{path}: runs with a reward of 0 that consumed exactly their limit: {count:,}; they "
@@ -289,6 +275,6 @@ def read_measured_csv(
     return MeasuredRuns(Path(path).stem, tuple(runs_by_arm), rewards, consumptions, limits)
 
 
-def _number(name: str, text: str, decimal: str, allowed: validate.Range) -> float:
+def _parse_number(name: str, text: str, decimal: str, allowed: validate.Range) -> float:
     value = parse_number(name, text, decimal, if_nothing="leave reward and consumption empty")
     return validate.check_number(name, value, allowed)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import check_column, check_columns
+from keyhole.resource.cost_functions import check_increasing
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
 
@@ -230,25 +231,22 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
            [0.873, 0.659, 0.427, 0.064]])
     """
     notes, table = read_bundled_table("nycflights13", "arrival_delays.csv")
-    validate.check_choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
+    validate.check_choice("route", route, dict.fromkeys(row[0] for row in table))
     if origin is not None:
         validate.check_choice("origin", origin, ORIGINS)
     fewest_flights = validate.check_integer("min_flights", min_flights, validate.Range(ge=1))
     times_by_carrier: dict[str, list[FloatArray]] = {}
-    for dest, start, carrier, delays in table:
-        if dest == route and origin in (None, start):
-            # Pairs of delay and count.
+    for destination, start, carrier, delays in table:
+        if destination == route and origin in (None, start):
+            # A delay, or never, and the number of flights that have it.
             texts, counts = zip(*(pair.split(":") for pair in delays.split(" ")), strict=True)
             minutes = [float(text.replace("never", "inf")) for text in texts]
-            times_by_carrier.setdefault(carrier, []).append(
-                np.repeat(minutes, np.array(counts, int))
-            )
+            times = np.repeat(minutes, np.array(counts, int))
+            times_by_carrier.setdefault(carrier, []).append(times)
     carriers = {
         carrier: np.concatenate(arrays) for carrier, arrays in sorted(times_by_carrier.items())
     }
-    kept = {
-        carrier: minutes for carrier, minutes in carriers.items() if len(minutes) >= fewest_flights
-    }
+    kept = {name: times for name, times in carriers.items() if len(times) >= fewest_flights}
     name = f"flights to {route}" if origin is None else f"flights from {origin} to {route}"
     if len(kept) < 2:
         sizes = ", ".join(f"{carrier} {len(minutes)}" for carrier, minutes in carriers.items())
@@ -341,10 +339,7 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
 
 def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     """Return the names of the bands, and the band of each value."""
-    cuts = validate.check_vector("bands", bands)
-    for before, after in pairwise(cuts):
-        if after <= before:
-            raise ValueError(f"bands must be increasing, got {after:g} after {before:g}")
+    cuts = check_increasing("bands", validate.check_vector("bands", bands))
     cut_texts = [f"{cut:g}" for cut in cuts]
     inner = [f"{low} to {high}" for low, high in pairwise(cut_texts)]
     names = (f"below {cut_texts[0]}", *inner, f"from {cut_texts[-1]}")

@@ -23,10 +23,10 @@ from keyhole.play.policy_simulation_job import SimulationJob
 from keyhole.play.progress import WorkItem
 from keyhole.play.thread_executor import make_simulators, measure_seconds_per_round
 
-_SPAN: Final = 1.0
+_SPAN: Final = 1.0  # seconds, for all samples
 _LEAST_SPAN: Final = 0.05  # for one sample
 _SAMPLES: Final = 12
-_MOST_OF_A_KIND: Final = 4
+_MOST_SAMPLES_OF_A_KIND: Final = 4
 
 
 Measure = Callable[..., float]
@@ -103,21 +103,24 @@ def forecast(
     compiling = clock() - began
     samples = [_choose_samples(runs, _SAMPLES // len(kinds)) for runs in kinds]
     sample_count = sum(map(len, samples))
-    share = max(_LEAST_SPAN, span / sample_count)
+    sample_span = max(_LEAST_SPAN, span / sample_count)
     endless: dict[str, None] = {}
 
-    def speed(run: SimulationJob) -> float:
+    def seconds_per_round(run: SimulationJob) -> float:
         policy = repr(run.plan.policies[run.label])
         # Each attempt to measure an endless round takes half a minute, so there is only one.
         if policy in endless:
             return math.inf
         count = run.replications
-        seconds = measure(run.plan, run.label, share, replications=count, threads=threads)
+        seconds = measure(run.plan, run.label, sample_span, replications=count, threads=threads)
         if not math.isfinite(seconds):
             endless[policy] = None
         return seconds
 
-    seconds = sum(_estimate(runs, some, speed) for runs, some in zip(kinds, samples, strict=True))
+    seconds = sum(
+        _estimate_seconds(runs, chosen, seconds_per_round)
+        for runs, chosen in zip(kinds, samples, strict=True)
+    )
     return Forecast(
         points=len(specs),
         runs=sum(len(spec.policy) for spec in specs),
@@ -162,51 +165,51 @@ def _log_size(run: SimulationJob) -> float:
 def _choose_samples(runs: Sequence[SimulationJob], count: int) -> list[SimulationJob]:
     """Return evenly spaced runs with the largest, and with the smallest if there are several."""
     # The largest comes first, so that a single sample is of the run that takes longest.
-    count = min(max(1, count), _MOST_OF_A_KIND, len(runs))
+    count = min(max(1, count), _MOST_SAMPLES_OF_A_KIND, len(runs))
     positions = np.linspace(len(runs) - 1, 0, count).round().astype(int)
     return [runs[position] for position in positions]
 
 
-def _estimate(
+def _estimate_seconds(
     runs: Sequence[SimulationJob],
     samples: Sequence[SimulationJob],
-    speed: Callable[[SimulationJob], float],
+    seconds_per_round: Callable[[SimulationJob], float],
 ) -> float:
-    """Return the seconds of all runs of a kind, given the seconds per round of chosen ones.
+    """Return the seconds of all runs of a kind, of which some are measured as samples.
 
-    Speeds are averaged over runs of the same size, and interpolated between sizes.
+    Seconds per round are averaged over runs of the same size, and interpolated between sizes.
     """
     measured: dict[float, list[float]] = {}
     for run in samples:
-        measured.setdefault(_log_size(run), []).append(speed(run))
+        measured.setdefault(_log_size(run), []).append(seconds_per_round(run))
     sizes = sorted(measured)
-    speeds = [sum(measured[size]) / len(measured[size]) for size in sizes]
+    paces = [sum(measured[size]) / len(measured[size]) for size in sizes]
     rounds = np.array([run.total_rounds for run in runs], float)
-    # Beyond the sampled sizes `interp` repeats the speed of the nearest one.
-    return float(rounds @ np.interp([*map(_log_size, runs)], sizes, speeds))
+    # Beyond the sampled sizes `interp` repeats the pace of the nearest one.
+    return float(rounds @ np.interp([*map(_log_size, runs)], sizes, paces))
 
 
 _TIMES: Final = "round_times.toml"  # nanoseconds of a round, of each policy of Keyhole
-_UNKNOWN: Final = 70.0  # of a policy of a user's own
+_UNKNOWN_TIME: Final = 70.0  # of a policy of a user's own
 # To compile a policy, on the machine on which the times of rounds were measured.
 _SECONDS_TO_COMPILE: Final = 2.7
 
 
 def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None) -> list[WorkItem]:
-    """Return the work of specs without a sweep, by the name of their place."""
+    """Return a work item for each policy of specs without a sweep; keys are the items' places."""
     times = tomllib.loads((resources.files("keyhole.experiment") / _TIMES).read_text("utf-8"))
-    share = 1e-9 / min(threads or math.inf, os.cpu_count() or 1)
+    thread_count = min(threads or math.inf, os.cpu_count() or 1)
     counted: set[Path] = set()
     work = []
-    for place_of_work, spec in specs.items():
+    for location, spec in specs.items():
         for label, policy in spec.plan.policies.items():
             setting = spec.plan.problem.setting.name
             rounds = cache.rounds(spec.name, label)
-            nanoseconds = times.get(setting, {}).get(type(policy).__name__, _UNKNOWN)
-            seconds = rounds * share * nanoseconds
-            code = find_file(plan_jobs(spec.plan, label)[0])
-            if code is not None and code not in counted and not code.exists():
-                counted.add(code)
+            nanoseconds = times.get(setting, {}).get(type(policy).__name__, _UNKNOWN_TIME)
+            seconds = rounds * nanoseconds * 1e-9 / thread_count
+            code_file = find_file(plan_jobs(spec.plan, label)[0])
+            if code_file is not None and code_file not in counted and not code_file.exists():
+                counted.add(code_file)
                 seconds += _SECONDS_TO_COMPILE
-            work.append(WorkItem(place_of_work, label, rounds, seconds))
+            work.append(WorkItem(location, label, rounds, seconds))
     return work

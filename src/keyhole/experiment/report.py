@@ -1,6 +1,5 @@
 """The report of a run, which compares simulated policies: one self-contained HTML file."""
 
-import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -12,68 +11,39 @@ from typing import Any, Final, cast
 import numpy as np
 
 from keyhole.experiment.run_folder import RunFolder, open_run
-from keyhole.experiment.run_summary import rank_policies, summarize_run
-from keyhole.experiment.stopping_summary import STOPPING_TITLE, find_guarantees, stopping_table
-from keyhole.experiment.sweep_points import parse_path
+from keyhole.experiment.run_summary import last_means, rank_policies, summarize_run
+from keyhole.experiment.stopping_summary import find_guarantees, stopping_table
+from keyhole.experiment.sweep_points import parse_path, value_to_toml
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import Summaries
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, Section, Table, Text, write_page
 from keyhole.provenance import software_text
-from keyhole.results.curve_chart import arms_divisor, caption, cell_note, curve_chart
+from keyhole.results.curve_chart import caption, cell_note, curve_chart
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import Estimate, format_estimate
-from keyhole.text_formatting import capitalize, join_words
+from keyhole.text_formatting import capitalize, count_text, join_words
 
 _NOT_LISTED: Final = ("policy", "title", "notes")
 _SHOWN_CHECKPOINTS: Final = 5  # as many as fit on paper
-_SHOWN_ENTRIES: Final = 12
+_LONGEST_VALUE: Final = 600  # characters
 
 
-def choose_checkpoints(curves: Curves) -> list[int]:
-    """Return the positions of at most five checkpoints, evenly spread, the last among them."""
+def means_table(curves: Curves, metric: str) -> Table:
+    """Return the table of means with 95 % intervals at five checkpoints, the last among them."""
     count = len(curves.checkpoints)
-    # Without the first of these positions, so that the last checkpoint is always shown.
+    # Evenly spread; without the first of these positions, so that the last one is always shown.
     spread = np.linspace(0, count, min(count, _SHOWN_CHECKPOINTS) + 1)[1:] - 1
-    return sorted({round(p) for p in spread})
-
-
-def means_table(curves: Curves, metric: str, arms: int | None) -> Table:
-    """Return the table of means with 95 % intervals, and of ln(mean / arms) if `arms` is given."""
-    positions = choose_checkpoints(curves)
+    positions = sorted({round(position) for position in spread})
     rows = []
     for label in curves.labels:
         estimates = curves.estimates(label, metric)
-        cells = [estimates[c].plus_minus() for c in positions]
-        if arms is not None:
-            logs = [_logarithm(estimates[c], arms) for c in positions]
-            cells = [f"{cell}\n{log}".strip() for cell, log in zip(cells, logs, strict=True)]
-        rows.append([label, *cells])
-    head = ["policy", *(f"round {curves.checkpoints[c]:,}" for c in positions)]
+        rows.append([label, *(estimates[position].plus_minus() for position in positions)])
+    head = ["policy", *(f"round {curves.checkpoints[position]:,}" for position in positions)]
     note = cell_note(curves.metric(metric))
-    if arms is not None:
-        note += "; below it ln(mean / number of arms)"
     if curves.metric(metric).better == "higher":
         note += "; higher is better"
     return Table(f"{note}.", head, rows)
-
-
-def _logarithm(mean: Estimate, arms: int) -> str:
-    """Return ln(mean / arms) with its interval; empty if the mean is not positive."""
-    if mean.value <= 0.0:
-        return ""
-    low, value, high = (
-        math.log(end / arms) if end > 0.0 else -math.inf
-        for end in (mean.low, mean.value, mean.high)
-    )
-    if not math.isfinite(high):
-        return f"ln {value:.3f}"
-    # An interval that reaches 0 has no lower end on this scale: the upper half says how precise it
-    # is.
-    reach = (high - value) if math.isinf(low) else (high - low) / 2
-    text, *ends = (format_estimate(number, reach) for number in (value, low, high))
-    return f"ln {text} [{', '.join(ends)}]"
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
@@ -87,28 +57,29 @@ def tail_tables(curves: Curves, metric: str) -> list[Table]:
 
 def paired_tables(curves: Curves, metric: str) -> list[Table]:
     """Return the table of paired differences to the first policy at the last checkpoint."""
-    first, *others = curves.labels
-    last = curves.checkpoints[-1]
-    gaps = [(label, curves.paired(label, first, metric=metric, round=last)) for label in others]
-    title = f"{curves.metric(metric).title}: paired over common random numbers, round {last:,}."
+    first_label, *other_labels = curves.labels
+    last_round = curves.checkpoints[-1]
+    rows = []
+    for label in other_labels:
+        difference = curves.paired(label, first_label, metric=metric, round=last_round)
+        rows.append([f"{label} minus {first_label}", str(difference)])
+    note = f"paired over common random numbers, round {last_round:,}"
     head = ["difference", "mean [95 % interval], p of the two-sided t-test"]
-    rows = [[f"{label} minus {first}", str(gap)] for label, gap in gaps]
-    return [Table(title, head, rows)] if rows else []
+    return [Table(f"{curves.metric(metric).title}: {note}.", head, rows)] if rows else []
 
 
 def _metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
     """Return the chart of one metric, and write it to figure files that begin with `path`."""
-    noted = caption(run.curves, metric, _axes(run).get("y"))
-    chart = curve_chart(
-        run.curves, metric, anchor=f"chart-{path.name}", **_axes(run), caption=noted
-    )
+    axes: dict[str, Any] = run.spec.get("figure", {})  # as the spec asks for them
+    text = caption(run.curves, metric, axes.get("y"))
+    chart = curve_chart(run.curves, metric, anchor=f"chart-{path.name}", **axes, caption=text)
     return write_chart(chart, path, title=f"{_run_title(run)}: {run.curves.metric(metric).title}")
 
 
 def metric_tables(run: RunFolder, metric: str) -> list[Table]:
     """Return the tables of one metric: means by round, and paired differences at the end."""
     return [
-        means_table(run.curves, metric, arms_divisor(run.curves, metric, _axes(run).get("y"))),
+        means_table(run.curves, metric),
         *tail_tables(run.curves, metric),
         *paired_tables(run.curves, metric),
     ]
@@ -116,11 +87,6 @@ def metric_tables(run: RunFolder, metric: str) -> list[Table]:
 
 def _run_title(run: RunFolder) -> str:
     return cast(str, run.spec.get("title") or run.spec["name"])
-
-
-def _axes(run: RunFolder) -> dict[str, Any]:
-    """Return the axes that the spec asks for."""
-    return cast(dict[str, Any], run.spec.get("figure", {}))
 
 
 def provenance_section(runs: Sequence[RunFolder]) -> Section:
@@ -132,7 +98,7 @@ def provenance_section(runs: Sequence[RunFolder]) -> Section:
             [
                 run.spec["name"],
                 str(provenance["seed"]),
-                _replications(run.spec),
+                _list_replications(run.spec),
                 software_text(provenance),
                 f"{provenance['started']} to {provenance['finished']}",
                 provenance["command"],
@@ -143,7 +109,7 @@ def provenance_section(runs: Sequence[RunFolder]) -> Section:
     return Section("provenance", "Provenance", [table])
 
 
-def _replications(spec: dict[str, Any]) -> str:
+def _list_replications(spec: dict[str, Any]) -> str:
     varied = spec.get("sweep", {}).get("replications", [spec["replications"]])
     return ", ".join(f"{count:,}" for count in varied)
 
@@ -183,62 +149,59 @@ def write_run_report(run: RunFolder, *, summaries: Summaries | None = None) -> P
 
 def _run_page(run: RunFolder, title: str) -> Page:
     """Return the page of a run without a sweep."""
-    metrics = run.curves.metrics
-    names = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
-    charts = [
-        _metric_chart(run, metric, run.folder / name)
-        for metric, name in zip(metrics, names, strict=True)
-    ]
+    charts: list[LineChart] = []
     sections: list[Section] = []
-    for metric, name, chart in zip(metrics, names, charts, strict=True):
+    for metric in run.curves.metrics:
+        name = f"figure-{metric}" if charts else "figure"
         heading = capitalize(run.curves.metric(metric).title)
+        chart = _metric_chart(run, metric, run.folder / name)
         tables = metric_tables(run, metric)
-        if sections:
+        if charts:
             sections.append(Section(name, f"{heading}: chart and tables", [chart, *tables]))
         else:  # the chart of the first metric is on the first screen
             sections.append(Section(name, f"{heading}: tables", tables))
+        charts.append(chart)
     if guarantees := find_guarantees(run):
         table = stopping_table(run.curves, guarantees)
-        sections.insert(0, Section("stopping", STOPPING_TITLE, [table]))
+        sections.insert(0, Section("stopping", "Stopping: rounds used and errors", [table]))
     return Page(
         title=title,
         answer=[
-            Answer(summarize_run(run.curves), _count_runs(run)),
+            Answer(summarize_run(run.curves), _count_replications(run)),
             Text(run.spec.get("notes", "")),
         ],
         figures=charts[:1],
-        beside=[_ranking(run.curves, metrics[0])],
+        beside=[_ranking(run.curves)],
         sections=sections,
     )
 
 
 def _default_title(run: RunFolder) -> str:
     """Return the title of a page whose spec has none."""
-    varied = join_words([*run.spec.get("sweep", {})])
-    vary = "varies" if len(run.spec.get("sweep", {})) == 1 else "vary"
-    when = f", as {varied} {vary}" if varied else ""
-    return f"{run.spec['name']}: which policy is best{when}?"
+    varied = list(run.spec.get("sweep", {}))
+    verb = "varies" if len(varied) == 1 else "vary"
+    suffix = f", as {join_words(varied)} {verb}" if varied else ""
+    return f"{run.spec['name']}: which policy is best{suffix}?"
 
 
-def _count_runs(run: RunFolder) -> str:
-    runs = run.curves.replications
-    noun = "replication" if runs == 1 else "replications"
-    return f"{runs:,} {noun} of {run.curves.checkpoints[-1]:,} rounds; 95 % intervals."
+def _count_replications(run: RunFolder) -> str:
+    """Return the numbers of replications and rounds as a sentence."""
+    replications = count_text(run.curves.replications, "replication")
+    return f"{replications} of {run.curves.checkpoints[-1]:,} rounds; 95 % intervals."
 
 
-def _ranking(curves: Curves, name: str) -> Table:
+def _ranking(curves: Curves) -> Table:
     """Return the table of the policies at the last checkpoint, the best first."""
-    metric = curves.metric(name)
-    last = {label: curves.estimates(label, name)[-1] for label in curves.labels}
-    rows = [[label, last[label].plus_minus()] for label in rank_policies(last, metric)]
+    metric, means = last_means(curves)
+    rows = [[label, means[label].plus_minus()] for label in rank_policies(means, metric)]
     return Table(f"After {curves.checkpoints[-1]:,} rounds.", ["policy", metric.title], rows)
 
 
 def spec_report_section(spec: dict[str, Any]) -> Section:
     """Return the spec as a table."""
     spec = _mark_varied(spec)
-    rows = [[name, _text(value)] for name, value in spec.items() if name not in _NOT_LISTED]
-    rows += [[f"policy {i + 1}", _text(entry)] for i, entry in enumerate(spec["policy"])]
+    rows = [[name, _format_value(value)] for name, value in spec.items() if name not in _NOT_LISTED]
+    rows += [[f"policy {i + 1}", _format_value(entry)] for i, entry in enumerate(spec["policy"])]
     return Section("spec", "Spec", [Table("The entries of the spec.", ["entry", "value"], rows)])
 
 
@@ -260,15 +223,9 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def _text(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{k} = {_text(v)}" for k, v in value.items())
-    if isinstance(value, list):
-        more = f", ... {len(value)} in all" if len(value) > _SHOWN_ENTRIES else ""
-        return f"[{', '.join(map(_format_entry, value[:_SHOWN_ENTRIES]))}{more}]"
-    return str(value)
-
-
-def _format_entry(value: object) -> str:
-    """Return an entry of a list, with a table in braces."""
-    return f"{{{_text(value)}}}" if isinstance(value, dict) else _text(value)
+def _format_value(value: object) -> str:
+    """Return a value in TOML, or its beginning."""
+    text = value if isinstance(value, str) else value_to_toml(value)
+    if len(text) <= _LONGEST_VALUE:
+        return text
+    return f"{text[:_LONGEST_VALUE]}... ({len(text):,} characters in all)"

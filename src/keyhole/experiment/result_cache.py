@@ -1,9 +1,9 @@
 """The result cache: files of simulated results that several experiments share."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -42,26 +42,26 @@ class ResultCache:
         # A policy that several specs share counts for the first of them: progress adds up to the
         # rounds that are simulated.
         self._first_users: dict[tuple[str, str], str] = {}
-        self._filled: set[str] = set()
+        self._complete_keys: set[str] = set()  # of results without missing blocks
         self._spec_keys: dict[int, tuple[Spec, dict[str, str]]] = {}  # digests take a while
         for spec in specs:
             for label, key in self._keys(spec).items():
                 if key not in self._plans:
                     self._first_users[spec.name, label] = key
-                plan = _plan_of(spec.plan, label)
+                plan = _single_policy_plan(spec.plan, label)
                 self._plans[key] = _merge_plans(self._plans.get(key, plan), plan)
                 self._replications[key] = spec.replications
 
     def all_jobs(self) -> list[SimulationJob]:
-        """Return the distinct jobs of all experiments, none of whose replications remain."""
+        """Return the distinct jobs of all experiments, whether or not their results are stored."""
         return [self._job(key) for key in self._plans]
 
     def _job(self, key: str) -> SimulationJob:
         return SimulationJob(self._plans[key], _LABEL, self._replications[key])
 
-    def rounds(self, name: str, label: str) -> int:
-        """Return the rounds of a policy in a spec, by name: 0 if an earlier spec simulates it."""
-        key = self._first_users.get((name, label))
+    def rounds(self, spec_name: str, label: str) -> int:
+        """Return how many rounds a spec simulates for a policy: 0 if an earlier spec does."""
+        key = self._first_users.get((spec_name, label))
         return 0 if key is None else self._job(key).total_rounds
 
     def fill(
@@ -77,33 +77,33 @@ class ResultCache:
         specs = list(specs)
         for spec in specs:
             for label, key in self._keys(spec).items():
-                # Experiments that share a policy share its job; what was filled is not read again.
-                if key not in self._filled and key not in jobs:
+                # Experiments that share a policy share its job. Complete results are not read.
+                if key not in self._complete_keys and key not in jobs:
                     job = self._job(key)
                     stored = [span for span, _ in read_blocks(self.folder, key, job)]
                     job.remaining = missing_replications(stored, spec.replications)
                     jobs[key] = label, job
-        names = {job: key for key, (_, job) in jobs.items()}
-        total = sum(job.total_rounds for job in names)
+        keys = {job: key for key, (_, job) in jobs.items()}
+        total = sum(job.total_rounds for job in keys)
 
         # Blocks are stored one by one: a run that is killed loses only those in progress.
         def store(job: SimulationJob, replications: range, values: FloatArray) -> None:
-            write_block(self.folder, names[job], replications, job.encode(replications, values))
+            write_block(self.folder, keys[job], replications, job.encode(replications, values))
 
         # One experiment shows the progress of each policy; several show only their total.
         def show(label: str, job: SimulationJob, _: str, played: int, rounds: int) -> None:
             if report is not None and len(specs) == 1:
                 report(label, played, rounds)
             elif report is not None:
-                rounds_later = sum(item.rounds_left for item in names if item is not job)
-                report(count_text(len(names), "run"), total - rounds_later - rounds + played, total)
+                rounds_later = sum(item.rounds_left for item in keys if item is not job)
+                report(count_text(len(keys), "run"), total - rounds_later - rounds + played, total)
 
         if cluster is not None:
-            run_on_cluster(cluster, list(names), store, report)
+            run_on_cluster(cluster, list(keys), store, report)
         else:
             for label, job in jobs.values():
                 run_locally(job, store, threads, partial(show, label, job))
-        self._filled |= jobs.keys()
+        self._complete_keys |= jobs.keys()
 
     def values(self, spec: Spec) -> dict[str, FloatArray]:
         """Return the values of an experiment's policies, all of which must be in the cache."""
@@ -114,7 +114,10 @@ class ResultCache:
         # Specs are not hashable, so their ids are the keys. Each spec is stored beside its result:
         # while it lives, no other object gets its id.
         if id(spec) not in self._spec_keys:
-            keys = {n: _key(_plan_of(spec.plan, n), spec.replications) for n in spec.plan.policies}
+            keys = {
+                label: _cache_key(_single_policy_plan(spec.plan, label), spec.replications)
+                for label in spec.plan.policies
+            }
             self._spec_keys[id(spec)] = spec, keys
         return self._spec_keys[id(spec)][1]
 
@@ -137,7 +140,7 @@ class ResultCache:
         return selected
 
 
-def _plan_of(plan: Plan, label: str) -> Plan:
+def _single_policy_plan(plan: Plan, label: str) -> Plan:
     """Return a plan with one policy only."""
     workers = {_LABEL: plan.workers[label]} if plan.workers else {}
     return replace(plan, policies={_LABEL: plan.policies[label]}, workers=workers)
@@ -146,7 +149,7 @@ def _plan_of(plan: Plan, label: str) -> Plan:
 # The key leaves out what may differ between experiments that share results: checkpoints, details
 # and labels. `_merge_plans` makes the one plan that has the checkpoints and details of all, and
 # `_read_values` selects those of one experiment.
-def _key(plan: Plan, replications: int) -> str:
+def _cache_key(plan: Plan, replications: int) -> str:
     """Return the cache key of a plan with one policy, which does not depend on checkpoints."""
     ends = replace(plan, checkpoints=(plan.horizon,), details=False)
     key_parts = [plan.horizon, plan.seed, replications, plan_parts(ends)]
@@ -159,7 +162,7 @@ def _merge_plans(first: Plan, second: Plan) -> Plan:
     return replace(first, checkpoints=rounds, details=first.details or second.details)
 
 
-_RANGE: Final = re.compile(r"(\d+)-(\d+)\.block")
+_BLOCK_NAME: Final = re.compile(r"(\d+)-(\d+)\.block")
 
 StoredBlock = tuple[range, FloatArray]
 """Some replications and their values."""
@@ -175,7 +178,7 @@ def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock
     """Return the blocks of a job in a folder, in order; skip damaged and foreign files."""
     blocks: list[StoredBlock] = []
     for path in sorted(folder.glob(f"{name}-*.block")):
-        match = _RANGE.fullmatch(path.name.removeprefix(f"{name}-"))
+        match = _BLOCK_NAME.fullmatch(path.name.removeprefix(f"{name}-"))
         # Later, when its block is to be written, this would fail after the simulation.
         if path.is_dir():
             raise ValueError(f"{path} must be a file, got a folder; remove it")
@@ -221,17 +224,15 @@ def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray
     return np.concatenate([values for _, values in blocks], axis=2)
 
 
-@contextmanager
 def cluster_if_runs_missing(
     specs: Mapping[Path, Spec], on: str | Executor, threads: int | None
-) -> Iterator[Cluster | None]:
-    """Return a context manager with the cluster, if one is named and some run is missing.
+) -> AbstractContextManager[Cluster | None]:
+    """Return a context manager of the cluster, or of None if none is named or no run is missing.
 
     Enter it before a folder is created: a cluster that does not answer then leaves nothing behind.
     """
-    done = all(map(is_finished, specs))
-    with cluster_connection(THREADS if done else on, threads) as cluster:
-        yield cluster
+    all_finished = all(map(is_finished, specs))
+    return cluster_connection(THREADS if all_finished else on, threads)
 
 
 def simulate_missing(

@@ -22,10 +22,10 @@ import pyarrow.parquet as pq
 from keyhole import files
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment import setting_registry
-from keyhole.experiment.run_summary import summarize_run, sweep_table
+from keyhole.experiment.run_summary import leaders_table, summarize_run
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.sweep_parquet import errors_with_file, read_point
-from keyhole.experiment.sweep_points import iterate_points, problem_at
+from keyhole.experiment.sweep_parquet import read_point
+from keyhole.experiment.sweep_points import iterate_points, problem_table_at
 from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
 from keyhole.text_formatting import count_text
@@ -36,6 +36,7 @@ VERSION: Final = 3
 RESULTS: Final = ("values.parquet", "curves.parquet")
 SPEC: Final = "spec.json"
 _PROVENANCE: Final = "run.json"
+
 # What every run has; entries of some versions, or of sweeps alone, are checked where they are used.
 _ENTRIES: Final[dict[str, type]] = {
     "name": str,
@@ -125,13 +126,8 @@ class RunFolder:
         """Return head and rows of a table of the best policy at each point of a sweep."""
         from keyhole.experiment.sweep_summary import point_names
 
-        metrics = dict(SIMULATION_METRICS)
-        for point in self.points:
-            setting = problem_at(self.spec, point.values)["setting"]
-            metrics |= setting_registry.find_setting(setting).metrics
-        path = self.folder / RESULTS[1]
-        with errors_with_file(path):
-            return sweep_table(path, list(point_names(self.spec["sweep"])), metrics)
+        names = list(point_names(self.spec["sweep"]))
+        return leaders_table(names, (point.curves for point in self.points))
 
 
 def json_text(content: Mapping[str, Any]) -> str:
@@ -151,14 +147,14 @@ def read_provenance(folder: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
         content = json.loads(files.read_saved_file(folder / _PROVENANCE))
-        form = content["format"], content["version"]
+        format_version = content["format"], content["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
-    if form[0] == FORMAT:
-        files.refuse_newer(folder, form[1], VERSION)
-    if form != (FORMAT, VERSION):
+    if format_version[0] == FORMAT:
+        files.refuse_newer(folder, format_version[1], VERSION)
+    if format_version != (FORMAT, VERSION):
         raise ValueError(
-            f"{folder} is not a run folder that this version can read: {short_repr(form)}"
+            f"{folder} is not a run folder that this version can read: {short_repr(format_version)}"
         )
     result: dict[str, Any] = content
     # The checksum covers all entries but itself.
@@ -233,17 +229,17 @@ def _load_points(
         curves = _curves(folder, table, spec["problem"]["setting"], provenance.get("arms"))
         return (LoadedResult({}, lambda: curves),)
     points = []
-    first = 0
+    first_group = 0
     try:
         entries = zip(
             iterate_points(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True
         )
-        for values, count, arms in entries:
+        for values, group_count, arms in entries:
             # Row groups are numbered through the whole file, and points follow each other in it.
-            groups = range(first, first + count)
-            first += count
+            groups = range(first_group, first_group + group_count)
+            first_group += group_count
             table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
-            setting = problem_at(spec, values)["setting"]
+            setting = problem_table_at(spec, values)["setting"]
             points.append(LoadedResult(values, partial(_curves, folder, table, setting, arms)))
     except (ValueError, LookupError, TypeError) as error:
         raise ValueError(f"{folder} cannot be read: {error}") from error
@@ -256,7 +252,7 @@ def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int 
     Titles and units of metrics come from the setting as it is now; a metric that the setting no
     longer has is shown by its name.
     """
-    with errors_with_file(folder):
+    try:
         # No setting declares them: simulations add them to any setting's metrics.
         known_metrics = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
         table = read()
@@ -272,8 +268,11 @@ def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int 
             # No simulation writes such a value: the file was altered.
             if not np.isfinite(values[label]).all():
                 raise ValueError("a metric is not a finite number")
-        measured = [_metric_of_column(metric, known_metrics) for metric in metrics]
-        return Curves(checkpoints.tolist(), measured, values, arms=arms or None)
+        declared = [_metric_of_column(metric, known_metrics) for metric in metrics]
+        return Curves(checkpoints.tolist(), declared, values, arms=arms or None)
+    # What the files of a run that was altered may raise.
+    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
+        raise ValueError(f"{folder} cannot be read: {files.explain_os_error(error)}") from error
 
 
 def _metric_of_column(column: str, metrics: Mapping[str, Metric]) -> Metric:

@@ -1,13 +1,9 @@
 """Summary of a run: who is best, in a sentence, and of a sweep a table of the best."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Final
 
 from keyhole.metric import Metric
 from keyhole.results.curves import Curves
@@ -17,7 +13,6 @@ from keyhole.text_formatting import join_words
 _MOST_ROWS: Final = 40
 MOST_LEADERS: Final = 3
 """So many of the policies that may be best are named."""
-_COLUMNS: Final = ("policy", "round", "metric", "mean", "std_error", "replications")
 
 
 @dataclass(frozen=True)
@@ -30,7 +25,6 @@ class Leaders:
     names: Mapping[str, str]  # of the point
     labels: tuple[str, ...]  # the best mean first
     mean: Estimate  # of the first
-    rival: tuple[str, Estimate] | None = None  # the best of the policies that are not among them
     has_intervals: bool = True
 
     @property
@@ -62,70 +56,41 @@ def find_leaders(
     if not all(math.isfinite(mean.half_width) for mean in means.values()):
         return Leaders(names, (order[0],), first, has_intervals=False)
     overlapping = [n for n in order if means[n].low <= first.high and first.low <= means[n].high]
-    others = ((label, means[label]) for label in order if label not in overlapping)
-    return Leaders(names, tuple(overlapping), first, next(others, None))
+    return Leaders(names, tuple(overlapping), first)
 
 
-def sweep_table(
-    path: Path, points: Sequence[Mapping[str, Any]], known_metrics: Mapping[str, Metric]
+def last_means(curves: Curves) -> tuple[Metric, dict[str, Estimate]]:
+    """Return the first metric, and the mean of each policy at the last checkpoint."""
+    metric = curves.metric(curves.metrics[0])
+    return metric, {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
+
+
+def leaders_table(
+    points: Sequence[Mapping[str, str]], curves: Iterable[Curves]
 ) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of a table of the best policy by the first metric at each point.
+    """Return head and rows of a table of the best policy at each of the first 40 points.
 
-    Parameters
-    ----------
-    path : Path
-        The file of means, ``curves.parquet``: the values of all replications may be large.
-    points : sequence of mapping
-        The varied entries of each point and their short names.
-    known : mapping of str to Metric
-        The metrics of the settings.
+    `points` has, by point, the short names of the values of the varied entries.
     """
     rows: list[list[str]] = []
-    metrics: dict[str, None] = {}
-    with pq.ParquetFile(path) as file:
-        for number, values in enumerate(points[:_MOST_ROWS]):
-            # The curves of a point are one row group, which may have far more rows than they have.
-            table = file.read_row_group(number)
-            means, name = _last_means(table, known_metrics)
-            metric = known_metrics.get(name, Metric(name))
-            metrics[f"{metric.best} {metric.title} in the end"] = None
-            leaders = find_leaders(means, metric, values)
-            best = f"{leaders.text}: {leaders.mean.plus_minus()}"
-            rows.append([str(number), *map(str, values.values()), best])
+    headings: dict[str, None] = {}
+    for names, point_curves in zip(points[:_MOST_ROWS], curves, strict=False):
+        metric, means = last_means(point_curves)
+        leaders = find_leaders(means, metric, names)
+        headings[f"{metric.best} {metric.title} in the end"] = None
+        best = f"{leaders.text}: {leaders.mean.plus_minus()}"
+        rows.append([f"{len(rows)}", *names.values(), best])
     if (more := len(points) - len(rows)) > 0:
         rows.append([f"... and {more:,} more", *("" for _ in points[0]), ""])
-    return ["point", *points[0], " or ".join(metrics)], rows
-
-
-def _last_means(
-    table: pa.Table, known_metrics: Mapping[str, Metric]
-) -> tuple[dict[str, Estimate], str]:
-    """Return the last mean of each policy, and the name of the metric, which is the first."""
-    columns = [table.column(name).to_pylist() for name in _COLUMNS if name in table.column_names]
-    rows = [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
-    name = rows[0]["metric"]
-    end = max(row["round"] for row in rows)
-    # The exact interval of a share needs the number of ones, which its mean gives back.
-    is_share = name in known_metrics and known_metrics[name].drawn == "share"
-    return {
-        row["policy"]: Estimate(
-            row["mean"],
-            row["std_error"],
-            row["replications"],
-            round(row["mean"] * row["replications"]) if is_share else None,
-        )
-        for row in rows
-        if row["metric"] == name and row["round"] == end
-    }, name
+    return ["point", *points[0], " or ".join(headings)], rows
 
 
 def summarize_run(curves: Curves) -> str:
     """Return a sentence on the best policy of a run by its first metric."""
-    metric = curves.metric(curves.metrics[0])
-    last = {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
-    leaders = find_leaders(last, metric, {})
+    metric, means = last_means(curves)
+    leaders = find_leaders(means, metric, {})
     # Policies that always decide alike have the same mean to the last bit: all of them are named.
-    equal = [label for label in last if last[label].value == leaders.mean.value]
+    equal = [label for label, mean in means.items() if mean.value == leaders.mean.value]
     subject = join_words(equal) if len(equal) <= MOST_LEADERS else f"{len(equal)} policies"
     verb = "has" if len(equal) == 1 else "share"
     text = (
@@ -134,7 +99,8 @@ def summarize_run(curves: Curves) -> str:
     )
     if not leaders.has_intervals:
         return f"{text}."
-    return f"{text}.{describe_overlaps([x for x in leaders.labels if x not in equal])}"
+    others = [label for label in leaders.labels if label not in equal]
+    return f"{text}.{describe_overlaps(others)}"
 
 
 def describe_overlaps(others: Sequence[str]) -> str:

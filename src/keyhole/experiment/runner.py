@@ -138,9 +138,8 @@ def _read_provenance_of(folder: Path, spec: Spec, digest: str) -> dict[str, Any]
         return None
     provenance = run_folder.read_provenance(folder)
     if provenance["digest"] != digest:
-        raise ValueError(
-            f"{folder} holds a run {_difference(folder, spec, provenance)}; choose another folder"
-        )
+        difference = _describe_difference(folder, spec, provenance)
+        raise ValueError(f"{folder} holds a run {difference}; choose another folder")
     return provenance
 
 
@@ -154,7 +153,7 @@ def _write_spec_and_provenance(
     checksums = {SPEC: hashlib.sha256(texts[SPEC].encode()).hexdigest()}
     # run.json comes first: a run that is killed after this line can be resumed.
     if provenance is None:
-        provenance = _provenance(spec, digest, command) | {"checksums": checksums}
+        provenance = _make_provenance(spec, digest, command) | {"checksums": checksums}
         run_folder.write_provenance(folder, provenance)
     elif provenance["checksums"].get(SPEC) != checksums[SPEC]:  # its title has changed
         provenance["checksums"] |= checksums
@@ -166,34 +165,35 @@ def _write_spec_and_provenance(
     return provenance
 
 
-def _difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]) -> str:
-    """Describe how the run in a folder differs from a run of a spec now."""
+def _describe_difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]) -> str:
+    """Return how the run in a folder differs from a run of a spec now, to follow "a run"."""
     # The digest tells that two runs differ, not in what: likely differences are looked for in turn.
     try:
         saved = dict(json.loads(read_saved_file(folder / SPEC)))
     except (OSError, ValueError, TypeError, RecursionError):
         return "of another spec, or of another version of the code"
     table = spec.table()
-    names = [n for n in {**table, **saved} if n not in _SHOWN and table.get(n) != saved.get(n)]
-    if names:
+    changed = (name for name in {**table, **saved} if table.get(name) != saved.get(name))
+    if names := [name for name in changed if name not in _SHOWN]:
         return f"of another spec (not the same {', '.join(names)})"
-    others = [p for p in _packages(_DECIDING, spec) if provenance["versions"].get(p) != version(p)]
-    if others:
-        return f"of other versions of {', '.join(others)}"
+    versions = provenance["versions"]
+    changed_packages = [p for p in _list_packages(_DECIDING, spec) if versions.get(p) != version(p)]
+    if changed_packages:
+        return f"of other versions of {', '.join(changed_packages)}"
     if provenance.get("arithmetic", math_library_digest()) != math_library_digest():
         return "of a machine that computes logarithms otherwise"
     return "of other data, or of another version of the code"
 
 
-def _packages(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
-    """Return packages and those that provide the settings of a spec, each once."""
+def _list_packages(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
+    """Return these packages, and those that provide the settings of a spec, each once."""
     settings = dict.fromkeys(point.spec.plan.problem.setting.name for point in spec.points)
     return dict.fromkeys(
         [*packages, *(setting_registry.find_setting(name).package for name in settings)]
     )
 
 
-def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
+def _make_provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
     arms = [point.spec.plan.problem.fact("arms") for point in spec.points]
     return {
         "format": FORMAT,
@@ -203,14 +203,14 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "seed": spec.seed,
         "arms": arms if spec.sweep else arms[0],
         "command": command,
-        **describe_software(_packages(_PACKAGES, spec)),
+        **describe_software(_list_packages(_PACKAGES, spec)),
         "arithmetic": math_library_digest(),
         "started": _current_time(),
         "finished": None,
     }
 
 
-def _tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
+def _make_tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
     """Return the tables of a point for the files `RESULTS`."""
     plan = spec.plan
     values = cache.values(spec)
@@ -232,7 +232,7 @@ def _write_tables(folder: Path, spec: Spec, cache: ResultCache) -> list[int]:
     ):
         # Point by point, since the values of a whole sweep may not fit into memory.
         for point in spec.points:
-            values, curves = _tables(point.spec, cache)
+            values, curves = _make_tables(point.spec, cache)
             counts.append(write_values(point.values, values))
             write_curves(point.values, curves)
     return counts

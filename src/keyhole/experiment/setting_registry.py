@@ -29,7 +29,7 @@ GROUP: Final = "keyhole.settings"
 BUILT_IN: Final = ("stochastic", "threshold", "delayed", "resource", "semibandit", "thresholding")
 """Keyhole's own settings, the classical one first."""
 
-_HOME: Final = "keyhole"
+_OWN_PACKAGE: Final = "keyhole"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RegisteredSetting:
 
     name: str
     module: ModuleType
-    package: str = _HOME
+    package: str = _OWN_PACKAGE
     """The installed package that it belongs to."""
 
     @cached_property
@@ -80,10 +80,10 @@ class RegisteredSetting:
         metrics_by_name = {metric.name: metric for metrics in lists for metric in metrics}
         counts = Counter(metric.name for metrics in lists for metric in metrics)
 
-        def rank(metric: Metric) -> tuple[bool, bool]:
+        def sort_key(metric: Metric) -> tuple[bool, bool]:
             return metric.detail, counts[metric.name] < len(lists)
 
-        return {metric.name: metric for metric in sorted(metrics_by_name.values(), key=rank)}
+        return {metric.name: metric for metric in sorted(metrics_by_name.values(), key=sort_key)}
 
 
 def _subclasses(cls: type[Environment]) -> Iterator[type[Environment]]:
@@ -123,44 +123,45 @@ def import_plugins() -> None:
 
 @cache
 def _plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of other packages by the name of their setting, sorted.
+    """Return the entry points of other packages, sorted, by the name of their setting.
 
     Names of Keyhole's own settings, and names that are no identifiers, are left out with a warning.
     """
     points_by_name: dict[str, tuple[EntryPoint, ...]] = {}
     # Sorted: the order in which Python finds installed packages differs between machines.
-    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, _package(point))):
+    points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, _package_name(point)))
+    for point in points:
         reason = ""
         if point.name in BUILT_IN:
             reason = "is Keyhole's own"
         elif not point.name.isidentifier():
             reason = "is no name of a package"
         if reason:
-            text = f"the setting {point.name!r} of {_package(point)} is left out: its name {reason}"
-            warnings.warn(text, stacklevel=2)
+            setting = f"the setting {point.name!r} of {_package_name(point)}"
+            warnings.warn(f"{setting} is left out: its name {reason}", stacklevel=2)
         else:
             points_by_name[point.name] = (*points_by_name.get(point.name, ()), point)
     return points_by_name
 
 
-def _package(point: EntryPoint) -> str:
+def _package_name(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else point.module
 
 
 @cache
 def _load_setting(name: str) -> RegisteredSetting:
     if name in BUILT_IN:
-        return RegisteredSetting(name, importlib.import_module(f"{_HOME}.{name}"))
+        return RegisteredSetting(name, importlib.import_module(f"{_OWN_PACKAGE}.{name}"))
     points = _plugins()[name]
-    packages = " and ".join(map(_package, points))
+    packages = " and ".join(map(_package_name, points))
 
-    def replace(error: BaseException) -> ValueError:
+    def replace_error(error: BaseException) -> ValueError:
         reason = " ".join(str(error).split()) or "no reason was given"
         # Errors of the checks below are sentences; any other is easier to understand with its type.
         prefix = "" if type(error) is ValueError else f"{type(error).__name__}: "
         return ValueError(f"the setting {name!r} of {packages} cannot be used: {prefix}{reason}")
 
-    with replaced_errors(replace):  # a package may raise anything when it is imported
+    with replaced_errors(replace_error):  # a package may raise anything when it is imported
         if len(points) > 1:
             raise ValueError("two packages have a setting of this name; uninstall all but one")
         module = points[0].load()

@@ -30,14 +30,14 @@ Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 
 
 def _check_one_line(text: str) -> str:
-    """Return a text without line ends and control characters; it may be empty."""
+    """Return a text; refuse one with line ends or control characters."""
     if text:
         check_line("", text)
     return text
 
 
 def _check_paragraphs(text: str) -> str:
-    """Return a text that may have line ends and tabs, but no other control characters."""
+    """Return a text; refuse one with control characters other than line ends and tabs."""
     _check_one_line(re.sub(r"[\n\r\t]", " ", text))
     return text
 
@@ -101,10 +101,10 @@ class Spec(BaseModel):
     details : bool
         Whether to keep the metrics that are details; see `keyhole.simulate`.
     workers : int, default 1
-        How many decisions may be pending at a time; see `keyhole.simulate`, as for the next two.
-        Each policy may have its own of all three, beside its parameters.
+        How many decisions may be pending at a time. Each policy may have its own `workers`,
+        `duration` and `pending` beside its parameters: see `keyhole.simulate`.
     duration : dict, optional
-        Their distribution: a table ``{distribution = "Exponential", mean = 1}``.
+        The distribution of durations: a table ``{distribution = "Exponential", mean = 1}``.
     pending : {"impute", "ignore", "wait"}, optional
         How policies treat pending decisions.
     figure : FigureAxes
@@ -272,7 +272,7 @@ class Spec(BaseModel):
             problem = make_problem(self.problem, self.folder)
         except (TypeError, ValueError, FileNotFoundError) as error:
             errors.append(error)
-        # Of an unknown setting, nothing is known of its policies.
+        # The policies of an unknown setting are unknown, too.
         entries = self.policy if self.problem.get("setting") in setting_names() else ()
         for i, entry in enumerate(entries):
             try:
@@ -299,16 +299,16 @@ class Spec(BaseModel):
 
 
 def _add_hint(error: Exception) -> str:
-    """Return an error message; of an unknown entry that another table has, also which."""
+    """Return an error message, and for an unknown entry the table that it belongs to, if any."""
     path, unknown, _ = str(error).partition(" is not known;")
     table, _, entry = path.rpartition(".")
     factories = [item for name in BUILT_IN for item in find_setting(name).problem_factories.items()]
-    homes: dict[str, Iterable[str]] = {
+    names_by_location: dict[str, Iterable[str]] = {
         "at the top, above all tables": Spec.model_fields,
         **{f"in [{path}]": model.model_fields for path, model in _MODELS.items()},
         "in [problem]": ["setting", *(n for key, item in factories for n in (key, *item.entries))],
     }
-    for home, names in homes.items():
-        if unknown and entry in names and home != f"in [{table}]":
-            return f"{error}; it belongs {home}"
+    for location, names in names_by_location.items():
+        if unknown and entry in names and location != f"in [{table}]":
+            return f"{error}; it belongs {location}"
     return str(error)

@@ -47,8 +47,8 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
     factory_names = [name for name in factories if name in entries]
     if len(factory_names) != 1:
         # An unknown entry may be the misspelt name of a factory.
-        slips = (f"none{near}" for name in entries if (near := suggestion(name, factories)))
-        got = " and ".join(factory_names) or next(slips, "none")
+        misspelt = (f"none{hint}" for name in entries if (hint := suggestion(name, factories)))
+        got = " and ".join(factory_names) or next(misspelt, "none")
         raise ValueError(f"problem must have exactly one of {', '.join(factories)}; got {got}")
     return factories[factory_names[0]].problem(factory_names[0], entries, folder)
 
@@ -84,18 +84,18 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
     if not isinstance(name, str):
         raise TypeError(f"name must be a text, got {name!r}")
     policy = find_policy_class(name, setting, folder)
-    _check_names(policy, parameters)
+    _check_parameter_names(policy, parameters)
     if not is_policy_file(name):
         return policy.from_parameters(parameters)
 
-    def replace(error: BaseException) -> BaseException:
-        # Refusals of a parameter, by our checks or the user's: messages for users already.
+    def replace_error(error: BaseException) -> BaseException:
+        # A refused parameter, by our checks or the user's: the message is for users already.
         if isinstance(error, TypeError | ValueError):
             return error
-        reason = _explain(error, folder / name.rpartition(":")[0])
+        reason = _describe_error(error, folder / name.rpartition(":")[0])
         return ValueError(f"name: {name!r} cannot be made: {reason}")
 
-    with replaced_errors(replace), redirect_prints():  # a user's class may do anything
+    with replaced_errors(replace_error), redirect_prints():  # a user's class may do anything
         return policy.from_parameters(parameters)
 
 
@@ -112,15 +112,17 @@ def find_policy_class(
     return policies[check_choice(field, name, policies)]
 
 
-def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
-    items = {item.name: item for item in fields(cast(Any, policy))}
+def _check_parameter_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
+    """Refuse unknown parameters of a policy, and missing ones without a default."""
+    fields_by_name = {field.name: field for field in fields(cast(Any, policy))}
     for name in parameters:
-        if name not in items and not items:
+        if name not in fields_by_name and not fields_by_name:
             raise ValueError(f"{name} must be left out: {policy.__name__} has no parameters")
-        if name not in items:
-            raise unknown_name_error(name, items)
-    for name, item in items.items():
-        if name not in parameters and item.default is MISSING and item.default_factory is MISSING:
+        if name not in fields_by_name:
+            raise unknown_name_error(name, fields_by_name)
+    for name, field in fields_by_name.items():
+        is_required = field.default is MISSING and field.default_factory is MISSING
+        if is_required and name not in parameters:
             raise TypeError(f"{name} must be given")
 
 
@@ -130,7 +132,7 @@ def is_policy_file(name: str) -> bool:
 
 
 def load_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Policy]:
-    """Return the class ``file.py:Class`` of a user's file; errors are a line after `field`."""
+    """Return the class ``file.py:Class`` of a user's file; errors begin with `field`."""
     file, colon, class_name = name.rpartition(":") if ":" in name else (name, "", "")
     module = import_user_file(file, folder, field=field)
     policy_class = getattr(module, class_name, None)
@@ -148,7 +150,7 @@ def load_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Po
 
 
 def import_user_file(file: str, folder: Path, *, field: str) -> ModuleType:
-    """Import a user's Python file in a folder; errors are a line after `field`."""
+    """Import a user's Python file in a folder; errors are one line that begins with `field`."""
     path = folder / file
     if not path.is_file():
         raise FileNotFoundError(f"{field}: there is no file {file!r} in {str(folder)!r}")
@@ -161,10 +163,10 @@ def import_user_file(file: str, folder: Path, *, field: str) -> ModuleType:
 
     refuse_utf_16(source, f"{field}: {file!r}")
 
-    def replace(error: BaseException) -> ValueError:
-        return ValueError(f"{field}: {file!r} cannot be imported: {_explain(error, path)}")
+    def replace_error(error: BaseException) -> ValueError:
+        return ValueError(f"{field}: {file!r} cannot be imported: {_describe_error(error, path)}")
 
-    with replaced_errors(replace):  # a user's file may raise anything
+    with replaced_errors(replace_error):  # a user's file may raise anything
         return _import_file(path, source)
 
 
@@ -189,7 +191,7 @@ def _import_file(path: Path, source: bytes) -> ModuleType:
     return module
 
 
-def _explain(error: BaseException, path: Path) -> str:
+def _describe_error(error: BaseException, path: Path) -> str:
     """Return the message of an error in a file, and the number of its line."""
     frames = reversed(traceback.extract_tb(error.__traceback__))
     line = next((frame.lineno for frame in frames if frame.filename == str(path)), None)

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import numpy as np
-
 from keyhole.experiment import sweep_summary
 from keyhole.experiment.run_summary import Leaders
 from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
@@ -15,12 +13,12 @@ from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart
 
-_MOST_CHARTS: Final = 12  # panels; more would make a page too large; the files have all
 _SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
 _LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
 _MOST_TILES: Final = 200
 _MOST_COLUMNS: Final = 12
 _MARGIN: Final = 0.04
+_NO_ENDS: Final = (math.nan, math.nan)  # of an interval
 _SMALL: Final = 200  # pixels
 _LARGE: Final = 300
 
@@ -37,7 +35,7 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
         row_names = {name: text for name, text in leader.names.items() if name != column_entry}
         column = {column_entry: leader.names[column_entry]} if column_entry else {}
         row = tiles.setdefault(sweep_summary.format_point_title(row_names, summaries.sweep), {})
-        tile = Tile(text=leader.text, label=leader.best or "", note=_describe_means(leader))
+        tile = Tile(text=leader.text, label=leader.best or "", note=f"{leader.mean}")
         row[sweep_summary.format_point_title(column, summaries.sweep) or "best"] = tile
     columns = list(dict.fromkeys(name for row in tiles.values() for name in row))
     rows = sweep_summary.pick_evenly([*tiles], _MOST_TILES // len(columns))
@@ -48,87 +46,65 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
 
 
-def _describe_means(leaders: Leaders) -> str:
-    """Return the best mean, and that of the best policy whose interval does not overlap."""
-    if leaders.rival is None:
-        return f"{leaders.mean}"
-    label, mean = leaders.rival
-    return f"{leaders.mean}; next {label} {mean}"
-
-
 def charts_by_parameter(
     summaries: Summaries, metric: str, entry: str, *, anchor: str, y: Scale | None = None,
     caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
-    """Return the chart of a metric at the last checkpoint against a varied entry.
+    """Return the chart of a metric at the last checkpoint against a number that varies.
 
     It has a panel for each combination of the other entries, at most `MOST_PANELS`. Points that
     differ only in policies share a panel.
     """
     panels: dict[str, list[tuple[float, Summary]]] = {}
-    positions = dict(zip(map(id, summaries.points), _point_places(summaries, entry), strict=True))
+    values = summaries.sweep[entry]
+    numbers = dict(zip(sweep_summary.short_names(summaries.sweep)[entry], values, strict=True))
     for shared_names, points in sweep_summary.group_points(summaries.points, MOST_STYLES):
         others = {name: text for name, text in shared_names.items() if name != entry}
         panel = panels.setdefault(sweep_summary.format_point_title(others, summaries.sweep), [])
-        panel += [(positions[id(point)], point) for point in points]
+        panel += [(numbers[point.names[entry]], point) for point in points]
     declaration = summaries.metrics[metric]
-    values = summaries.sweep[entry]
-    axis_title = entry if sweep_summary.are_numbers(values) else f"{entry}, by its position"
-    axis = Axis(title=axis_title, scale=_parameter_scale(values))
-    charts = [
-        LineChart(
-            id=f"{anchor}-{number}",
-            x=axis,
+    begins_at_zero = y != "log" and declaration.drawn != "mean"
+    charts: list[LineChart] = []
+    for title, panel in sweep_summary.pick_evenly(list(panels.items()), MOST_PANELS):
+        curves = _curves_by_parameter(summaries.labels, panel, metric)
+        ends = [value for curve in curves for value in (*curve.y, *(curve.low or ())) if value < 0]
+        chart = LineChart(
+            id=f"{anchor}-{len(charts) + 1}",
+            x=Axis(title=entry, scale=_parameter_scale(values)),
             y=Axis(
                 title=declaration.title,
                 scale="log" if y == "log" and _has_positive_mean(panel, metric) else "linear",
+                low=min(ends, default=0.0) if begins_at_zero else None,
             ),
-            curves=_curves_by_parameter(summaries, panel, metric, entry),
+            curves=curves,
             alt=_describe_panel(title, declaration.title, entry, panel, metric),
             title=title if len(panels) > 1 else "",
         )
-        for number, (title, panel) in enumerate(
-            sweep_summary.pick_evenly(list(panels.items()), MOST_PANELS), 1
-        )
-    ]
-    begins_at_zero = y != "log" and declaration.drawn != "mean"
-    return _combine_charts(charts, len(panels), caption, begins_at_zero=begins_at_zero)
-
-
-def _point_places(summaries: Summaries, name: str) -> list[float]:
-    """Return where each point is on the axis of an entry: at its number, or its place in order."""
-    values = summaries.sweep[name]
-    names = sweep_summary.short_names(summaries.sweep)[name]
-    indices = [names.index(point.names[name]) for point in summaries.points]
-    return [values[p] if sweep_summary.are_numbers(values) else p + 1 for p in indices]
+        charts.append(chart)
+    return _combine_charts(charts, len(panels), caption)
 
 
 def _curves_by_parameter(
-    summaries: Summaries, panel: Sequence[tuple[float, Summary]], metric: str, entry: str
+    labels: Sequence[str], panel: Sequence[tuple[float, Summary]], metric: str
 ) -> list[Curve]:
-    is_numeric = sweep_summary.are_numbers(summaries.sweep[entry])
+    """Return the curve of each policy that some point has, with its intervals."""
     curves = []
-    for label in summaries.labels:
+    for label in labels:
         # Points at the same x differ in other policies only, and have the same mean of this one.
         means = {x: mean for x, point in panel if (mean := point.last(label, metric)) is not None}
-        if not means:
-            continue
-        rows = []
-        for position, mean in sorted(means.items()):
-            ends = (mean.low, mean.high) if math.isfinite(mean.half_width) else (math.nan, math.nan)
-            rows.append((position, mean.value, *ends))
-            # No line is drawn: there is nothing between two problems.
-            if not is_numeric and position < max(means):
-                rows.append((position, math.nan, math.nan, math.nan))
-        x, y, low, high = map(list, zip(*rows, strict=True))
-        curves.append(Curve(label=label, x=x, y=y, low=low, high=high))
+        if means:
+            rows = [
+                (x, mean.value, *((mean.low, mean.high) if math.isfinite(mean.half_width) else _NO_ENDS))
+                for x, mean in sorted(means.items())
+            ]
+            xs, ys, lows, highs = map(list, zip(*rows, strict=True))
+            curves.append(Curve(label=label, x=xs, y=ys, low=lows, high=highs))
     return curves
 
 
 def _parameter_scale(values: Sequence[Any]) -> Scale:
-    """Return the scale of the axis of a varied entry."""
-    is_wide = sweep_summary.are_numbers(values) and 0 < min(values) * _LOG_RATIO <= max(values)
-    return "log" if is_wide else "linear"
+    """Return the scale of the axis of a number that varies."""
+    return "log" if 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
 
 
 def _has_positive_mean(panel: Sequence[tuple[float, Summary]], metric: str) -> bool:
@@ -144,8 +120,8 @@ def _describe_panel(
     _, point = max(panel, key=lambda pair: pair[0])
     means = ((label, point.last(label, metric)) for label in point.labels)
     ends = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
-    where = f"{title}: " if title else ""
-    return f"{where}{metric_title} against {entry}; at its last value: {ends}."
+    prefix = f"{title}: " if title else ""
+    return f"{prefix}{metric_title} against {entry}; at its last value: {ends}."
 
 
 def charts_by_round(
@@ -153,7 +129,7 @@ def charts_by_round(
     y: Scale | None = None, caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric over the rounds, with a panel for each problem compared."""
-    panels = [panel for panel in summaries.panels if metric in panel.known]
+    panels = [panel for panel in summaries.panels if metric in panel.metrics]
     charts = [
         curve_chart(
             panel,
@@ -181,41 +157,29 @@ def charts_by_round(
     return chart
 
 
-def fit_page(chart: LineChart | ChartGrid) -> LineChart | ChartGrid:
-    """Return a chart with at most as many panels as a page shows, and a caption that says so."""
-    if isinstance(chart, LineChart) or len(chart.charts) <= _MOST_CHARTS:
-        return chart
-    charts = sweep_summary.pick_evenly(chart.charts, _MOST_CHARTS)
-    note = f" Here are {len(charts)} of these {len(chart.charts)} panels; the files have all."
-    return replace(chart, charts=charts, caption=f"{chart.caption}{note}")
-
-
 def _combine_charts(
-    charts: Sequence[LineChart], panel_count: int, caption: str,
-    *, begins_at_zero: bool = False, shares_lower_end: bool = False,
-) -> LineChart | ChartGrid:  # fmt: skip
+    charts: Sequence[LineChart], panel_count: int, caption: str, *, shares_lower_end: bool = False
+) -> LineChart | ChartGrid:
     """Return one chart as it is, or a grid of several, which share their axes if they can."""
     if panel_count > len(charts):
         caption += f" {len(charts)} of {panel_count:,} panels, evenly spread over all."
+    if len(charts) == 1:
+        return replace(charts[0], caption=caption, height=_LARGE)
     # A panel without positive means has a linear axis: only those with the most frequent axis share
     # their range.
     axes = [(chart.y.title, chart.y.scale) for chart in charts]
     usual = [i for i, axis in enumerate(axes) if axis == max(axes, key=axes.count)]
-    ranges = [_range(chart, begins_at_zero=begins_at_zero) for chart in charts]
-    if len(charts) == 1:
-        y_axis = replace(charts[0].y, low=ranges[0][0]) if begins_at_zero else charts[0].y
-        return replace(charts[0], y=y_axis, caption=caption, height=_LARGE)
-    lows = [low for i in usual if (low := charts[i].y.low) is not None]
+    ranges = [_range(chart) for chart in charts]
+    shared_low = min(ranges[i][0] for i in usual)
+    shared_high = max(ranges[i][1] for i in usual)
     # Curves that leave the axis below are cut off at the same value in all panels.
-    if shares_lower_end and lows:
+    if shares_lower_end:
         for i in usual:
-            ranges[i] = min(lows), ranges[i][1]
-    ends = np.array([ranges[i] for i in usual])
-    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
-    heights = [height for height in ends[:, 1] - ends[:, 0] if height > 0]
-    if high - low <= _SHARED_RATIO * min(heights, default=0.0):
+            ranges[i] = shared_low, ranges[i][1]
+    heights = [high - low for low, high in (ranges[i] for i in usual) if high > low]
+    if shared_high - shared_low <= _SHARED_RATIO * min(heights, default=0.0):
         for i in usual:
-            ranges[i] = low, high
+            ranges[i] = shared_low, shared_high
     if len(set(ranges)) > 1:
         caption += " Panels differ in their vertical axes."
     drawn = [
@@ -225,7 +189,7 @@ def _combine_charts(
     return ChartGrid(charts=drawn, caption=caption, height=_SMALL)
 
 
-def _range(chart: LineChart, *, begins_at_zero: bool) -> tuple[float, float]:
+def _range(chart: LineChart) -> tuple[float, float]:
     """Return the ends of the vertical axis that show all means and intervals of a chart."""
     is_log = chart.y.scale == "log"
     values = [
@@ -237,9 +201,9 @@ def _range(chart: LineChart, *, begins_at_zero: bool) -> tuple[float, float]:
         if math.isfinite(value) and (value > 0 or not is_log)
     ]
     low, high = min(values, default=0.0), max(values, default=1.0)
-    if is_log:
+    if chart.y.low is not None:
+        low = chart.y.low
+    elif is_log:
         low /= 2
-    if begins_at_zero:
-        low = min(0.0, low)
     # A margin above: the highest interval would else touch the edge of the plot.
-    return (low if chart.y.low is None else chart.y.low), high + (high - low) * _MARGIN
+    return low, high + (high - low) * _MARGIN

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from keyhole.files import explain_os_error, open_draft
+from keyhole.files import open_draft
 
 Sweep = Mapping[str, Sequence[Any]]
 Write = Callable[[Mapping[str, Any], pa.Table], int]
@@ -34,17 +34,8 @@ _EXACT: Final = 2**53  # a float represents every integer below
 
 def values_schema(metrics: Iterable[str]) -> pa.Schema:
     """Return the schema of `keyhole.experiment.run_folder.values_table`."""
-    front = [("policy", pa.string()), ("round", pa.int64()), ("replication", pa.int64())]
-    return pa.schema([*front, *((metric, pa.float64()) for metric in metrics)])
-
-
-@contextmanager
-def errors_with_file(path: Path) -> Iterator[None]:
-    """Let the errors of a file that was altered, or of its content, name it."""
-    try:
-        yield
-    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
-        raise ValueError(f"{path} cannot be read: {explain_os_error(error)}") from error
+    keys = [("policy", pa.string()), ("round", pa.int64()), ("replication", pa.int64())]
+    return pa.schema([*keys, *((metric, pa.float64()) for metric in metrics)])
 
 
 def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any]]:
@@ -56,20 +47,20 @@ def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any
     Examples
     --------
     >>> for values in ([0.5, 1], ["a", "b"], [[0.2, 0.7], [0.5]]):
-    ...     kind, held = column_type(values)
-    ...     print(kind, [held(value) for value in values])
+    ...     arrow_type, encode = column_type(values)
+    ...     print(arrow_type, [encode(value) for value in values])
     double [0.5, 1]
     string ['a', 'b']
     string ['[0.2, 0.7]', '[0.5]']
     """
-    kinds = {type(value) for value in values}
-    if kinds == {bool}:
+    types = {type(value) for value in values}
+    if types == {bool}:
         return pa.bool_(), _as_it_is
-    if kinds == {int} and all(-_INT64 <= value < _INT64 for value in values):
+    if types == {int} and all(-_INT64 <= value < _INT64 for value in values):
         return pa.int64(), _as_it_is
-    if kinds <= {int, float} and all(isinstance(v, float) or abs(v) < _EXACT for v in values):
+    if types <= {int, float} and all(isinstance(v, float) or abs(v) < _EXACT for v in values):
         return pa.float64(), _as_it_is
-    return pa.string(), _as_it_is if kinds == {str} else json.dumps
+    return pa.string(), _as_it_is if types == {str} else json.dumps
 
 
 def _as_it_is(value: Any) -> Any:
@@ -84,9 +75,9 @@ def points_writer(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write
     number of replications, is left out of the rest, since it stands in front.
     """
     columns = {name: column_type(values) for name, values in sweep.items()}
-    front = [pa.field(name, type_) for name, (type_, _) in columns.items()]
+    sweep_fields = [pa.field(name, arrow_type) for name, (arrow_type, _) in columns.items()]
     # An entry that varies, such as `replications`, may be a column of the results as well.
-    schema = pa.schema([*front, *(field for field in schema if field.name not in sweep)])
+    schema = pa.schema([*sweep_fields, *(field for field in schema if field.name not in sweep)])
 
     def write(values: Mapping[str, Any], table: pa.Table) -> int:
         rows: int = table.num_rows

@@ -29,10 +29,10 @@ SWEEPABLE_ENTRIES: Final = (
 """The entries of a spec that a sweep may vary, as a whole or in part."""
 
 _MOST_POINTS: Final = 10_000
-_FIXED: Final = ("name", "label")
+_NOT_SWEEPABLE: Final = ("name", "label")  # of a policy
 # No leading zeros, so that an entry has one name only: policy[1], not policy[01].
 _STEP: Final = re.compile(r"(?:^|\.)([A-Za-z_][\w-]*)|\[(0|[1-9]\d{0,8})\]")
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Point:
 
     def __str__(self) -> str:
         """Return the values, as ``horizon = 100, policy.alpha = 1``."""
-        return format_value(self.values)
+        return format_values(self.values)
 
 
-def format_value(values: Mapping[str, Any]) -> str:
+def format_values(values: Mapping[str, Any]) -> str:
     """Return the values of a point on a line."""
     return ", ".join(f"{name} = {_short_value(value)}" for name, value in values.items())
 
@@ -65,11 +65,9 @@ def value_to_toml(value: Any) -> str:
     {name = "APT", epsilon = 0.1, arms = [true, 1]}
     """
     if isinstance(value, dict):
-        pairs = (
-            (n if _BARE.fullmatch(n) else value_to_toml(n), value_to_toml(v))
-            for n, v in value.items()
-        )
-        return f"{{{', '.join(f'{name} = {entry}' for name, entry in pairs)}}}"
+        keys = (key if _BARE_KEY.fullmatch(key) else value_to_toml(key) for key in value)
+        pairs = zip(keys, map(value_to_toml, value.values()), strict=True)
+        return f"{{{', '.join(f'{key} = {entry}' for key, entry in pairs)}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(value_to_toml, value))}]"
     return json.dumps(value, ensure_ascii=False)
@@ -92,7 +90,7 @@ def check_sweep(sweep: Any) -> None:
             raise ValueError(f"{field} must have at least one entry, got none")
         keys = set()
         for value in values:
-            if (key := _key(value)) in keys:
+            if (key := _hashable_key(value)) in keys:
                 raise ValueError(
                     f"{field} must have each value once, got {short_repr(value)} twice"
                 )
@@ -106,7 +104,7 @@ def check_sweep(sweep: Any) -> None:
 
 
 def _quote_hint(name: str, values: Any) -> str:
-    """Return how to quote a name whose dots TOML reads as nested tables."""
+    """Return the hint to quote a name, whose dots TOML has read as nested tables."""
     while isinstance(values, Mapping) and values:
         step, values = next(iter(values.items()))
         name += f".{step}"
@@ -135,7 +133,7 @@ def parse_path(name: str) -> EntryPath:
     if steps == ("policy",):
         raise ValueError("sweep.policy must name a policy, policy[0], or a parameter, policy.alpha")
     # A policy is one line through all points in figures, so its name and label stay the same.
-    if steps[0] == "policy" and steps[-1] in _FIXED:
+    if steps[0] == "policy" and steps[-1] in _NOT_SWEEPABLE:
         raise ValueError(
             f"sweep must not vary {steps[-1]}, got {short_repr(name)}; give each its own [[policy]]"
         )
@@ -158,7 +156,7 @@ def iterate_points(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
         yield dict(zip(sweep, values, strict=True))
 
 
-def problem_at(table: Table, values: Table) -> Table:
+def problem_table_at(table: Table, values: Table) -> Table:
     """Return the table ``[problem]`` at a point."""
     entries = {name: v for name, v in values.items() if parse_path(name)[0] == "problem"}
     return cast(Table, _table_at_point(table, entries, Path())["problem"])
@@ -172,8 +170,8 @@ def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
     for values in points:
         with point_error_context(values):
             specs.append(_table_at_point(table_without_sweep, values, folder))
-    # Labels are made for all points at once: a label must be the same line in every figure, so it
-    # may name only parameters that are equal everywhere.
+    # A policy has one label, and is one line, in all figures: the label may name only parameters
+    # that are equal at all points.
     labels = [_common_label(folder, specs, i) for i in range(len(table_without_sweep["policy"]))]
     for values, spec in zip(points, specs, strict=True):
         for entry, label in zip(spec["policy"], labels, strict=True):
@@ -188,13 +186,13 @@ def point_error_context(values: Table) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError, FileNotFoundError) as error:
-        raise ValueError(f"at {format_value(values)}: {error}") from error
+        raise ValueError(f"at {format_values(values)}: {error}") from error
 
 
 def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
-    """Return a spec table with the values of a point; general names are set before special ones."""
+    """Return a spec table with the values of a point, of which the most special are set last."""
     result = deepcopy(table)
-    written: dict[EntryPath, str] = {}
+    name_by_path: dict[EntryPath, str] = {}  # of the entries that are set
     # Policies come after the problem: which parameters a policy has depends on its setting.
     for name in sorted(values, key=_path_sort_key):
         steps = parse_path(name)
@@ -202,27 +200,28 @@ def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
         if _is_whole_table(steps) and not isinstance(value, dict):
             raise TypeError(f"{name} must be a table, got {short_repr(value)}")
         paths = [steps]
-        if _is_for_all(steps):
-            positions = _policies_with(result, name, str(steps[1]), folder)
+        if _is_for_all_policies(steps):
+            positions = _positions_with_parameter(result, name, str(steps[1]), folder)
             paths = [("policy", position, *steps[1:]) for position in positions]
         for path in paths:
             # A special name may set an entry within a table that a general one has set, but not an
             # entry that this table itself gives: then the order of the names would decide.
-            for start, setter in written.items():
-                if path[: len(start)] == start and _has_entry(values[setter], path[len(start) :]):
-                    raise ValueError(f"sweep must set each entry once, got {setter} and {name}")
+            for outer, outer_name in name_by_path.items():
+                inner = path[len(outer) :]
+                if path == (*outer, *inner) and _has_entry(values[outer_name], inner):
+                    raise ValueError(f"sweep must set each entry once, got {outer_name} and {name}")
             _set_entry(result, path, value)
-            written[path] = name
+            name_by_path[path] = name
     return result
 
 
 def _path_sort_key(name: str) -> tuple[bool, int]:
-    """Return a sort key: policies last, since they depend on the setting, special names last."""
+    """Return a sort key: policies come after the problem, and special names after general ones."""
     steps = parse_path(name)
-    return steps[0] == "policy", len(steps) + _is_for_all(steps)
+    return steps[0] == "policy", len(steps) + _is_for_all_policies(steps)
 
 
-def _is_for_all(steps: EntryPath) -> bool:
+def _is_for_all_policies(steps: EntryPath) -> bool:
     """Return whether a path means a parameter of every policy that has it."""
     return steps[0] == "policy" and isinstance(steps[1], str)
 
@@ -239,11 +238,11 @@ def _has_entry(value: Any, steps: EntryPath) -> bool:
 
 def _is_whole_table(steps: EntryPath) -> bool:
     """Return whether a path means a whole table, the problem's or a policy's."""
-    of_policy = steps[0] == "policy" and len(steps) == 2 and isinstance(steps[1], int)
-    return steps == ("problem",) or of_policy
+    is_policy = steps[0] == "policy" and len(steps) == 2 and isinstance(steps[1], int)
+    return is_policy or steps == ("problem",)
 
 
-def _policies_with(table: Table, name: str, parameter: str, folder: Path) -> list[int]:
+def _positions_with_parameter(table: Table, name: str, parameter: str, folder: Path) -> list[int]:
     """Return the positions of the policies that have a parameter; refuse one that none has."""
     all_parameters: dict[str, None] = {}
     positions = []
@@ -257,7 +256,7 @@ def _policies_with(table: Table, name: str, parameter: str, folder: Path) -> lis
                 )
             except (TypeError, ValueError, OSError) as error:
                 raise ValueError(f"policy[{i}].{error}") from error
-            parameters += [item.name for item in fields(cast(Any, policy_class))]
+            parameters += [field.name for field in fields(cast(Any, policy_class))]
         all_parameters |= dict.fromkeys(parameters)
         if parameter in parameters:
             positions.append(i)
@@ -293,19 +292,19 @@ def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
 
 
 def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | None:
-    """Return the label of a policy for all points; None where its default label will do.
+    """Return the label of a policy for all points; None if it keeps its default label.
 
-    It has the parameters that are equal at all points. Invalid policies are refused later.
+    The label has the parameters that are equal at all points. Invalid policies are refused later.
     """
     # A sweep has up to 10,000 points but few distinct policies: each is made once.
     policies_by_key: dict[Any, Policy | None] = {}
     for spec in specs:
         entry = spec["policy"][position]
         setting = spec["problem"].get("setting")
-        if (key := _key([entry, setting])) not in policies_by_key:
+        if (key := _hashable_key([entry, setting])) not in policies_by_key:
             policies_by_key[key] = None
             parameters = {n: v for n, v in entry.items() if n not in ("label", *WORKER_ENTRIES)}
-            # Raised with the point's values when the spec of that point is made.
+            # The error is raised, with the point's values, when the spec of that point is made.
             with suppress(TypeError, ValueError, OSError):
                 policies_by_key[key] = make_policy(parameters, setting, folder)
     policies = [policy for policy in policies_by_key.values() if policy is not None]
@@ -313,18 +312,19 @@ def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | 
     names = {type(policy).__name__ for policy in policies}
     if len(names) != 1 or len({repr(policy) for policy in policies}) == 1:
         return None
-    first, *others = [_parameter_texts(policy) for policy in policies]
-    common = [text for text in first if all(text in texts for texts in others)]
+    first_texts, *other_texts = [_parameter_texts(policy) for policy in policies]
+    common = [text for text in first_texts if all(text in texts for texts in other_texts)]
     return f"{names.pop()}({', '.join(common)})"
 
 
 def _parameter_texts(policy: Policy) -> list[str]:
-    items = [(item.name, getattr(policy, item.name)) for item in fields(cast(Any, policy))]
-    return [f"{name}={repr(value).removesuffix('.0')}" for name, value in items]
+    """Return the parameters of a policy as in its label: alpha=1."""
+    names = [field.name for field in fields(cast(Any, policy))]
+    return [f"{name}={repr(getattr(policy, name)).removesuffix('.0')}" for name in names]
 
 
-def _key(value: Any) -> Any:
-    """Return a hashable key that is equal for equal values."""
+def _hashable_key(value: Any) -> Any:
+    """Return a hashable key of a value; equal values have equal keys."""
     if isinstance(value, dict):
-        return "table", *sorted((name, _key(entry)) for name, entry in value.items())
-    return ("list", *map(_key, value)) if isinstance(value, list) else value
+        return "table", *sorted((name, _hashable_key(entry)) for name, entry in value.items())
+    return ("list", *map(_hashable_key, value)) if isinstance(value, list) else value

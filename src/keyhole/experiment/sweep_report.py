@@ -1,32 +1,28 @@
-"""The report of a sweep: who is best where, charts and tables of metrics, and what varies."""
+"""The report of a sweep: who is best where, and charts and tables of metrics."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
 from keyhole.experiment import sweep_summary
 from keyhole.experiment.run_folder import RunFolder
-from keyhole.experiment.stopping_summary import STOPPING_TITLE, sweep_stopping_table
 from keyhole.experiment.sweep_charts import (
     best_table,
     charts_by_parameter,
     charts_by_round,
-    fit_page,
 )
-from keyhole.experiment.sweep_points import count_points, parse_path, value_to_toml
-from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
+from keyhole.experiment.sweep_summary import Summaries, Summary
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
 from keyhole.results.curve_chart import arms_divisor, cell_note, count_nonpositive
 from keyhole.text_formatting import capitalize, count_text
 
-_SHORT: Final = 60  # letters of a value that is shown beside its name
 _MOST_ROWS: Final = 200
 _LEAST_VALUES: Final = 3  # of an entry that metrics are drawn against
 
 
 def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
-    """Return the page of a sweep: who is best where first, then each metric, and what varies.
+    """Return the page of a sweep: who is best where first, then each metric.
 
     Figures are also written to files in the run folder.
     """
@@ -56,75 +52,28 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
         figures=figures[:1],
         beside=figures[1:],
         sections=[
-            *_stopping_section(run, summaries),
             *sections,
-            _varied_section(run, summaries),
-            *_legend(summaries),
+            *_short_names_section(summaries),
         ],
     )
 
 
-def _stopping_section(run: RunFolder, summaries: Summaries) -> list[Section]:
-    table = sweep_stopping_table(run, summaries)
-    if table is None:
-        return []
-    left_out = len(table.rows) - _MOST_ROWS
-    caption = table.caption
-    if left_out > 0:
-        caption += f" {left_out:,} more rows are left out."
-    table = replace(table, caption=caption, rows=table.rows[:_MOST_ROWS])
-    return [Section("stopping", STOPPING_TITLE, [table])]
-
-
 def _count_points(summaries: Summaries) -> str:
-    counts = sorted({point.replications for point in summaries.points})
-    replications = " to ".join(f"{n:,}" for n in dict.fromkeys((counts[0], counts[-1])))
+    """Return a sentence with the numbers of points and replications, and what varies."""
+    counts = [point.replications for point in summaries.points]
+    replications = " to ".join(f"{n:,}" for n in dict.fromkeys((min(counts), max(counts))))
     points = count_text(len(summaries.points), "point")
     return f"{points} of {replications} replications each; {', '.join(summaries.sweep)} varied."
 
 
-def _varied_section(run: RunFolder, summaries: Summaries) -> Section:
-    """Return the section with the varied entries and their values."""
-    names = sweep_summary.short_names(summaries.sweep)
-    rows = []
-    for name, values in summaries.sweep.items():
-        texts = [_format_value(*pair) for pair in zip(names[name], values, strict=True)]
-        separator = ", " if texts == names[name] else "; "
-        rows.append(
-            [_entry_name(name, run.spec), f"{len(values)}", separator.join(_shorten_list(texts))]
-        )
-    table = Table("All combinations; the last varies the fastest.", ["entry", "values", ""], rows)
-    return Section("varied", "What varies", [table])
-
-
-def _format_value(short: str, value: Any) -> str:
-    """Return a short name, with its value if that is a short list."""
-    text = value_to_toml(value)
-    return f"{short} = {text}" if isinstance(value, list) and len(text) <= _SHORT else short
-
-
-def _entry_name(name: str, spec: Mapping[str, Any]) -> str:
-    """Return the name of a varied entry, with the policy of ``policy[0].alpha``."""
-    match parse_path(name):
-        case "policy", int(number), _, *_:
-            policy = spec["policy"][number]
-            return f"{name} ({policy.get('label') or policy['name']})"
-    return name
-
-
-def _legend(summaries: Summaries) -> list[Section]:
+def _short_names_section(summaries: Summaries) -> list[Section]:
     """Return the section that lists the values of short names, if there are any."""
-    listed = sweep_summary.list_shortened_values(summaries.sweep)
-    more = len(listed) - _MOST_ROWS
-    note = f"; {more:,} more are in the spec" if more > 0 else ""
-    short = [[name, text] for name, text in listed[:_MOST_ROWS]]
-    table = Table(f"The values of short names{note}.", ["name", "value"], short)
-    return [Section("key", "Short names", [table])] if short else []
-
-
-def _shorten_list(texts: Sequence[str]) -> list[str]:
-    limit = 8
-    return [*texts] if len(texts) <= limit else [*texts[: limit - 2], "...", texts[-1]]
+    names_and_values = sweep_summary.list_shortened_values(summaries.sweep)
+    left_out = len(names_and_values) - _MOST_ROWS
+    note = f"; {left_out:,} more are in the spec" if left_out > 0 else ""
+    rows = [[name, value] for name, value in names_and_values[:_MOST_ROWS]]
+    table = Table(f"The values of short names{note}.", ["name", "value"], rows)
+    return [Section("key", "Short names", [table])] if rows else []
 
 
 def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str) -> Section:
@@ -132,14 +81,19 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
     axes: dict[str, Any] = run.spec.get("figure", {})
     title = f"{run.spec.get('title') or run.spec['name']}: {declaration.title}"
     blocks: list[PageBlock] = []
-    for number, name in enumerate(_drawn_entries(summaries.sweep), 1):
+    numbers = [
+        name
+        for name, values in summaries.sweep.items()
+        if len(values) >= _LEAST_VALUES and sweep_summary.are_numbers(values)
+    ]
+    for number, name in enumerate(numbers, 1):
         path = run.folder / f"{file}-against-{number}"
         chart = charts_by_parameter(
             summaries, metric, name, anchor=f"chart-{path.name}", y=axes.get("y"),
             caption=f"At the last checkpoint, against {name}, with 95 % intervals.",
         )  # fmt: skip
-        blocks.append(fit_page(write_chart(chart, path, title=f"{title} against {name}")))
-    panels = [panel for panel in summaries.panels if metric in panel.known]
+        blocks.append(write_chart(chart, path, title=f"{title} against {name}"))
+    panels = [panel for panel in summaries.panels if metric in panel.metrics]
     y = axes.get("y")
     if any(len(panel.checkpoints) > 1 for panel in panels):
         caption = "Means over the rounds, with their 95 % intervals."
@@ -148,13 +102,15 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
         ):
             caption += " Means that are not above 0 are left out: they have no logarithm."
         chart = charts_by_round(summaries, metric, anchor=f"chart-{file}", **axes, caption=caption)
-        blocks.append(fit_page(write_chart(chart, run.folder / file, title=title)))
+        blocks.append(write_chart(chart, run.folder / file, title=title))
     note = f"{cell_note(declaration)}, at the last checkpoint"
-    blocks.append(_table(summaries, note, "curves.parquet", lambda p, n: p.last_text(n, metric)))
+    blocks.append(
+        _points_table(summaries, note, "curves.parquet", lambda p, n: p.last_text(n, metric))
+    )
     if declaration.drawn != "share":  # of which the worst run says nothing
         note = f"{declaration.title}: 90 % quantile and worst run, at the last checkpoint"
         blocks.append(
-            _table(
+            _points_table(
                 summaries, note, "values.parquet",
                 lambda point, label: str(point.tails.get(label, {}).get(metric, "")),
             )
@@ -162,21 +118,10 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
     return Section(file, capitalize(declaration.title), blocks)
 
 
-def _drawn_entries(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Return the entries against which metrics are drawn: numbers, and those with many values."""
-    many = count_points(sweep) > MOST_PANELS
-    return [
-        name
-        for name, values in sweep.items()
-        if len(values) >= _LEAST_VALUES
-        and (sweep_summary.are_numbers(values) or (many and len(values) > MOST_PANELS))
-    ]
-
-
-def _table(
+def _points_table(
     summaries: Summaries, note: str, file: str, cell: Callable[[Summary, str], str]
 ) -> Table:
-    """Return a table with a row for each point, as far as it shows them; the file has all."""
+    """Return a table with a row for each of the first points; the file has those of all."""
     rows = [
         [*point.names.values(), *(cell(point, label) for label in summaries.labels)]
         for point in summaries.points[:_MOST_ROWS]

@@ -2,9 +2,9 @@
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -16,14 +16,12 @@ from keyhole.metric import Metric
 from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, Tail
-from keyhole.text_formatting import count_text, join_words
+from keyhole.text_formatting import count_text
 
-MOST_PANELS: Final = 24
+MOST_PANELS: Final = 12
 """More panels cannot be distinguished on a page."""
-_MOST_VALUES: Final = 4  # values of one entry that a sentence names
-_MOST_POINTS: Final = 2  # combinations of several entries
-_SHORT: Final = 20
-_LONG: Final = 30
+_SHORT: Final = 20  # characters of a value that is its own short name
+_LONG: Final = 30  # of a label that is one
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class Summary:
     checkpoints: Sequence[int]
     arms: int | None
     replications: int
-    known: Mapping[str, Metric]
+    metrics: Mapping[str, Metric]
     estimates_by_policy: Mapping[str, Mapping[str, Sequence[Estimate]]]
     """The estimates at each checkpoint, by policy and metric."""
     tails: Mapping[str, Mapping[str, Tail]]
@@ -49,7 +47,7 @@ class Summary:
 
     def metric(self, name: str) -> Metric:
         """Return a metric by its name."""
-        return self.known[name]
+        return self.metrics[name]
 
     def estimates(self, policy: str, metric: str) -> Sequence[Estimate]:
         """Return the mean with its interval by checkpoint."""
@@ -60,7 +58,7 @@ class Summary:
         return self.estimates_by_policy.get(policy, {}).get(metric, [None])[-1]
 
     def last_text(self, policy: str, metric: str) -> str:
-        """Return the same for a table; empty if the point lacks the policy or metric."""
+        """Return the mean at the last checkpoint as text; empty without the policy or metric."""
         mean = self.last(policy, metric)
         return "" if mean is None else mean.plus_minus()
 
@@ -83,28 +81,28 @@ class Summaries:
     def of(cls, run: RunFolder) -> "Summaries":
         """Summarise a run point by point, since all results may not fit into memory."""
         sweep = run.spec["sweep"]
-        names = list(point_names(sweep))
         points = [
-            _summary(point_names_, point.curves, whole=False)
-            for point_names_, point in zip(names, run.points, strict=True)
+            _summarize_point(names, point.curves, whole=False)
+            for names, point in zip(point_names(sweep), run.points, strict=True)
         ]
         labels = dict.fromkeys(label for point in points for label in point.labels)
-        metrics = {name: metric for point in points for name, metric in point.known.items()}
+        metrics = {name: metric for point in points for name, metric in point.metrics.items()}
         # Panels need the curves of some points, which are read again: those of all may not fit into
         # memory.
         results = {id(point): result for point, result in zip(points, run.points, strict=True)}
 
-        def load_again(point: Summary) -> Summary:
-            return _summary(point.names, results[id(point)].curves, whole=True)
+        def summarize_whole(point: Summary) -> Summary:
+            return _summarize_point(point.names, results[id(point)].curves, whole=True)
 
         panels = [
-            _join_summaries([*map(load_again, _first_of_labels(group))], entries)
+            _join_summaries([*map(summarize_whole, _first_points_of_labels(group))], entries)
             for entries, group in pick_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
 
 
 Names = Mapping[str, str]
+"""The short names of the values at a point, by entry."""
 
 
 def group_points(
@@ -114,14 +112,14 @@ def group_points(
 
     A group has at most `limit` policies.
     """
-    # One entry of a policy after the other is tried: it is merged into the panels if each of them
-    # still has few curves, and one for each label.
-    policies: tuple[str, ...] = ()
+    # One entry of a policy after the other is tried: panels are merged over its values if each of
+    # them still has few curves, and one for each label.
+    merged: tuple[str, ...] = ()
     for name in points[0].names:
-        groups = _group_points(points, (*policies, name))
-        if name.startswith("policy") and all(_can_share(group, limit) for _, group in groups):
-            policies += (name,)
-    return _group_points(points, policies)
+        groups = _group_points(points, (*merged, name))
+        if name.startswith("policy") and all(_can_share_panel(group, limit) for _, group in groups):
+            merged += (name,)
+    return _group_points(points, merged)
 
 
 def _group_points(
@@ -135,7 +133,7 @@ def _group_points(
     return list(groups.values())
 
 
-def _can_share(points: Sequence[Summary], limit: float) -> bool:
+def _can_share_panel(points: Sequence[Summary], limit: float) -> bool:
     """Return whether points fit into one panel: no label has two curves, and there are few."""
     digests: dict[str, bytes] = {}
     for point in points:
@@ -143,14 +141,17 @@ def _can_share(points: Sequence[Summary], limit: float) -> bool:
             if digests.setdefault(label, digest) != digest:
                 return False
     # A panel has one axis of rounds, and all of its points have the same metrics.
-    return len(digests) <= limit and len({(*p.known, *p.checkpoints) for p in points}) == 1
+    return (
+        len(digests) <= limit
+        and len({(*point.metrics, *point.checkpoints) for point in points}) == 1
+    )
 
 
-def _first_of_labels(points: Sequence[Summary]) -> list[Summary]:
+def _first_points_of_labels(points: Sequence[Summary]) -> list[Summary]:
     """Return the points at which a label appears first."""
     # In reverse, so that the first point of a label overwrites the later ones.
-    first = {label: id(point) for point in reversed(points) for label in point.labels}
-    return [point for point in points if id(point) in first.values()]
+    first_ids = {label: id(point) for point in reversed(points) for label in point.labels}
+    return [point for point in points if id(point) in first_ids.values()]
 
 
 def _join_summaries(points: Sequence[Summary], names: Names) -> Summary:
@@ -164,10 +165,10 @@ def _join_summaries(points: Sequence[Summary], names: Names) -> Summary:
 T = TypeVar("T")
 
 
-def pick_evenly(things: Sequence[T], count: int) -> list[T]:
+def pick_evenly(items: Sequence[T], count: int) -> list[T]:
     """Return at most `count` elements, evenly spread, including the first and the last."""
-    positions = np.linspace(0, len(things) - 1, min(count, len(things))).round().astype(int)
-    return [things[position] for position in positions]
+    positions = np.linspace(0, len(items) - 1, min(count, len(items))).round().astype(int)
+    return [items[position] for position in positions]
 
 
 def are_numbers(values: Sequence[Any]) -> bool:
@@ -205,33 +206,31 @@ def format_point_title(names: Mapping[str, str], among: Iterable[str] = ()) -> s
 def _last_components(names: Sequence[str]) -> dict[str, str]:
     """Return the last component of each name, or the whole name where that would be ambiguous."""
     last = {name: name.rpartition(".")[2] for name in names}
-    whose = {name.partition(".")[0] for name in names if name.startswith("policy[")}
-    several = {name for name in names if len(whose) > 1 and name.startswith("policy")}
-    twice = {name for name in names if [*last.values()].count(last[name]) > 1}
-    return {name: name if name in several | twice else last[name] for name in names}
+    counts = Counter(last.values())
+    policies = {name.partition(".")[0] for name in names if name.startswith("policy[")}
+    ambiguous = {name for name in names if counts[last[name]] > 1}
+    if len(policies) > 1:
+        ambiguous |= {name for name in names if name.startswith("policy")}
+    return {name: name if name in ambiguous else last[name] for name in names}
 
 
 def _value_names(entry: str, values: Sequence[Any]) -> list[str]:
-    numbered = [f"{entry} {i}" for i in range(1, len(values) + 1)]
-    # Classes of the same name may be from different files; what is then still ambiguous is
-    # numbered.
-    for name in (_value_name, partial(_value_name, file=True)):
-        names = [name(value) or number for value, number in zip(values, numbered, strict=True)]
-        if len(set(names)) == len(names):
-            return names
-    return numbered
+    numbers = [f"{entry} {i}" for i in range(1, len(values) + 1)]
+    names = [_value_name(value) or number for value, number in zip(values, numbers, strict=True)]
+    # Classes of one name may be from different files, and labels of tables may be equal.
+    return names if len(set(names)) == len(names) else numbers
 
 
-def _value_name(value: Any, *, file: bool = False) -> str:
+def _value_name(value: Any) -> str:
     """Return a value as text, or the label of a policy's table; empty if it is too long."""
     if isinstance(value, list):
         return ""
-    if isinstance(value, dict):
+    if isinstance(value, dict):  # the table of a policy
         parameters = {name: entry for name, entry in value.items() if name not in ("name", "label")}
         text = ", ".join(f"{name}={value_to_toml(entry)}" for name, entry in parameters.items())
         label = value.get("label")
         if not label and isinstance(class_name := value.get("name"), str):
-            label = class_name if file else class_name.rpartition(":")[2]
+            label = class_name.rpartition(":")[2]
             if text:
                 label += f"({text})"
         return label if isinstance(label, str) and len(label) <= _LONG else ""
@@ -250,22 +249,24 @@ def list_shortened_values(sweep: Mapping[str, Sequence[Any]]) -> list[tuple[str,
 
 
 def _is_short(value: Any) -> bool:
+    """Return whether a value is its own short name."""
     return not isinstance(value, list | dict) and len(f"{value}") <= _SHORT
 
 
-def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
+def _summarize_point(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
+    """Return the summary of a point, at all checkpoints or at the last one alone."""
     all_metrics = {name: curves.metric(name) for name in curves.metrics}
     metrics = [name for name, metric in all_metrics.items() if not metric.detail]
     # Of all checkpoints, though only the last one may be kept: points whose curves of a policy are
     # equal can share a panel.
-    digests = {label: _digest(curves, label, metrics) for label in curves.labels}
+    digests = {label: _digest_curves(curves, label, metrics) for label in curves.labels}
     if not whole:
         last = {
             label: np.stack([curves.values(label, name)[-1:] for name in metrics], axis=1)
             for label in curves.labels
         }
-        kinds = [all_metrics[name] for name in metrics]
-        curves = Curves(curves.checkpoints[-1:], kinds, last, arms=curves.arms)
+        kept_metrics = [all_metrics[name] for name in metrics]
+        curves = Curves(curves.checkpoints[-1:], kept_metrics, last, arms=curves.arms)
     return Summary(
         names,
         curves.checkpoints,
@@ -281,7 +282,8 @@ def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summar
     )
 
 
-def _digest(curves: Curves, label: str, metrics: Sequence[str]) -> bytes:
+def _digest_curves(curves: Curves, label: str, metrics: Sequence[str]) -> bytes:
+    """Return a digest of a policy's values at all checkpoints."""
     values = (curves.values(label, name).tobytes() for name in metrics)
     return hashlib.blake2b(b"".join(values)).digest()
 
@@ -294,27 +296,26 @@ def find_sweep_leaders(summaries: Summaries) -> list[Leaders]:
     metric = next(iter(summaries.metrics.values()))
     leaders = []
     for names, points in group_points(summaries.points):
-        last = {label: p.last(label, metric.name) for p in points for label in p.labels}
-        means = {label: mean for label, mean in last.items() if mean is not None}
+        last = [(label, p.last(label, metric.name)) for p in points for label in p.labels]
+        means = {label: mean for label, mean in last if mean is not None}
         if means:
             leaders.append(find_leaders(means, metric, names))
     return leaders
 
 
 def summarize_sweep(summaries: Summaries) -> str:
-    """Return a sentence that says at which points of a sweep each policy is best."""
+    """Return a sentence that says at how many points of a sweep each policy is best."""
     leaders = find_sweep_leaders(summaries)
     if len(summaries.labels) == 1:
         return _summarize_one_policy(summaries, leaders)
+    outcomes = Counter(map(_describe_outcome, leaders)).most_common()
     if len(leaders) == 1:
-        return f"{_outcome(leaders[0])}."
-    groups: dict[str, list[Leaders]] = {}
-    for leader in leaders:
-        groups.setdefault(_outcome(leader), []).append(leader)
-    ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
-    clauses = [
-        f"{outcome} {_describe_points(points, leaders, summaries)}" for outcome, points in ordered
-    ]
+        return f"{outcomes[0][0]}."
+    entries = leaders[0].names
+    noun = "problems" if all(name.startswith("problem") for name in entries) else "points"
+    if len(outcomes) == 1:
+        return f"{outcomes[0][0]} at all {len(leaders):,} {noun}."
+    clauses = (f"{text} at {count:,} of {len(leaders):,} {noun}" for text, count in outcomes)
     return f"{'; '.join(clauses)}."
 
 
@@ -343,38 +344,8 @@ def explain_best(summaries: Summaries) -> str:
     )
 
 
-def _outcome(leaders: Leaders) -> str:
+def _describe_outcome(leaders: Leaders) -> str:
+    """Return who is best at a point, as a clause."""
     if not leaders.has_intervals:
         return "one replication has no interval"
     return f"{leaders.best} is best" if leaders.best else "intervals overlap"
-
-
-def _describe_points(
-    group: Sequence[Leaders], all_leaders: Sequence[Leaders], summaries: Summaries
-) -> str:
-    """Return "for c = 0.5 and 2", or "at 12 of 48 combinations of c, K" where they are many."""
-    entries = [*group[0].names]
-    if len(group) == len(all_leaders):
-        return f"at all {len(all_leaders):,} {_compared_noun(entries)}"
-    limit = _MOST_VALUES if len(entries) == 1 else _MOST_POINTS
-    if len(group) <= limit:
-        if len(entries) == 1:
-            name = entries[0]
-            # The short name of the entry: it is made only together with a value, here an empty one.
-            short = format_point_title({name: ""}, summaries.sweep).removesuffix(" = ")
-            values = [leader.names[name] for leader in group]
-            if are_numbers(summaries.sweep[name]):
-                return f"for {short} = {join_words(values)}"
-            return f"for {join_words(values)}"
-        titles = (format_point_title(leader.names, summaries.sweep) for leader in group)
-        return f"for {'; '.join(titles)}"
-    return f"at {len(group):,} of {len(all_leaders):,} {_compared_noun(entries)}"
-
-
-def _compared_noun(entries: Sequence[str]) -> str:
-    """Return what is compared: problems, values of an entry, or combinations of entries."""
-    if all(name.startswith("problem") for name in entries):
-        return "problems"
-    if len(entries) == 1:
-        return f"values of {entries[0]}"
-    return f"combinations of {', '.join(entries)}"

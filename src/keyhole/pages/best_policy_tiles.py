@@ -32,15 +32,12 @@ class TileTable:
         The tile by row and column; a missing one leaves its place empty.
     caption : str
         What the table shows.
-    corner : str
-        What the rows and the columns are.
     """
 
     rows: Sequence[str]
     columns: Sequence[str]
     cells: Mapping[tuple[str, str], Tile]
     caption: str
-    corner: str = ""
     template: ClassVar[str] = "pages/templates/best_policy_tiles.html.j2"
 
     @cached_property

@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from keyhole.pages import chart_paths
 from keyhole.pages.chart_paths import UNITS
-from keyhole.pages.chart_plot import LABEL, Floats, Plot, Scale, Tick, format_number
+from keyhole.pages.chart_plot import LABEL, Plot, Scale, Tick, format_number
 from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring, shorten_label
 from keyhole.pages.policy_colours import LineStyle, line_styles
 from keyhole.validate import escape_controls
@@ -72,11 +71,9 @@ def place_labels(
     return positions
 
 
-# With these, 11 curves of 1,000 points make less than 60 kB.
-_LINE_POINTS: Final = 240
-_BAND_POINTS: Final = 90
-_PANEL_LINE_POINTS: Final = 120
-_PANEL_BAND_POINTS: Final = 60
+# So many points of a curve are drawn, with intervals and numbers: 11 curves make less than 60 kB.
+_POINTS: Final = 120
+_PANEL_POINTS: Final = 60
 
 _FARTHEST: Final = 2.5 * LABEL
 _MOST_NAMED: Final = 12  # where the author says nothing
@@ -108,8 +105,8 @@ class DrawnLine:
     name: Name | None = None
     leader: str = ""  # from the end of the curve to the name, in a box of 10 x 100
     extension: str = ""  # from the end of the curve to the edge
-    is_named: bool = False
-    rank: int = 0  # among those with a name: its dashes in print
+    is_coloured: bool = False  # else it is grey, and has no name
+    rank: int = 0  # among the coloured ones: its dashes in print
     is_overlaid: bool = False  # a line that is drawn later covers it
 
     @property
@@ -121,17 +118,17 @@ class DrawnLine:
     def classes(self) -> str:
         """The classes of its look in the style sheet."""
         dashes = f"d{self.style.dashes % _DASHES} p{self.rank % _PRINT_DASHES}"
-        named = " named" * self.is_named
+        coloured = " coloured" * self.is_coloured
         overlaid = " overlaid" * self.is_overlaid
-        return f"c{self.style.colour} {dashes}{named}{overlaid}"
+        return f"c{self.style.colour} {dashes}{coloured}{overlaid}"
 
 
 def draw_lines(
     curves: Sequence[Curve], plot: Plot, styles: Mapping[str, LineStyle], named: Sequence[str]
 ) -> list[DrawnLine]:
-    """Return the lines of curves; those of `named`, or the first, have colours and names.
+    """Return the lines of curves; those in `named`, by default the first, have colours and names.
 
-    In a panel, which has a legend instead, they have colours alone.
+    A panel has no names, since the grid around it has a legend.
     """
     lines = [_draw_line(curve, plot, styles[curve.label]) for curve in curves]
     drawn = [line.curve.label for line in lines if line.is_drawn]
@@ -139,7 +136,7 @@ def draw_lines(
     # Panels are too small for names: the grid around them has one legend.
     if plot.is_panel:
         lines = [
-            replace(line, is_named=line.curve.label in order, rank=line.style.position)
+            replace(line, is_coloured=line.curve.label in order, rank=line.style.position)
             for line in lines
         ]
     else:
@@ -148,12 +145,9 @@ def draw_lines(
 
 
 def _draw_line(curve: Curve, plot: Plot, style: LineStyle) -> DrawnLine:
-    across, up = plot.points(curve)
-    kept = chart_paths.thin_line(across, up, _PANEL_LINE_POINTS if plot.is_panel else _LINE_POINTS)
-    across = across[kept]
-    up = up[kept]
-    path = chart_paths.line_path(across, up, plot.units, steps=curve.steps)
-    return DrawnLine(curve, style, path, chart_paths.dots_path(across, up, plot.units))
+    points = plot.points(curve)
+    path = chart_paths.line_path(*points, plot.units, steps=curve.steps)
+    return DrawnLine(curve, style, path, chart_paths.dots_path(*points, plot.units))
 
 
 def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) -> list[DrawnLine]:
@@ -164,17 +158,17 @@ def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) ->
     centres = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
     positions = place_labels(centres, size=LABEL, length=plot.height, farthest=_FARTHEST)
     rank = 0
-    for label, (across, _), begin, position in zip(order, ends, centres, positions, strict=True):
+    for label, (across, _), end, position in zip(order, ends, centres, positions, strict=True):
         if position is None:
             continue
         percent = plot.percent(position)
-        down = round(begin / plot.height * plot.units)
+        down = round(end / plot.height * plot.units)
         by_label[label] = replace(
             by_label[label],
-            is_named=True,
+            is_coloured=True,
             rank=rank,
             name=Name(shorten_label(label), label, percent),
-            leader=f"M0 {plot.percent(begin)}L10 {percent}",
+            leader=f"M0 {plot.percent(end)}L10 {percent}",
             extension="" if across > _REACHES_EDGE else f"M{round(across * UNITS)} {down}H{UNITS}",
         )
         rank += 1
@@ -182,65 +176,49 @@ def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) ->
 
 
 def _end(curve: Curve, plot: Plot) -> tuple[float, float]:
-    """Return the last point of a curve that is drawn, as fractions."""
+    """Return where the last drawn point of a curve lies, as fractions of the plot."""
     across, up = plot.points(curve)
     last = int(np.flatnonzero(~np.isnan(across + up))[-1])
     return float(across[last]), float(up[last])
 
 
 def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Return the lines; of named ones with the same path, all but the last are marked.
+    """Return the lines; of coloured ones with the same path, all but the last are marked.
 
-    These are drawn with gaps, through which the last is seen.
+    Marked lines are drawn with gaps, through which the last one is seen.
     """
-    last = {line.path: line for line in lines if line.is_named and line.path}
+    last = {line.path: line for line in lines if line.is_coloured and line.path}
     return [
-        replace(line, is_overlaid=line.is_named and last.get(line.path, line) is not line)
+        replace(line, is_overlaid=line.is_coloured and last.get(line.path, line) is not line)
         for line in lines
     ]
 
 
 def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
+    """Return a line with the band and the whiskers of its interval, if it has a colour."""
     curve = line.curve
     # The script draws the bands of grey curves on touch.
-    if curve.low is None or curve.high is None or not line.is_named:
+    if curve.low is None or curve.high is None or not line.is_coloured:
         return line
     across, _ = plot.points(curve)
     low, high = map(plot.y.fractions, plot.interval(curve))
-    point_count = _PANEL_BAND_POINTS if plot.is_panel else _BAND_POINTS
-    points = chart_paths.thin_band(across, low, high, point_count)
-    return replace(
-        line,
-        band=chart_paths.band_path(*points, plot.units, steps=curve.steps),
-        whiskers=chart_paths.whiskers_path(*points, plot.units),
-    )
-
-
-_RIGHT_HALF = 55.0  # per cent: from here on, a ring's name stands at its left
+    band = chart_paths.band_path(across, low, high, plot.units, steps=curve.steps)
+    whiskers = chart_paths.whiskers_path(across, low, high, plot.units)
+    return replace(line, band=band, whiskers=whiskers)
 
 
 class DrawnReference(NamedTuple):
-    """A horizontal line, in per cent from the top; only a name where it lies beyond the axis."""
+    """A horizontal line with its name."""
 
-    place: float | None
+    place: float | None  # in per cent from the top; None beyond the axis
     name: Name
-
-
-class DrawnRing(NamedTuple):
-    """A circle with its interval; places in per cent from the left and from the top."""
-
-    ring: Ring
-    left: float
-    top: float
-    interval: tuple[float, float] | None  # from the top: begin and length
-    is_left: bool  # of its name
 
 
 def draw_references(
     references: Sequence[ReferenceLine], plot: Plot, unit: str
 ) -> list[DrawnReference]:
-    """Return the lines; those beyond the axis are names at its end, with value and arrow."""
-    # What has no logarithm lies below every logarithmic axis.
+    """Return the lines; one beyond the axis is a name at its end, with its value and an arrow."""
+    # A value without a logarithm lies below every logarithmic axis.
     heights = np.nan_to_num(plot.y.fractions([line.value for line in references]), nan=-1.0)
     texts = []
     for line, up in zip(references, heights, strict=True):
@@ -262,32 +240,23 @@ def draw_references(
     ]
 
 
-def draw_rings(rings: Sequence[Ring], plot: Plot) -> list[DrawnRing]:
+class PlacedRing(NamedTuple):
+    """A ring and the place of its centre, in per cent from the left and from the top."""
+
+    ring: Ring
+    left: float
+    top: float
+
+
+def draw_rings(rings: Sequence[Ring], plot: Plot) -> list[PlacedRing]:
     """Return the rings that lie within the axes."""
-    drawn_rings = []
-    for ring in rings:
-        across = plot.x.percent(ring.x)
-        up = plot.y.percent(ring.y)
-        if 0 <= across <= 100 and 0 <= up <= 100:
-            is_left = across > _RIGHT_HALF
-            drawn_rings.append(
-                DrawnRing(ring, across, round(100 - up, 2), _ring_interval(ring, plot), is_left)
-            )
-    return drawn_rings
+    placed_rings = [
+        PlacedRing(ring, plot.x.percent(ring.x), round(100 - plot.y.percent(ring.y), 2))
+        for ring in rings
+    ]
+    return [ring for ring in placed_rings if 0 <= ring.left <= 100 and 0 <= ring.top <= 100]
 
 
-def _ring_interval(ring: Ring, plot: Plot) -> tuple[float, float] | None:
-    if ring.low is None or ring.high is None:
-        return None
-    # As for bands: an end that has no logarithm is the end of the axis.
-    reaches_0 = plot.y.name == "log" and ring.low <= 0
-    low = 0.0 if reaches_0 else plot.y.percent(ring.low)
-    low, high = (min(max(end, 0.0), 100.0) for end in (low, plot.y.percent(ring.high)))
-    return None if math.isnan(low + high) else (round(100 - high, 2), round(high - low, 2))
-
-
-_POINTS: Final = 90  # more cannot be pointed at
-_PANEL_POINTS: Final = 60
 _DIGITS: Final = 6  # of a number without an interval
 _DIGITS_OF_INTERVAL: Final = 2
 _LARGEST_WHOLE: Final = 1e15
@@ -301,10 +270,7 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
     positions: list[list[float | None]] = []
     curves = []
     for curve in chart.curves:
-        kept = chart_paths.spread_points(
-            plot.points(curve)[0], _PANEL_POINTS if plot.is_panel else _POINTS
-        )
-        x = _round_numbers(np.asarray(curve.x, np.float64)[kept])
+        x = list(map(_round_number, curve.x))
         # Curves of a chart mostly have the same places, which are then written once.
         if x not in positions:
             positions.append(x)
@@ -314,7 +280,7 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
             entry["steps"] = True
         if shift := plot.shifts.get(curve.label):
             entry["shift"] = round(shift, 4)
-        curves.append(entry | _numbers(curve, kept, plot.y))
+        curves.append(entry | _numbers(curve, plot.y))
     axes = {"x": _axis(chart.x, plot.x), "y": _axis(chart.y, plot.y)}
     content = axes | {"places": positions, "curves": curves}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
@@ -331,44 +297,35 @@ def _axis(axis: Axis, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _numbers(
-    curve: Curve, kept: npt.NDArray[np.intp], scale: Scale
-) -> dict[str, list[float | None]]:
-    y = np.asarray(curve.y, np.float64)[kept]
+def _numbers(curve: Curve, scale: Scale) -> dict[str, list[float | None]]:
+    """Return the means of a curve, and the ends of their intervals, if any."""
+    y = np.asarray(curve.y, np.float64)
     # The script shows no number where the axis has no place for it, such as 0 on a logarithmic one.
-    y = np.where(np.isnan(scale.fractions(y)), np.nan, y)
+    means = np.where(np.isnan(scale.fractions(y)), np.nan, y).tolist()
     if curve.low is None or curve.high is None:
-        return {"y": _round_numbers(y)}
-    low, high = (np.asarray(end, np.float64)[kept] for end in (curve.low, curve.high))
-    # Two digits of the interval's half: more are noise.
-    with np.errstate(invalid="ignore"):  # two infinite ends
-        # An interval that is open below is as precise as its upper half.
-        half = np.where(np.isneginf(low), high - y, (high - low) / 2)
-    half = np.where(np.isfinite(half) & (half > 0), half, np.nan)
-    decimals = _DIGITS_OF_INTERVAL - 1 - np.floor(np.log10(half))
-    columns = {"y": y, "low": low, "high": high}
-    return {name: _round_numbers(values, decimals) for name, values in columns.items()}
+        return {"y": list(map(_round_number, means))}
+    # An interval that is open below is as precise as its upper half.
+    half_widths = [
+        above - mean if math.isinf(below) else (above - below) / 2
+        for mean, below, above in zip(means, curve.low, curve.high, strict=True)
+    ]
+    return {
+        name: list(map(_round_number, numbers, half_widths))
+        for name, numbers in (("y", means), ("low", curve.low), ("high", curve.high))
+    }
 
 
-def _round_numbers(values: Floats, decimals: Floats | None = None) -> list[float | None]:
-    """Return numbers rounded to these decimals, else to six digits; None if unknown."""
-    with np.errstate(divide="ignore"):
-        own_decimals = _DIGITS - 1 - np.floor(np.log10(np.abs(values)))
-    if decimals is not None:
-        own_decimals = np.where(np.isfinite(decimals), decimals, own_decimals)
-    return list(map(_round_number, values.tolist(), own_decimals.tolist()))
-
-
-def _round_number(value: float, decimals: float) -> float | None:
+def _round_number(value: float, precision: float = math.nan) -> float | None:
+    """Return a number rounded to two digits of its precision, else to six; None if unknown."""
     if not math.isfinite(value):
         return None
-    is_whole = value == int(value)
-    if not is_whole and math.isfinite(decimals):
-        value = round(value, int(decimals))
+    if value != int(value):
+        is_known = 0 < precision < math.inf
+        size = precision if is_known else abs(value)
+        digits = _DIGITS_OF_INTERVAL if is_known else _DIGITS
+        value = round(value, digits - 1 - math.floor(math.log10(size)))
     # JSON writes whole numbers without a point.
-    if value == int(value) and abs(value) < _LARGEST_WHOLE:
-        return int(value)
-    return value
+    return int(value) if value == int(value) and abs(value) < _LARGEST_WHOLE else value
 
 
 _PHONE_CHARACTERS: Final = 25  # as wide as a plot on a phone
@@ -382,7 +339,7 @@ class Drawing:
     plot: Plot
     lines: Sequence[DrawnLine]
     references: Sequence[DrawnReference]
-    rings: Sequence[DrawnRing]
+    rings: Sequence[PlacedRing]
 
     @cached_property
     def x_ticks(self) -> Sequence[Tick]:
@@ -401,13 +358,13 @@ class Drawing:
 
     @property
     def bottom_up(self) -> list[DrawnLine]:
-        """The lines in the order in which they are drawn: grey ones first, the weightiest last."""
-        return sorted(self.lines, key=lambda line: (line.is_named, -line.rank))
+        """The lines in the order of drawing: grey ones first, the most important one last."""
+        return sorted(self.lines, key=lambda line: (line.is_coloured, -line.rank))
 
     @property
     def grey(self) -> list[str]:
         """The labels of the curves that have no name at their end."""
-        return [line.curve.label for line in self.lines if line.is_drawn and not line.is_named]
+        return [line.curve.label for line in self.lines if line.is_drawn and not line.is_coloured]
 
     @property
     def is_empty(self) -> bool:
@@ -421,7 +378,7 @@ class Drawing:
 
     @property
     def tail_characters(self) -> float:
-        """The number of characters by which the last label of the horizontal axis juts out."""
+        """The characters of the last label of the horizontal axis that lie beyond its end."""
         if not self.x_ticks:
             return 0.0
         last = self.x_ticks[-1]
@@ -454,6 +411,7 @@ def draw_chart(
     """
     plot = Plot.of(chart, height=height or chart.height, is_panel=bool(among))
     styles = line_styles([*(among or chart.among), *chart.labels])
+    chart = replace(chart, curves=[_thin_curve(curve, plot) for curve in chart.curves])
     return Drawing(
         chart=chart,
         plot=plot,
@@ -461,3 +419,16 @@ def draw_chart(
         references=draw_references(chart.references, plot, chart.y.unit),
         rings=draw_rings(chart.rings, plot),
     )
+
+
+def _thin_curve(curve: Curve, plot: Plot) -> Curve:
+    """Return a curve with as many of its points as a screen can show."""
+    kept = chart_paths.thin_line(*plot.points(curve), _PANEL_POINTS if plot.is_panel else _POINTS)
+
+    def keep(values: Sequence[float]) -> list[float]:
+        return [float(values[index]) for index in kept]
+
+    thinned = replace(curve, x=keep(curve.x), y=keep(curve.y))
+    if curve.low is None or curve.high is None:
+        return thinned
+    return replace(thinned, low=keep(curve.low), high=keep(curve.high))

@@ -24,40 +24,18 @@ def thin_line(x: Floats, y: Floats, point_count: int) -> npt.NDArray[np.intp]:
     # A column keeps two points, its lowest and its highest: a peak between others stays visible.
     column = _pixel_columns(x, point_count // 2)
     # Sorted by column and height, the lowest point is the first of its column. NaN comes last.
-    up = np.lexsort((y, column))
-    down = np.lexsort((-y, column))
-    first = np.flatnonzero(np.diff(column[up], prepend=-1))
+    ascending = np.lexsort((y, column))
+    descending = np.lexsort((-y, column))
+    column_starts = np.flatnonzero(np.diff(column[ascending], prepend=-1))
     gaps = np.flatnonzero(np.isnan(y))
-    gap_of_each = gaps[np.unique(column[gaps], return_index=True)[1]]
+    first_gaps = gaps[np.unique(column[gaps], return_index=True)[1]]
     ends = np.array([0, len(x) - 1])
-    return np.unique(np.concatenate([up[first], down[first], gap_of_each, ends]))
-
-
-def thin_band(
-    x: Floats, low: Floats, high: Floats, point_count: int
-) -> tuple[Floats, Floats, Floats]:
-    """Return at most about `point_count` points of a band that contains the whole band."""
-    if len(x) <= point_count:
-        return x, low, high
-    starts = np.flatnonzero(np.diff(_pixel_columns(x, point_count), prepend=-1))
-    # fmin and fmax ignore NaN.
-    return (
-        np.concatenate([x[:1], x[starts][1:-1], x[-1:]]),
-        np.fmin.reduceat(low, starts),
-        np.fmax.reduceat(high, starts),
-    )
-
-
-def spread_points(x: Floats, point_count: int) -> npt.NDArray[np.intp]:
-    """Return the indices of at most about `point_count` points, evenly spread, with both ends."""
-    if len(x) <= point_count:
-        return np.arange(len(x))
-    starts = np.flatnonzero(np.diff(_pixel_columns(x, point_count - 1), prepend=-1))
-    return np.unique(np.append(starts, len(x) - 1))
+    extremes = [ascending[column_starts], descending[column_starts]]
+    return np.unique(np.concatenate([*extremes, first_gaps, ends]))
 
 
 def _pixel_columns(x: Floats, count: int) -> npt.NDArray[np.intp]:
-    """Return the number of the column of each point; of points that are not drawn, too."""
+    """Return the number of each point's column; points that are not drawn have one, too."""
     low = np.nanmin(x, initial=np.inf)
     high = np.nanmax(x, initial=-np.inf)
     if not low < high:
@@ -104,9 +82,9 @@ def band_path(x: Floats, low: Floats, high: Floats, height: int, *, steps: bool 
     outlines = []
     for start, end in _ranges_without_nan(x + low + high):
         if end - start > 1:
-            there = _line_corners(across[start:end], upper[start:end], steps)
-            back = _line_corners(across[start:end], lower[start:end], steps)
-            outlines.append(_segment_path(np.concatenate([there, back[::-1]])) + "z")
+            upper_edge = _line_corners(across[start:end], upper[start:end], steps)
+            lower_edge = _line_corners(across[start:end], lower[start:end], steps)
+            outlines.append(_segment_path(np.concatenate([upper_edge, lower_edge[::-1]])) + "z")
     return "".join(outlines)
 
 
@@ -119,6 +97,7 @@ def whiskers_path(x: Floats, low: Floats, high: Floats, height: int) -> str:
 
 
 def _pixels(x: Floats, y: Floats, height: int) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.int_]]:
+    """Return places from the left and from the top in the drawing's units."""
     across = np.nan_to_num(np.clip(x, -_REACH, _REACH) * UNITS)
     down = np.nan_to_num((1 - np.clip(y, -_REACH, _REACH)) * height)
     return np.rint(across).astype(np.int_), np.rint(down).astype(np.int_)
@@ -143,6 +122,7 @@ def _line_corners(
 
 
 def _segment_path(corners: npt.NDArray[np.int_]) -> str:
+    """Return the path of a line without gaps."""
     # Differences of whole numbers: the path is short, and errors do not add up.
     moves = np.diff(corners, axis=0).tolist()
     # A minus sign separates numbers as well as a space does.

@@ -83,9 +83,9 @@ class Scale:
         return [float(v) for v in values if -slack <= self.fractions([v])[0] <= 1 + slack]
 
     def _log_ticks(self) -> Sequence[float] | None:
-        """Return powers of ten, or these with 2 and 5 between; None where linear ticks are more."""
-        for between in ((1.0,), (1.0, 2.0, 5.0)):
-            tick_values = LogLocator(subs=between, numticks=_MOST_LOG_TICKS).tick_values(
+        """Return powers of ten, or also 2 and 5 times these; None where there are too few."""
+        for factors in ((1.0,), (1.0, 2.0, 5.0)):
+            tick_values = LogLocator(subs=factors, numticks=_MOST_LOG_TICKS).tick_values(
                 self.low, self.high
             )
             inside = [float(v) for v in tick_values if self.low <= v <= self.high]
@@ -172,27 +172,26 @@ def fit_scale(
     elif min(smallest, lowest) >= 0:
         floor = 0.0
     lowest = max(lowest, floor)
-    to, back = (math.log, math.exp) if is_log else (float, float)
-    a = to(min(smallest, lowest))
-    b = to(max(largest, highest))
-    size = max(abs(a), abs(b))
-    if b - a <= max(size * _EQUAL, 1 / _LARGEST):  # no ticks lie between
-        reach = 1.0 if is_log or size <= 1 / _LARGEST else size / 2
-        a = a - reach
-        b = b + reach
-    elif margin:
-        gap = b * _MARGIN - a * _MARGIN
-        a = a - gap
-        b = b + gap
+    transform, invert = (math.log, math.exp) if is_log else (float, float)
+    start = transform(min(smallest, lowest))
+    end = transform(max(largest, highest))
+    size = max(abs(start), abs(end))
+    extension = end * _MARGIN - start * _MARGIN if margin else 0.0
+    if end - start <= max(size * _EQUAL, 1 / _LARGEST):  # no ticks lie between
+        extension = 1.0 if is_log or size <= 1 / _LARGEST else size / 2
+    start -= extension
+    end += extension
     if not is_log:
-        a = max(a, floor)
-    return Scale(*_fix_ends(back(a), back(b), low, high), name)
+        start = max(start, floor)
+    return Scale(*_fix_ends(invert(start), invert(end), low, high), name)
 
 
-def _fix_ends(a: float, b: float, low: float | None, high: float | None) -> tuple[float, float]:
-    """Return the ends of an axis, of which some are given, in their order."""
-    first = a if low is None else low
-    last = b if high is None else high
+def _fix_ends(
+    fitted_low: float, fitted_high: float, low: float | None, high: float | None
+) -> tuple[float, float]:
+    """Return the ends of an axis in ascending order; those that are given are kept."""
+    first = fitted_low if low is None else low
+    last = fitted_high if high is None else high
     if first < last:
         return first, last
     # The end that is given lies beyond all values.
@@ -206,10 +205,10 @@ def _fix_ends(a: float, b: float, low: float | None, high: float | None) -> tupl
 def _interval_range(
     intervals: Sequence[tuple[Floats, Floats]], is_log: bool
 ) -> tuple[float, float]:
-    """Return the range of the last interval of each curve, and of 95 of 100 of all."""
+    """Return the range that shows the last interval of each curve, and 95 of 100 of all."""
     ends_shown = [math.inf, -math.inf]
     for end_index, choose in enumerate((min, max)):
-        ends = [each[end_index] for each in intervals]
+        ends = [interval[end_index] for interval in intervals]
         ends = [end[_is_drawable(end, is_log)] for end in ends]
         ends = [end for end in ends if end.size]
         if ends:
@@ -227,7 +226,10 @@ def _is_drawable(values: Floats, is_log: bool) -> npt.NDArray[np.bool_]:
 
 
 def _range(values: Iterable[Floats], is_log: bool) -> tuple[float, float]:
-    usable = np.concatenate([np.empty(0), *(each[_is_drawable(each, is_log)] for each in values)])
+    """Return the smallest and the largest number that has a place on an axis."""
+    usable = np.concatenate(
+        [np.empty(0), *(array[_is_drawable(array, is_log)] for array in values)]
+    )
     return float(usable.min(initial=math.inf)), float(usable.max(initial=-math.inf))
 
 
@@ -236,7 +238,7 @@ LABEL: Final = 17
 
 _UNITS_A_PIXEL: Final = 2
 _HIGH_PLOT: Final = 240  # lower ones have fewer ticks
-_FAR: Final = 1.0  # references further outside than this share of the range are only named
+_FAR: Final = 1.0  # reference lines further outside, in units of the range, are only named
 _WIDEST_SHIFT: Final = 0.08
 
 
@@ -289,7 +291,8 @@ class Plot:
         A lower end without a place, minus infinity or one without a logarithm, is that of the axis.
         """
         if curve.low is None or curve.high is None:
-            return (nothing := np.full(len(curve.x), np.nan)), nothing
+            missing = np.full(len(curve.x), np.nan)
+            return missing, missing
         low = np.array(curve.low, np.float64)
         high = np.array(curve.high, np.float64)
         beyond = np.isneginf(low) | ((low <= 0) & (self.y.name == "log"))
@@ -314,7 +317,7 @@ class Plot:
         return self.y.ticks(6 if self.height >= _HIGH_PLOT else 5)
 
     def percent(self, pixels: float) -> float:
-        """Return a height in pixels in per cent of the plot's."""
+        """Return the per cent of the plot's height that so many pixels are."""
         return round(pixels / self.height * 100, 2)
 
 
@@ -334,9 +337,9 @@ def _y_scale(chart: LineChart) -> Scale:
     shapes: list[Curve | Ring] = [*chart.curves, *chart.rings]
     values = [_as_array(shape.y) for shape in shapes]
     intervals = [
-        (_as_array(shape.low), _as_array(shape.high))
-        for shape in shapes
-        if shape.low is not None and shape.high is not None
+        (_as_array(curve.low), _as_array(curve.high))
+        for curve in chart.curves
+        if curve.low is not None and curve.high is not None
     ]
 
     def fit() -> Scale:

@@ -11,7 +11,7 @@ from keyhole.pages.page import render_template
 Status = Literal["holds", "undecided", "does not hold"]
 
 _WIDTH: Final = 110
-_SIDE: Final = 8.0  # pixels at either end
+_MARGIN: Final = 8.0  # pixels at either end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,29 +45,22 @@ class IntervalStrip:
     @property
     def limits(self) -> list[float]:
         """The places of the limits, in pixels from the left."""
-        return [self._pixel(end) for end in (self.at_least, self.at_most) if math.isfinite(end)]
-
-    @property
-    def range(self) -> tuple[float, float] | None:
-        """Begin and width of the claimed range; None without a limit."""
-        if not self.limits:
-            return None
-        low = self._pixel(self.at_least)
-        return low, round(max(self._pixel(self.at_most) - low, 0.0), 1)
+        return [self.pixel(end) for end in (self.at_least, self.at_most) if math.isfinite(end)]
 
     @property
     def line(self) -> tuple[float, float] | None:
         """The places of the interval's ends; None if there is no interval."""
         if math.isnan(self.low) or math.isnan(self.high):
             return None
-        return self._pixel(self.low), self._pixel(self.high)
+        return self.pixel(self.low), self.pixel(self.high)
 
     @property
     def dot(self) -> float | None:
         """The place of the value; None if it is unknown."""
-        return self._pixel(self.value) if math.isfinite(self.value) else None
+        return self.pixel(self.value) if math.isfinite(self.value) else None
 
-    def _pixel(self, number: float) -> float:
+    def pixel(self, number: float) -> float:
+        """Return the place of a number, in pixels from the left."""
         if math.isinf(number):
             return 0.0 if number < 0 else float(_WIDTH)
         # The strip spans all of its finite numbers: value, interval and limits are all visible.
@@ -77,4 +70,4 @@ class IntervalStrip:
         high = max(finite)
         if low == high:
             return _WIDTH / 2
-        return round(float(np.interp(number, [low, high], [_SIDE, _WIDTH - _SIDE])), 1)
+        return round(float(np.interp(number, [low, high], [_MARGIN, _WIDTH - _MARGIN])), 1)

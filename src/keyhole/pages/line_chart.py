@@ -66,13 +66,11 @@ class ReferenceLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Ring:
-    """A circle around a point, with its name and its interval."""
+    """A circle around a point, with its name."""
 
     x: float
     y: float
     label: str
-    low: float | None = None
-    high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,11 +171,11 @@ class ChartGrid:
 
     @cached_property
     def legend(self) -> "list[DrawnLine]":
-        """A line of each label, for the legend: a named one where there is one."""
+        """A line of each label, for the legend: a coloured one where there is one."""
         lines: dict[str, DrawnLine] = {}
         for line in (line for drawing in self.drawings for line in drawing.lines):
-            earlier_line = lines.get(line.curve.label)
-            if earlier_line is None or (line.is_drawn and line.is_named >= earlier_line.is_named):
+            earlier = lines.get(line.curve.label)
+            if earlier is None or (line.is_drawn and line.is_coloured >= earlier.is_coloured):
                 lines[line.curve.label] = line
         return [lines[label] for label in self.labels]
 

@@ -92,7 +92,7 @@ def _draw_chart(
     """Draw a chart without a legend; return the lines by label."""
     plot = Plot.of(chart, height=chart.height, is_panel=bool(among))
     styles = matplotlib_styles([*(among or chart.among), *chart.labels])
-    before = (axes.get_xlim(), axes.get_ylim()) if axes.has_data() else ((), ())
+    earlier_ends = (axes.get_xlim(), axes.get_ylim()) if axes.has_data() else ((), ())
     lines = {}
     for number, curve in enumerate(chart.curves):
         style = styles[curve.label] | look
@@ -104,9 +104,9 @@ def _draw_chart(
     locator: Locator = _PageLocator(plot.x.name, tick_count, letters, whole=plot.has_whole_x)
     if len(plot.places) == 1:
         locator = FixedLocator(plot.places.tolist())
-    _set_axis(axes, "x", chart.x, _scale_with_margin(plot, chart, 0), locator, before[0])
+    _set_axis(axes, "x", chart.x, _scale_with_margin(plot, chart, 0), locator, earlier_ends[0])
     locator = _PageLocator(plot.y.name, tick_count, np.inf, whole=False)
-    _set_axis(axes, "y", chart.y, _scale_with_margin(plot, chart, 1), locator, before[1])
+    _set_axis(axes, "y", chart.y, _scale_with_margin(plot, chart, 1), locator, earlier_ends[1])
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     return lines
@@ -146,8 +146,8 @@ def _marker_points(number: int, is_alone: npt.NDArray[np.bool_]) -> list[int]:
 
 def _draw_marks(chart: LineChart, axes: Axes, plot: Plot) -> None:
     """Draw reference lines and rings, with their names."""
-    behind = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 1.0}
-    text: Any = {"fontsize": _SMALL, "parse_math": False, "bbox": behind}
+    background = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 1.0}
+    text: Any = {"fontsize": _SMALL, "parse_math": False, "bbox": background}
     for line in chart.references:
         if plot.y.low <= line.value <= plot.y.high:
             axes.axhline(line.value, **_REFERENCE)
@@ -164,11 +164,11 @@ def _draw_marks(chart: LineChart, axes: Axes, plot: Plot) -> None:
 
 
 class _PageLocator(Locator):
-    """The ticks that pages have, of whatever part of the axis is shown."""
+    """The ticks that pages have, of the part of the axis that is shown."""
 
     def __init__(self, name: ScaleName, tick_count: int, letters: float, *, whole: bool) -> None:
         self._name = name
-        self._most = tick_count
+        self._most_ticks = tick_count
         self._letters = letters
         self._whole = whole
 
@@ -180,7 +180,7 @@ class _PageLocator(Locator):
         """Return the places of the ticks between two values."""
         low, high = sorted((float(vmin), float(vmax)))
         scale = Scale(low, high, self._name)
-        for tick_count in range(self._most, 1, -1):
+        for tick_count in range(self._most_ticks, 1, -1):
             values = scale.tick_values(tick_count, whole=self._whole)
             if sum(len(text) + 2 for text in scale.tick_texts(values)) <= self._letters:
                 break
@@ -215,59 +215,59 @@ def _scale_with_margin(plot: Plot, chart: LineChart, axis_index: int) -> Scale:
 
 
 def _set_axis(
-    axes: Axes, axis_name: str, axis: Axis, scale: Scale, locator: Locator, before: Sequence[float]
+    axes: Axes, name: str, axis: Axis, scale: Scale, locator: Locator, earlier_ends: Sequence[float]
 ) -> None:
-    """Set scale, title and ticks of an axis, and its ends, without hiding what it had `before`."""
-    ends = [scale.low, scale.high, *before]
-    axes.set(**{f"{axis_name}scale": scale.name, f"{axis_name}lim": (min(ends), max(ends))})
-    drawn = getattr(axes, f"{axis_name}axis")
-    drawn.set_label_text(axis.heading, parse_math=False)
-    drawn.set_major_locator(locator)
-    drawn.set_major_formatter(_PageFormatter(scale))
-    drawn.set_minor_formatter(NullFormatter())
+    """Set scale, title, ticks and ends of an axis, which keeps what is in `earlier_ends`."""
+    ends = [scale.low, scale.high, *earlier_ends]
+    axes.set(**{f"{name}scale": scale.name, f"{name}lim": (min(ends), max(ends))})
+    drawn_axis = getattr(axes, f"{name}axis")
+    drawn_axis.set_label_text(axis.heading, parse_math=False)
+    drawn_axis.set_major_locator(locator)
+    drawn_axis.set_major_formatter(_PageFormatter(scale))
+    drawn_axis.set_minor_formatter(NullFormatter())
 
 
 def _grid_figure(grid: ChartGrid) -> Figure:
     """Return a figure of panels, row by row, with one legend above them."""
     columns = min(grid.columns, _COLUMNS, len(grid.charts))
     rows = math.ceil(len(grid.charts) / columns)
-    longest = max(len(label) for label in grid.labels) + _SAMPLE_LETTERS
-    beside = max(1, min(len(grid.labels), _LEGEND_LETTERS // longest))
-    legend_height = _LEGEND * (1 + math.ceil(len(grid.labels) / beside))
+    entry_letters = max(len(label) for label in grid.labels) + _SAMPLE_LETTERS
+    legend_columns = max(1, min(len(grid.labels), _LEGEND_LETTERS // entry_letters))
+    legend_height = _LEGEND * (1 + math.ceil(len(grid.labels) / legend_columns))
     titles = [_wrap(chart.title, _TITLE_LETTERS // columns) for chart in grid.charts]
     title_height = _TITLE * max(title.count("\n") for title in titles)
     height = (_HEIGHT if columns > 1 else _ONE_HEIGHT) + title_height
     figure = figure_files.blank_figure(_WIDTH, height * rows + legend_height)
     all_axes = figure.subplots(rows, columns, squeeze=False).ravel()
     headings = [chart.y.heading for chart in grid.charts]
-    usual = max(headings, key=headings.count)
+    shared_heading = max(headings, key=headings.count)
     for axes, title, chart in zip(all_axes, titles, grid.charts, strict=False):
         _draw_chart(chart, axes, among=grid.labels, **_PANEL)
         axes.set_title(title, fontsize=_PANEL_TEXT, parse_math=False)
         axes.tick_params(labelsize=_PANEL_TEXT)
-        heading = "" if chart.y.heading == usual else wrap_label(chart.y.heading)
+        heading = "" if chart.y.heading == shared_heading else wrap_label(chart.y.heading)
         axes.set(xlabel="", ylabel=heading)
         axes.yaxis.label.set_fontsize(_PANEL_TEXT)
     for axes in all_axes[len(grid.charts) :]:
         axes.remove()
     for axis in {chart.y for chart in grid.charts}:  # margins, too, are equal where axes are
         pairs = zip(figure.axes, grid.charts, strict=True)
-        alike = [axes for axes, chart in pairs if chart.y == axis]
-        ends = [end for axes in alike for end in axes.get_ylim()]
-        for axes in alike:
+        same_axes = [axes for axes, chart in pairs if chart.y == axis]
+        ends = [end for axes in same_axes for end in axes.get_ylim()]
+        for axes in same_axes:
             axes.set_ylim(min(ends), max(ends))
     # One axis label for all panels, since a long one would run into that of the next row. It is
     # centred on the panels, which end below the legend and above the other label.
     middle = (height * rows + _LEGEND) / (height * rows + legend_height) / 2
-    text: Any = {"fontsize": _PANEL_TEXT, "parse_math": False}
-    heading = _wrap(usual, int(_LETTERS_AN_INCH * height * rows))
-    figure.supylabel(heading, y=middle, multialignment="center", **text)
-    figure.supxlabel(grid.charts[0].x.heading, **text)
+    text_style: Any = {"fontsize": _PANEL_TEXT, "parse_math": False}
+    heading = _wrap(shared_heading, int(_LETTERS_AN_INCH * height * rows))
+    figure.supylabel(heading, y=middle, multialignment="center", **text_style)
+    figure.supxlabel(grid.charts[0].x.heading, **text_style)
     # Made by hand, since a panel need not have the lines of all policies.
     styles = matplotlib_styles(grid.labels)
     handles = [Line2D([], [], label=label, **style | _PANEL) for label, style in styles.items()]
     legend = figure.legend(
-        handles=handles, loc="outside upper left", ncols=beside, frameon=False,
+        handles=handles, loc="outside upper left", ncols=legend_columns, frameon=False,
         fontsize=_PANEL_TEXT, handlelength=3.2,
     )  # fmt: skip
     for entry in legend.get_texts():  # a dollar sign begins no formula

@@ -92,11 +92,11 @@ def line_styles(labels: Sequence[str]) -> dict[str, LineStyle]:
     """
     identifiers = {label: leading_identifier(label) for label in labels}
     # The name of a policy gives its colour, which cannot tell variants of one policy apart.
-    alike = len(identifiers) > 1 and len(set(identifiers.values())) == 1
+    is_one_policy = len(identifiers) > 1 and len(set(identifiers.values())) == 1
     lines_before: Counter[int] = Counter()
     styles = {}
     for position, (label, identifier) in enumerate(identifiers.items()):
-        colour = position % len(COLOURS) if alike else _colour_number(identifier)
+        colour = position % len(COLOURS) if is_one_policy else _colour_number(identifier)
         styles[label] = LineStyle(colour, lines_before[colour], position)
         lines_before[colour] += 1
     return styles
@@ -158,11 +158,11 @@ def _wrap(label: str, inches: float, size: float) -> str:
 
 def _count_columns(labels: Sequence[str], inches: float, size: float) -> int:
     """Return how many of the labels fit side by side."""
-    longest = max((len(line) for label in labels for line in label.splitlines()), default=0)
-    wide = (longest * _LETTER + _SAMPLE) * size
-    beside = max(1, min(len(labels), int(inches * _POINTS_AN_INCH / wide)))
+    letters = max((len(line) for label in labels for line in label.splitlines()), default=0)
+    column_width = (letters * _LETTER + _SAMPLE) * size
+    columns = max(1, min(len(labels), int(inches * _POINTS_AN_INCH / column_width)))
     # Rows of equal length: four labels of which three would fit are two and two.
-    return math.ceil(len(labels) / math.ceil(len(labels) / beside)) if labels else 1
+    return math.ceil(len(labels) / math.ceil(len(labels) / columns)) if labels else 1
 
 
 def wrap_label(text: str) -> str:
@@ -181,8 +181,8 @@ def add_legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> Non
     size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
     figure = axes.get_figure()
     assert figure is not None
-    wide = axes.get_position().width * figure.bbox.width / figure.dpi / _AXES_SHARE
-    texts = [_wrap(escape_controls(label), wide, size) for label in labels]
+    inches = axes.get_position().width * figure.bbox.width / figure.dpi / _AXES_SHARE
+    texts = [_wrap(escape_controls(label), inches, size) for label in labels]
     # Ticks, their labels and the label of the axis are as high as some three lines.
     below = ScaledTranslation(0, -3.6 * size / _POINTS_AN_INCH, figure.dpi_scale_trans)
     legend = axes.legend(
@@ -190,7 +190,7 @@ def add_legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> Non
         texts,
         frameon=False,
         handlelength=_HANDLE_LENGTH,
-        ncols=_count_columns(texts, wide, size),
+        ncols=_count_columns(texts, inches, size),
         loc="upper center",
         borderaxespad=0.0,
         bbox_to_anchor=(0.5, 0.0),

@@ -75,9 +75,7 @@ class FunctionProcess:
                 raise TypeError(f"{name} must be a function, got {short_repr(function)}")
         self._functions = _pickle("job", (job, prepare))
         self._prepare_limit = check_number("prepare_limit", prepare_limit, _LIMITS)
-        if memory is not None:
-            memory = check_integer("memory", memory, MEMORY_RANGE)
-        self._memory = memory
+        self._memory = None if memory is None else check_integer("memory", memory, MEMORY_RANGE)
         self._child: _Child | None = None
         self._lock = threading.Lock()
 
@@ -102,45 +100,41 @@ class FunctionProcess:
         frame = _pickle("argument", argument)
         with self._lock:
             try:
-                return self._run(frame, allowed)
+                return self._run_job(frame, allowed)
             except JobError:
                 raise
             except BaseException:  # a late answer would be read as that of the next job
                 self.close()
                 raise
 
-    def _run(self, frame: bytes, allowed: float) -> tuple[Any, float] | None:
-        child = self._child or self._start()
+    def _run_job(self, frame: bytes, allowed: float) -> tuple[Any, float] | None:
+        child = self._child or self._start_child()
         began = time.perf_counter()
         child.send(frame)
         answer = child.read_answer(allowed)
-        if answer is None:
+        if not isinstance(answer, Answer) or answer.has_processes_left:
             self.close()
+        if answer is None:
             return None
         if isinstance(answer, str):
-            self.close()
             raise JobError(answer, time.perf_counter() - began)
-        if answer.has_processes_left:
-            self.close()
         if answer.seconds > allowed:
             return None
         if answer.failure:
             raise JobError(f"the job failed: {answer.failure}", answer.seconds)
         return answer.result, answer.seconds
 
-    def _start(self) -> "_Child":
+    def _start_child(self) -> "_Child":
         """Start a child, and wait until it is prepared."""
         child = self._child = _Child(self._memory)
         child.send(_pickle("path", sys.path))
         child.send(self._functions)
         answer = child.read_answer(self._prepare_limit)
-        problem = answer.failure if isinstance(answer, Answer) else answer
-        if problem == "":
+        failure = answer.failure if isinstance(answer, Answer) else answer
+        if failure == "":
             return child
-        detail = f": {problem}"
-        if problem is None:
-            detail = f" within {self._prepare_limit:g} s"
-        raise RuntimeError(f"the job's process could not be prepared{detail}")
+        reason = f" within {self._prepare_limit:g} s" if failure is None else f": {failure}"
+        raise RuntimeError(f"the job's process could not be prepared{reason}")
 
     def close(self) -> None:
         """Kill the child, and all processes that it has started."""
@@ -149,7 +143,7 @@ class FunctionProcess:
             child.kill()
 
     def __enter__(self) -> Self:
-        """Return the limited process."""
+        """Return this object."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -176,10 +170,10 @@ class _Child:
         self._memory = memory
         self._result: CommandResult | None = None
         self._received = bytearray()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._run_child, daemon=True)
         self._thread.start()
 
-    def _run(self) -> None:
+    def _run_child(self) -> None:
         # This end is closed when the run is over and no process has a copy of it any more: the end
         # of the stream in `read_answer` means that the result of the run is set.
         with self._child_end:
@@ -200,9 +194,9 @@ class _Child:
 
     def read_answer(self, seconds: float) -> Answer | str | None:
         """Return the next answer, or how the child has ended; None after these seconds."""
-        end = time.perf_counter() + seconds
+        deadline = time.perf_counter() + seconds
         while b"\n" not in self._received:
-            seconds_left = end - time.perf_counter()
+            seconds_left = deadline - time.perf_counter()
             if seconds_left <= 0:
                 return None
             self._channel.settimeout(seconds_left)
@@ -223,17 +217,17 @@ class _Child:
         return answer
 
     def _describe_end(self) -> str:
+        """Return how the child has ended, once it has."""
         self._thread.join()
-        run = self._result
-        ending = "lost"
-        if run is not None:
-            if run.outcome == "out of memory":
-                return f"the job took more memory than the {self._memory} bytes that it may"
-            ending = f"exit status {run.code}"
-            if run.signal is not None:
-                ending = f"signal {signal.Signals(run.signal).name}"
-            elif run.outcome == "lost":
-                ending = run.reason
+        result = self._result
+        if result is None:
+            ending = "lost"
+        elif result.outcome == "out of memory":
+            return f"the job took more memory than the {self._memory} bytes that it may"
+        elif result.signal is not None:
+            ending = f"signal {signal.Signals(result.signal).name}"
+        else:
+            ending = result.reason if result.outcome == "lost" else f"exit status {result.code}"
         return f"the job's process ended by itself: {ending}"
 
     def kill(self) -> None:

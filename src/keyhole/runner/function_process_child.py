@@ -26,7 +26,8 @@ LENGTH: Final = 8
 """Bytes before a frame that hold its length."""
 is_single_call = False
 """Whether this process, as a script, makes a single call."""
-_CHANNEL: Final = 3  # descriptors that the limited process passes
+# Descriptors that the parent passes.
+_CHANNEL: Final = 3
 _PARENT_STDERR: Final = 4
 _ERROR_LENGTH: Final = 500  # characters of an error that an answer keeps
 
@@ -105,14 +106,14 @@ def call_once(request: dict[str, Any]) -> NoReturn:
     def load() -> None:
         nonlocal function
         imported = import_function(request["target"], request.get("cells", ()))
-        function = _bind(imported, request["fields"])
+        function = _bind_fields(imported, request["fields"])
 
     # The limit begins when the function does: importing it is not counted.
     line, error = evaluate(load, to_json_types)
     if function is None:
         line = json.dumps(json.loads(line) | {"seconds": 0.0})
     else:
-        line, error = evaluate(function, _reward, request["fields"]["limit"])
+        line, error = evaluate(function, _convert_reward, request["fields"]["limit"])
     if error is not None:
         traceback.print_exception(error)
     for stream in filter(None, (sys.stdout, sys.__stdout__, sys.stderr)):
@@ -145,8 +146,10 @@ def import_function(target: str, cells: Sequence[str] = ()) -> Callable[..., obj
     return cast(Callable[..., object], getattr(module, name))
 
 
-def _bind(function: Callable[..., object], fields: dict[str, object]) -> Callable[[], object]:
-    """Return a function with those fields as arguments that are in its signature."""
+def _bind_fields(
+    function: Callable[..., object], fields: dict[str, object]
+) -> Callable[[], object]:
+    """Return a function without arguments: those in its signature are taken from the fields."""
     import inspect
 
     parameters = inspect.signature(function).parameters
@@ -155,7 +158,7 @@ def _bind(function: Callable[..., object], fields: dict[str, object]) -> Callabl
     return partial(function, **arguments)
 
 
-def _reward(returned: Any) -> float | bool:
+def _convert_reward(returned: Any) -> float | bool:
     """Return the reward of a single call as True, False or a number; also of NumPy's types."""
     if returned is None:
         return True
@@ -165,7 +168,7 @@ def _reward(returned: Any) -> float | bool:
 
 
 def serve() -> None:
-    """Prepare as the first frames say, then answer the calls that come until the channel ends."""
+    """Prepare the function in the first frames, then answer calls until the channel ends."""
     import pickle
     import socket
 

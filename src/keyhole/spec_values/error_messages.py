@@ -70,9 +70,9 @@ def list_errors(
     has, by path, what such a table must be.
     """
     # The first alone: a value that fits no branch of a union has an error for each branch.
-    firsts = {detail["loc"][:1]: detail for detail in reversed(error.errors())}
-    details = reversed(firsts.values())
-    return [_message(first, tables or {}, descriptions or {}) for first in details]
+    first_by_field = {detail["loc"][:1]: detail for detail in reversed(error.errors())}
+    details = reversed(first_by_field.values())
+    return [_describe_error(detail, tables or {}, descriptions or {}) for detail in details]
 
 
 def error_message(
@@ -84,36 +84,37 @@ def error_message(
     return join_errors(list_errors(error, tables, descriptions))
 
 
-def _message(
-    first: ErrorDetails, tables: Mapping[str, type[BaseModel]], descriptions: Mapping[str, str]
+def _describe_error(
+    detail: ErrorDetails, tables: Mapping[str, type[BaseModel]], descriptions: Mapping[str, str]
 ) -> str:
     branches = {model.__name__ for model in tables.values()}
     path = ""
-    for step in first["loc"]:
+    for step in detail["loc"]:
         if isinstance(step, int):
             path += f"[{step}]"
         # Pydantic puts the branch of a union into the path, which no user has written.
         elif step not in branches and not _BRANCH.fullmatch(step):
             path += f".{step}" if path else step
-    if first["type"] == "missing":
+    if detail["type"] == "missing":
         return f"{path} must be given"
-    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+    if detail["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         table = tables.get(path.rpartition(".")[0])
         if table is None:
             return f"{path} is not known and must be left out"
         return str(unknown_name_error(path, table.model_fields))
-    if first["type"] == "value_error":  # raised by a validator of ours, with or without the field
-        text = str(first["ctx"]["error"])
+    if detail["type"] == "value_error":  # raised by a validator of ours, with or without the field
+        text = str(detail["ctx"]["error"])
         return path + text if text.startswith(" ") else text
-    description = descriptions.get(path) if first["type"] in ("model_type", "list_type") else None
-    return f"{path} must {description or _allowed(first)}, got {short_repr(first['input'])}"
+    is_of_another_form = detail["type"] in ("model_type", "list_type")
+    description = descriptions.get(path) if is_of_another_form else None
+    return f"{path} must {description or _allowed(detail)}, got {short_repr(detail['input'])}"
 
 
-def _allowed(error: ErrorDetails) -> str:
+def _allowed(detail: ErrorDetails) -> str:
     """Return pydantic's description of what is allowed, to follow "must"."""
-    if error["type"] == "model_type":
+    if detail["type"] == "model_type":
         return "be a table"
-    text = re.sub(r"^\w+ should ", "", error["msg"])
+    text = re.sub(r"^\w+ should ", "", detail["msg"])
     for theirs, ours in _WORDS.items():
         text = text.replace(theirs, ours)
     return text[0].lower() + text[1:]

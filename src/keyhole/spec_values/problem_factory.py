@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ class ProblemFactory:
             if entry.required and entry_name not in values:
                 raise ValueError(f"problem.{entry_name} must be given")
         arguments = {
-            entry_name: _read(
+            entry_name: _read_value(
                 self.further_readers.get(entry_name),
                 f"problem.{entry_name}",
                 values[entry_name],
@@ -87,7 +87,7 @@ class ProblemFactory:
             for entry_name in entries
             if entry_name in values
         }
-        first = _read(self.read, f"problem.{name}", values[name], folder)
+        first = _read_value(self.read, f"problem.{name}", values[name], folder)
         try:
             with explain_memory_errors(name):
                 return self.make(first, **arguments)
@@ -96,17 +96,18 @@ class ProblemFactory:
 
     def _rename_first(self, name: str, message: str) -> str:
         """Return an error message in which the first argument has the name of the entry."""
-        first = next(iter(inspect.signature(self.make).parameters))
-        return re.sub(rf"^{first}\b", name, message)
+        first_argument = next(iter(inspect.signature(self.make).parameters))
+        return re.sub(rf"^{first_argument}\b", name, message)
 
 
 def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
     """Return the types and descriptions of a docstring's parameters, by name."""
     result = {}
-    for first, *rest in _paragraphs(find_docstring_section(function, "Parameters").splitlines()):
-        names, _, type_text = first.partition(" : ")
+    section = find_docstring_section(function, "Parameters")
+    # Names and type on a line, and the indented lines below it.
+    for names, type_text, doc in re.findall(r"^(\w.*?)(?: : (.*))?$((?:\n .*)*)", section, re.M):
         for name in names.split(", "):
-            result[name] = (type_text, " ".join(rest))
+            result[name] = (type_text, " ".join(doc.split()))
     return result
 
 
@@ -118,7 +119,7 @@ def find_docstring_section(thing: object, title: str) -> str:
     return section[1] if section else ""
 
 
-def _read(read: ValueReader | None, path: str, value: Any, folder: Path) -> Any:
+def _read_value(read: ValueReader | None, path: str, value: Any, folder: Path) -> Any:
     if read is None:
         return value
     try:
@@ -127,15 +128,3 @@ def _read(read: ValueReader | None, path: str, value: Any, folder: Path) -> Any:
         # A reader may have named a field further inside, which says more than this one.
         text = str(error)
         raise ValueError(text if text.startswith(path) else f"{path}: {text}") from error
-
-
-def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
-    """Yield each line without indentation together with the indented lines that follow it."""
-    group: list[str] = []
-    for line in lines:
-        if group and not line.startswith(" "):
-            yield group
-            group = []
-        group.append(line.strip())
-    if group:
-        yield group

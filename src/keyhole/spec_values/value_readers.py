@@ -30,20 +30,14 @@ def plain_value(field: str, value: object) -> Any:
         # NumPy's numbers are neither JSON nor TOML, although some of them are Python floats too.
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {
-            _name(field, key): plain_value(f"{field}.{key}", entry) for key, entry in value.items()
-        }
+        if not_texts := [key for key in value if not isinstance(key, str)]:
+            raise TypeError(f"{field} must have texts for names, got {not_texts[0]!r}")
+        return {key: plain_value(f"{field}.{key}", entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [plain_value(f"{field}[{i}]", entry) for i, entry in enumerate(value)]
     if isinstance(value, str | bool | int | float):
         return value
     raise TypeError(f"{field} must be a text, a number, a list or a table, got {value!r}")
-
-
-def _name(field: str, key: object) -> str:
-    if not isinstance(key, str):
-        raise TypeError(f"{field} must have texts for names, got {key!r}")
-    return key
 
 
 def file_path(field: str, value: object, folder: Path) -> Path:

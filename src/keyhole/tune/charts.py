@@ -153,10 +153,6 @@ def gain_chart(tune: SavedTune) -> LineChart:
     limits = tune.spec.limits
     labels, explanation = label_arms(tune.spec)
     sentences = ["95 % intervals.", describe_objective(tune), explanation]
-    ring = Ring(
-        x=best.limit, y=best.gain.value, low=best.gain.low, high=best.gain.high,
-        label=f"{best.limit:g} s",
-    )  # fmt: skip
     return LineChart(
         id="gain-chart",
         x=_seconds_axis("time limit", limits[0] * _MARGIN, limits[-1] / _MARGIN),
@@ -165,7 +161,7 @@ def gain_chart(tune: SavedTune) -> LineChart:
         alt=f"Gain of a run by time limit and command. The largest is that of {best.arm} with "
         f"{best.limit:g} s: {best.gain}.",
         caption=" ".join(filter(None, sentences)) + _describe_left_out(tune),
-        rings=[ring],
+        rings=[Ring(x=best.limit, y=best.gain.value, label=f"{best.limit:g} s")],
         height=_LARGE,
     )
 

@@ -43,8 +43,7 @@ def gain_chart(tune: SavedSpaceTune) -> LineChart:
         curves=curves,
         alt=f"Gain of a run by time limit. Recommended is {best.limit:g} s: {best.gain}.",
         caption=f"95 % intervals. {describe_objective(tune)}",
-        rings=[Ring(x=best.limit, y=best.gain.value, low=best.gain.low, high=best.gain.high,
-                    label=f"{best.limit:g} s")],
+        rings=[Ring(x=best.limit, y=best.gain.value, label=f"{best.limit:g} s")],
         height=_LARGE,
     )  # fmt: skip
 

@@ -109,7 +109,7 @@
       if (!(event.key in moves) || event.ctrlKey || event.altKey || event.metaKey || !this.visible.length) return;
       event.preventDefault();
       if (!this.current || this.current[0].isOff) {
-        const first = this.visible.find(curve => curve.group?.classList.contains("named")) ?? this.visible[0];
+        const first = this.visible.find(curve => curve.group?.classList.contains("coloured")) ?? this.visible[0];
         return this.show(first, first.points.length - 1);
       }
       const [curve, index] = this.current;
