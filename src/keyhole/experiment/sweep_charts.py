@@ -93,10 +93,11 @@ def _curves_by_parameter(
         # Points at the same x differ in other policies only, and have the same mean of this one.
         means = {x: mean for x, point in panel if (mean := point.last(label, metric)) is not None}
         if means:
-            rows = [
-                (x, mean.value, *((mean.low, mean.high) if math.isfinite(mean.half_width) else _NO_ENDS))
-                for x, mean in sorted(means.items())
-            ]
+            rows = []
+            for x, mean in sorted(means.items()):
+                is_known = math.isfinite(mean.half_width)
+                low, high = (mean.low, mean.high) if is_known else _NO_ENDS
+                rows.append((x, mean.value, low, high))
             xs, ys, lows, highs = map(list, zip(*rows, strict=True))
             curves.append(Curve(label=label, x=xs, y=ys, low=lows, high=highs))
     return curves
