@@ -27,7 +27,6 @@ from keyhole import validate
 from keyhole.contract import kernel_signatures, pending_mode_inference
 from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
 from keyhole.contract.learner_signature import make_learner_method
-from keyhole.contract.notebook_html import policy_html
 from keyhole.contract.reward_units import mean_text
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_state, float_array
@@ -394,10 +393,6 @@ class Policy:
         numbers = Policy.numbers(self).items()
         arguments = (f"{name}={_format_number(value)}" for name, value in numbers)
         return f"{type(self).__name__}({', '.join(arguments)})"
-
-    def _repr_html_(self) -> str:
-        """Return what notebooks show: what the policy does, its parameters, what it knows."""
-        return policy_html(self)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters by name, as plain numbers (for TOML, JSON).

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from keyhole.contract import kernel_signatures
 from keyhole.contract.arm_names import name_text
 from keyhole.contract.kernel_signatures import ENVIRONMENT_KERNELS
-from keyhole.contract.notebook_html import problem_html
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import declared_fields
 from keyhole.metric import Metric
@@ -137,10 +136,6 @@ class Problem(ABC):
     def fact(self, name: str) -> Any:
         """Return the known quantity of this name (any but those of `ROUND_COUNT_NAMES`)."""
         return getattr(self, name)
-
-    def _repr_html_(self) -> str:
-        """Return what notebooks show: the problem, its setting, arms and metrics."""
-        return problem_html(self)
 
     def resized(self, arms: int) -> "Problem | None":
         """Return a problem like this one with so many arms, for tests; None if there is none."""

@@ -31,7 +31,7 @@ from keyhole.kernels.interpreted_mode import (
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
-from keyhole.play.learner_summary import describe_facts, describe_learner, learner_html
+from keyhole.play.learner_summary import describe_facts, describe_learner
 from keyhole.play.log_learning import int_column, learn_from_log
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion, list_excluded
@@ -425,10 +425,6 @@ class Learner:
         ('  ... and 20 more', '  arm 29: 0 pulls')
         """
         return describe_learner(self, in_full=True)
-
-    def _repr_html_(self) -> str:
-        """Return the tables that notebooks show: policy, rounds, recommendation, and the state."""
-        return learner_html(self, self._known(), self._decision if self._pending else {})
 
     def save(self, path: str | Path) -> None:
         """Save the learner to a file.
