@@ -14,7 +14,7 @@ from keyhole.cached_property import cached_property
 Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
 """What type checkers accept as names of arms; a text is a sequence too, but is refused."""
 
-_LISTED: Final = 100  # names that a message lists
+_MOST_LISTED: Final = 100  # names that a message lists
 
 
 class ArmNames(Sequence[Hashable]):
@@ -42,10 +42,9 @@ class ArmNames(Sequence[Hashable]):
     """
 
     def __init__(self, field: str, values: Any) -> None:
-        description = "a number, or a sequence of names"
-        entries = validate.check_sequence(field, validate.column_to_array(values), description)
+        entries = validate.check_sequence(field, values, "a number, or a sequence of names")
         self._names = tuple(_check_name(f"{field}[{i}]", name) for i, name in enumerate(entries))
-        validate.check_distinct(field, self._names[:1])  # which refuses none
+        validate.check_distinct(field, self._names[:1])  # refuses an empty sequence
         self._numbers: dict[Hashable, int] = {}
         for number, name in enumerate(self._names):
             if (first_number := self._numbers.setdefault(name, number)) != number:
@@ -80,21 +79,21 @@ class ArmNames(Sequence[Hashable]):
             return self._numbers[name]
         except (KeyError, TypeError):  # a TypeError is of a value that has no hash
             raise ValueError(
-                f"{field} must be one of {self._list_names()}; {self._describe_given_name(name)}"
+                f"{field} must be one of {self._list_names()}; {self._describe_unknown_name(name)}"
             ) from None
 
     def column(self, field: str, names: Any) -> NDArray[np.int64]:
         """Return the numbers of the arms in a column of names."""
-        entries = validate.check_sequence(field, validate.column_to_array(names))
+        entries = validate.check_sequence(field, names)
         try:
             return np.array([self._numbers[name] for name in entries], np.int64)
         except (KeyError, TypeError):
-            # Slowly again, for an error that names the row.
+            # Slowly, for an error that names the row.
             numbers = (self.number(f"{field}[{i}]", name) for i, name in enumerate(entries))
             return np.fromiter(numbers, np.int64)
 
     def text(self, number: int) -> str:
-        """Return the name of an arm as text, which no other arm has: 1 and '1' are two names."""
+        """Return the name of an arm as a text that no other arm has: 1 and '1' are two names."""
         return self._name_texts[number]
 
     @cached_property
@@ -112,14 +111,14 @@ class ArmNames(Sequence[Hashable]):
         return texts
 
     def _list_names(self) -> str:
-        names_text = ", ".join(self._name_texts[:_LISTED])
-        hidden_count = len(self) - _LISTED
+        names_text = ", ".join(self._name_texts[:_MOST_LISTED])
+        hidden_count = len(self) - _MOST_LISTED
         return names_text + (f" and {hidden_count:,} more" if hidden_count > 0 else "")
 
-    def _describe_given_name(self, name: Any) -> str:
+    def _describe_unknown_name(self, name: Any) -> str:
         text_names = [text for text in self._names if isinstance(text, str)]
-        meant = validate.suggestion(name, text_names) if isinstance(name, str) else ""
-        return f"got {validate.short_repr(name)}{meant}"
+        hint = validate.suggestion(name, text_names) if isinstance(name, str) else ""
+        return f"got {validate.short_repr(name)}{hint}"
 
 
 def name_text(name: Any) -> str:
@@ -137,7 +136,7 @@ def name_text(name: Any) -> str:
 
 
 def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
-    """Return the values of arms, and their names if they are given by name, in a mapping.
+    """Return the values of arms, and their names if `arms` is a mapping by name, else None.
 
     The texts of the names must differ, since metrics of an arm are called by them.
 
@@ -154,14 +153,14 @@ def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
 
 
 def check_distinct_arm_texts(field: str, names: Iterable[Any]) -> tuple[Any, ...]:
-    """Return names of arms whose texts differ too: not 1 and "1"."""
+    """Return the names of arms; refuse two with the same text, such as 1 and "1"."""
     plain_names = ArmNames(f"the arms of {field}", list(names)).names
     validate.check_names(f"the names of arms of {field}", map(name_text, plain_names))
     return plain_names
 
 
 def entry_names(field: str, arms: Any) -> list[str]:
-    """Return how errors call the values of the arms: ``means[0]``, or ``means['red']``.
+    """Return the names of the arms' values in errors: ``means[0]``, or ``means['red']``.
 
     Examples
     --------
@@ -173,7 +172,7 @@ def entry_names(field: str, arms: Any) -> list[str]:
 
 
 def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
-    """Return values in the order of the arms if they are given by name; others as they are.
+    """Return values that are given by name in the order of the arms; others as they are.
 
     Examples
     --------
@@ -183,7 +182,7 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
     if names is None or not isinstance(values, Mapping):
         return values
     if values.keys() != set(names):
-        names_text = ", ".join(map(name_text, names[:_LISTED]))
+        names_text = ", ".join(map(name_text, names[:_MOST_LISTED]))
         raise ValueError(
             f"{field} must have a value of each arm, {names_text}; "
             f"got {validate.short_repr(values)}"
@@ -192,7 +191,7 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
 
 
 def _check_name(field: str, name: Any) -> Any:
-    """Return a name of an arm, a scalar of NumPy as a plain value."""
+    """Return the name of an arm, which must be hashable; a scalar of NumPy as a plain value."""
     plain = name.item() if isinstance(name, np.generic) else name
     try:
         hash(plain)
@@ -202,7 +201,7 @@ def _check_name(field: str, name: Any) -> Any:
         ) from None
     if isinstance(plain, str) and not isinstance(plain, Enum):
         return validate.check_line(field, plain)
-    if name != name:  # not `plain`: that of NumPy's "not a time" is None
+    if name != name:  # not `plain`, which is None for NumPy's "not a time"
         raise ValueError(f"{field} must be equal to itself, got {validate.short_repr(name)}")
     return plain
 

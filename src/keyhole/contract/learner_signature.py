@@ -82,7 +82,7 @@ def _fact_argument(setting: Setting, name: str, fact: Fact, *, names_arms: bool)
         return Argument("feedback", str, Parameter.empty, f"{{{mode_texts}}}", f"{description}.")
     annotation = fact.argument
     type_text = _describe_type(fact)
-    if fact.allowed != ANY and fact.argument == fact.own:
+    if fact.allowed != ANY and fact.argument == fact.own_type:
         description += f"; {'each ' * bool(fact.field.shape)}must {fact.allowed}"
     if names_arms:
         annotation |= Sequence[Hashable]
@@ -101,7 +101,7 @@ def _fact_argument(setting: Setting, name: str, fact: Fact, *, names_arms: bool)
 
 
 def _describe_type(fact: Fact) -> str:
-    if fact.argument == fact.own and fact.field.shape:
+    if fact.argument == fact.own_type and fact.field.shape:
         return f"sequence of float, shape ({fact.field.shape[0]},)"
     python_types = get_args(fact.argument) or (fact.argument,)
     return " or ".join(python_type.__name__ for python_type in python_types)

@@ -238,10 +238,10 @@ def _find_reasons(cls: type[Policy]) -> list[_Reason]:
         arrays = [n for n in state if n in names and (state[n].kept or n not in access.writes)]
         if not arrays:
             continue
-        if unread := select_access.unread | access.unread:
-            subject = "`select` writes" if select_access.unread else f"`{reader}` reads"
-            causes = ", ".join(f"`{name}`: {cause}" for name, cause in sorted(unread.items()))
-            return [_Reason(f"what {subject} could not be analysed ({causes})", _SOURCE)]
+        if causes := select_access.unanalysed | access.unanalysed:
+            subject = "`select` writes" if select_access.unanalysed else f"`{reader}` reads"
+            cause_text = ", ".join(f"`{name}`: {cause}" for name, cause in sorted(causes.items()))
+            return [_Reason(f"what {subject} could not be analysed ({cause_text})", _SOURCE)]
         named_arrays.update(arrays)
         reader_text = "a later `select`" if reader == "select" else f"`{reader}`"
         text = f"`select` writes {_quote_names(arrays)}, which {reader_text} reads"

@@ -1,4 +1,4 @@
-"""Base classes of problems, instances of a setting, and of environments, which simulate them."""
+"""Base classes of problems (instances of a setting) and of environments, which simulate them."""
 
 from abc import ABC, abstractmethod
 from functools import lru_cache
@@ -26,8 +26,8 @@ class Environment:
     ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
     ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` fills
     each of the class's `metrics` at a checkpoint, by name: ``metrics.regret[0] = s.regret[0]``,
-    and ``metrics.pulls[arm]`` where there is one for each arm. A metric that grows round by round
-    is summed in the state by `respond`. Only `respond`'s return value reaches a policy.
+    or ``metrics.pulls[arm]`` if there is one for each arm. `respond` sums metrics that grow round
+    by round in the state. A policy learns nothing but the result of `respond`.
 
     An environment that declares ``horizon = integer()`` knows how many rounds the run has;
     ``memory``, for the shapes of arrays, is the same number.
@@ -134,11 +134,11 @@ class Problem(ABC):
         """
 
     def fact(self, name: str) -> Any:
-        """Return the known quantity of this name (any but those of `ROUND_COUNT_NAMES`)."""
+        """Return a known quantity by its name, which is none of `ROUND_COUNT_NAMES`."""
         return getattr(self, name)
 
     def resized(self, arms: int) -> "Problem | None":
-        """Return a problem like this one with so many arms, for tests; None if there is none."""
+        """Return a problem like this one with `arms` arms, for tests; None if there is none."""
         return None
 
 
@@ -155,8 +155,8 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
     Returns
     -------
     tuple of Metric
-        Those taken for each arm are called ``pulls[0]``, ``pulls[1]``, ..., or by the names of the
-        arms, ``pulls[red]``.
+        Metrics of each arm are called ``pulls[0]``, ``pulls[1]``, ..., or by the names of the arms,
+        ``pulls[red]``.
     """
     chosen_metrics = [m for m in check_metrics(problem.environment) if details or not m.detail]
     arms: range | tuple[str, ...] = range(0)
@@ -196,7 +196,6 @@ def environment_inputs(problem: Problem, horizon: int | None) -> dict[str, Any]:
     TypeError
         If the environment declares the horizon, and it is not given.
     """
-    # Interactive play may have no horizon: then the environment must not declare it.
     truth = problem.truth()
     if declared_fields(problem.environment).keys().isdisjoint(ROUND_COUNT_NAMES):
         return truth
