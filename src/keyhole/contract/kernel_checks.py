@@ -9,8 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 from keyhole.contract.state_arrays import Field
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.kernels.kernel_declaration import intrinsic, set_python_equivalent
-from keyhole.text_formatting import join_words
-from keyhole.validate import check_choice, suggestion
+from keyhole.validate import suggestion
 
 # Instructions of Python's bytecode.
 _READS: Final = ("LOAD_ATTR", "LOAD_METHOD")
@@ -111,31 +110,23 @@ def check_field_access(
 ) -> None:
     """Refuse a kernel that uses a field that does not exist, such as ``p.treshold``.
 
-    `variable` is ``p``, ``e`` or ``s``; `remedy` takes the name of an unknown field and returns
-    what to do about it, or "". Functions to which the kernel passes the variable are not followed.
+    `variable` is ``p``, ``e`` or ``s``. `remedy` is called with the name of an unknown field, and
+    returns what to do, or "". Functions to which the kernel passes the variable are not followed.
     """
     if variable not in kernel_argument_names(kernel):
         return
     function = python_function(kernel)
-    uses = list(find_attribute_uses(function.__code__, variable))
-    unknown_names = dict.fromkeys(name for name, _, _ in uses if name not in field_names)
-    for name, line, is_written in uses:
+    for name, line, is_written in find_attribute_uses(function.__code__, variable):
         location = f"{owner}.{function.__name__} ({source_location(kernel, line)})"
         if is_written:
             remedy_text = f"write to its entries, {variable}.{name}[...]"
             if variable != "s":
                 remedy_text = "a kernel may change only the state"
             raise TypeError(f"{location} assigns to {variable}.{name}: {remedy_text}")
-        if name in field_names:
-            continue
-        if text := remedy(name):
+        if name not in field_names:
+            fields_text = f"{variable} has {', '.join(field_names) or 'no fields'}"
+            text = remedy(name) or f"{fields_text}{suggestion(name, field_names)}"
             raise ValueError(f"{location} reads {variable}.{name}: {text}")
-        names = join_words([f"{variable}.{field}" for field in unknown_names])
-        if not field_names:
-            raise ValueError(f"{location} reads {names}, but {variable} has no fields")
-        if len(unknown_names) > 1:
-            raise ValueError(f"{location} reads {names}; {variable} has {', '.join(field_names)}")
-        check_choice(f"what {location} reads of {variable}", name, field_names)
 
 
 def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Field]) -> Kernel:
