@@ -11,21 +11,17 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 from math import inf
 from threading import Lock
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, Final
 
-from keyhole.clusters import Cluster, ClusterLostError
+from keyhole.clusters import Cluster
 from keyhole.clusters.cluster import check_versions, make_wanted_check
 from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
 from keyhole.play.policy_simulation_job import SimulationJob, StoreValues, plan_digest
 from keyhole.play.progress import Report
 from keyhole.play.simulation_plan import Plan
-from keyhole.play.thread_executor import (
-    make_simulators,
-    measure_seconds_per_round,
-    simulate_replications,
-)
+from keyhole.play.thread_executor import make_simulators, simulate_replications
 from keyhole.text_formatting import count_text
 
 # A block is what a killed worker loses; a task costs the scheduler some milliseconds (measured:
@@ -190,47 +186,6 @@ def run_task(
     values = simulate_replications(plan, label, replications, threads=1, report=stop_if_unwanted)
     seconds = monotonic() - began
     return SimulationJob(plan, label, len(replications)).encode(replications, values), seconds
-
-
-def warm_up_workers(cluster: Cluster) -> int:
-    """Have all workers import Keyhole, as the first tasks would; return the cluster's capacity."""
-    until = monotonic() + _TIMEOUT
-    while not (capacity := cluster.capacity()):
-        if monotonic() > until:
-            raise ClusterLostError(f"{cluster.name} has no worker; try again when it has one")
-        sleep(_POLL_SECONDS)
-    for _ in cluster.results([cluster.submit(package_versions) for _ in range(capacity)]):
-        pass
-    return capacity
-
-
-def measure_speed_on_cluster(
-    cluster: Cluster, plan: Plan, label: str, seconds: float, *, replications: int, threads: int
-) -> float:
-    """Return the seconds per round of a policy if the whole cluster simulates it.
-
-    As many workers as `threads` measure it at once: see `keyhole.play.thread_executor`.
-    """
-    checks = cluster.share(pickle_plan(plan)), package_versions(), plan_digest(plan)
-    tasks = [
-        cluster.submit(measure_task, *checks, label, seconds, replications) for _ in range(threads)
-    ]
-    # Speeds of workers add up; one in which no round ended has infinite seconds, and adds none.
-    rounds_per_second = sum(1 / float(result) for result in cluster.results(tasks))
-    return 1 / rounds_per_second if rounds_per_second else inf
-
-
-def measure_task(
-    data: bytes,
-    versions: Mapping[str, str],
-    digest: str,
-    label: str,
-    seconds: float,
-    replications: int,
-) -> float:
-    """Measure the seconds per round, as the task of a worker."""
-    plan = _load_plan(data, versions, digest)
-    return measure_seconds_per_round(plan, label, seconds, replications=replications)
 
 
 def _load_plan(data: bytes, versions: Mapping[str, str], digest: str) -> Plan:
