@@ -223,7 +223,7 @@ def forge(path, names):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("ab", "arm_names must be of type list, got 'ab'"),
+        ("ab", "arm_names must be a sequence of names, got 'ab'"),
         ([["a"], "b"], "the name of an arm must be a text"),
         (["a", "a"], "arm_names must differ, got 'a' twice"),
         (["a"], "arm_names must have 2 entries, got 1"),

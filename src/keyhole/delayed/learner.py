@@ -146,7 +146,7 @@ class StudyVocabulary(CoreVocabulary):
 
 # Attributes that are replaced when a learner gets more memory.
 _MEMORY: Final = (
-    "facts", "state", "_words", "_head", "_rng", "_context", "_decision", "_feedback", "_report",
+    "facts", "state", "_words", "_header", "_rng", "_context", "_decision", "_feedback", "_report",
     "_ledger",
 )  # fmt: skip
 

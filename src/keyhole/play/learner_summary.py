@@ -21,7 +21,7 @@ def describe_learner(learner: "Learner", *, in_full: bool = False) -> str:
 
     The description is cut after ten lines, unless `in_full`.
     """
-    facts = ", ".join(learner._known())
+    facts = ", ".join(learner._fact_texts())
     head = f"{learner.policy} after {count_text(learner.rounds_told, 'round')}, {facts}"
     if learner._pending:
         head += ", waiting for feedback"

@@ -210,7 +210,7 @@ class Learner(CoreLearner):
         """Return the pair that the policy considers best so far."""
         return cast(tuple[int, float], self._recommend_in_words())
 
-    def _known(self) -> list[str]:
+    def _fact_texts(self) -> list[str]:
         limits = self.facts["limits"]
         some = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
         return [

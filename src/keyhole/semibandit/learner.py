@@ -220,8 +220,8 @@ class Learner(CoreLearner):
         self._run_step(RECOMMEND)
         return cast(int, self._report["refuted"].item())
 
-    def _known(self) -> list[str]:
-        descriptions = dict(zip(self.facts, super()._known(), strict=True))
+    def _fact_texts(self) -> list[str]:
+        descriptions = dict(zip(self.facts, super()._fact_texts(), strict=True))
         if "thresholds" in descriptions:
             descriptions["thresholds"] = "thresholds known"
         return list(descriptions.values())
