@@ -219,7 +219,7 @@ def test_progress_speaks_of_all_jobs_together():
 
 def test_a_cluster_without_workers_is_waited_for_and_it_is_said(monkeypatch):
     cluster = Inline(0)
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "_TIMEOUT", 0.0)
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "_WARNING_SECONDS", 0.0)
     waits = iter([0, 0, 0, 2])
     monkeypatch.setattr(cluster, "capacity", lambda: next(waits, 2))
     with pytest.warns(UserWarning, match="inline has no worker; waiting for one") as said:

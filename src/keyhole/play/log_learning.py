@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Rows per call of the compiled loop. It holds the interpreter's lock, so that other threads run
 # only between calls.
-_BLOCK: Final = 2**15
+_BLOCK_ROWS: Final = 2**15
 
 _UNIT_RANGE: Final = Range(ge=0, le=1)
 
@@ -30,10 +30,9 @@ Column = TypeVar("Column", NDArray[Any], NDArray[np.float64])
 
 
 def learn_from_log(learner: Learner, columns: Columns) -> int:
-    """Have a learner learn a log; return how many of its decisions the policy would have taken.
+    """Have a learner learn a log; return the number of decisions that are the policy's own.
 
-    If a row is refused, the learner keeps what it has learnt from the rows before: the caller
-    restores its memory.
+    If a row is refused, the learner has learnt the rows before: the caller restores its memory.
     """
     policy = learner.policy
     rounds_before = learner.rounds
@@ -44,26 +43,26 @@ def learn_from_log(learner: Learner, columns: Columns) -> int:
     # In the order in which they lie in the memory.
     names = (*learner._context, *learner._decision, *learner._feedback)
     rows = len(columns[names[0]])
-    for first in range(0, rows, _BLOCK):
-        # Every value is one word of 8 bytes, whatever its type: a row is a copy of the memory of a
+    for first in range(0, rows, _BLOCK_ROWS):
+        # Each value is one word of 8 bytes, whatever its type: a row is a copy of the memory of a
         # round.
-        cells = [
-            np.ascontiguousarray(columns[name][first : first + _BLOCK])
-            .reshape(min(_BLOCK, rows - first), -1)
+        words = [
+            np.ascontiguousarray(columns[name][first : first + _BLOCK_ROWS])
+            .reshape(min(_BLOCK_ROWS, rows - first), -1)
             .view(np.uint64)
             for name in takewhile(columns.__contains__, names)
         ]
         try:
-            code = replay(learner._words, np.hstack(cells), not policy.off_policy)
+            code = replay(learner._words, np.hstack(words), not policy.off_policy)
         except IndexError as error:
             learner.raise_kernel_error(error)
         if code < 0:
-            _refuse(learner, code, learner.rounds - rounds_before, columns)
+            _refuse_row(learner, code, learner.rounds - rounds_before, columns)
         matches += code
     return matches
 
 
-def _refuse(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn:
+def _refuse_row(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn:
     """Raise the error of a row that the compiled loop refused."""
     policy = learner.policy
     where = f"row {row} of the log"
@@ -80,13 +79,13 @@ def _refuse(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn
 
 
 def float_column(
-    name: str, values: ArrayLike, allowed: Range, like: Sized | None = None, wide: int = 0
+    name: str, values: ArrayLike, allowed: Range, like: Sized | None = None, width: int = 0
 ) -> NDArray[np.float64]:
     """Return a column of numbers or booleans as floats, as long as the column `like`.
 
-    Each row has `wide` numbers if that is not 0.
+    Each row is a list of `width` numbers, or a number if that is 0.
     """
-    column = _column(name, values, "bifu", "numbers", like, wide)
+    column = _check_column(name, values, "bifu", "numbers", like, width)
     with np.errstate(invalid="ignore"):
         return _check_values(name, column.astype(np.float64), allowed, check_number)
 
@@ -94,8 +93,8 @@ def float_column(
 def reward_column(
     name: str, values: ArrayLike, scale: Scale, like: Sized | None = None
 ) -> NDArray[np.float64]:
-    """Return a column of rewards in the user's units, as long as the column `like`, in [0, 1]."""
-    column = _column(name, values, "bifu", "numbers", like).astype(np.float64)
+    """Return a column of rewards, given in the user's units, in those of policies."""
+    column = _check_column(name, values, "bifu", "numbers", like).astype(np.float64)
     if scale != UNIT:
         return scale.to_unit(_check_values(name, column, scale.range(_UNIT_RANGE), check_number))
     with errors_with_scale_hint():
@@ -106,30 +105,29 @@ def int_column(
     name: str, values: ArrayLike, allowed: Range, like: Sized | None = None
 ) -> NDArray[np.int64]:
     """Return a column of integers, as long as the column `like`."""
-    column = _check_values(
-        name, _column(name, values, "iu", "whole numbers", like), allowed, check_integer
-    )
-    return column.astype(np.int64)
+    column = _check_column(name, values, "iu", "whole numbers", like)
+    return _check_values(name, column, allowed, check_integer).astype(np.int64)
 
 
 def bool_column(name: str, values: ArrayLike, like: Sized | None = None) -> NDArray[np.bool_]:
     """Return a column of booleans, as long as the column `like`."""
-    return _column(name, values, "b", "True or False", like)
+    return _check_column(name, values, "b", "True or False", like)
 
 
-def _column(
-    name: str, values: ArrayLike, kinds: str, noun: str, like: Sized | None, wide: int = 0
+def _check_column(
+    name: str, values: ArrayLike, kinds: str, noun: str, like: Sized | None, width: int = 0
 ) -> NDArray[Any]:
-    row = (wide,) if wide else ()
+    """Return a column as an array; refuse other kinds of dtypes, and other shapes and lengths."""
+    row_shape = (width,) if width else ()
     try:
         column = np.asarray(values)
     except ValueError:  # rows of several lengths
         column = np.empty(0, object)
-    if column.shape == (0,) and column.dtype == float:  # an empty list is one of anything
+    if column.shape == (0,) and column.dtype == float:  # of an empty list, whatever its entries are
         kinds += "f"
-        column = column.reshape(0, *row)
-    if column.dtype.kind not in kinds or not column.ndim or column.shape[1:] != row:
-        entries = f"lists of {wide} {noun}" if wide else noun
+        column = column.reshape(0, *row_shape)
+    if column.dtype.kind not in kinds or not column.ndim or column.shape[1:] != row_shape:
+        entries = f"lists of {width} {noun}" if width else noun
         raise TypeError(f"{name} must be a list of {entries}, got {short_repr(values)}")
     if like is not None and len(column) != len(like):
         raise ValueError(f"{name} must have {len(like)} entries, one a round; got {len(column)}")
@@ -139,6 +137,7 @@ def _column(
 def _check_values(
     name: str, column: Column, allowed: Range, check: Callable[..., object]
 ) -> Column:
+    """Return a column; refuse values that are not allowed with the error of `check`."""
     low, high = allowed.ends
     # Negated, so that NaN, for which every comparison is false, is wrong.
     is_wrong = ~((column >= low) & (column <= high))

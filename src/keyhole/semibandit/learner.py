@@ -173,7 +173,7 @@ class Learner(CoreLearner):
         arms = self.facts["arms"]
         if self._names is not None:
             allocations, losses = self._log_by_number(self._names, allocations, losses)
-        amounts = float_column("allocations", allocations, _UNIT, wide=arms)
+        amounts = float_column("allocations", allocations, _UNIT, width=arms)
         loss_rows = float_column("losses", losses, _UNIT, amounts, arms)
         if (between := (loss_rows > 0) & (loss_rows < 1)).any():
             row, arm = np.argwhere(between)[0].tolist()
