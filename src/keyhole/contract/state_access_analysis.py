@@ -1,8 +1,8 @@
 """Static analysis of which arrays of its state each kernel of a policy reads and writes.
 
 It works on the kernels' syntax trees. For each value it knows the arrays of which the value may be
-a view, through helpers, other names, views, tuples and loops. The order of lines is ignored. Arrays
-that cannot be followed count as read and written.
+a view, through helpers, other names, views and loops. The order of lines is ignored. Arrays that
+cannot be followed, such as those that are put into tuples, count as read and written.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from keyhole.contract.policy import Policy
 
 _BASE_KERNELS: Final = ("init", "select", "update")
-# A loop can nest tuples without end: beyond this depth the analysis gives up, so that it ends.
-_MOST_NESTED: Final = 4
 # Functions of NumPy, and methods of arrays, that return numbers and change nothing.
 _READERS: Final = (
     "all", "any", "argmax", "argmin", "count_nonzero", "dot", "max", "mean", "min", "prod",
@@ -45,7 +43,6 @@ class _View(NamedTuple):
 
     array: str
     axes: int  # the number of axes left: a single number is no view
-    tuples: int = 0  # the number of nested tuples that it is in
 
 
 _Views = frozenset[_View]
@@ -174,7 +171,7 @@ class _Function(ast.NodeVisitor):
     def follow(self, tree: ast.FunctionDef) -> _Views:
         """Go through all lines until no new view is found; return the views that are returned."""
         # Repeatedly, since in a loop a variable may get its view from a later line. The repetition
-        # ends, since views are only added, and there are finitely many (see `_MOST_NESTED`).
+        # ends, since views are only added, and there are finitely many.
         earlier_views: dict[str, _Views] | None = None
         while earlier_views != self.views:
             earlier_views = dict(self.views)
@@ -204,10 +201,17 @@ class _Function(ast.NodeVisitor):
         else:
             self.tracer.give_up([views, self.generic_visit(target)])
 
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        match target, value:
+            case ast.Tuple(targets), ast.Tuple(values) if len(targets) == len(values):
+                for pair in zip(targets, values, strict=True):
+                    self._assign(*pair)
+            case _:
+                self._store(target, self.visit(value))
+
     def visit_Assign(self, node: ast.Assign) -> None:
-        views = self.visit(node.value)
         for target in node.targets:
-            self._store(target, views)
+            self._assign(target, node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -215,12 +219,9 @@ class _Function(ast.NodeVisitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
-        views: _Views = self.visit(node.value)
-        self.tracer.read(views | self.visit(target))
+        self.tracer.read(self.visit(node.value) | self.visit(target))
         written = target.value if isinstance(target, ast.Subscript) else target
         self.tracer.write(self.visit(written))
-        if isinstance(target, ast.Name):  # a tuple to which another is added
-            self._store(target, frozenset(view for view in views if view.tuples))
 
     def visit_For(self, node: ast.For) -> None:
         self._store(node.target, self._entry(self.visit(node.iter), 1))
@@ -251,34 +252,24 @@ class _Function(ast.NodeVisitor):
         return _NOTHING.union(*map(self.visit, node.values))
 
     def visit_Tuple(self, node: ast.Tuple) -> _Views:
-        # The views of all entries together: which entry is read later may not be known.
-        return self._views_in_tuples(_NOTHING.union(*map(self.visit, node.elts)), 1)
+        return self.tracer.give_up(map(self.visit, node.elts))
 
-    def _read_operands(self, node: ast.expr) -> _Views:
-        """Mark the arrays in all operands of an expression as read, and return their views."""
+    def visit_Compare(self, node: ast.expr) -> _Views:
+        """Mark the arrays in all operands as read; the result is a new array, or a number."""
         children = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
-        views = _NOTHING.union(*map(self.visit, children))
-        self.tracer.read(views)
-        return views
-
-    def visit_BinOp(self, node: ast.BinOp) -> _Views:
-        # The sum of two tuples has the views of both; other results are new arrays, or numbers.
-        return frozenset(view for view in self._read_operands(node) if view.tuples)
-
-    def visit_Compare(self, node: ast.Compare | ast.UnaryOp) -> _Views:
-        self._read_operands(node)
+        self.tracer.read(_NOTHING.union(*map(self.visit, children)))
         return _NOTHING
 
-    visit_UnaryOp = visit_Compare
+    visit_BinOp = visit_UnaryOp = visit_Compare
 
     def visit_Slice(self, node: ast.Slice) -> _Views:
-        self._read_operands(node)
+        self.visit_Compare(node)
         return _SLICE
 
     def visit_Attribute(self, node: ast.Attribute) -> _Views:
         views: set[_View] = set()
         for view in self.visit(node.value):
-            if view.array == "" and not view.tuples:
+            if view.array == "":
                 if node.attr in self.tracer.lengths:
                     views.add(_View(node.attr, self.tracer.lengths[node.attr]))
             elif node.attr not in _SIZE_ATTRIBUTES:
@@ -291,30 +282,20 @@ class _Function(ast.NodeVisitor):
         return self._entry(self.visit(node.value), axes)
 
     def _entry(self, views: _Views, index_axes: int) -> _Views:
-        """Return the views that an entry of an array or tuple may be.
+        """Return the views that an entry of an array may be.
 
         `index_axes` is the number of axes that its index takes away: an entry without axes is a
         number, and no view.
         """
-        self.tracer.read(frozenset(view for view in views if not view.tuples and view.array))
+        self.tracer.read(frozenset(view for view in views if view.array))
         lengths = self.tracer.lengths
         entries = set[_View]()
         for view in views:
-            if view.tuples:
-                entries.add(view._replace(tuples=view.tuples - 1))
-            elif view.array == "":
+            if view.array == "":
                 entries |= {_View(name, axes) for name, axes in lengths.items()}
             else:
                 entries.add(view._replace(axes=max(view.axes - index_axes, 0)))
-        return frozenset(v for v in entries if v.axes or v.tuples or v.array not in lengths)
-
-    def _views_in_tuples(self, views: _Views, tuples: int) -> _Views:
-        """Return the views of a value that is put into tuples; give up if these are too many."""
-        nested = frozenset(view._replace(tuples=view.tuples + tuples) for view in views)
-        if any(view.tuples > _MOST_NESTED for view in nested):
-            self.tracer.give_up([nested])
-            return _NOTHING
-        return nested
+        return frozenset(view for view in entries if view.axes or view.array not in lengths)
 
     def visit_Call(self, node: ast.Call) -> _Views:
         function = self._resolve(node.func)
@@ -338,7 +319,7 @@ class _Function(ast.NodeVisitor):
         if not views or function is len:
             return _NOTHING
         if function in (enumerate, zip):
-            return self._views_in_tuples(self._entry(views, 1), 2)  # a sequence of pairs
+            return self.tracer.give_up([self._entry(views, 1)])  # the entries are put into tuples
         if _is_reader(function, len(positional), keywords.keys()):
             self.tracer.read(views)
             return _NOTHING
