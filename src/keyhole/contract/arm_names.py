@@ -48,9 +48,13 @@ class ArmNames(Sequence[Hashable]):
         self._numbers: dict[Hashable, int] = {}
         for number, name in enumerate(self._names):
             if (first_number := self._numbers.setdefault(name, number)) != number:
-                raise ValueError(
-                    f"{field} must differ, {_describe_equal(self._names[first_number], name)}"
+                first, second = map(validate.short_repr, (self._names[first_number], name))
+                got = (
+                    f"got {first} twice"
+                    if first == second
+                    else f"but {first} and {second} are equal"
                 )
+                raise ValueError(f"{field} must differ, {got}")
 
     def __len__(self) -> int:
         """Return the number of arms."""
@@ -204,9 +208,3 @@ def _check_name(field: str, name: Any) -> Any:
     if name != name:  # not `plain`, which is None for NumPy's "not a time"
         raise ValueError(f"{field} must be equal to itself, got {validate.short_repr(name)}")
     return plain
-
-
-def _describe_equal(first: Any, second: Any) -> str:
-    if (type(first), repr(first)) == (type(second), repr(second)):
-        return f"got {validate.short_repr(second)} twice"
-    return f"but {validate.short_repr(first)} and {validate.short_repr(second)} are equal"

@@ -306,7 +306,12 @@ def check_functions(
         if base is cls or (not issubclass(base, root) and base not in root.__mro__):
             for name, kernel in _kernels_in(base):
                 if name not in kernel_names:
-                    _refuse_uncalled(cls, name, kernel, kernel_names)
+                    hint = ": a function that kernels call belongs outside the class"
+                    raise ValueError(
+                        f"a kernel of {cls.__name__} ({kernel_checks.source_location(kernel)}) "
+                        f"must be one of {', '.join(kernel_names)}; got {name!r}"
+                        f"{suggestion(name, kernel_names) or hint}"
+                    )
     if abstract:
         return
     purposes = {
@@ -320,15 +325,6 @@ def check_functions(
                 f"{cls.__name__} lacks the kernel {name}{purpose} "
                 "(a class that is only a base of others says `abstract=True`)"
             )
-
-
-def _refuse_uncalled(cls: Any, name: str, kernel: Kernel, names: Sequence[str]) -> None:
-    """Refuse a function that is never called."""
-    hint = suggestion(name, names) or ": a function that kernels call belongs outside the class"
-    raise ValueError(
-        f"a kernel of {cls.__name__} ({kernel_checks.source_location(kernel)}) must be one of "
-        f"{', '.join(names)}; got {name!r}{hint}"
-    )
 
 
 def _kernels_in(cls: type) -> Iterator[tuple[str, Kernel]]:

@@ -134,17 +134,6 @@ def parameter(default: Any = MISSING, *, doc: str = "", **ends: float | None) ->
     return dataclasses.field(default=default, metadata={"allowed": allowed, "doc": doc})
 
 
-def known_fact() -> Any:
-    """Declare, for type checkers, a known quantity of a subclass that kernels read from `p`.
-
-    Examples
-    --------
-    >>> class Policy:
-    ...     grid_size: ClassVar[int] = known_fact()
-    """
-    return None
-
-
 @dataclass_transform(field_specifiers=(parameter,), frozen_default=True)
 class Policy:
     """A rule that takes a decision in every round, from the feedback so far.
@@ -540,7 +529,7 @@ class IndexPolicy(Policy, abstract=True):
     helpers: ClassVar[tuple[str, ...]] = ("index",)
     helper_arguments = MappingProxyType({"index": ("p", "pulls", "total")})
     off_policy: ClassVar[bool] = True
-    arms: ClassVar[int] = known_fact()
+    arms: ClassVar[int]  # a known quantity, for type checkers
 
     class State:
         """Pulls and summed rewards of each arm, and the negative of its index."""

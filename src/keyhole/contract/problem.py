@@ -1,7 +1,6 @@
 """Base classes of problems (instances of a setting) and of environments, which simulate them."""
 
 from abc import ABC, abstractmethod
-from functools import lru_cache
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -158,22 +157,17 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
         Metrics of each arm are called ``pulls[0]``, ``pulls[1]``, ..., or by the names of the arms,
         ``pulls[red]``.
     """
-    chosen_metrics = [m for m in check_metrics(problem.environment) if details or not m.detail]
-    arms: range | tuple[str, ...] = range(0)
-    if any(metric.per_arm for metric in chosen_metrics):
-        names = problem.arm_names
-        arms = range(int(problem.fact("arms"))) if names is None else tuple(map(name_text, names))
-    return _expand_per_arm_metrics(tuple(chosen_metrics), arms)
-
-
-@lru_cache(maxsize=16)  # a simulation asks several times, and there may be thousands of arms
-def _expand_per_arm_metrics(
-    metrics: tuple[Metric, ...], arms: range | tuple[str, ...]
-) -> tuple[Metric, ...]:
-    arm_metrics: list[Metric] = []
-    for metric in metrics:
-        arm_metrics += [metric.of(arm) for arm in arms] if metric.per_arm else [metric]
-    return tuple(arm_metrics)
+    metrics: list[Metric] = []
+    for metric in check_metrics(problem.environment):
+        if metric.detail and not details:
+            continue
+        if not metric.per_arm:
+            metrics.append(metric)
+        elif problem.arm_names is None:
+            metrics += map(metric.of, range(int(problem.fact("arms"))))
+        else:
+            metrics += map(metric.of, map(name_text, problem.arm_names))
+    return tuple(metrics)
 
 
 def environment_inputs(problem: Problem, horizon: int | None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
 from keyhole.draws import streams
 from keyhole.drivers.engine import (
+    ARGUMENTS,
     REFUSED_REPLICATION,
     REFUSED_ROUND,
     ROUNDS_DONE,
@@ -60,24 +61,12 @@ ROUND, ASKED, RETURNS, HEADER = range(4)
 PURPOSES: Final = (streams.POLICY, streams.ENVIRONMENT, streams.POLICY, streams.WORKERS)
 STREAMS: Final = len(PURPOSES)
 
+# The arguments of the engine, with another memory plan; the clock is the last metric.
 SIGNATURE: Final = signature(
     "void",
-    "float64[::1]",  # the policy's inputs
-    "int64[::1]",  # the integers that its shapes refer to
-    "float64[::1]",  # the environment's inputs
-    "int64[::1]",  # the integers that its shapes refer to
-    "int64[::1]",  # the memory plan: see `memory_plan`
-    "float64[::1]",  # 1 for each wrong verdict on an arm, else 0: arms x verdicts
-    "float64[::1]",  # the numbers of the durations' distribution
-    "uint64",  # seed
-    "int64",  # first replication
-    "int64",  # one past the last
-    "int64[::1]",  # checkpoints
-    "float64[:, :, ::1]",  # out: checkpoint x metric x replication, the clock last
-    "int64[::1]",  # control, as of the engine
-    "float64[::1]",  # scratch
-    "uint64[::1]",  # streams
+    *ARGUMENTS,
     "int64[::1]",  # the rows in order, then room for a second order at checkpoints
+    "float64[::1]",  # the numbers of the durations' distribution
 )
 
 
@@ -100,11 +89,11 @@ def memory_plan(
     return np.array([*starts, *row_starts, workers, impute, aged], np.int64)
 
 
-def working_memory(plan: IntArray) -> tuple[FloatArray, NDArray[np.uint64], IntArray]:
-    """Return the memory of one block: cells, random streams, and the order of rows."""
+def working_memory(plan: IntArray, numbers: FloatArray) -> tuple[NDArray[Any], ...]:
+    """Return the memory of one block: cells, random streams, the order of rows, and `numbers`."""
     workers = int(plan[WORKERS])
-    cells = int(plan[ROWS]) + workers * int(plan[WIDTH])
-    return np.empty(cells), np.empty(2 * STREAMS, np.uint64), np.empty(2 * workers, np.int64)
+    cells = np.empty(int(plan[ROWS]) + workers * int(plan[WIDTH]))
+    return cells, np.empty(2 * STREAMS, np.uint64), np.empty(2 * workers, np.int64), numbers
 
 
 @kernel
@@ -172,8 +161,8 @@ def _build(
     read_plan = tuple_reader(LENGTH)
 
     def block(  # type: ignore[no-untyped-def]
-        p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, numbers, seed, first, last,
-        checkpoints, out, control, cells, rngs, order,
+        p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, seed, first, last, checkpoints, out,
+        control, cells, rngs, order, numbers,
     ):  # fmt: skip
         shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p = read_p(p_cells, 0, shapes[0])

@@ -46,12 +46,11 @@ STOP, ROUNDS_DONE, REFUSED_ROUND, REFUSED_REPLICATION = range(4)
 _POLICY_CELLS, _ENVIRONMENT_CELLS, _ENVIRONMENTS_START = range(3)
 _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _METRICS = range(3, 8)
 
-SIGNATURE: Final = signature(
-    "void",
+ARGUMENTS: Final = (
     "float64[::1]",  # the policy's inputs
-    "int64[::1]",  # the integers that its shapes refer to
+    "int64[::1]",  # the integers that its shapes refer to, then a zero, so that it is never empty
     "float64[::1]",  # the environment's inputs
-    "int64[::1]",  # the integers that its shapes refer to
+    "int64[::1]",  # the integers that its shapes refer to, then a zero
     "int64[::1]",  # the memory plan: see `memory_plan`
     "float64[::1]",  # 1 for each wrong verdict on an arm, else 0: arms x verdicts
     "uint64",  # seed
@@ -63,6 +62,7 @@ SIGNATURE: Final = signature(
     "float64[::1]",  # scratch
     "uint64[::1]",  # streams
 )
+SIGNATURE: Final = signature("void", *ARGUMENTS)
 
 
 def memory_plan(
@@ -95,7 +95,7 @@ def working_memory(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np
 
 
 def compiled_engine(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
-    """Return the machine code for a policy in an environment; `SIGNATURE` has its arguments."""
+    """Return the machine code for a policy in an environment; `ARGUMENTS` are its arguments."""
     digest = driver_digest("engine", policy, environment, setting.allowed)
     owner = f"{policy.owner.__name__} in {environment.owner.__name__}"
     return compile_cached(owner, digest, lambda: _build(setting, policy, environment), SIGNATURE)
@@ -357,7 +357,7 @@ def is_stopped_kernel(policy: CompiledClass) -> Kernel:
 def stop_metrics_kernel(policy: CompiledClass) -> Kernel:
     """Return the compiled function that writes the `keyhole.metric.STOP_METRICS` of a policy.
 
-    Its arguments are the state, the wrong verdicts as in `SIGNATURE`, the rounds used, the array
+    Its arguments are the state, the wrong verdicts as in `ARGUMENTS`, the rounds used, the array
     to write to, and the position there: checkpoint, first metric and column. For a policy that
     cannot stop, the function does nothing.
     """

@@ -8,7 +8,7 @@ endless loop would keep the process alive for ever.
 import math
 import warnings
 from bdb import BdbQuit
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -83,7 +83,6 @@ class EngineSimulator:
         # Only code that is known to compile is interpreted first: a user's kernel that does not
         # compile must be refused at once, not when the budget is spent.
         first = interpret_first(may_interpret and all(each.is_shipped for each in compiled))
-        durations: list[FloatArray] = []
         with bounds_checked(plan.checked), interpreted(plan.interpreted), first:
             if workers is None:
                 self.kernel: Kernel = engine.compiled_engine(setting, *compiled)
@@ -105,16 +104,15 @@ class EngineSimulator:
                 layout = asynchronous_engine.memory_plan(
                     *compiled, *sizes, workers=number, impute=mode == "impute", aged=is_aged
                 )
-                self.memory = partial(asynchronous_engine.working_memory, layout)
-                durations = [np.ascontiguousarray(duration.numbers, np.float64)]
+                numbers = np.ascontiguousarray(duration.numbers, np.float64)
+                self.memory = partial(asynchronous_engine.working_memory, layout, numbers)
         self.input: tuple[Any, ...] = (
             policy_class.inputs.pack(input_values, p_sizes),
-            sizes_vector(policy_class, p_sizes),
+            np.array([*p_sizes.values(), 0], np.int64),
             environment_class.inputs.pack(truth, e_sizes),
-            sizes_vector(environment_class, e_sizes),
+            np.array([*e_sizes.values(), 0], np.int64),
             layout,
             plan.wrong_verdicts(policy),
-            *durations,
             np.uint64(plan.seed),
         )
 
@@ -154,11 +152,6 @@ class EngineSimulator:
         out[:, metrics] = values
         for i, constants in self._constant_metrics.items():
             out[:, i] = constants[:, None]
-
-
-def sizes_vector(compiled: CompiledClass, sizes: Mapping[str, int]) -> IntArray:
-    """Return the integers that shapes of a compiled class refer to, in their order."""
-    return np.array([sizes[name] for name in compiled.dims] or [0], np.int64)
 
 
 def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) -> None:
