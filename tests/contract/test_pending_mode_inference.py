@@ -395,9 +395,9 @@ def test_a_class_of_a_setting_without_modes_waits_with_the_reason():
     nothing = derive_from(Bare)
     assert nothing.pending == ("wait",)
     assert nothing.explain_waiting() == (
-        "Mine waits for the feedback of each decision: neither it nor its setting declares "
-        '`pending`; declare `pending = ("ignore",)` in the class if the policy may take other '
-        "decisions before the feedback comes"
+        "Mine waits for the feedback of each decision: it declares no `pending`, and its base "
+        'class Policy waits; declare `pending = ("ignore",)` in the class if the policy may take '
+        "other decisions before the feedback comes"
     )
     assert derive_from(Bare, pending=("wait",)).explain_waiting() == ""
     Bare.pending = ("wait",)

@@ -1,7 +1,7 @@
 """Names of the options (arms): hashable values that stand for their numbers from 0."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
@@ -43,39 +43,26 @@ class ArmNames(Sequence[Hashable]):
 
     def __init__(self, field: str, values: Any) -> None:
         entries = validate.check_sequence(field, values, "a number, or a sequence of names")
-        self._names = tuple(_check_name(f"{field}[{i}]", name) for i, name in enumerate(entries))
-        validate.check_distinct(field, self._names[:1])  # refuses an empty sequence
+        self.names = tuple(_check_name(f"{field}[{i}]", name) for i, name in enumerate(entries))
+        validate.check_distinct(field, self.names[:1])  # refuses an empty sequence
         self._numbers: dict[Hashable, int] = {}
-        for number, name in enumerate(self._names):
+        for number, name in enumerate(self.names):
             if (first_number := self._numbers.setdefault(name, number)) != number:
-                first, second = map(validate.short_repr, (self._names[first_number], name))
-                got = (
-                    f"got {first} twice"
-                    if first == second
-                    else f"but {first} and {second} are equal"
-                )
-                raise ValueError(f"{field} must differ, {got}")
+                old, new = map(validate.short_repr, (self.names[first_number], name))
+                reason = f"got {new} twice" if old == new else f"but {old} and {new} are equal"
+                raise ValueError(f"{field} must differ, {reason}")
 
     def __len__(self) -> int:
         """Return the number of arms."""
-        return len(self._names)
+        return len(self.names)
 
     def __getitem__(self, number: Any) -> Any:
         """Return the name of an arm."""
-        return self._names[number]
-
-    def __iter__(self) -> Iterator[Any]:
-        """Iterate over the names."""
-        return iter(self._names)
+        return self.names[number]
 
     def __repr__(self) -> str:
         """Return the names, shortened."""
-        return validate.short_repr(list(self._names))
-
-    @property
-    def names(self) -> tuple[Any, ...]:
-        """The names, in the order of the arms."""
-        return self._names
+        return validate.short_repr(list(self.names))
 
     def number(self, field: str, name: Any) -> int:
         """Return the number of an arm by its name; errors call it `field`."""
@@ -102,9 +89,9 @@ class ArmNames(Sequence[Hashable]):
 
     @cached_property
     def _name_texts(self) -> list[str]:
-        texts = list(map(name_text, self._names))
+        texts = list(map(name_text, self.names))
         counts = Counter(texts)
-        pairs = zip(self._names, texts, strict=True)
+        pairs = zip(self.names, texts, strict=True)
         texts = [validate.short_repr(name) if counts[text] > 1 else text for name, text in pairs]
         # Representations may be equal too, as those of long names, which are cut off.
         while len(counts := Counter(texts)) < len(texts):
@@ -120,7 +107,7 @@ class ArmNames(Sequence[Hashable]):
         return names_text + (f" and {hidden_count:,} more" if hidden_count > 0 else "")
 
     def _describe_unknown_name(self, name: Any) -> str:
-        text_names = [text for text in self._names if isinstance(text, str)]
+        text_names = [text for text in self.names if isinstance(text, str)]
         hint = validate.suggestion(name, text_names) if isinstance(name, str) else ""
         return f"got {validate.short_repr(name)}{hint}"
 

@@ -163,7 +163,7 @@ def infer_pending(cls: Any) -> None:
     is_inherited = all(issubclass(home, _defining_class(cls, name)) for name in covered_kernels)
     reasons: list[_Reason] = []
     if modes == WAIT and not is_inherited:
-        reasons = [_Reason(_describe_default(home))]
+        reasons = [_Reason(f"it declares no `pending`, and its base class {home.__name__} waits")]
     elif "impute" in modes and (arrays := missing_arrays(cls, "impute")):
         text = f"its State lacks {_quote_names(arrays)}, which `impute` of its setting uses"
         reasons = [_Reason(text)]
@@ -199,14 +199,6 @@ def _list_covered_kernels(cls: type[Policy], home: type[Policy]) -> list[str]:
     fixed_arguments = getattr(home, "helper_arguments", {})
     helpers = [name for name in cls.helpers if "s" in fixed_arguments.get(name, ("s",))]
     return [*_READERS, *helpers]
-
-
-def _describe_default(home: type[Policy]) -> str:
-    """Return why a class that declares no modes and has kernels of its own waits."""
-    setting = getattr(home, "setting", None)
-    if setting is None:
-        return "neither it nor its setting declares `pending`"
-    return f"it declares no `pending`, and its base class {home.__name__} waits"
 
 
 def _defining_class(cls: type[Policy], kernel: str) -> type:

@@ -27,7 +27,8 @@ _POWERS: Final = {REWARD: 1, DIFFERENCE: 1, HARDNESS: -2}
 ALPHA: Final = 0.05
 """The level of the intervals that summaries show beside means."""
 
-_UNIT_RANGE: Final = Range(ge=0, le=1)
+UNIT_RANGE: Final = Range(ge=0, le=1)
+"""The rewards that policies learn."""
 
 Value = TypeVar("Value", bound=Any)
 
@@ -80,7 +81,7 @@ class Scale(NamedTuple):
         if self == UNIT:
             with errors_with_scale_hint():
                 return check_unit_interval(name, reward)
-        return self.to_unit(check_number(name, reward, self.range(_UNIT_RANGE)))
+        return self.to_unit(check_number(name, reward, self.range(UNIT_RANGE)))
 
     def range(self, allowed: Range, unit: str = REWARD) -> Range:
         """Convert a range from the units of policies to the user's."""

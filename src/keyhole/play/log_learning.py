@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.compiled_class import compiled_policy
-from keyhole.contract.reward_units import UNIT, Scale, errors_with_scale_hint
+from keyhole.contract.reward_units import UNIT, UNIT_RANGE, Scale, errors_with_scale_hint
 from keyhole.drivers.learner_step import DIFFERENT_DECISION, NOT_ALLOWED, compiled_replay
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 # Rows per call of the compiled loop. It holds the interpreter's lock, so that other threads run
 # only between calls.
 _BLOCK_ROWS: Final = 2**15
-
-_UNIT_RANGE: Final = Range(ge=0, le=1)
 
 Columns = Mapping[str, NDArray[Any]]
 Column = TypeVar("Column", NDArray[Any], NDArray[np.float64])
@@ -96,9 +94,9 @@ def reward_column(
     """Return a column of rewards, given in the user's units, in those of policies."""
     column = _check_column(name, values, "bifu", "numbers", like).astype(np.float64)
     if scale != UNIT:
-        return scale.to_unit(_check_values(name, column, scale.range(_UNIT_RANGE), check_number))
+        return scale.to_unit(_check_values(name, column, scale.range(UNIT_RANGE), check_number))
     with errors_with_scale_hint():
-        return _check_values(name, column, _UNIT_RANGE, check_number)
+        return _check_values(name, column, UNIT_RANGE, check_number)
 
 
 def int_column(

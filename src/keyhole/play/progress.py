@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 from keyhole.durations import format_duration
 from keyhole.status_output import print_status
@@ -108,8 +108,8 @@ class StatusLine:
             print_status(escape_controls(text))
 
 
-_cell_line: Final[dict[str, Any]] = {}
-"""The cell of a notebook that has a line below it, by its number, and the handle of that line."""
+_cells_with_line: Final[set[int]] = set()
+"""The numbers of the cells of a notebook that have a line below them."""
 
 
 def _show_in_cell(text: str) -> None:
@@ -117,12 +117,11 @@ def _show_in_cell(text: str) -> None:
     # Not printed with a carriage return: a saved notebook would keep every version of the text, and
     # the next text that the cell prints would continue on its line.
     cell = sys.modules["IPython"].get_ipython().execution_count
+    display = import_module("IPython.display").display
     data = {"text/plain": text}
-    if _cell_line.get("cell") == cell:
-        _cell_line["handle"].update(data, raw=True)
-    else:
-        display = import_module("IPython.display").display
-        _cell_line.update(cell=cell, handle=display(data, raw=True, display_id=True))
+    is_update = cell in _cells_with_line
+    display(data, raw=True, display_id=f"keyhole, cell {cell}", update=is_update)
+    _cells_with_line.add(cell)
 
 
 def print_step(text: str) -> None:

@@ -39,7 +39,6 @@ _POLL_SECONDS: Final = 0.1
 # After Ctrl-C, threads may end the rounds that they play. A thread that takes longer may never end:
 # no signal can interrupt machine code.
 _GRACE_SECONDS: Final = 2.0
-_MOST_THREADS: Final = 1024  # no machine gains from more
 # Rounds that are interpreted to estimate the duration of all rounds, and the least duration of one:
 # a coarse clock may read 0.
 _SAMPLE_ROUNDS: Final = 64
@@ -301,7 +300,7 @@ class DaemonThreadPool:
             self._tasks.put(task)
         self._unfinished = self._tasks.qsize()
         self._threads: list[Thread] = []
-        for _ in range(min(size, self._unfinished, _MOST_THREADS)):
+        for _ in range(min(size, self._unfinished)):
             thread = Thread(target=self._run_tasks, daemon=True)
             try:
                 thread.start()
