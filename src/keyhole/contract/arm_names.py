@@ -69,9 +69,10 @@ class ArmNames(Sequence[Hashable]):
         try:
             return self._numbers[name]
         except (KeyError, TypeError):  # a TypeError is of a value that has no hash
-            raise ValueError(
-                f"{field} must be one of {self._list_names()}; {self._describe_unknown_name(name)}"
-            ) from None
+            text_names = [text for text in self.names if isinstance(text, str)]
+            hint = validate.suggestion(name, text_names) if isinstance(name, str) else ""
+            got = f"got {validate.short_repr(name)}{hint}"
+            raise ValueError(f"{field} must be one of {self._list_names()}; {got}") from None
 
     def column(self, field: str, names: Any) -> NDArray[np.int64]:
         """Return the numbers of the arms in a column of names."""
@@ -105,11 +106,6 @@ class ArmNames(Sequence[Hashable]):
         names_text = ", ".join(self._name_texts[:_MOST_LISTED])
         hidden_count = len(self) - _MOST_LISTED
         return names_text + (f" and {hidden_count:,} more" if hidden_count > 0 else "")
-
-    def _describe_unknown_name(self, name: Any) -> str:
-        text_names = [text for text in self.names if isinstance(text, str)]
-        hint = validate.suggestion(name, text_names) if isinstance(name, str) else ""
-        return f"got {validate.short_repr(name)}{hint}"
 
 
 def name_text(name: Any) -> str:

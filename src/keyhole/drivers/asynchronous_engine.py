@@ -18,7 +18,6 @@ from keyhole.contract.compiled_class import (
     driver_digest,
     tuple_reader,
 )
-from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
 from keyhole.draws import streams
@@ -137,15 +136,6 @@ def compiled_asynchronous_loop(
     return compile_cached(
         owner, digest, lambda: _build(setting, policy, environment, duration), SIGNATURE
     )
-
-
-def compile_duration(records: KernelRecords, duration: Kernel) -> Kernel:
-    """Return the compiled ``(rng, numbers, context, decision, feedback)`` that draws a duration."""
-    call = "rng, numbers, context, decision, feedback"
-    expressions = {"rng": "rng", "numbers": "numbers"}
-    for group in ("context", "decision", "feedback"):
-        expressions |= records.of(group).expressions(group)
-    return bind_kernel("duration", duration, call, expressions, {})
 
 
 def _build(
@@ -323,7 +313,11 @@ def _compile_draw(policy: CompiledClass, environment: CompiledClass, duration: K
     respond = records.feedback.producer(
         environment.kernels()["respond"], "e, es, t, rng, context, decision"
     )
-    draw_duration = compile_duration(records, duration)
+    expressions = {"rng": "rng", "numbers": "numbers"}
+    for group in ("context", "decision", "feedback"):
+        expressions |= records.of(group).expressions(group)
+    call = "rng, numbers, context, decision, feedback"
+    draw_duration = bind_kernel("duration", duration, call, expressions, {})
     read_es = environment.state.reader("ES")
     read_context, read_decision, read_feedback = records.readers()
     write_feedback = records.feedback.writer()

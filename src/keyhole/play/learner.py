@@ -110,8 +110,6 @@ class Learner:
         self._interpreted = is_interpretation_requested(interpreted)
         self.scale = Scale.of(scale)
         known_quantities = policy.check_facts(policy.setting.to_unit(facts, self.scale))
-        seed = check_seed(seed)
-        replication = check_integer("replication", replication, _REPLICATIONS)
         if text := policy.caution(known_quantities, None):
             warnings.warn(text, stacklevel=3)
         self._names = self._check_names(arm_names, known_quantities)
@@ -119,7 +117,8 @@ class Learner:
             check_names("arms", self._names)
         self._prepare(policy, known_quantities)
         # The first call of the compiled step turns seed and replication into a stream.
-        self._rng[:] = (seed, replication)
+        address = check_seed(seed), check_integer("replication", replication, _REPLICATIONS)
+        self._rng[:] = address
         self._run_step(learner_step.INIT)
 
     def _prepare(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
@@ -265,12 +264,12 @@ class Learner:
 
     def raise_kernel_error(self, error: IndexError) -> NoReturn:
         """Raise an error that names the policy, or the damaged file, for an index out of bounds."""
-        if isinstance(error, OutOfBoundsError) and not self._loaded:
-            raise error  # it names the kernel and the line
-        if "out of bounds" not in str(error):  # an IndexError that the kernel itself raises
+        # An explained error names the kernel and the line; others may be the kernel's own errors.
+        is_explained = isinstance(error, OutOfBoundsError)
+        if "out of bounds" not in str(error) or (is_explained and not self._loaded):
             raise error
         text = f"a kernel of {self.policy} reads or writes beyond an array"
-        if isinstance(error, OutOfBoundsError):
+        if is_explained:
             text = str(error)
         if self._loaded:
             raise ValueError(f"{text}: the file of the learner is damaged") from error

@@ -229,11 +229,9 @@ def _from_json(saved: Mapping[str, Any]) -> NDArray[Any]:
             f"an array of shape {validate.short_repr(shape)} cannot have {len(values)} values"
         )
     if validate.check_choice("dtype", saved["dtype"], ("float64", "int64")) == "int64":
-        return np.array([validate.check_integer("a count", v) for v in values], np.int64).reshape(
-            shape
-        )
-    return np.array([_to_float(v) for v in values], np.float64).reshape(shape)
-
-
-def _to_float(value: Any) -> float:
-    return float(value) if value in _NOT_FINITE else validate.check_number("a value", value)
+        counts = [validate.check_integer("a count", v) for v in values]
+        return np.array(counts, np.int64).reshape(shape)
+    numbers = [
+        float(v) if v in _NOT_FINITE else validate.check_number("a value", v) for v in values
+    ]
+    return np.array(numbers, np.float64).reshape(shape)

@@ -360,9 +360,8 @@ def is_allowed(
     setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any], decision: Values
 ) -> bool:
     """Return whether the guard of a setting allows a decision."""
-    arrays = {name: np.asarray(value) for name, value in decision.items()}
-    arguments = {"p": SimpleNamespace(**facts), **context, **decision}
-    arguments |= {name: array for name, array in arrays.items() if array.shape}
+    arguments = {"p": SimpleNamespace(**facts), **context}
+    arguments |= {n: np.asarray(v) if np.ndim(v) else v for n, v in decision.items()}
     names = kernel_argument_names(setting.allowed)
     return bool(python_function(setting.allowed)(*(arguments[name] for name in names)))
 
