@@ -260,7 +260,7 @@ def test_a_guard_is_checked_when_its_setting_is_made():
 
     with pytest.raises(TypeError, match=r"names 'reward'; it may name p, arm"):
         make(lambda p, reward: True)
-    with pytest.raises(ValueError, match="reads p.horizon: p has arms"):
+    with pytest.raises(ValueError, match=r"reads p\.horizon: p has arms"):
         make(lambda p, arm: arm < p.horizon)
 
 

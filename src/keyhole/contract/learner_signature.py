@@ -160,8 +160,8 @@ def make_learner_method(
     descriptions = []
     method.__annotations__ = {}
     for name, annotation, default, type_text, description in arguments:
-        kind = Parameter.KEYWORD_ONLY
-        parameters.append(Parameter(name, kind, annotation=annotation, default=default))
+        keyword = Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+        parameters.append(keyword)
         descriptions.append(f"{name} : {type_text}\n    {description}")
         method.__annotations__[name] = annotation
     method.__annotations__["return"] = learner_class

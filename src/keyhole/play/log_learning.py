@@ -44,14 +44,14 @@ def learn_from_log(learner: Learner, columns: Columns) -> int:
     for first in range(0, rows, _BLOCK_ROWS):
         # Each value is one word of 8 bytes, whatever its type: a row is a copy of the memory of a
         # round.
-        words = [
+        word_columns = [
             np.ascontiguousarray(columns[name][first : first + _BLOCK_ROWS])
             .reshape(min(_BLOCK_ROWS, rows - first), -1)
             .view(np.uint64)
             for name in takewhile(columns.__contains__, names)
         ]
         try:
-            code = replay(learner._words, np.hstack(words), not policy.off_policy)
+            code = replay(learner._words, np.hstack(word_columns), not policy.off_policy)
         except IndexError as error:
             learner.raise_kernel_error(error)
         if code < 0:

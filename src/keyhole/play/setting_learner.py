@@ -147,9 +147,9 @@ class SettingLearner(Learner):
             if asked again before `tell`.
         """
         values = self.vocabulary.parse_context(**context)
-        words = self.vocabulary.format_decision(values, self._decide(values, exclude))
+        all_words = self.vocabulary.format_decision(values, self._decide(values, exclude))
         context_words = self.vocabulary.format_context(values)
-        decision = {name: word for name, word in words.items() if name not in context_words}
+        decision = {name: word for name, word in all_words.items() if name not in context_words}
         return decision if len(decision) > 1 else next(iter(decision.values()))
 
     def tell(self, *unnamed: Any, **feedback: Any) -> None:
