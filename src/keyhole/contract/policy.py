@@ -6,17 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Final,
-    Self,
-    TypeVar,
-    cast,
-    dataclass_transform,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, dataclass_transform, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,9 +93,9 @@ def remaining_arms(policy: "Policy", state: Mapping[str, NDArray[Any]], arms: in
 T = TypeVar("T")
 
 
-def parameter_fields(policy: object) -> tuple[dataclasses.Field[object], ...]:
+def parameter_fields(policy: Any) -> tuple[dataclasses.Field[object], ...]:
     """Return the declared parameters of a policy, or of its class."""
-    return dataclasses.fields(cast(Any, policy))
+    return dataclasses.fields(policy)
 
 
 @overload

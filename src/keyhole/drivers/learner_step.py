@@ -20,13 +20,7 @@ from keyhole.contract.compiled_class import (
     tuple_reader,
 )
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import (
-    FloatArray,
-    allocate,
-    borrow_float,
-    borrow_int,
-    borrow_word,
-)
+from keyhole.contract.state_arrays import allocate, borrow_float, borrow_int, borrow_word
 from keyhole.draws.streams import POLICY, stream_key
 from keyhole.drivers.engine import is_stopped_kernel
 from keyhole.kernels.compile_cache import compile_cached
@@ -80,7 +74,7 @@ def memory_layout(
     return word_view, views
 
 
-def state_view(words: Words) -> FloatArray:
+def state_view(words: Words) -> NDArray[np.float64]:
     """Return the cells of a learner's vector from the state on."""
     return words.view(np.float64)[int(words[PLAN + 1]) :]
 
