@@ -314,7 +314,7 @@ class Policy:
 
     @classmethod
     def _refuse_parameters(cls, args: tuple[object, ...], values: Mapping[str, object]) -> None:
-        """Refuse unknown and missing parameters; Python's own errors would not name the allowed."""
+        """Refuse unknown and missing parameters, with the allowed names, before Python does."""
         names = [item.name for item in parameter_fields(cls)]
         for name in values:
             if name not in names:
