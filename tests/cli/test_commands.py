@@ -131,6 +131,12 @@ def test_a_dry_run_says_what_would_be_played_and_plays_nothing(keyhole, spec, tm
     assert [path.name for path in tmp_path.iterdir()] == ["spec.toml"]
 
 
+def test_a_dry_run_does_not_forecast_a_cluster(keyhole, spec):
+    code, _, err = keyhole("run", spec, "--dry-run", "--on", "dask")
+    assert code == 2
+    assert err.startswith("keyhole: --on must be left out for a forecast, got 'dask': divide the")
+
+
 @pytest.mark.usefixtures("measured_shortly")
 def test_a_dry_run_of_a_plain_spec_has_no_points_to_list(keyhole, spec):
     code, out, _ = keyhole("run", spec, "--dry-run")

@@ -8,7 +8,7 @@ from functools import partialmethod
 import pytest
 
 from keyhole.clusters import ClusterLostError, connect
-from keyhole.play.cluster_jobs import warm_up_workers
+from keyhole.play.cluster_jobs import package_versions
 from tests.clusters.conftest import dask_cluster, until
 
 # Each of its waits may be as long as all of another test.
@@ -60,7 +60,7 @@ def test_workers_without_keyhole_are_refused(tmp_path):
         connect(there.on) as cluster,
         pytest.raises(ImportError, match=words),
     ):
-        warm_up_workers(cluster)
+        list(cluster.results([cluster.submit(package_versions)]))
 
 
 def test_a_scheduler_that_stands_still_is_gone_after_a_while(there, monkeypatch):

@@ -113,8 +113,8 @@ def writes_pulls(p, s):
     ("select", "words", "message"),
     [
         (reads_horizon, "p.horizon", "reads p.horizon: add 'horizon' to `needs`"),
-        (reads_treshold, "p.treshold", r"got 'treshold' \(did you mean 'threshold'\?\)"),
-        (reads_pull, "s.pull[", r"got 'pull' \(did you mean 'pulls'\?\)"),
+        (reads_treshold, "p.treshold", r"reads p.treshold: p has .*did you mean 'threshold'\?\)"),
+        (reads_pull, "s.pull[", r"reads s.pull: s has pulls, .* \(did you mean 'pulls'\?\)"),
         (writes_pulls, "s.pulls", r"assigns to s.pulls: write to its entries, s.pulls\[...\]"),
     ],
 )
@@ -135,10 +135,6 @@ def test_a_state_that_lacks_arrays_of_an_inherited_kernel_is_refused():
         derive(State=State, update=lambda p, s, arm: None)
 
 
-def reads_two(p, s):
-    return int(s.pull[0] + s.total[0])
-
-
 def test_all_missing_arrays_are_named_at_once():
     class Neither:
         seen = float_array("arms")
@@ -146,9 +142,6 @@ def test_all_missing_arrays_are_named_at_once():
     message = r"declare pulls and totals in Mine.State, or write recommend"
     with pytest.raises(ValueError, match=message):
         derive(State=Neither, update=lambda p, s, arm: None, pending=("wait",))
-    message = r"Mine.reads_two .* reads s.pull and s.total; s has pulls, totals"
-    with pytest.raises(ValueError, match=message):
-        derive(select=reads_two)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +250,7 @@ def test_environments_are_checked_like_policies():
         rest = {key: kernel for key, kernel in kernels.items() if key != name}
         with pytest.raises(TypeError, match=f"Mine lacks the kernel {name}"):
             type("Mine", (Environment,), content | rest)
-    with pytest.raises(ValueError, match=r"got 'level' \(did you mean 'levels'\?\)"):
+    with pytest.raises(ValueError, match=r"reads e.level: e has .* \(did you mean 'levels'\?\)"):
         type("Mine", (Environment,), content | kernels | {"observe": lambda e: e.level})
 
 
@@ -267,7 +260,7 @@ def test_a_guard_is_checked_when_its_setting_is_made():
 
     with pytest.raises(TypeError, match=r"names 'reward'; it may name p, arm"):
         make(lambda p, reward: True)
-    with pytest.raises(ValueError, match=r"must be one of arms; got 'horizon'"):
+    with pytest.raises(ValueError, match=r"reads p\.horizon: p has arms"):
         make(lambda p, arm: arm < p.horizon)
 
 

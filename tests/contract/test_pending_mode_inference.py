@@ -107,7 +107,7 @@ def names_reward(p, s, arm, reward):
 @pytest.mark.parametrize(
     ("impute", "message"),
     [
-        (reads_pull, r"got 'pull' \(did you mean 'pulls'\?\)"),
+        (reads_pull, r"reads s.pull: s has pulls, .* \(did you mean 'pulls'\?\)"),
         (names_reward, "names 'reward'; it may name p, s, t, rng, age, arm, index?"),
     ],
 )
@@ -233,8 +233,8 @@ class EXP3(stochastic.Policy):
 
 WAITS = (
     "EXP3 waits for the feedback of each decision: `select` writes `chances`, which `update` "
-    "reads; have `update` compute `chances` again, since another decision may have been taken in "
-    "between"
+    "reads; have each kernel compute what it reads, in arrays made with `scratch_array`, since "
+    "another decision may have been taken in between"
 )
 ARMS = stochastic.Problem(means=[0.5, 0.45, 0.45, 0.4])
 
@@ -314,11 +314,13 @@ class Counting(stochastic.Policy):
 
 
 IGNORE = (
-    'declare `pending = ("ignore",)` in the class if `calls` may change before the feedback comes'
+    'declare `pending = ("ignore",)` in the class if the policy may take other decisions before '
+    "the feedback comes"
 )
 LEFT = "`select` writes `chances`, which `update` reads"
 ANEW = (
-    "have `update` compute `chances` again, since another decision may have been taken in between"
+    "have each kernel compute what it reads, in arrays made with `scratch_array`, since another "
+    "decision may have been taken in between"
 )
 
 
@@ -326,11 +328,7 @@ ANEW = (
     ("policy", "why"),
     [
         (Scratching, f"{LEFT}; {ANEW}"),
-        (
-            Unscratched,
-            f"{LEFT}; make `chances` with `scratch_array` if `select` and `update` each write it "
-            "before reading it",
-        ),
+        (Unscratched, f"{LEFT}; {ANEW}"),
         (
             Bare,
             f"{LEFT}; and its State lacks `pulls` and `totals`, which `impute` of its setting "
@@ -338,8 +336,7 @@ ANEW = (
         ),
         (
             Counting,
-            "`select` writes `calls`, which a later `select` reads; make `calls` with "
-            f"`scratch_array` if `select` writes it before reading it; or {IGNORE}",
+            f"`select` writes `calls`, which a later `select` reads; {ANEW}; or {IGNORE}",
         ),
     ],
 )
@@ -357,7 +354,7 @@ def test_intermediate_results_in_scratch_arrays_do_not_count():
 
 def test_scratch_arrays_read_by_another_kernel_are_detected_with_the_remedy():
     with pytest.raises(
-        AssertionError, match=r"arrays of `scratch_array` are not saved; .*compute `chan"
+        AssertionError, match=r"arrays of `scratch_array` are not saved; .*compute what"
     ):
         check_policy(Scratching(), ARMS)
 
@@ -372,9 +369,10 @@ def test_a_declaration_against_the_analysis_holds_with_a_warning():
         check_policy(declared(), ARMS)
     assert [str(one.message) for one in said] == [
         'Mine declares that its decisions may be pending ("ignore"), but `select` writes '
-        "`chances`, which `update` reads; have `update` compute `chances` again, since another "
-        'decision may have been taken in between; or declare `pending = ("wait",)` in the class; '
-        "leave it as it is only if you know that this does no harm"
+        "`chances`, which `update` reads; have each kernel compute what it reads, in arrays made "
+        "with `scratch_array`, since another decision may have been taken in between; or declare "
+        '`pending = ("wait",)` in the class; leave it as it is only if you know that this does no '
+        "harm"
     ]
 
 
@@ -397,9 +395,9 @@ def test_a_class_of_a_setting_without_modes_waits_with_the_reason():
     nothing = derive_from(Bare)
     assert nothing.pending == ("wait",)
     assert nothing.explain_waiting() == (
-        "Mine waits for the feedback of each decision: neither it nor its setting declares "
-        '`pending`; declare `pending = ("ignore",)` in the class if it may take others before '
-        "the feedback comes"
+        "Mine waits for the feedback of each decision: it declares no `pending`, and its base "
+        'class Policy waits; declare `pending = ("ignore",)` in the class if the policy may take '
+        "other decisions before the feedback comes"
     )
     assert derive_from(Bare, pending=("wait",)).explain_waiting() == ""
     Bare.pending = ("wait",)

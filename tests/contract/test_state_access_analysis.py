@@ -435,8 +435,8 @@ def test_without_a_source_a_class_waits_and_says_why():
         "Unknown waits for the feedback of each decision: what `select` writes could not be "
         "analysed (`select`: its source is not there); define it in a file or a notebook cell, "
         "where its source can be read, and start Python again if that file has changed since; or "
-        'declare `pending = ("ignore",)` in the class if it may take others before the feedback '
-        "comes"
+        'declare `pending = ("ignore",)` in the class if the policy may take other decisions '
+        "before the feedback comes"
     )
 
 

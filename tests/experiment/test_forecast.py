@@ -92,26 +92,6 @@ def test_a_policy_that_is_run_once_for_each_budget_is_measured_at_some_of_them()
     assert found.seconds == pytest.approx(16 * (20**2 + 40**2 + 60**2 + 60**2), rel=0.05)
 
 
-def test_on_a_cluster_its_workers_measure(monkeypatch):
-    class Cluster:
-        name = "made up"
-
-        def capacity(self):
-            return 5
-
-    seen = []
-
-    def pace(cluster, plan, label, seconds, *, replications, threads):
-        seen.append((cluster, threads))
-        return 1.0
-
-    monkeypatch.setattr(keyhole.experiment.forecast, "measure_speed_on_cluster", pace)
-    cluster = Cluster()
-    found = forecast(Spec.from_text(TEXT), cluster=cluster)
-    assert set(seen) == {(cluster, 5)}
-    assert (found.threads, found.compiled) == (5, 0)
-
-
 def test_what_is_compiled_is_said_apart(tmp_path, monkeypatch):
     def compile_one(plan, label):
         now[0] += 3.0

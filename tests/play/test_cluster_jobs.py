@@ -1,6 +1,5 @@
 """What is handed out to a cluster, and what comes back; here the cluster is a list."""
 
-import math
 import multiprocessing
 import os
 import pickle
@@ -14,13 +13,7 @@ import pytest
 import keyhole.play.cluster_jobs
 from keyhole import simulate
 from keyhole.clusters import Cluster, ClusterLostError
-from keyhole.play.cluster_jobs import (
-    measure_speed_on_cluster,
-    package_versions,
-    run_on_cluster,
-    run_task,
-    warm_up_workers,
-)
+from keyhole.play.cluster_jobs import package_versions, run_on_cluster, run_task
 from keyhole.play.plan_pickling import pickle_plan
 from keyhole.play.policy_simulation_job import SimulationJob, plan_digest
 from keyhole.play.simulation_plan import Plan
@@ -226,7 +219,7 @@ def test_progress_speaks_of_all_jobs_together():
 
 def test_a_cluster_without_workers_is_waited_for_and_it_is_said(monkeypatch):
     cluster = Inline(0)
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "_TIMEOUT", 0.0)
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "_WARNING_SECONDS", 0.0)
     waits = iter([0, 0, 0, 2])
     monkeypatch.setattr(cluster, "capacity", lambda: next(waits, 2))
     with pytest.warns(UserWarning, match="inline has no worker; waiting for one") as said:
@@ -301,46 +294,6 @@ def test_other_code_is_refused():
 def test_bad_places_are_refused(arguments, words):
     with pytest.raises((TypeError, ValueError), match=words):
         simulate(PROBLEM, [LSA()], horizon=60, replications=8, **arguments)
-
-
-def test_the_pace_of_a_cluster_is_that_of_all_workers_together(monkeypatch):
-    paces = iter([1.0, 2.0, 2.0])
-    monkeypatch.setattr(
-        keyhole.play.cluster_jobs, "measure_seconds_per_round", lambda *_, **__: next(paces)
-    )
-    cluster = Inline(3)
-    found = measure_speed_on_cluster(cluster, plan(), "Uniform()", 0.1, replications=40, threads=3)
-    assert cluster.most == 3
-    assert found == pytest.approx(1 / (1 + 0.5 + 0.5))
-    monkeypatch.setattr(
-        keyhole.play.cluster_jobs, "measure_seconds_per_round", lambda *_, **__: math.inf
-    )
-    assert (
-        measure_speed_on_cluster(cluster, plan(), "Uniform()", 0.1, replications=40, threads=2)
-        == math.inf
-    )
-    assert not cluster.shared
-
-
-def test_a_cluster_is_woken_once_it_has_workers_and_given_up_without(monkeypatch):
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "_POLL_SECONDS", 0.0)
-    cluster, sizes = Inline(), iter([0, 0, 3])
-    cluster.capacity = lambda: next(sizes)
-    assert warm_up_workers(cluster) == cluster.most == 3
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "_TIMEOUT", 0.0)
-    with pytest.raises(ClusterLostError, match="inline has no worker; try again when it has one"):
-        warm_up_workers(Inline(0))
-
-
-def test_a_worker_that_cannot_measure_says_why(monkeypatch):
-    def failing(*_, **__):
-        raise ValueError("no room")
-
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "measure_seconds_per_round", failing)
-    cluster = Inline()
-    with pytest.raises(ValueError, match="no room"):
-        measure_speed_on_cluster(cluster, plan(), "Uniform()", 0.1, replications=40, threads=2)
-    assert cluster.cancelled == 1
 
 
 class Damaging(Cluster):

@@ -48,7 +48,7 @@ FORGERIES = {
     "rounds below 0": (lambda c: c.update(rounds=-1), r"rounds must lie in \[0, 2\*\*53\], got -1"),
     "rounds beyond measure": (lambda c: c.update(rounds=10**400), "rounds must lie in"),
     "no rounds": (lambda c: c.pop("rounds"), "is damaged: KeyError: 'rounds'"),
-    "pending 1": (lambda c: c.update(pending=1), "pending must be of type bool, got 1"),
+    "pending 1": (lambda c: c.update(pending=1), "pending must be true or false, got 1"),
     "one word": (lambda c: c.update(stream=[1]), r"stream must be two whole numbers .* got \[1\]"),
     "a long word": (lambda c: c.update(stream=[1, 2**64]), "stream must be two whole numbers"),
     "a list for arrays": (lambda c: c.update(arrays=[]), "is damaged: "),

@@ -365,9 +365,3 @@ def test_a_data_frame_is_no_column_and_refused_in_a_line():
     learner.ask()
     with pytest.raises(TypeError, match=f"^reward must be a number, {said}"):
         learner.tell(frame)
-
-
-@pytest.mark.parametrize(("foreign", "ours"), [("update", "tell"), ("pull", "ask")])
-def test_what_other_libraries_call_ask_and_tell_is_answered_with_our_names(foreign, ours):
-    with pytest.raises(AttributeError, match=rf"has no attribute '{foreign}': call {ours}$"):
-        getattr(LSA().learner(arms=2, threshold=0.5), foreign)

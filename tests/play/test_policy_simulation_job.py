@@ -15,7 +15,7 @@ def job(replications, horizon=100, left=None):
 
 def test_the_first_block_is_small_until_a_speed_is_measured():
     it = job(10**6)
-    assert not it.measured
+    assert not it.is_measured
     assert it.next_block(10.0) == range(10_000)  # a million rounds
     it.record_block(range(10_000), 0.5)
     assert it.next_block(10.0) == range(10_000, 210_000)

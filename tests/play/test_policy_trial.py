@@ -106,9 +106,9 @@ PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
 @pytest.fixture(autouse=True)
 def _nothing_tried_yet(monkeypatch):
-    monkeypatch.setattr(policy_trial, "_tried", defaultdict(set))
-    monkeypatch.setattr(policy_trial, "_seconds", defaultdict(float))
-    for limit in ("_SECONDS", "_MOST_SECONDS"):  # however busy the machine is
+    monkeypatch.setattr(policy_trial, "_past_trials", defaultdict(set))
+    monkeypatch.setattr(policy_trial, "_trial_seconds", defaultdict(float))
+    for limit in ("_CPU_SECONDS", "_MOST_SECONDS"):  # however busy the machine is
         monkeypatch.setattr(policy_trial, limit, 60.0)
 
 
@@ -161,7 +161,7 @@ def test_a_policy_is_tried_with_each_of_its_parameters(tmp_path, monkeypatch):
     attempt_all(policy(beyond=0), policy(beyond=0))
     with pytest.raises(ValueError, match="reads or writes beyond an array"):
         attempt_all(policy(beyond=0), policy(beyond=1000))
-    monkeypatch.setattr(policy_trial, "_SECONDS_IN_ALL", 0.0)
+    monkeypatch.setattr(policy_trial, "_CLASS_SECONDS", 0.0)
     attempt_all(policy(beyond=1000))  # no time is left for it
 
 
@@ -180,7 +180,7 @@ def test_what_a_policy_prints_in_its_trial_is_no_result(tmp_path, capsys):
 
 
 def test_a_policy_that_takes_long_in_python_is_tried_less(tmp_path, monkeypatch):
-    monkeypatch.setattr(policy_trial, "_SECONDS", 0.0)
+    monkeypatch.setattr(policy_trial, "_CPU_SECONDS", 0.0)
     with pytest.raises(ValueError, match="after round 1 labels"):
         attempt(tmp_path, "Silent")
     attempt(tmp_path, "Partial")

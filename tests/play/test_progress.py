@@ -63,19 +63,15 @@ class Notebook:
         monkeypatch.setitem(sys.modules, "IPython", main)
         monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=self.display))
         monkeypatch.setattr(keyhole.play.progress, "_SECONDS_BETWEEN_UPDATES", 0.0)
-        monkeypatch.setattr(keyhole.play.progress, "_cell_line", {})
+        monkeypatch.setattr(keyhole.play.progress, "_cells_with_line", set())
+        self.texts = {}
 
-    def display(self, data, *, raw, display_id):
+    def display(self, data, *, raw, display_id, update):
         assert raw
-        assert display_id
-        texts = [data["text/plain"]]
-        self.shown.append(texts)
-
-        def update(data, *, raw):
-            assert raw
-            texts.append(data["text/plain"])
-
-        return SimpleNamespace(update=update)
+        if not update:
+            self.texts[display_id] = []
+            self.shown.append(self.texts[display_id])
+        self.texts[display_id].append(data["text/plain"])
 
 
 def test_a_notebook_has_one_line_that_changes(capsys, monkeypatch):

@@ -98,7 +98,7 @@ def logged(request):
 @pytest.mark.interpreted
 def test_its_own_log_makes_a_learner_what_it_was(logged, monkeypatch):
     learner, log, after = logged
-    monkeypatch.setattr(log_learning, "_BLOCK", 25)
+    monkeypatch.setattr(log_learning, "_BLOCK_ROWS", 25)
     assert learner.replay(*log) == ROUNDS
     assert memory(learner) == memory(after)
     assert repr(learner) == repr(after)

@@ -354,7 +354,7 @@ def test_an_arm_whose_first_run_never_came_back_is_run_again(policy):
         arm, _ = learner.ask()
         if t == 1:
             lost = arm
-            learner._head[PENDING] = 0  # forgotten
+            learner._header[PENDING] = 0  # forgotten
             continue
         learner.tell(exceeded=True)
     assert learner.state["plays"][lost].sum() > 10

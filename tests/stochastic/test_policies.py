@@ -93,7 +93,7 @@ def test_an_arm_whose_first_pull_expired_is_pulled_again(policy):
     for t in range(60):
         learner.ask()
         if t == 2:
-            learner._head[PENDING] = 0  # forgotten
+            learner._header[PENDING] = 0  # forgotten
             continue
         learner.tell(0.1)
     assert learner.state["pulls"].min() > 10

@@ -220,18 +220,13 @@ def test_rounds_end_at_the_horizon(tmp_path):
             study.ask(pressure=1)
 
 
-def test_learners_hear_of_a_round_when_its_decision_is_told():
+def test_a_learner_of_any_setting_takes_no_feedback_of_rounds():
     learner = Plumber().learner(arms=3, seen=1)
     assert learner.ask(pressure=2) == 0
-    learner.tell(leaks=1)
+    with pytest.raises(TypeError, match=r"SettingLearner.tell must be defined: in .*to rounds"):
+        learner.tell(leaks=1)
+    learner.learn(leaks=1, places=[0])
     assert learner.state["leaks"].tolist() == [2, 0, 0]
-    assert learner.ask(pressure=1) == 1
-    with pytest.raises(
-        RuntimeError, match=r"needs ledger=2 after this feedback, but a learner cannot"
-    ):
-        learner.tell(leaks=2)
-    learner.tell(leaks=0)
-    assert learner.recommend() == 1
 
 
 def test_a_snapshot_with_longer_arrays_than_its_feedback_needs_is_not_used(tmp_path):

@@ -2,13 +2,13 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any, Final
 
 import typer
 
 from keyhole.cli.output import one_line_text, print_json, print_result, try_to_write
-from keyhole.clusters.cluster import THREADS, check_cluster_address, cluster_connection
+from keyhole.clusters.cluster import THREADS
 from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run
 from keyhole.experiment.forecast import Forecast, forecast
@@ -22,7 +22,6 @@ from keyhole.experiment.sweep_summary import (
     summarize_sweep,
 )
 from keyhole.pages.notebook_html import text_table
-from keyhole.play.cluster_jobs import warm_up_workers
 from keyhole.play.progress import print_step
 from keyhole.results.curves import Curves
 from keyhole.text_formatting import capitalize, count_text
@@ -93,20 +92,19 @@ def _point_as_json(point: Summary | Curves) -> dict[str, Any]:
 
 
 def show_forecast(path: Path, threads: int | None, on: str, *, as_json: bool = False) -> None:
-    """Print the size of a spec's run, and its expected duration here or on a cluster."""
-    check_cluster_address(on, threads)
+    """Print the size of a spec's run, and its expected duration on this machine."""
+    if on != THREADS:
+        raise ValueError(
+            f"--on must be left out for a forecast, got {on!r}: divide the time of one thread "
+            "(--threads 1) by the number of workers"
+        )
     spec = Spec.from_file(path)
     if not as_json:
         _print_sweep(spec)
     startup = process_time()  # CPU time so far: a run needs about as much to start
-    began = perf_counter()
-    with cluster_connection(on, threads) as cluster:
-        if cluster is not None:
-            warm_up_workers(cluster)
-            startup += perf_counter() - began
-        size = forecast(spec, threads=threads, cluster=cluster)
+    size = forecast(spec, threads=threads)
     content = asdict(size) | {"starting": startup, "on": on}
-    print_result(content, *_forecast_lines(size, on, startup), as_json=as_json)
+    print_result(content, *_forecast_lines(size, startup), as_json=as_json)
 
 
 def _print_sweep(spec: Spec) -> None:
@@ -117,10 +115,7 @@ def _print_sweep(spec: Spec) -> None:
             typer.echo(f"  {one_line_text(str(point))}")
 
 
-def _forecast_lines(size: Forecast, on: str, startup: float) -> list[str]:
-    where = f"with {count_text(size.threads, 'worker')} of {on}"
-    if on == THREADS:
-        where = f"with {count_text(size.threads, 'thread')} on this machine"
+def _forecast_lines(size: Forecast, startup: float) -> list[str]:
     runs_text = f"runs (one for each policy at each point): {size.runs:,}"
     if size.distinct != size.runs:
         runs_text += f", {size.distinct:,} of which differ and are played"
@@ -139,7 +134,8 @@ def _forecast_lines(size: Forecast, on: str, startup: float) -> list[str]:
         policies_text = one_line_text(", ".join(size.endless))
         return [*lines, f"time: not known; no round of {policies_text} ended while it was measured"]
     lines.append(
-        f"time: about {format_duration(size.seconds + startup)} {where}, of which "
+        f"time: about {format_duration(size.seconds + startup)} with "
+        f"{count_text(size.threads, 'thread')} on this machine, of which "
         f"{format_duration(startup)} to start; measured by "
         f"{count_text(size.samples, 'short run')}; tables and report are not included"
     )

@@ -1,7 +1,7 @@
 """Names of the options (arms): hashable values that stand for their numbers from 0."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
@@ -14,7 +14,7 @@ from keyhole.cached_property import cached_property
 Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
 """What type checkers accept as names of arms; a text is a sequence too, but is refused."""
 
-_LISTED: Final = 100  # names that a message lists
+_MOST_LISTED: Final = 100  # names that a message lists
 
 
 class ArmNames(Sequence[Hashable]):
@@ -42,66 +42,57 @@ class ArmNames(Sequence[Hashable]):
     """
 
     def __init__(self, field: str, values: Any) -> None:
-        description = "a number, or a sequence of names"
-        entries = validate.check_sequence(field, validate.column_to_array(values), description)
-        self._names = tuple(_check_name(f"{field}[{i}]", name) for i, name in enumerate(entries))
-        validate.check_distinct(field, self._names[:1])  # which refuses none
+        entries = validate.check_sequence(field, values, "a number, or a sequence of names")
+        self.names = tuple(_check_name(f"{field}[{i}]", name) for i, name in enumerate(entries))
+        validate.check_distinct(field, self.names[:1])  # refuses an empty sequence
         self._numbers: dict[Hashable, int] = {}
-        for number, name in enumerate(self._names):
+        for number, name in enumerate(self.names):
             if (first_number := self._numbers.setdefault(name, number)) != number:
-                raise ValueError(
-                    f"{field} must differ, {_describe_equal(self._names[first_number], name)}"
-                )
+                old, new = map(validate.short_repr, (self.names[first_number], name))
+                reason = f"got {new} twice" if old == new else f"but {old} and {new} are equal"
+                raise ValueError(f"{field} must differ, {reason}")
 
     def __len__(self) -> int:
         """Return the number of arms."""
-        return len(self._names)
+        return len(self.names)
 
     def __getitem__(self, number: Any) -> Any:
         """Return the name of an arm."""
-        return self._names[number]
-
-    def __iter__(self) -> Iterator[Any]:
-        """Iterate over the names."""
-        return iter(self._names)
+        return self.names[number]
 
     def __repr__(self) -> str:
         """Return the names, shortened."""
-        return validate.short_repr(list(self._names))
-
-    @property
-    def names(self) -> tuple[Any, ...]:
-        """The names, in the order of the arms."""
-        return self._names
+        return validate.short_repr(list(self.names))
 
     def number(self, field: str, name: Any) -> int:
         """Return the number of an arm by its name; errors call it `field`."""
         try:
             return self._numbers[name]
         except (KeyError, TypeError):  # a TypeError is of a value that has no hash
-            raise ValueError(
-                f"{field} must be one of {self._list_names()}; {self._describe_given_name(name)}"
-            ) from None
+            text_names = [text for text in self.names if isinstance(text, str)]
+            hint = validate.suggestion(name, text_names) if isinstance(name, str) else ""
+            got = f"got {validate.short_repr(name)}{hint}"
+            raise ValueError(f"{field} must be one of {self._list_names()}; {got}") from None
 
     def column(self, field: str, names: Any) -> NDArray[np.int64]:
         """Return the numbers of the arms in a column of names."""
-        entries = validate.check_sequence(field, validate.column_to_array(names))
+        entries = validate.check_sequence(field, names)
         try:
             return np.array([self._numbers[name] for name in entries], np.int64)
         except (KeyError, TypeError):
-            # Slowly again, for an error that names the row.
+            # Slowly, for an error that names the row.
             numbers = (self.number(f"{field}[{i}]", name) for i, name in enumerate(entries))
             return np.fromiter(numbers, np.int64)
 
     def text(self, number: int) -> str:
-        """Return the name of an arm as text, which no other arm has: 1 and '1' are two names."""
+        """Return the name of an arm as a text that no other arm has: 1 and '1' are two names."""
         return self._name_texts[number]
 
     @cached_property
     def _name_texts(self) -> list[str]:
-        texts = list(map(name_text, self._names))
+        texts = list(map(name_text, self.names))
         counts = Counter(texts)
-        pairs = zip(self._names, texts, strict=True)
+        pairs = zip(self.names, texts, strict=True)
         texts = [validate.short_repr(name) if counts[text] > 1 else text for name, text in pairs]
         # Representations may be equal too, as those of long names, which are cut off.
         while len(counts := Counter(texts)) < len(texts):
@@ -112,14 +103,9 @@ class ArmNames(Sequence[Hashable]):
         return texts
 
     def _list_names(self) -> str:
-        names_text = ", ".join(self._name_texts[:_LISTED])
-        hidden_count = len(self) - _LISTED
+        names_text = ", ".join(self._name_texts[:_MOST_LISTED])
+        hidden_count = len(self) - _MOST_LISTED
         return names_text + (f" and {hidden_count:,} more" if hidden_count > 0 else "")
-
-    def _describe_given_name(self, name: Any) -> str:
-        text_names = [text for text in self._names if isinstance(text, str)]
-        meant = validate.suggestion(name, text_names) if isinstance(name, str) else ""
-        return f"got {validate.short_repr(name)}{meant}"
 
 
 def name_text(name: Any) -> str:
@@ -137,7 +123,7 @@ def name_text(name: Any) -> str:
 
 
 def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
-    """Return the values of arms, and their names if they are given by name, in a mapping.
+    """Return the values of arms, and their names if `arms` is a mapping by name, else None.
 
     The texts of the names must differ, since metrics of an arm are called by them.
 
@@ -154,14 +140,14 @@ def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
 
 
 def check_distinct_arm_texts(field: str, names: Iterable[Any]) -> tuple[Any, ...]:
-    """Return names of arms whose texts differ too: not 1 and "1"."""
+    """Return the names of arms; refuse two with the same text, such as 1 and "1"."""
     plain_names = ArmNames(f"the arms of {field}", list(names)).names
     validate.check_names(f"the names of arms of {field}", map(name_text, plain_names))
     return plain_names
 
 
 def entry_names(field: str, arms: Any) -> list[str]:
-    """Return how errors call the values of the arms: ``means[0]``, or ``means['red']``.
+    """Return the names of the arms' values in errors: ``means[0]``, or ``means['red']``.
 
     Examples
     --------
@@ -173,7 +159,7 @@ def entry_names(field: str, arms: Any) -> list[str]:
 
 
 def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
-    """Return values in the order of the arms if they are given by name; others as they are.
+    """Return values that are given by name in the order of the arms; others as they are.
 
     Examples
     --------
@@ -183,7 +169,7 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
     if names is None or not isinstance(values, Mapping):
         return values
     if values.keys() != set(names):
-        names_text = ", ".join(map(name_text, names[:_LISTED]))
+        names_text = ", ".join(map(name_text, names[:_MOST_LISTED]))
         raise ValueError(
             f"{field} must have a value of each arm, {names_text}; "
             f"got {validate.short_repr(values)}"
@@ -192,7 +178,7 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
 
 
 def _check_name(field: str, name: Any) -> Any:
-    """Return a name of an arm, a scalar of NumPy as a plain value."""
+    """Return the name of an arm, which must be hashable; a scalar of NumPy as a plain value."""
     plain = name.item() if isinstance(name, np.generic) else name
     try:
         hash(plain)
@@ -202,12 +188,6 @@ def _check_name(field: str, name: Any) -> Any:
         ) from None
     if isinstance(plain, str) and not isinstance(plain, Enum):
         return validate.check_line(field, plain)
-    if name != name:  # not `plain`: that of NumPy's "not a time" is None
+    if name != name:  # not `plain`, which is None for NumPy's "not a time"
         raise ValueError(f"{field} must be equal to itself, got {validate.short_repr(name)}")
     return plain
-
-
-def _describe_equal(first: Any, second: Any) -> str:
-    if (type(first), repr(first)) == (type(second), repr(second)):
-        return f"got {validate.short_repr(second)} twice"
-    return f"but {validate.short_repr(first)} and {validate.short_repr(second)} are equal"

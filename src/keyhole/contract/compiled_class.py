@@ -32,8 +32,8 @@ from keyhole.kernels.interpreter.error_explanation import UnnoticedError
 from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.kernels.kernel_declaration import kernel as compiled
 
-# The bound kernels used last, by digest: typing them takes seconds, and a learner, an engine and a
-# study of one policy use the same ones. Few are kept, since each holds its typed functions.
+# The kernels that were bound last, by digest: to type them takes seconds, and a learner, an engine
+# and a study of one policy use the same ones. Few are cached, since each holds its typed functions.
 _cached_kernels: Final[dict[str, dict[str, Kernel]]] = {}
 _MOST_CACHED: Final = 6
 
@@ -53,27 +53,28 @@ def bind_kernel(
     """Return a compiled function with the fixed argument list `call` that runs `kernel`.
 
     `expressions` maps each name that the kernel may use to an expression in the arguments of `call`
-    (such as ``"p, s, t, rng"``). `given` has compiled functions that it may name too. `wanted` are
-    the single values that it must return; by default its result is passed on unchecked.
+    (such as ``"p, s, t, rng"``). `helpers` are compiled functions that it may name too, and
+    `result_fields` the single values that it must return; by default its result is not checked.
     """
     kernel_checks.check_argument_names(owner, kernel, [*expressions, *helpers])
     names = kernel_checks.kernel_argument_names(kernel)
     # Source text is the one way to call with arguments chosen by name that the compiler can inline:
     # it knows neither `**` nor partial functions. All names in it are checked identifiers.
-    values = ", ".join(expressions.get(name, name) for name in names)
+    arguments = ", ".join(expressions.get(name, name) for name in names)
     scope = {"kernel": compiled_copy(kernel), **{n: helpers[n] for n in names if n in helpers}}
-    result = f"kernel({values})"
-    # The interpreter finds the round of an error in functions of this name
-    # (`interpreter.error_explanation`).
+    result = f"kernel({arguments})"
     if result_fields is not None:
-        scope["returned"] = kernel_checks.make_return_check(owner, kernel, result_fields)
-        result = f"returned({result})"
+        scope["check_result"] = kernel_checks.make_return_check(owner, kernel, result_fields)
+        result = f"check_result({result})"
+    # The interpreter finds the round of an error in functions that are called `adapter`
+    # (`interpreter.error_explanation`).
     exec(f"def adapter({call}):\n    return {result}\n", scope)
     return compiled(scope["adapter"])
 
 
 def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
-    """Return a helper that raises an error for NaN, with which all comparisons are false."""
+    """Return a helper that raises an error where `helper` returns NaN."""
+    # NaN would go unnoticed: every comparison with it is false.
     arguments = ", ".join(kernel_checks.kernel_argument_names(helper))
     scope: dict[str, object] = {
         "helper": helper,
@@ -133,7 +134,7 @@ class CompiledClass:
         return self._compute_digest(error_lines=True)
 
     def code_parts(self) -> dict[str, str]:
-        """Return what `code_digest` is the digest of, by name."""
+        """Return the digests from which `code_digest` follows, by the name of the part."""
         digests = {f"the declared fields of {self.owner.__name__}": repr(self._declarations())}
         for _, kernel in self._all_sources():
             digests |= fingerprint_parts(kernel)
@@ -150,24 +151,24 @@ class CompiledClass:
         ]
         # The error about a helper that returns NaN has the class's name in it: see `_refuse_nan`.
         class_name = self.owner.__name__ if self.helper_sources else ""
-        # Only of a policy that can stop, so that the others keep their digests.
-        stops = ("can stop",) if self.can_stop else ()
-        content = (self._declarations(), fingerprints, class_name, *stops)
+        # Nothing is added for other policies, so that they keep their digests.
+        stop_parts = ("can stop",) if self.can_stop else ()
+        content = (self._declarations(), fingerprints, class_name, *stop_parts)
         return hashlib.sha256(repr(content).encode()).hexdigest()
 
     @property
     def can_stop(self) -> bool:
-        """Whether it is a policy that can say "enough"."""
+        """Whether the class is a policy that can stop: it has verdicts."""
         return issubclass(self.owner, Policy) and bool(self.owner.verdicts)
 
     @cached_property
     def is_shipped(self) -> bool:
-        """Whether all kernels, and the guard, are Keyhole's own, which are known to compile."""
+        """Whether all kernels, and the setting's guard, are Keyhole's own: these compile."""
         guard = self.owner.setting.allowed
         return all(is_shipped(kernel) for kernel in (guard, *dict(self._all_sources()).values()))
 
     def _all_sources(self) -> list[tuple[str, Kernel]]:
-        """Return all kernels, helpers and kernels of a base, as they were written."""
+        """Return kernels, helpers and those of the base, as they were written, by name."""
         kernels = list((self.sources | self.helper_sources).items())
         if self.base is not None:
             names = (*base_kernel_calls(self.base), *self.base.helpers)
@@ -177,30 +178,29 @@ class CompiledClass:
     def kernels(self, *, nan_checked: bool = False) -> dict[str, Kernel]:
         """Return the kernels in their fixed forms, linked to their helpers as these are now.
 
-        Those used last are cached, so that functions typed for one use serve the next. With
-        `nan_checked`, a helper that returns NaN raises an error (always so where indices are
-        checked). The engine does not check: it takes 10 ns a round (measured, LSA, K = 10).
+        With `nan_checked`, or where indices are checked, a helper that returns NaN raises an error.
+        The engine does not check: that takes 10 ns a round (measured, LSA, K = 10).
         """
         nan_checked = bool(self.helper_sources) and (nan_checked or is_bounds_checked())
         key = f"{self.code_digest} {is_bounds_checked()} {nan_checked} {self._code_locations()}"
         kernels = _cached_kernels.pop(key, None) or self._bind_all(nan_checked)
         _cached_kernels[key] = kernels
-        # A dict keeps the order of insertion: its first key was used least recently. Several
-        # threads may do this at once, so it may be gone.
+        # A dict keeps the order of insertion: its first key was used least recently. Another thread
+        # may have removed that key meanwhile.
         while len(_cached_kernels) > _MOST_CACHED:
             _cached_kernels.pop(next(iter(_cached_kernels)), None)
         return kernels
 
     def _code_locations(self) -> int:
-        """Return a value that changes when the kernels' lines move, where lines matter."""
-        # Interpreted copies have them in their code objects, so that they must be made again.
+        """Return a value that changes when the lines of interpreted kernels move; else 0."""
+        # Interpreted copies have the numbers of lines in their code objects.
         if not is_interpreted():
             return 0
         sources = (self.sources | self.helper_sources).values()
         return hash(tuple(code_location(python_function(source).__code__) for source in sources))
 
     def helpers(self, *, nan_checked: bool = False) -> dict[str, Kernel]:
-        """Return what its kernels may call by name: its helpers, and the kernels of its base."""
+        """Return the functions that kernels may call by name: helpers, and the base's kernels."""
         helpers = {name: compiled_copy(helper) for name, helper in self.helper_sources.items()}
         if nan_checked:
             owner = self.owner.__name__
@@ -240,8 +240,7 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
 
 
 def base_kernel_calls(policy: type[Policy]) -> dict[str, str]:
-    """Return the fixed argument lists of a policy's kernels that other kernels call."""
-    # Kernels have single values and no records.
+    """Return the argument lists with which other kernels call those of a policy, by name."""
     return {signature.name: signature.flat_call(policy.setting) for signature in BASE_KERNELS}
 
 
@@ -276,7 +275,7 @@ def compiled_guard(policy: CompiledClass, setting: Setting) -> Kernel:
 
 
 def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
-    """Return the digest of a driver's machine code, which is made of classes and functions."""
+    """Return the digest of a driver's machine code, which is built from classes and functions."""
     digests = [
         source.code_digest
         if isinstance(source, CompiledClass)
@@ -299,5 +298,5 @@ def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
 
 
 def identity_expressions(call: str) -> dict[str, str]:
-    """Return the expressions of an argument list whose names are those that a kernel may use."""
+    """Return an expression for each name of an argument list: the name itself."""
     return {name: name for name in call.split(", ")}

@@ -9,11 +9,11 @@ from typing import Any, Final, TypeAlias, cast
 from keyhole.contract.state_arrays import Field
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.kernels.kernel_declaration import intrinsic, set_python_equivalent
-from keyhole.text_formatting import join_words
-from keyhole.validate import check_choice, suggestion
+from keyhole.validate import suggestion
 
-_GETS: Final = ("LOAD_ATTR", "LOAD_METHOD")
-_SETS: Final = ("STORE_ATTR", "DELETE_ATTR")
+# Instructions of Python's bytecode.
+_READS: Final = ("LOAD_ATTR", "LOAD_METHOD")
+_WRITES: Final = ("STORE_ATTR", "DELETE_ATTR")
 _RETURNS: Final = ("RETURN_VALUE", "RETURN_CONST")
 
 _NOTHING: Final = "nothing"
@@ -26,7 +26,7 @@ _VALUES: Final = (
     (type(None), _NOTHING), (bool, _BOOL), (int, _WHOLE), (float, _FRACTION), (str, "text"),
 )  # fmt: skip
 
-# What a kernel returns, in words; a tuple of them for a tuple.
+# The value that a kernel returns, in words; a tuple of descriptions for a tuple.
 _Description: TypeAlias = "str | tuple[_Description, ...]"
 
 BOOL: Final = Field("bool")
@@ -46,7 +46,7 @@ def kernel_argument_names(kernel: Kernel) -> tuple[str, ...]:
 
 
 def check_argument_names(owner: str, kernel: Kernel, allowed: Collection[str]) -> None:
-    """Refuse a kernel with an argument that it cannot be given."""
+    """Refuse a kernel with an argument that is not allowed."""
     for name in kernel_argument_names(kernel):
         if name not in allowed:
             raise TypeError(
@@ -56,7 +56,7 @@ def check_argument_names(owner: str, kernel: Kernel, allowed: Collection[str]) -
 
 
 def check_exact_arguments(owner: str, kernel: Kernel, required: Sequence[str]) -> None:
-    """Refuse a function that other kernels call with arguments other than those it takes."""
+    """Refuse a function that takes other arguments than those with which kernels call it."""
     if (names := kernel_argument_names(kernel)) != tuple(required):
         name = python_function(kernel).__name__
         raise TypeError(
@@ -81,23 +81,23 @@ def find_attribute_uses(code: CodeType, variable: str) -> Iterator[tuple[str, in
     steps = [
         step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")
     ]
-    # If a kernel assigns `s` itself, it may be anything: no error is better than a wrong one.
+    # A variable that is assigned may be anything: no error is better than a wrong one.
     if any("STORE_FAST" in step.opname and variable in _operands(step) for step in steps):
         return
     for previous_step, step in pairwise(steps):
-        if step.opname in (*_GETS, *_SETS):
+        if step.opname in (*_READS, *_WRITES):
             loads = "LOAD_FAST" in previous_step.opname or previous_step.opname == "LOAD_DEREF"
             if loads and _operands(previous_step)[-1] == variable:
                 line = (step.positions and step.positions.lineno) or 0
-                yield step.argval, line, step.opname in _SETS
-    # Functions inside the kernel see the variable as a free one.
+                yield step.argval, line, step.opname in _WRITES
+    # Nested functions have the variable as a free variable.
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and variable in constant.co_freevars:
             yield from find_attribute_uses(constant, variable)
 
 
 def _operands(step: dis.Instruction) -> tuple[object, ...]:
-    # Later Pythons load or store two variables in one step.
+    # From Python 3.13 on, one instruction may load or store two variables.
     return step.argval if isinstance(step.argval, tuple) else (step.argval,)
 
 
@@ -110,48 +110,40 @@ def check_field_access(
 ) -> None:
     """Refuse a kernel that uses a field that does not exist, such as ``p.treshold``.
 
-    `variable` is ``p``, ``e`` or ``s``; `remedy` takes the name of an unknown field and returns
-    what to do about it, or "". Functions to which the kernel passes the variable are not followed.
+    `variable` is ``p``, ``e`` or ``s``. `remedy` is called with the name of an unknown field, and
+    returns what to do, or "". Functions to which the kernel passes the variable are not followed.
     """
     if variable not in kernel_argument_names(kernel):
         return
     function = python_function(kernel)
-    uses = list(find_attribute_uses(function.__code__, variable))
-    unknown_names = dict.fromkeys(name for name, _, _ in uses if name not in field_names)
-    for name, line, is_written in uses:
+    for name, line, is_written in find_attribute_uses(function.__code__, variable):
         location = f"{owner}.{function.__name__} ({source_location(kernel, line)})"
         if is_written:
             remedy_text = f"write to its entries, {variable}.{name}[...]"
             if variable != "s":
                 remedy_text = "a kernel may change only the state"
             raise TypeError(f"{location} assigns to {variable}.{name}: {remedy_text}")
-        if name in field_names:
-            continue
-        if text := remedy(name):
+        if name not in field_names:
+            fields_text = f"{variable} has {', '.join(field_names) or 'no fields'}"
+            text = remedy(name) or f"{fields_text}{suggestion(name, field_names)}"
             raise ValueError(f"{location} reads {variable}.{name}: {text}")
-        names = join_words([f"{variable}.{field}" for field in unknown_names])
-        if not field_names:
-            raise ValueError(f"{location} reads {names}, but {variable} has no fields")
-        if len(unknown_names) > 1:
-            raise ValueError(f"{location} reads {names}; {variable} has {', '.join(field_names)}")
-        check_choice(f"what {location} reads of {variable}", name, field_names)
 
 
 def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Field]) -> Kernel:
-    """Return a function for compiled code that passes on a kernel's result, checked.
+    """Return a compiled function that refuses a kernel's result of a wrong type, or returns it.
 
-    The check is made by the compiler, from the type; without it, the error would point at the line
-    of Keyhole that uses the result. It leaves no trace in the machine code.
+    The check is made by the compiler, from the type, and leaves no trace in the machine code.
+    Without it, the error would point at the line of Keyhole that uses the result.
     """
-    integer = (_BOOL, _WHOLE)
-    texts = {"float64": (*integer, _FRACTION)}
-    allowed = [texts.get(field.dtype, integer) for field in result_fields.values()]
+    integers = (_BOOL, _WHOLE)
+    texts = {"float64": (*integers, _FRACTION)}
+    allowed = [texts.get(field.dtype, integers) for field in result_fields.values()]
     checked_types = {python_type for python_type, text in _VALUES if _is_allowed(text, allowed)}
 
     def check(description: _Description) -> None:
         if not _is_allowed(description, allowed):
             function = python_function(kernel)
-            required = _describe_kernel_return(result_fields)
+            required = _describe_result_fields(result_fields)
             location = source_location(kernel, _line_of_return(function))
             raise TypeError(
                 f"{owner}.{function.__name__} must return {required}, got {_as_text(description)} "
@@ -162,22 +154,25 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
     def returned(typing, value):  # type: ignore[no-untyped-def]
         check(_describe_type(value))
 
-        # The value as it is: the whole check has happened in the types.
+        # The value as it is: its type has been checked.
         def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
             return args[0]
 
         return value(value), build
 
-    def pass_on(value: object) -> object:
-        if type(value) not in checked_types:  # called in every round: most values need no more
+    def return_checked(value: object) -> object:
+        if type(value) not in checked_types:  # the common case first: it runs in every round
             check(_describe_value(value))
         return value
 
-    return set_python_equivalent(returned, pass_on)
+    return set_python_equivalent(returned, return_checked)
 
 
 def _is_allowed(description: _Description, allowed: Sequence[Collection[str]]) -> bool:
-    """Return whether a kernel may return a value, by the texts that each part may have."""
+    """Return whether a kernel may return a value of this description.
+
+    `allowed` has the descriptions that each of its values may have.
+    """
     if not allowed:
         return description == _NOTHING
     values = (description,) if len(allowed) == 1 else description
@@ -188,8 +183,8 @@ def _is_allowed(description: _Description, allowed: Sequence[Collection[str]]) -
     )
 
 
-def _describe_kernel_return(result_fields: Mapping[str, Field]) -> str:
-    """Return the description of what a kernel must return."""
+def _describe_result_fields(result_fields: Mapping[str, Field]) -> str:
+    """Return the description of the values that a kernel must return."""
     texts = tuple(
         f"{_REQUIRED[field.dtype]}{', ' * bool(name)}{name}"
         for name, field in result_fields.items()
@@ -200,14 +195,14 @@ def _describe_kernel_return(result_fields: Mapping[str, Field]) -> str:
 
 
 def _describe_value(value: object) -> _Description:
-    """Return the description of what an interpreted kernel returns."""
+    """Return the description of a value that an interpreted kernel returns."""
     if isinstance(value, tuple):
         return tuple(map(_describe_value, value))
     return next((text for python_type, text in _VALUES if isinstance(value, python_type)), _ARRAY)
 
 
 def _describe_type(value: object) -> _Description:
-    """Return the description of what a compiled kernel returns, from its type."""
+    """Return the description of a value that a compiled kernel returns, from Numba's type."""
     from numba import types  # imported only while something is compiled
 
     if isinstance(value, types.BaseTuple):
@@ -227,7 +222,7 @@ def _as_text(description: _Description) -> str:
 
 
 def check_returns_value(owner: str, kernel: Kernel) -> None:
-    """Refuse a kernel that must return a value, and ends without one in some case."""
+    """Refuse a kernel that may end without returning a value."""
     function = python_function(kernel)
     for line, is_none in _list_returns(function):
         if is_none:
@@ -238,14 +233,13 @@ def check_returns_value(owner: str, kernel: Kernel) -> None:
 
 
 def _line_of_return(function: FunctionType) -> int:
-    """Return the line of a function's first return of a value, else its own first line."""
-    # Python ends every function with `return None`, and a kernel that lacks a return is best named
-    # by its first line: returns of None do not count.
+    """Return the line of a function's first return of a value; 0 if there is none."""
+    # Python ends every function with `return None`: returns of None do not count.
     return min((line for line, is_none in _list_returns(function) if not is_none), default=0)
 
 
 def _list_returns(function: FunctionType) -> Iterator[tuple[int, bool]]:
-    """Yield the line of each return of a function, and whether it is one of None."""
+    """Yield the line of each return of a function, and whether it returns None."""
     constant: object = ...
     for step in dis.get_instructions(function.__code__):
         if step.opname in _RETURNS and step.positions and step.positions.lineno:

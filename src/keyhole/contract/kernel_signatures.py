@@ -25,7 +25,7 @@ class KernelSignature:
     """The arguments and the result of one kind of kernel, such as `select`."""
 
     name: str
-    description: str  # what it does, as a verb
+    description: str  # what the kernel does, as a verb
     called: str  # when it is called
     own: tuple[str, ...]  # the arguments that it may name in every setting
     # the groups of the setting's values that it may name: context, decision, feedback, report
@@ -36,25 +36,25 @@ class KernelSignature:
     required: bool = False  # whether every class must have one
 
     def call(self) -> str:
-        """Return the fixed argument list with which the drivers call it."""
-        return ", ".join((*self.own, *self.inputs, *self._target()))
+        """Return the fixed argument list with which the drivers call the kernel."""
+        return ", ".join((*self.own, *self.inputs, *self._target_argument()))
 
-    def _target(self) -> tuple[str, ...]:
+    def _target_argument(self) -> tuple[str, ...]:
         if self.outputs in _GROUPS:
             return ("targets",)
         return ("metrics",) if self.outputs == "metrics" else ()
 
     def expressions(self, records: "KernelRecords") -> Expressions:
-        """Return the names that it may use, each with its expression in the call's arguments."""
+        """Return the names that the kernel may use, with their expressions in `call`."""
         expressions = {name: name for name in self.own}
         for group in self.inputs:
             expressions |= records.of(group).expressions(group)
         if self.outputs in _GROUPS:
             expressions |= records.of(self.outputs).targets()
-        return expressions | {name: name for name in self._target() if name != "targets"}
+        return expressions | ({"metrics": "metrics"} if self.outputs == "metrics" else {})
 
     def returns(self, records: "KernelRecords") -> dict[str, Field]:
-        """Return the single values that it must return; none where it fills them in."""
+        """Return the single values that the kernel must return; none where it fills arrays."""
         if self.outputs == "allowed":
             return {"": kernel_checks.BOOL}
         if self.outputs not in _GROUPS or records.of(self.outputs).is_filled:
@@ -62,7 +62,7 @@ class KernelSignature:
         return records.of(self.outputs).layout.fields
 
     def flat_call(self, setting: Setting) -> str:
-        """Return the argument list with the setting's single values, for a base's kernel."""
+        """Return the argument list with single values in place of groups, for a base's kernel."""
         groups = [name for group in self.inputs for name in getattr(setting, group)]
         return ", ".join((*self.own, *groups))
 
@@ -101,7 +101,7 @@ POLICY_KERNELS: Final[tuple[KernelSignature, ...]] = (
 """The kernels of policies."""
 
 BASE_KERNELS: Final = POLICY_KERNELS[:3]
-"""Those that a `WrapperPolicy` may call of its base: ``init``, ``select`` and ``update``."""
+"""The kernels of its base that a `WrapperPolicy` may call: ``init``, ``select``, ``update``."""
 
 IMPUTE: Final = KernelSignature(
     "impute",
@@ -156,20 +156,20 @@ GUARD: Final = KernelSignature(
 
 
 def single_integers(fields: Mapping[str, Field]) -> tuple[str, ...]:
-    """Return the names of the single integers among the fields: those that shapes may use."""
+    """Return the names of the single integers among the fields, to which shapes may refer."""
     return tuple(n for n, f in fields.items() if f.dtype == "int64" and not f.shape)
 
 
 class RecordLayout:
     """The layout of one record, and the compiled functions that read and write it.
 
-    Single values are returned by the kernel that makes them: one as it is, several as a tuple. As
-    soon as one of them is an array, nothing is returned: the kernel names the values and fills the
-    arrays that it receives (a single value is then an array of length 1). Kernels that receive the
-    group name its values in both cases.
+    If no value is an array, the kernel that makes the values returns them: one as it is, several as
+    a tuple. If one is an array, the kernel returns nothing: it names the values, and fills the
+    arrays that it receives (a single value is then an array of length 1). In both cases, the
+    kernels that receive the values name them.
 
-    `dims` names the integers that shapes may refer to. Values are filled in, by default, if one of
-    them is an array.
+    `dims` are the names of the integers that shapes may refer to. `filled` says whether the kernel
+    fills arrays; by default it does if a value is an array.
     """
 
     def __init__(
@@ -180,9 +180,9 @@ class RecordLayout:
         self.is_filled = has_array if filled is None else filled
 
     def expressions(self, value: str) -> dict[str, str]:
-        """Return for each name the expression that a receiving kernel reads, given the group's."""
+        """Return the expression of each value, by name, given that of the whole group."""
         names = list(self.layout.fields)
-        # A filled group is a named tuple of arrays; single values are the value, or a plain tuple.
+        # Arrays are in a named tuple, several single values in a plain one.
         if self.is_filled:
             return {name: f"{value}.{name}" for name in names}
         if len(names) == 1:
@@ -191,12 +191,10 @@ class RecordLayout:
 
     def targets(self) -> dict[str, str]:
         """Return the expressions of the arrays to fill, by name; empty if values are returned."""
-        if not self.is_filled:
-            return {}
-        return {name: f"targets.{name}" for name in self.layout.fields}
+        return self.expressions("targets") if self.is_filled else {}
 
     def reader(self) -> Kernel:
-        """Return the compiled function (buffer, start, dims) -> the values, as received."""
+        """Return the compiled function (buffer, start, dims) -> the values, as kernels get them."""
         if self.is_filled:
             return self.layout.reader("Values")
         values = list(self.layout.field_expressions().values())
@@ -211,7 +209,7 @@ class RecordLayout:
     def writer(self) -> Kernel:
         """Return the compiled function (buffer, start, dims, value) that stores the values.
 
-        Values that are filled in are in their place already.
+        It does nothing if a kernel has filled them into the buffer.
         """
         lines = ""
         if not self.is_filled and self.layout.fields:
@@ -219,14 +217,14 @@ class RecordLayout:
             values = self.expressions("value")
             for name, target in self.layout.field_expressions().items():
                 value = values[name]
-                if self.layout.fields[name].dtype == "int64":  # a number in a call is a float
+                if self.layout.fields[name].dtype == "int64":  # the number in a call is a float
                     value = f"int({value})"
                 lines += f"    {target} = {value}\n"
         source = f"def write(buffer, start, dims, value):\n{lines}    return\n"
         return compile_shared(source, "write")
 
     @property
-    def single(self) -> bool:
+    def is_number(self) -> bool:
         """Whether the group is a single number."""
         return len(self.layout.fields) == 1 and not self.is_filled
 
@@ -235,26 +233,25 @@ class RecordLayout:
 
         It does nothing for any other group.
         """
-        if self.single:
+        if self.is_number:
             return self.writer()
         return compile_shared("def write(buffer, start, dims, number):\n    return\n", "write")
 
     def number_encoder(self) -> Kernel:
-        """Return the compiled function (values) -> their code, a number from 0.
+        """Return the compiled function (values) -> the result of a learner's step, from 0.
 
         It is the value itself for a group of one integer from 0, else 0.
         """
-        is_integer = self.single and all(f.dtype == "int64" for f in self.layout.fields.values())
-        # From 0 on, since a learner's step returns negative numbers for decisions that it refuses
-        # (`keyhole.drivers.learner_step`).
+        is_integer = self.is_number and all(f.dtype == "int64" for f in self.layout.fields.values())
+        # A learner's step returns negative numbers where it fails (`keyhole.drivers.learner_step`).
         code = "max(int(values), 0)" if is_integer else "0"
         return compile_shared(f"def code(values):\n    return {code}\n", "code")
 
     def producer(self, kernel: Kernel, call: str) -> Kernel:
         """Return the compiled function (`call`, buffer, start, dims) -> the values.
 
-        It runs `kernel`, bound to the argument list `call` and its targets; values that are filled
-        in lie in `buffer` at `start`.
+        It runs `kernel`, bound to the argument list `call` and its targets. A kernel that fills
+        arrays fills those in `buffer` from `start` on.
         """
         # Kernels cannot return arrays, since compiled code allocates no memory: they fill cells of
         # the buffer, which are then read as any receiver reads them.
@@ -286,7 +283,7 @@ class KernelRecords:
 
     @property
     def layouts(self) -> tuple[Layout, ...]:
-        """The four layouts, in the order of the class's description."""
+        """The layouts of context, decision, feedback and report."""
         return tuple(self.of(group).layout for group in _GROUPS)
 
     def readers(self) -> tuple[Kernel, Kernel, Kernel]:
@@ -295,7 +292,7 @@ class KernelRecords:
 
 
 is_restoring: Final[ContextVar[bool]] = ContextVar("is_restoring", default=False)
-"""Whether classes are made that were checked in another process, and get their content later."""
+"""Whether classes that another process has checked are made anew, and get their content later."""
 
 
 def check_functions(
@@ -309,7 +306,12 @@ def check_functions(
         if base is cls or (not issubclass(base, root) and base not in root.__mro__):
             for name, kernel in _kernels_in(base):
                 if name not in kernel_names:
-                    _refuse_uncalled(cls, name, kernel, kernel_names)
+                    hint = ": a function that kernels call belongs outside the class"
+                    raise ValueError(
+                        f"a kernel of {cls.__name__} ({kernel_checks.source_location(kernel)}) "
+                        f"must be one of {', '.join(kernel_names)}; got {name!r}"
+                        f"{suggestion(name, kernel_names) or hint}"
+                    )
     if abstract:
         return
     purposes = {
@@ -323,15 +325,6 @@ def check_functions(
                 f"{cls.__name__} lacks the kernel {name}{purpose} "
                 "(a class that is only a base of others says `abstract=True`)"
             )
-
-
-def _refuse_uncalled(cls: Any, name: str, kernel: Kernel, names: Sequence[str]) -> None:
-    """Refuse a function that is never called."""
-    hint = suggestion(name, names) or ": a function that kernels call belongs outside the class"
-    raise ValueError(
-        f"a kernel of {cls.__name__} ({kernel_checks.source_location(kernel)}) must be one of "
-        f"{', '.join(names)}; got {name!r}{hint}"
-    )
 
 
 def _kernels_in(cls: type) -> Iterator[tuple[str, Kernel]]:
@@ -376,7 +369,7 @@ def check_kernels(
 
 
 def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
-    """Return the arrays that a kernel of a class uses and its state lacks."""
+    """Return the arrays that a kernel uses and the state of its class lacks."""
     if (kernel := getattr(cls, name, None)) is None:
         return ()
     arrays = dict.fromkeys(
@@ -387,8 +380,9 @@ def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
 
 
 def _remedy(cls: type, name: str) -> Callable[[str], str]:
-    """Return what to do about an array that a kernel misses, if the class inherits the kernel."""
+    """Return a function that returns what to do about an array that an inherited kernel misses."""
     home = next(base for base in cls.__mro__ if name in vars(base))
+    # The subclass of a `WrapperPolicy` for a base has the name of the class as written.
     if home is cls or home.__qualname__ == cls.__qualname__:
         return lambda array: ""
     missing_text = join_words(missing_arrays(cls, name))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, get_args
 from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Fact, Setting
+from keyhole.text_formatting import capitalize
 from keyhole.validate import ANY, DEFAULT_SEED, check_choice, short_repr, suggestion
 
 if TYPE_CHECKING:
@@ -26,38 +27,33 @@ _OR_NAMES: Final = (
 class Argument(NamedTuple):
     """One argument of `Policy.learner`, with its type and its description in the docstring."""
 
-    parameter: Parameter
-    typed: str
-    prose: str
+    name: str
+    annotation: Any
+    default: object
+    type_text: str
+    description: str
 
 
-def _argument(name: str, annotation: object, default: object, typed: str, prose: str) -> Argument:
-    parameter = Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-    return Argument(parameter, typed, prose)
-
-
-_SCALE: Final = _argument(
+_SCALE: Final = Argument(
     "scale",
     tuple[float, float],
     (0, 1),
     "(float, float), default (0, 1)",
-    """\
-The least and the largest possible reward in your units, for example (1, 5) for stars. Rewards,
-    and known quantities in units of reward, are given and shown in these units.""",
+    """The least and the largest possible reward in your units, for example (1, 5) for stars.
+    Rewards, and known quantities in units of reward, are given and shown in these units.""",
 )
-_SEED: Final = _argument(
+_SEED: Final = Argument(
     "seed", int, DEFAULT_SEED, f"int, default {DEFAULT_SEED}", "Of the policy's own randomness."
 )
-_INTERPRETED: Final = _argument(
+_INTERPRETED: Final = Argument(
     "interpreted",
     bool | None,
     None,
     "bool, optional",
-    """\
-Whether Python runs the policy's kernels: slowly, with the same decisions, for debugging.
+    """Whether Python runs the policy's kernels: slowly, with the same decisions, for debugging.
     By default as `keyhole.interpreted` says. Otherwise kernels are compiled; those of Keyhole's own
-    policies that are not compiled yet are interpreted for the first half second of processor time.\
-""",
+    policies that are not compiled yet are interpreted for the first half second of processor
+    time.""",
 )
 
 
@@ -68,50 +64,50 @@ def learner_arguments(setting: Setting, learner_class: object) -> list[Argument]
     """
     names_arms = getattr(learner_class, "names_arms", False)
     arguments = [
-        _learner_argument(setting, name, fact, names_arms=name == ARMS and names_arms)
+        _fact_argument(setting, name, fact, names_arms=name == ARMS and names_arms)
         for name, fact in setting.facts.items()
         if fact.argument is not None
     ]
-    arguments.sort(key=lambda argument: argument.parameter.default is not Parameter.empty)
+    arguments.sort(key=lambda argument: argument.default is not Parameter.empty)
     if setting.rewards:
         arguments.append(_SCALE)
     return [*arguments, _SEED, _INTERPRETED]
 
 
-def _learner_argument(setting: Setting, name: str, fact: Fact, *, names_arms: bool) -> Argument:
-    prose = f"{fact.doc[0].upper()}{fact.doc[1:]}"
+def _fact_argument(setting: Setting, name: str, fact: Fact, *, names_arms: bool) -> Argument:
+    description = capitalize(fact.doc)
     if name == setting.mode:
         # A learner is given the kind of feedback by its name; kernels read its position in `modes`.
         mode_texts = ", ".join(f'"{mode}"' for mode in setting.modes)
-        return _argument("feedback", str, Parameter.empty, f"{{{mode_texts}}}", f"{prose}.")
+        return Argument("feedback", str, Parameter.empty, f"{{{mode_texts}}}", f"{description}.")
     annotation = fact.argument
-    type_name = _describe_type(fact)
-    if fact.allowed != ANY and fact.argument == fact.own:
-        prose += f"; {'each ' * bool(fact.field.shape)}must {fact.allowed}"
+    type_text = _describe_type(fact)
+    if fact.allowed != ANY and fact.argument == fact.own_type:
+        description += f"; {'each ' * bool(fact.field.shape)}must {fact.allowed}"
     if names_arms:
         annotation |= Sequence[Hashable]
-        type_name += " or sequence of names"
-        prose += _OR_NAMES
+        type_text += " or sequence of names"
+        description += _OR_NAMES
     default: object = Parameter.empty
     if not fact.always:
         annotation |= None
         default = None
-        type_name += ", optional"
-        prose += "; for the policies that need it (see `needs`)"
+        type_text += ", optional"
+        description += "; for the policies that need it (see `needs`)"
     elif fact.default is not None:
         default = fact.default
-        type_name += f", default {default!r}"
-    return _argument(name, annotation, default, type_name, f"{prose}.")
+        type_text += f", default {default!r}"
+    return Argument(name, annotation, default, type_text, f"{description}.")
 
 
 def _describe_type(fact: Fact) -> str:
-    if fact.argument == fact.own and fact.field.shape:
+    if fact.argument == fact.own_type and fact.field.shape:
         return f"sequence of float, shape ({fact.field.shape[0]},)"
     python_types = get_args(fact.argument) or (fact.argument,)
     return " or ".join(python_type.__name__ for python_type in python_types)
 
 
-_PROSE: Final = """Return a learner: the policy at work, one decision at a time.
+_DOCSTRING: Final = """Return a learner: the policy at work, one decision at a time.
 
 Parameters
 ----------
@@ -134,8 +130,6 @@ def make_learner_method(
 ) -> Callable[..., object]:
     """Return the method `learner` of a setting's policies, with a signature made from its facts."""
     arguments = learner_arguments(setting, learner_class)
-    parameters = {argument.parameter.name: argument.parameter for argument in arguments}
-    options = {option.parameter.name for option in (_SCALE, _SEED, _INTERPRETED)}
 
     def learner(
         self: Policy,
@@ -145,7 +139,9 @@ def make_learner_method(
         **values: Any,
     ) -> object:
         if unnamed:
-            example = ", ".join(f"{name}=..." for name in parameters if name not in options)
+            options = (_SCALE, _SEED, _INTERPRETED)
+            fact_names = [argument.name for argument in arguments if argument not in options]
+            example = ", ".join(f"{name}=..." for name in fact_names)
             raise TypeError(
                 f"learner() takes facts by name ({example}); got {short_repr(unnamed[0])}"
             )
@@ -160,12 +156,17 @@ def make_learner_method(
 
     # One function for all settings; `inspect.signature`, help and editors see that of the setting.
     method = cast(Any, learner)
-    signature = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *parameters.values()]
-    method.__signature__ = Signature(signature, return_annotation=learner_class)
-    lines = [f"{a.parameter.name} : {a.typed}\n    {a.prose}" for a in arguments]
-    method.__doc__ = _PROSE.format(arguments="\n".join(lines))
-    annotations = {name: parameter.annotation for name, parameter in parameters.items()}
-    method.__annotations__ = annotations | {"return": learner_class}
+    parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
+    descriptions = []
+    method.__annotations__ = {}
+    for name, annotation, default, type_text, description in arguments:
+        keyword = Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+        parameters.append(keyword)
+        descriptions.append(f"{name} : {type_text}\n    {description}")
+        method.__annotations__[name] = annotation
+    method.__annotations__["return"] = learner_class
+    method.__signature__ = Signature(parameters, return_annotation=learner_class)
+    method.__doc__ = _DOCSTRING.format(arguments="\n".join(descriptions))
     method.__module__ = policy_class.__module__
     method.__qualname__ = f"{policy_class.__qualname__}.learner"
     return learner
@@ -174,11 +175,11 @@ def make_learner_method(
 def resolve_facts(
     setting: Setting, policy: type[Policy], values: Mapping[str, Any], *, caller: str = "learner()"
 ) -> tuple[dict[str, Any], Scale]:
-    """Return the facts given by arguments of `Policy.learner`, and the scale of their rewards.
+    """Return the facts that follow from arguments of `Policy.learner`, and the scale of rewards.
 
     `policy` is the class of the policy, and `caller` the function that errors name.
     """
-    names = [argument.parameter.name for argument in learner_arguments(setting, None)]
+    names = [argument.name for argument in learner_arguments(setting, None)]
     for name in values:
         if name not in names:
             raise TypeError(
@@ -192,7 +193,7 @@ def resolve_facts(
 
 
 def _complete_facts(setting: Setting, values: Mapping[str, object]) -> dict[str, object]:
-    """Return facts by name from a learner's arguments, with defaults where none is given."""
+    """Return the facts in a learner's arguments by name, with defaults where none is given."""
     facts: dict[str, object] = {}
     for name, fact in setting.facts.items():
         argument = "feedback" if name == setting.mode else name

@@ -28,7 +28,14 @@ _SOURCE: Final = (
     "define it in a file or a notebook cell, where its source can be read, and start Python again "
     "if that file has changed since"
 )
-_IGNORE: Final = 'declare `pending = ("ignore",)` in the class if'
+_RECOMPUTE: Final = (
+    "have each kernel compute what it reads, in arrays made with `scratch_array`, since another "
+    "decision may have been taken in between"
+)
+_IGNORE: Final = (
+    'declare `pending = ("ignore",)` in the class if the policy may take other decisions before '
+    "the feedback comes"
+)
 
 
 class _Reason(NamedTuple):
@@ -37,13 +44,12 @@ class _Reason(NamedTuple):
     text: str
     remedy: str = ""
     may_ignore: bool = True
-    changing: tuple[str, ...] = ()  # the arrays that would then change before feedback comes
 
 
 class InferredPending:
     """The attribute `pending` of a class that does not declare it.
 
-    It is inferred when it is first read, which takes some milliseconds.
+    The modes are inferred when they are first read, which takes some milliseconds.
     """
 
     def __init__(self, modes: Modes, find_reasons: Callable[[], list[_Reason]]) -> None:
@@ -78,26 +84,21 @@ def describe_remedy(cls: type[Policy]) -> str:
     learn from what another decision has left in the state.
     """
     reasons = _list_reasons(cls)
-    remedies = [reason.remedy for reason in reasons if reason.remedy]
-    # One reason that makes learning wrong is enough: then ignoring is not suggested.
+    remedies = {reason.remedy: None for reason in reasons if reason.remedy}
     if all(reason.may_ignore for reason in reasons):
-        changing_arrays = [name for reason in reasons for name in reason.changing]
-        condition = "it may take others"
-        if changing_arrays:
-            condition = f"{_quote_names(changing_arrays)} may change"
-        remedies.append(f"{'or ' * bool(remedies)}{_IGNORE} {condition} before the feedback comes")
-    return "; ".join(remedies)
+        remedies[_IGNORE] = None
+    return "; or ".join(remedies)
 
 
 def describe_doubts(cls: type[Policy]) -> str:
-    """Return why a class should not let decisions be pending, though it says so, and the remedy."""
+    """Return why a class should wait although it declares other modes, and the remedy; or ""."""
     if cls.pending == WAIT:
         return ""
     doubts = [reason for reason in _find_reasons(cls) if not reason.may_ignore]
     if not doubts:
         return ""
     texts = "; and ".join(doubt.text for doubt in doubts)
-    remedies = "; ".join(doubt.remedy for doubt in doubts)
+    remedies = "; ".join(dict.fromkeys(doubt.remedy for doubt in doubts))
     declared = ", ".join(f'"{mode}"' for mode in cls.pending)
     return (
         f"{cls.__name__} declares that its decisions may be pending ({declared}), but {texts}; "
@@ -108,9 +109,10 @@ def describe_doubts(cls: type[Policy]) -> str:
 
 @lru_cache(maxsize=256)
 def explain_dependence(cls: type[Policy]) -> str:
-    """Return why a class depends on whether its decision is taken; "" if it does not.
+    """Return why a caller must not take other decisions than a class; "" if it may.
 
-    It does unless it can learn from decisions of others, or if `select` writes what is read later.
+    It may if the class can learn from decisions of others, and its `select` writes no state that is
+    read later.
     """
     if not cls.off_policy:
         return "it cannot learn from decisions of others (off_policy)"
@@ -150,18 +152,18 @@ def infer_pending(cls: Any) -> None:
     A declaration holds for the kernels that its class has or inherits, not for those that a
     subclass writes anew.
     """
-    # `home` is the class that declares the modes; `cls` inherits them. They hold if all kernels
-    # that the declaration covers are those of `home` or of its bases.
-    # The base of all policies declares them; a tuple alone does (an `InferredPending` is no such).
+    # `home` is the class that declares the modes, as a tuple (others have an `InferredPending`); at
+    # last the base of all policies does. They hold for `cls` if all kernels that the declaration
+    # covers are those of `home` or of its bases.
     home = next(base for base in cls.__mro__ if isinstance(vars(base).get("pending"), tuple))
     modes: Modes = vars(home)["pending"]
     if home is cls:
         return
-    governed_kernels = _list_governed_kernels(cls, home)
-    is_inherited = all(issubclass(home, _defining_class(cls, name)) for name in governed_kernels)
+    covered_kernels = _list_covered_kernels(cls, home)
+    is_inherited = all(issubclass(home, _defining_class(cls, name)) for name in covered_kernels)
     reasons: list[_Reason] = []
     if modes == WAIT and not is_inherited:
-        reasons = [_Reason(_describe_default(home))]
+        reasons = [_Reason(f"it declares no `pending`, and its base class {home.__name__} waits")]
     elif "impute" in modes and (arrays := missing_arrays(cls, "impute")):
         text = f"its State lacks {_quote_names(arrays)}, which `impute` of its setting uses"
         reasons = [_Reason(text)]
@@ -174,7 +176,7 @@ def infer_pending(cls: Any) -> None:
 
 
 def combine_pending(cls: Any, base: type[Policy]) -> None:
-    """Give a policy with a base the modes that both have, in the order of the base."""
+    """Give a policy that wraps another the modes that both have, in the order of its base."""
     # Not `cls.pending`: reading it would analyse the kernels when the class is defined.
     modes = possible_modes(cls)
     if modes == WAIT:
@@ -183,28 +185,20 @@ def combine_pending(cls: Any, base: type[Policy]) -> None:
     common_modes = tuple(mode for mode in base_modes if mode in modes)
     reasons = []
     if not common_modes and base_modes != WAIT:
-        can_do = f"it can do {', '.join(modes)}, and its base {base.__name__}"
-        reasons = [_Reason(f"{can_do} {', '.join(base_modes)}")]
+        text = f"it can do {', '.join(modes)}, and its base {base.__name__} {', '.join(base_modes)}"
+        reasons = [_Reason(text)]
     cls.pending = InferredPending(common_modes or WAIT, lambda: _list_reasons(base) or reasons)
 
 
-def _list_governed_kernels(cls: type[Policy], home: type[Policy]) -> list[str]:
-    """Return the kernels that a declaration must know to hold.
+def _list_covered_kernels(cls: type[Policy], home: type[Policy]) -> list[str]:
+    """Return the kernels for which a declaration of modes holds.
 
     Helpers whose arguments the declaring class has fixed, without the state, are left out: they see
-    nothing but what it passes to them.
+    only what its kernels pass to them.
     """
     fixed_arguments = getattr(home, "helper_arguments", {})
     helpers = [name for name in cls.helpers if "s" in fixed_arguments.get(name, ("s",))]
     return [*_READERS, *helpers]
-
-
-def _describe_default(home: type[Policy]) -> str:
-    """Return why a class waits that declares nothing and has kernels of its own."""
-    setting = getattr(home, "setting", None)
-    if setting is None:
-        return "neither it nor its setting declares `pending`"
-    return f"it declares no `pending`, and its base class {home.__name__} waits"
 
 
 def _defining_class(cls: type[Policy], kernel: str) -> type:
@@ -213,9 +207,9 @@ def _defining_class(cls: type[Policy], kernel: str) -> type:
 
 
 def _find_reasons(cls: type[Policy]) -> list[_Reason]:
-    """Return the arrays that `select` writes and a later kernel reads, with the remedies.
+    """Return the reasons to wait: arrays that `select` writes and a later kernel reads.
 
-    An array made with `scratch_array` counts only where `select` alone writes it: then another
+    An array made with `scratch_array` counts only if the other kernel does not write it: then that
     kernel reads what `select` has left there, which is not kept.
     """
     # Imported only here: policies that declare `pending`, as all of Keyhole's do, do not need it.
@@ -236,37 +230,16 @@ def _find_reasons(cls: type[Policy]) -> list[_Reason]:
         arrays = [n for n in state if n in names and (state[n].kept or n not in access.writes)]
         if not arrays:
             continue
-        if unread := select_access.unread | access.unread:
-            subject = "`select` writes" if select_access.unread else f"`{reader}` reads"
-            causes = ", ".join(f"`{name}`: {cause}" for name, cause in sorted(unread.items()))
-            return [_Reason(f"what {subject} could not be analysed ({causes})", _SOURCE)]
+        if causes := select_access.unanalysed | access.unanalysed:
+            subject = "`select` writes" if select_access.unanalysed else f"`{reader}` reads"
+            cause_text = ", ".join(f"`{name}`: {cause}" for name, cause in sorted(causes.items()))
+            return [_Reason(f"what {subject} could not be analysed ({cause_text})", _SOURCE)]
         named_arrays.update(arrays)
         reader_text = "a later `select`" if reader == "select" else f"`{reader}`"
-        all_kept = all(state[name].kept for name in arrays)
-        scratch_arrays = [name for name in arrays if name in access.writes]
-        recomputed_arrays = []
-        if reader == "update" or not all_kept:
-            recomputed_arrays = [name for name in arrays if name not in access.writes]
-        remedy = _describe_remedies(reader, recomputed_arrays, scratch_arrays)
         text = f"`select` writes {_quote_names(arrays)}, which {reader_text} reads"
-        reasons.append(_Reason(text, remedy, reader != "update" and all_kept, tuple(arrays)))
+        may_ignore = reader != "update" and all(state[name].kept for name in arrays)
+        reasons.append(_Reason(text, _RECOMPUTE, may_ignore))
     return reasons
-
-
-def _describe_remedies(reader: str, recomputed: Sequence[str], scratch: Sequence[str]) -> str:
-    """Return the remedies for arrays to compute again, and for those with intermediate results."""
-    remedies = []
-    if recomputed:
-        remedies.append(
-            f"have `{reader}` compute {_quote_names(recomputed)} again, since another "
-            "decision may have been taken in between"
-        )
-    if scratch:
-        writers = "`select` writes" if reader == "select" else f"`select` and `{reader}` each write"
-        remedies.append(
-            f"make {_quote_names(scratch)} with `scratch_array` if {writers} it before reading it"
-        )
-    return "; ".join(remedies)
 
 
 def _quote_names(names: Sequence[str]) -> str:

@@ -6,19 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Final,
-    Self,
-    TypedDict,
-    TypeVar,
-    Unpack,
-    cast,
-    dataclass_transform,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, dataclass_transform, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +15,13 @@ from keyhole import validate
 from keyhole.contract import kernel_signatures, pending_mode_inference
 from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
 from keyhole.contract.learner_signature import make_learner_method
-from keyhole.contract.notebook_html import policy_html
 from keyhole.contract.reward_units import format_arm_means
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_state, float_array
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.kernels.fingerprint import Kernel
 
-_ARRAYS: Final = {"settled": Field("int64", ("arms",)), "stopped": Field("int64", (1,))}
+_STOPPING_ARRAYS: Final = {"settled": Field("int64", ("arms",)), "stopped": Field("int64", (1,))}
 
 
 @dataclass(frozen=True)
@@ -56,8 +43,8 @@ class Guarantee:
     text: str
 
 
-def check_stopping(cls: "type[Policy]") -> None:
-    """Refuse a class with verdicts whose state lacks the arrays of a policy that can stop."""
+def check_verdicts(cls: "type[Policy]") -> None:
+    """Refuse verdicts that are not texts, or whose class lacks the arrays to stop with."""
     name = f"{cls.__name__}.verdicts"
     if not isinstance(cls.verdicts, tuple) or not all(isinstance(v, str) for v in cls.verdicts):
         raise TypeError(f"{name} must be a tuple of texts, got {cls.verdicts!r}")
@@ -65,7 +52,7 @@ def check_stopping(cls: "type[Policy]") -> None:
         return
     validate.check_distinct(name, cls.verdicts)
     state = declared_state(cls)
-    for array, required_field in _ARRAYS.items():
+    for array, required_field in _STOPPING_ARRAYS.items():
         if state.get(array) != required_field:
             shape = '"arms"' if required_field.shape == ("arms",) else ""
             raise TypeError(
@@ -105,25 +92,16 @@ def remaining_arms(policy: "Policy", state: Mapping[str, NDArray[Any]], arms: in
 T = TypeVar("T")
 
 
-def parameter_fields(policy: object) -> tuple[dataclasses.Field[object], ...]:
+def parameter_fields(policy: Any) -> tuple[dataclasses.Field[object], ...]:
     """Return the declared parameters of a policy, or of its class."""
-    return dataclasses.fields(cast(Any, policy))
-
-
-class Ends(TypedDict, total=False):
-    """The least and largest value of a parameter, included (``ge``, ``le``) or not."""
-
-    ge: float | None
-    gt: float | None
-    le: float | None
-    lt: float | None
+    return dataclasses.fields(policy)
 
 
 @overload
-def parameter(*, default: T, doc: str = "", **ends: Unpack[Ends]) -> T: ...
+def parameter(*, default: T, doc: str = "", **ends: float | None) -> T: ...
 @overload
-def parameter(*, doc: str = "", **ends: Unpack[Ends]) -> Any: ...
-def parameter(default: Any = MISSING, *, doc: str = "", **ends: Unpack[Ends]) -> Any:
+def parameter(*, doc: str = "", **ends: float | None) -> Any: ...
+def parameter(default: Any = MISSING, *, doc: str = "", **ends: float | None) -> Any:
     """Declare a parameter of a policy.
 
     Parameters
@@ -143,17 +121,6 @@ def parameter(default: Any = MISSING, *, doc: str = "", **ends: Unpack[Ends]) ->
     """
     allowed = validate.Range(**ends)
     return dataclasses.field(default=default, metadata={"allowed": allowed, "doc": doc})
-
-
-def known_fact() -> Any:
-    """Declare for type checkers that kernels may read an attribute of `p` that a subclass supplies.
-
-    Examples
-    --------
-    >>> class Policy:
-    ...     grid_size: ClassVar[int] = known_fact()
-    """
-    return None
 
 
 @dataclass_transform(field_specifiers=(parameter,), frozen_default=True)
@@ -208,20 +175,19 @@ class Policy:
     works_with : tuple of str
         The kinds of feedback that the policy works with: by default all of the setting's.
     off_policy : bool
-        Whether it can learn from decisions that it has not taken itself, such as those of a log:
-        so it is where `update` counts feedback, and `select` reads the counts. It may then be
-        asked to leave arms out (``ask(exclude=...)``), if `select` writes nothing that is read
-        later: it decides on a copy of its state that has the other arms alone, so that the number
-        of an arm in its state must be compared with `p.arms`.
+        Whether it can learn from decisions that it has not taken itself, such as those of a log.
+        It can if `update` counts feedback, and `select` reads the counts. It may then be asked to
+        leave arms out (``ask(exclude=...)``), if `select` writes nothing that is read later: it
+        decides on a copy of its state that has the other arms alone, so that the number of an arm
+        in its state must be compared with `p.arms`.
     requires : str
-        A condition on rounds, in words, for a policy that does not work in all of them: in a round
+        A condition on rounds, in words, for a policy that does not work in all rounds. In a round
         that violates it, `select` returns a decision that the setting does not allow (arm -1).
     pending : tuple of str
-        What it can do while decisions are pending, the best first. "impute": their feedback is
-        imputed by the kernel `impute`, on a copy of the state; "ignore": it decides as if they had
-        not been taken; "wait": it takes no other. A class that does not declare it has the
-        setting's modes, but waits if its `select` writes state that matters later (see
-        `explain_waiting`).
+        What it can do while decisions are pending, the best first. "impute": the kernel `impute`
+        imputes their feedback, on a copy of the state; "ignore": it decides as if they had not been
+        taken; "wait": it takes no other. A class that does not declare `pending` has the setting's
+        modes, but waits if its `select` writes state that is read later (see `explain_waiting`).
     verdicts : tuple of str
         What a policy that can say "enough" says of an arm, such as "above" and "below"; empty for
         one that cannot. Its `State` has ``settled = int_array("arms")``: 0, or 1 + the position of
@@ -259,7 +225,7 @@ class Policy:
             """The policy's state: empty, unless a subclass declares arrays."""
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
-        """Make the subclass a frozen dataclass of its parameters; refuse a broken contract."""
+        """Make the subclass a frozen dataclass of its parameters; refuse a breach of contract."""
         if kernel_signatures.is_restoring.get():
             return
         # Fields are checked afterwards: `dataclass` itself would accept any default and type.
@@ -280,7 +246,7 @@ class Policy:
         kernel_signatures.check_functions(cls, (*POLICY_KERNELS, IMPUTE), Policy, abstract=abstract)
         pending_mode_inference.check_pending(cls)
         if not abstract:
-            check_stopping(cls)
+            check_verdicts(cls)
             cls.check_kernels()
 
     def learner(self, *unnamed: Any, **facts: Any) -> Any:
@@ -342,19 +308,19 @@ class Policy:
 
     @classmethod
     def borrowed_kernels(cls) -> tuple[str, ...]:
-        """Return the functions that kernels may name: by default `helpers`."""
+        """Return the names of functions that kernels may call: by default `helpers`."""
         return cls.helpers
 
     @classmethod
     def _refuse_parameters(cls, args: tuple[object, ...], values: Mapping[str, object]) -> None:
-        """Refuse unknown and missing parameters, before Python does in other words."""
+        """Refuse unknown and missing parameters, with the allowed names, before Python does."""
         names = [item.name for item in parameter_fields(cls)]
         for name in values:
             if name not in names:
-                allowed = f"{cls.__name__} has no parameters,"
+                expected = f"{cls.__name__} has no parameters,"
                 if names:
-                    allowed = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
-                raise TypeError(f"{allowed} got {name!r}{validate.suggestion(name, names)}")
+                    expected = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
+                raise TypeError(f"{expected} got {name!r}{validate.suggestion(name, names)}")
         for item in parameter_fields(cls)[len(args) :]:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
@@ -367,15 +333,15 @@ class Policy:
             return super().__new__(cls)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return how to pickle and copy a policy: by its parameters, which may have no default."""
-        # By `factory`: the class of a `WrapperPolicy` is made at run time; pickle would look for it
-        # under the name of the class as written.
+        """Return how to pickle and copy a policy: by its class and its parameters."""
+        # `factory` returns the class as written: that of a `WrapperPolicy` is made at run time, and
+        # pickle would find the other under its name.
         values = {item.name: getattr(self, item.name) for item in parameter_fields(self)}
         return partial(self.factory(), **values), ()
 
     @classmethod
     def factory(cls) -> type[Self]:
-        """Return the class that makes policies of this class: itself."""
+        """Return the class that is called to make policies of this class: the class itself."""
         return cls
 
     def __post_init__(self) -> None:
@@ -393,10 +359,6 @@ class Policy:
         numbers = Policy.numbers(self).items()
         arguments = (f"{name}={_format_number(value)}" for name, value in numbers)
         return f"{type(self).__name__}({', '.join(arguments)})"
-
-    def _repr_html_(self) -> str:
-        """Return what notebooks show: what the policy does, its parameters, what it knows."""
-        return policy_html(self)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters by name, as plain numbers (for TOML, JSON).
@@ -417,8 +379,8 @@ class Policy:
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the known quantities of the policy by name, checked.
 
-        A subclass that does not work with all values of one refuses the others here. None stands
-        for an unknown quantity.
+        A subclass may refuse values with which it does not work. None stands for a quantity that is
+        not known.
         """
         facts = self.setting.check(self.needs, values)
         if self.setting.mode:
@@ -436,8 +398,8 @@ class Policy:
     def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning about facts, or a problem, that the policy is not made for; or "".
 
-        `facts` are those from `check_facts`, in a simulation also the ``horizon``, known or
-        not. A learner has no `problem`: it is None.
+        `facts` are those from `check_facts`, in a simulation also the ``horizon``, known or not.
+        For a learner, `problem` is None.
         """
         return ""
 
@@ -451,26 +413,27 @@ class Policy:
         return None
 
     def guarantee(self) -> Guarantee:
-        """Return what a policy that can stop promises; needed where it has `verdicts`."""
+        """Return the promise of a policy that can stop; a class with `verdicts` defines it."""
         raise TypeError(f"{type(self).__name__} has verdicts and must define guarantee")
 
     def wrong_verdicts(self, problem: Any) -> NDArray[np.bool_]:
         """Return which verdicts break the guarantee on a problem, shape (arms, verdicts).
 
-        Simulations count them. A policy that has `verdicts` defines it.
+        Simulations count these. A class with `verdicts` defines it.
         """
         raise TypeError(f"{type(self).__name__} has verdicts and must define wrong_verdicts")
 
     def describe(self, learner: Any) -> list[str]:
         """Return what a learner of this policy has learnt, as lines of text.
 
-        By default each arm's pulls and mean, where the state keeps `pulls` and `totals`; else all
-        arrays that it keeps. If rewards of an arm have one mean (`Setting.fixed_means`), and the
-        pulls are those of all rounds, an interval follows that holds it at all times at once, with
-        95 % confidence for each arm. A policy may override this: `learner.state` has its arrays by
-        name, `learner.facts` the known quantities, both with rewards from 0 to 1, and
-        `learner.scale` the units to show them in. Arms are numbers here, also in what methods of
-        the learner return: where arms have names, these then replace "arm 3" in a line.
+        By default these are the pulls and the mean of each arm, if the state has `pulls` and
+        `totals`; else all arrays of the state. If `has_plain_counts`, an interval follows that
+        holds the mean at all times at once, with 95 % confidence for each arm.
+
+        A policy may override this: `learner.state` has its arrays by name, `learner.facts` the
+        known quantities, both with rewards from 0 to 1, and `learner.scale` the units to show them
+        in. Arms are numbers here, also in the results of the learner's methods: if arms have names,
+        these then replace "arm 3" in a line.
 
         Parameters
         ----------
@@ -480,7 +443,7 @@ class Policy:
         Returns
         -------
         list of str
-            Shown when the learner is printed, the first ten of them.
+            Lines, of which the first ten are shown when the learner is printed.
         """
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
@@ -491,9 +454,9 @@ class Policy:
         )
 
     def has_plain_counts(self, learner: Any) -> bool:
-        """Return whether `pulls` counts every round, of rewards of which each arm has one mean.
+        """Return whether each arm's rewards have one mean, and `pulls` counts all rounds told.
 
-        A policy that forgets or discounts has fewer pulls, of which no interval is known.
+        A policy that forgets or discounts has fewer pulls, for which no interval is known.
         """
         pulls = float(learner.state["pulls"].sum())
         return self.setting.fixed_means and pulls == learner.rounds_told
@@ -517,6 +480,7 @@ class Policy:
 
 
 def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
+    """Refuse a parameter without `parameter`, or with another annotation than a number."""
     name = f"{cls.__name__}.{item.name}"
     if "allowed" not in item.metadata:
         got = "no value" if item.default is MISSING else repr(item.default)
@@ -546,14 +510,14 @@ class IndexPolicy(Policy, abstract=True):
     once, in order; then always the arm with the largest index, the lowest of equals. Where the
     smallest should win, return its negative.
 
-    The index may depend on nothing but the arm's own pulls, so that one index changes a round
-    and a round costs at most log K.
+    The index may depend on the arm's own pulls and rewards alone, so that each round changes one
+    index, and costs at most log K.
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("index",)
     helper_arguments = MappingProxyType({"index": ("p", "pulls", "total")})
     off_policy: ClassVar[bool] = True
-    arms: ClassVar[int] = known_fact()
+    arms: ClassVar[int]  # a known quantity, for type checkers
 
     class State:
         """Pulls and summed rewards of each arm, and the negative of its index."""

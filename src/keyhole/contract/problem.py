@@ -1,14 +1,12 @@
-"""Base classes of problems, instances of a setting, and of environments, which simulate them."""
+"""Base classes of problems (instances of a setting) and of environments, which simulate them."""
 
 from abc import ABC, abstractmethod
-from functools import lru_cache
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from keyhole.contract import kernel_signatures
 from keyhole.contract.arm_names import name_text
 from keyhole.contract.kernel_signatures import ENVIRONMENT_KERNELS
-from keyhole.contract.notebook_html import problem_html
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import declared_fields
 from keyhole.metric import Metric
@@ -27,8 +25,8 @@ class Environment:
     ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
     ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` fills
     each of the class's `metrics` at a checkpoint, by name: ``metrics.regret[0] = s.regret[0]``,
-    and ``metrics.pulls[arm]`` where there is one for each arm. A metric that grows round by round
-    is summed in the state by `respond`. Only `respond`'s return value reaches a policy.
+    or ``metrics.pulls[arm]`` if there is one for each arm. `respond` sums metrics that grow round
+    by round in the state. A policy learns nothing but the result of `respond`.
 
     An environment that declares ``horizon = integer()`` knows how many rounds the run has;
     ``memory``, for the shapes of arrays, is the same number.
@@ -135,15 +133,11 @@ class Problem(ABC):
         """
 
     def fact(self, name: str) -> Any:
-        """Return the known quantity of this name (any but those of `ROUND_COUNT_NAMES`)."""
+        """Return a known quantity by its name, which is none of `ROUND_COUNT_NAMES`."""
         return getattr(self, name)
 
-    def _repr_html_(self) -> str:
-        """Return what notebooks show: the problem, its setting, arms and metrics."""
-        return problem_html(self)
-
     def resized(self, arms: int) -> "Problem | None":
-        """Return a problem like this one with so many arms, for tests; None if there is none."""
+        """Return a problem like this one with `arms` arms, for tests; None if there is none."""
         return None
 
 
@@ -160,25 +154,20 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
     Returns
     -------
     tuple of Metric
-        Those taken for each arm are called ``pulls[0]``, ``pulls[1]``, ..., or by the names of the
-        arms, ``pulls[red]``.
+        Metrics of each arm are called ``pulls[0]``, ``pulls[1]``, ..., or by the names of the arms,
+        ``pulls[red]``.
     """
-    chosen_metrics = [m for m in check_metrics(problem.environment) if details or not m.detail]
-    arms: range | tuple[str, ...] = range(0)
-    if any(metric.per_arm for metric in chosen_metrics):
-        names = problem.arm_names
-        arms = range(int(problem.fact("arms"))) if names is None else tuple(map(name_text, names))
-    return _expand_per_arm_metrics(tuple(chosen_metrics), arms)
-
-
-@lru_cache(maxsize=16)  # a simulation asks several times, and there may be thousands of arms
-def _expand_per_arm_metrics(
-    metrics: tuple[Metric, ...], arms: range | tuple[str, ...]
-) -> tuple[Metric, ...]:
-    arm_metrics: list[Metric] = []
-    for metric in metrics:
-        arm_metrics += [metric.of(arm) for arm in arms] if metric.per_arm else [metric]
-    return tuple(arm_metrics)
+    metrics: list[Metric] = []
+    for metric in check_metrics(problem.environment):
+        if metric.detail and not details:
+            continue
+        if not metric.per_arm:
+            metrics.append(metric)
+        elif problem.arm_names is None:
+            metrics += map(metric.of, range(int(problem.fact("arms"))))
+        else:
+            metrics += map(metric.of, map(name_text, problem.arm_names))
+    return tuple(metrics)
 
 
 def environment_inputs(problem: Problem, horizon: int | None) -> dict[str, Any]:
@@ -201,7 +190,6 @@ def environment_inputs(problem: Problem, horizon: int | None) -> dict[str, Any]:
     TypeError
         If the environment declares the horizon, and it is not given.
     """
-    # Interactive play may have no horizon: then the environment must not declare it.
     truth = problem.truth()
     if declared_fields(problem.environment).keys().isdisjoint(ROUND_COUNT_NAMES):
         return truth

@@ -19,22 +19,24 @@ DIFFERENCE: Final = "difference"
 HARDNESS: Final = "difference**-2"
 """The unit of sums of 1 / difference**2."""
 
-_OTHER_UNITS: Final = "for rewards in other units, make the learner or study with scale=(low, high)"
-_SIMULATED: Final = "simulations have rewards from 0 to 1: convert yours by"
+_SCALE_HINT: Final = "for rewards in other units, make the learner or study with scale=(low, high)"
+_CONVERSION_HINT: Final = "simulations have rewards from 0 to 1: convert yours by"
 
-# A value in units of reward**k is divided by span**k; only rewards themselves have `low` taken off.
+# A value in units of reward**k is divided by span**k. Only from rewards themselves is `low`
+# subtracted first.
 _POWERS: Final = {REWARD: 1, DIFFERENCE: 1, HARDNESS: -2}
 
 ALPHA: Final = 0.05
 """The level of the intervals that summaries show beside means."""
 
-_UNIT_RANGE: Final = Range(ge=0, le=1)
+UNIT_RANGE: Final = Range(ge=0, le=1)
+"""The rewards that policies learn."""
 
-V = TypeVar("V", bound=Any)
+Value = TypeVar("Value", bound=Any)
 
 
 class Scale(NamedTuple):
-    """The least and the largest reward, in the user's units: 0 and 1 for policies.
+    """The least and the largest reward in the user's units, which are 0 and 1 for policies.
 
     Examples
     --------
@@ -64,16 +66,16 @@ class Scale(NamedTuple):
         """The distance from low to high."""
         return self.high - self.low
 
-    def to_unit(self, value: V, unit: str = REWARD) -> V:
+    def to_unit(self, value: Value, unit: str = REWARD) -> Value:
         """Convert a value from the user's units to those of policies."""
-        return cast(V, (value - self._zero_in_user_units(unit)) / self.span ** _POWERS[unit])
+        return cast(Value, (value - self._zero_in_user_units(unit)) / self.span ** _POWERS[unit])
 
-    def from_unit(self, value: V, unit: str = REWARD) -> V:
+    def from_unit(self, value: Value, unit: str = REWARD) -> Value:
         """Convert a value from the units of policies to the user's."""
-        return cast(V, self._zero_in_user_units(unit) + value * self.span ** _POWERS[unit])
+        return cast(Value, self._zero_in_user_units(unit) + value * self.span ** _POWERS[unit])
 
     def _zero_in_user_units(self, unit: str) -> float:
-        """Return the value in the user's units that is 0 for policies."""
+        """Return the value in the user's units for a 0 of policies."""
         return self.low if unit == REWARD else 0.0
 
     def check_reward(self, name: str, reward: Any) -> float:
@@ -81,7 +83,7 @@ class Scale(NamedTuple):
         if self == UNIT:
             with errors_with_scale_hint():
                 return check_unit_interval(name, reward)
-        return self.to_unit(check_number(name, reward, self.range(_UNIT_RANGE)))
+        return self.to_unit(check_number(name, reward, self.range(UNIT_RANGE)))
 
     def range(self, allowed: Range, unit: str = REWARD) -> Range:
         """Convert a range from the units of policies to the user's."""
@@ -91,27 +93,26 @@ class Scale(NamedTuple):
 
 @contextmanager
 def errors_with_scale_hint() -> Iterator[None]:
-    """Add to the error about a value in units of reward that is not in [0, 1] what to do."""
+    """Add a hint to errors about rewards outside of [0, 1]: to give the `scale`."""
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{error}; {_OTHER_UNITS}") from None
+        raise ValueError(f"{error}; {_SCALE_HINT}") from None
 
 
 @contextmanager
 def errors_with_conversion_hint(low: float = -np.inf, high: float = np.inf) -> Iterator[None]:
-    """Add to the error about simulated rewards that are not in [0, 1] how to convert them.
+    """Add a hint to errors about simulated rewards outside of [0, 1]: how to convert them.
 
-    `low` and `high` are the least and the largest reward, where they are known.
+    `low` and `high` are the least and the largest reward, if they are known.
     """
     try:
         yield
     except ValueError as error:
-        has_ends = -np.inf < low < high < np.inf
         formula = "(reward - low) / (high - low)"
-        if has_ends:
+        if -np.inf < low < high < np.inf:
             formula = f"(reward {'+' if low < 0 else '-'} {abs(low):g}) / {high - low:g}"
-        raise ValueError(f"{error}; {_SIMULATED} {formula}") from None
+        raise ValueError(f"{error}; {_CONVERSION_HINT} {formula}") from None
 
 
 UNIT: Final = Scale()
@@ -121,8 +122,8 @@ UNIT: Final = Scale()
 def mean_text(number: float, total: float, scale: Scale = UNIT, has_interval: bool = False) -> str:
     """Return the mean of `number` values that sum to `total`, in the user's units; "" for none.
 
-    With `has_interval` its interval follows, which holds at all times at once; the values must be
-    plain rewards of one arm then, from 0 to 1, and their number whole.
+    With `has_interval`, an interval follows that holds the mean at all times at once. The values
+    must then be plain rewards of one arm, from 0 to 1, and their number whole.
 
     Examples
     --------
@@ -171,6 +172,7 @@ def format_interval(mean: float, low: float, high: float) -> str:
     """
     digits = max(0, 1 - math.floor(math.log10(high - low))) if high > low else 3
     unit = 10.0**digits
-    # Ends such as 1.0000000000000002 in tenths are not rounded on to the next one.
-    outer = math.floor(low * unit + 1e-6) / unit, math.ceil(high * unit - 1e-6) / unit
-    return f"{mean:.{digits}f} [{outer[0]:.{digits}f}, {outer[1]:.{digits}f}]"
+    # With some tolerance, so that 1.0000000000000002 is not rounded up to the next number.
+    outer_low = math.floor(low * unit + 1e-6) / unit
+    outer_high = math.ceil(high * unit - 1e-6) / unit
+    return f"{mean:.{digits}f} [{outer_low:.{digits}f}, {outer_high:.{digits}f}]"

@@ -13,7 +13,7 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import ANY, Range, check_integer, check_number, check_vector
 
 OWN_PARAMETER: Final = object()
-"""Marks that the argument of `Policy.learner` is of the fact's own type."""
+"""Says that the argument of `Policy.learner` has the fact's own type."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Fact:
     field : Field
         Its type, and its shape in terms of other facts.
     allowed : Range
-        What values it may take.
+        The numbers that it may be, or consist of.
     always : bool
         Whether every policy knows it; otherwise a policy must name it in its `needs`.
     argument : type or None
-        What `Policy.learner` takes for it; None where it follows from something else.
+        The type that `Policy.learner` takes for it; None where it follows from something else.
     default : Any
         Its value where none is given.
     unit : str
@@ -48,8 +48,8 @@ class Fact:
     unit: str = ""
 
     @property
-    def own(self) -> Any:
-        """The fact's own type, as an argument."""
+    def own_type(self) -> Any:
+        """The Python type of the fact's value."""
         if self.field.shape:
             return Sequence[float]
         return int if self.field.dtype == "int64" else float
@@ -63,13 +63,13 @@ class Fact:
         return check_number(name, value, self.allowed)
 
     def to_unit(self, name: str, value: object, scale: Scale) -> Any:
-        """Return the value in units of policies; errors speak in the user's units."""
+        """Return a value given in the user's units, checked, in those of policies."""
         # Checked in the user's units, so that the error names the range that the user knows.
         user_fact = replace(self, allowed=scale.range(self.allowed, self.unit))
         return scale.to_unit(user_fact.check(name, value), self.unit)
 
 
-# The options are those of the last definition.
+# The options of the overloads are the keywords of the last definition.
 @overload
 def fact(number_type: type[float], length: str, /, *, doc: str, **options: Any) -> FloatArray: ...
 @overload
@@ -101,8 +101,8 @@ def fact(
     always : bool, default True
         Whether every policy knows it; otherwise a policy must name it in its `needs`.
     argument : type or None, optional
-        What `Policy.learner` takes for it, where that is of another type (the setting then converts
-        it: see `Policy.facts_of`); None where it takes nothing.
+        The type that `Policy.learner` takes for it, if it is another (the setting then converts the
+        argument: see `Policy.facts_of`); None if there is no argument for it.
     default : Any, optional
         Its value where none is given.
     unit : str, optional
@@ -121,7 +121,7 @@ def fact(
     field = Field("int64" if number_type is int else "float64", shape)
     declaration = Fact(doc, field, Range(**ends), always, argument, default, unit)
     if argument is OWN_PARAMETER:
-        return replace(declaration, argument=declaration.own)
+        return replace(declaration, argument=declaration.own_type)
     return declaration
 
 
@@ -145,11 +145,11 @@ class Setting:
     allowed : kernel
         The guard: it returns whether a decision can be carried out. It may name ``p`` (with the
         quantities that every policy knows), the context and the decision. It protects the memory of
-        the environment, so it must refuse positions out of range.
+        the environment, so that it must refuse indices out of range.
     modes : tuple of str
         The kinds of feedback, where there are several.
     mode : str
-        The fact that tells which kind it is: its position among them. A learner takes the kind
+        The fact that is the position of the kind of feedback in `modes`. A learner takes the kind
         itself, as ``feedback``.
     budgeted : bool
         Whether a checkpoint is a budget of its own: a policy that knows the horizon is then run
@@ -166,7 +166,7 @@ class Setting:
     version : int, default 1
         The version of the values' meaning. Databases of studies hold values, not their meaning, and
         are opened only by the version that wrote them: raise it when the same names and types
-        come to mean something else. Other names, types or orders are noticed without it.
+        come to mean something else. A change of names, types or order is noticed without it.
     """
 
     name: str
@@ -199,7 +199,7 @@ class Setting:
 
     def to_unit(self, values: Mapping[str, object], scale: Scale) -> dict[str, Any]:
         """Return facts in units of policies, given in those of the user."""
-        converted_values: dict[str, Any] = dict(values)
+        converted_values = dict(values)
         for name, fact in self.facts.items():
             if values.get(name) is None:
                 continue
@@ -217,9 +217,10 @@ class Setting:
             if values.get(name) is None:
                 raise TypeError(f"{name} ({facts[name].doc}) must be given, as {name}=...")
         checked = {name: fact.check(name, values[name]) for name, fact in facts.items()}
+        # Shapes refer to integers by name, so that they are checked once all facts are converted.
+        sizes = {name: value for name, value in checked.items() if isinstance(value, int)}
         for name, fact in facts.items():
-            # Vectors refer to integers by name: their lengths are checked once all are converted.
-            expected = fact.field.extent({k: v for k, v in checked.items() if isinstance(v, int)})
+            expected = fact.field.extent(sizes)
             if np.shape(checked[name]) != expected:
                 raise ValueError(
                     f"{name} must have {expected[0]} entries, got {len(checked[name])}"

@@ -1,8 +1,8 @@
 """Static analysis of which arrays of its state each kernel of a policy reads and writes.
 
-It works on the kernels' syntax trees. A value is known by the arrays that it may be a view of,
-through helpers, other names, views, tuples and loops. The order of lines is ignored. Whatever
-cannot be followed counts as read and written.
+It works on the kernels' syntax trees. For each value it knows the arrays of which the value may be
+a view, through helpers, other names, views and loops. The order of lines is ignored. Arrays that
+cannot be followed, such as those that are put into tuples, count as read and written.
 """
 
 from __future__ import annotations
@@ -24,17 +24,15 @@ if TYPE_CHECKING:
     from keyhole.contract.policy import Policy
 
 _BASE_KERNELS: Final = ("init", "select", "update")
-# A loop can nest tuples without end; beyond this depth the analysis gives up, so that it ends.
-_DEEPEST: Final = 4
 # Functions of NumPy, and methods of arrays, that return numbers and change nothing.
-_READING: Final = (
+_READERS: Final = (
     "all", "any", "argmax", "argmin", "count_nonzero", "dot", "max", "mean", "min", "prod",
     "searchsorted", "std", "sum", "var",
 )  # fmt: skip
-_READING_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
-_SIZES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
+_READER_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
+_SIZE_ATTRIBUTES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
 # Statements that neither bind a name nor make a function: their parts are visited in turn.
-_PLAIN: Final = (
+_PLAIN_STATEMENTS: Final = (
     ast.Expr, ast.If, ast.While, ast.Assert, ast.Raise, ast.Pass, ast.Break, ast.Continue, ast.Try,
     ast.ExceptHandler,
 )  # fmt: skip
@@ -45,7 +43,6 @@ class _View(NamedTuple):
 
     array: str
     axes: int  # the number of axes left: a single number is no view
-    tuples: int = 0  # the number of nested tuples around it
 
 
 _Views = frozenset[_View]
@@ -67,16 +64,16 @@ class _BaseKernel(NamedTuple):
 class StateAccess:
     """The arrays that are read and written, and the functions that cannot be analysed, with causes.
 
-    The arguments of those functions count as read and written.
+    The arguments of these functions count as read and written.
     """
 
     reads: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
-    unread: dict[str, str] = field(default_factory=dict)
+    unanalysed: dict[str, str] = field(default_factory=dict)
 
 
 def analyse_state_access(policy: type[Policy], name: str) -> StateAccess:
-    """Return what a policy class's kernel reads and writes; nothing if there is no such kernel.
+    """Return the arrays that a kernel of a policy class reads and writes; none without a kernel.
 
     Parameters
     ----------
@@ -98,7 +95,7 @@ class _Tracer:
     def __init__(self, lengths: Mapping[str, int]) -> None:
         self.lengths = lengths
         self.access = StateAccess()
-        self._returned: dict[object, _Views | None] = {}
+        self._returned_views: dict[object, _Views | None] = {}
 
     def follow_kernel(self, policy: type[Policy], name: str) -> None:
         """Follow a kernel of a class, which receives the whole state in `s`."""
@@ -114,34 +111,34 @@ class _Tracer:
     ) -> _Views:
         """Return the views of the state that a function returns, given those in its arguments.
 
-        `functions` are the arguments that are functions.
+        `functions` are the arguments that are functions, by name.
         """
         key = (function, frozenset(arguments.items()), frozenset(functions.items()))
-        if key in self._returned:
-            views = self._returned[key]  # None: it calls itself
+        if key in self._returned_views:
+            views = self._returned_views[key]  # None: the function calls itself
             return self.give_up(arguments.values()) if views is None else views
-        # Entered before it is followed: a recursive call finds None, and the analysis gives up.
-        self._returned[key] = None
+        # Entered before the function is followed: a recursive call finds None.
+        self._returned_views[key] = None
         tree = find_definition(function.__code__)
         if isinstance(tree, str):
-            self.access.unread[function.__qualname__] = tree
+            self.access.unanalysed[function.__qualname__] = tree
             return self.give_up(arguments.values())
-        result = _Function(self, function, arguments, functions).follow(tree)
-        self._returned[key] = result
-        return result
+        views = _Function(self, function, arguments, functions).follow(tree)
+        self._returned_views[key] = views
+        return views
 
-    def _arrays(self, views: _Views) -> set[str]:
+    def _array_names(self, views: _Views) -> set[str]:
         if any(view.array == "" for view in views):
             return set(self.lengths)
         return {view.array for view in views if view.array in self.lengths}
 
     def read(self, views: _Views) -> None:
         """Mark arrays as read."""
-        self.access.reads |= self._arrays(views)
+        self.access.reads |= self._array_names(views)
 
     def write(self, views: _Views) -> None:
         """Mark arrays as written."""
-        self.access.writes |= self._arrays(views)
+        self.access.writes |= self._array_names(views)
 
     def give_up(self, arguments: Iterable[_Views]) -> _Views:
         """Mark all arrays in the arguments as read and written, and return views of them."""
@@ -152,7 +149,7 @@ class _Tracer:
 
 
 class _Function(ast.NodeVisitor):
-    """One function with its arguments: the views that its variables may be.
+    """A function with its arguments: it collects the views that each variable may be.
 
     `visit` returns the views that an expression may be.
     """
@@ -167,14 +164,14 @@ class _Function(ast.NodeVisitor):
         self.tracer = tracer
         self.scope = {**dict(free_variables(function)), **functions}
         code = function.__code__
-        local = {*code.co_varnames, *code.co_cellvars} - functions.keys()
-        self.views = {name: arguments.get(name, _NOTHING) for name in local}
+        local_names = {*code.co_varnames, *code.co_cellvars} - functions.keys()
+        self.views = {name: arguments.get(name, _NOTHING) for name in local_names}
         self.returned = _NOTHING
 
     def follow(self, tree: ast.FunctionDef) -> _Views:
-        """Go through all lines until nothing new is found; return the views that are returned."""
-        # To a fixed point: in a loop, a variable may get its view from a later line. It ends, since
-        # views are only added, and there are finitely many (see `_DEEPEST`).
+        """Go through all lines until no new view is found; return the views that are returned."""
+        # Repeatedly, since in a loop a variable may get its view from a later line. The repetition
+        # ends, since views are only added, and there are finitely many.
         earlier_views: dict[str, _Views] | None = None
         while earlier_views != self.views:
             earlier_views = dict(self.views)
@@ -183,8 +180,8 @@ class _Function(ast.NodeVisitor):
         return self.returned
 
     def generic_visit(self, node: ast.AST) -> _Views:
-        """Visit the parts of a plain statement; give up on whatever has no method below."""
-        if isinstance(node, _PLAIN):
+        """Visit the parts of a plain statement; give up on all that has no method below."""
+        if isinstance(node, _PLAIN_STATEMENTS):
             super().generic_visit(node)
             return _NOTHING
         names = (name.id for name in ast.walk(node) if isinstance(name, ast.Name))
@@ -204,10 +201,17 @@ class _Function(ast.NodeVisitor):
         else:
             self.tracer.give_up([views, self.generic_visit(target)])
 
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        match target, value:
+            case ast.Tuple(targets), ast.Tuple(values) if len(targets) == len(values):
+                for pair in zip(targets, values, strict=True):
+                    self._assign(*pair)
+            case _:
+                self._store(target, self.visit(value))
+
     def visit_Assign(self, node: ast.Assign) -> None:
-        views = self.visit(node.value)
         for target in node.targets:
-            self._store(target, views)
+            self._assign(target, node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -215,12 +219,9 @@ class _Function(ast.NodeVisitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
-        views: _Views = self.visit(node.value)
-        self.tracer.read(views | self.visit(target))
+        self.tracer.read(self.visit(node.value) | self.visit(target))
         written = target.value if isinstance(target, ast.Subscript) else target
         self.tracer.write(self.visit(written))
-        if isinstance(target, ast.Name):  # a tuple to which another is added
-            self._store(target, frozenset(view for view in views if view.tuples))
 
     def visit_For(self, node: ast.For) -> None:
         self._store(node.target, self._entry(self.visit(node.iter), 1))
@@ -251,69 +252,50 @@ class _Function(ast.NodeVisitor):
         return _NOTHING.union(*map(self.visit, node.values))
 
     def visit_Tuple(self, node: ast.Tuple) -> _Views:
-        # The views of all entries together: which entry is read later may not be known.
-        return self._views_in_tuples(_NOTHING.union(*map(self.visit, node.elts)), 1)
+        return self.tracer.give_up(map(self.visit, node.elts))
 
-    def _read_parts(self, node: ast.expr) -> _Views:
-        """Mark the arrays in all parts of an expression as read, and return their views."""
+    def visit_Compare(self, node: ast.expr) -> _Views:
+        """Mark the arrays in all operands as read; the result is a new array, or a number."""
         children = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
-        views = _NOTHING.union(*map(self.visit, children))
-        self.tracer.read(views)
-        return views
-
-    def visit_BinOp(self, node: ast.BinOp) -> _Views:
-        # Tuples that are put together.
-        return frozenset(view for view in self._read_parts(node) if view.tuples)
-
-    def visit_Compare(self, node: ast.Compare | ast.UnaryOp) -> _Views:
-        self._read_parts(node)
+        self.tracer.read(_NOTHING.union(*map(self.visit, children)))
         return _NOTHING
 
-    visit_UnaryOp = visit_Compare
+    visit_BinOp = visit_UnaryOp = visit_Compare
 
     def visit_Slice(self, node: ast.Slice) -> _Views:
-        self._read_parts(node)
+        self.visit_Compare(node)
         return _SLICE
 
     def visit_Attribute(self, node: ast.Attribute) -> _Views:
         views: set[_View] = set()
         for view in self.visit(node.value):
-            if view.array == "" and not view.tuples:
+            if view.array == "":
                 if node.attr in self.tracer.lengths:
                     views.add(_View(node.attr, self.tracer.lengths[node.attr]))
-            elif node.attr not in _SIZES:
+            elif node.attr not in _SIZE_ATTRIBUTES:
                 views.add(view)
         return frozenset(views)
 
     def visit_Subscript(self, node: ast.Subscript) -> _Views:
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        axes = sum(not self.visit(index) and not _is_wide(index) for index in indices)
+        axes = sum(not self.visit(index) and not _keeps_axes(index) for index in indices)
         return self._entry(self.visit(node.value), axes)
 
-    def _entry(self, views: _Views, taken_axes: int) -> _Views:
-        """Return the views that an entry of an array or tuple may be, if its index takes some axes.
+    def _entry(self, views: _Views, index_axes: int) -> _Views:
+        """Return the views that an entry of an array may be.
 
-        The entry of an array of one axis is a number: no view.
+        `index_axes` is the number of axes that its index takes away: an entry without axes is a
+        number, and no view.
         """
-        self.tracer.read(frozenset(view for view in views if not view.tuples and view.array))
+        self.tracer.read(frozenset(view for view in views if view.array))
         lengths = self.tracer.lengths
         entries = set[_View]()
         for view in views:
-            if view.tuples:
-                entries.add(view._replace(tuples=view.tuples - 1))
-            elif view.array == "":
+            if view.array == "":
                 entries |= {_View(name, axes) for name, axes in lengths.items()}
             else:
-                entries.add(view._replace(axes=max(view.axes - taken_axes, 0)))
-        return frozenset(v for v in entries if v.axes or v.tuples or v.array not in lengths)
-
-    def _views_in_tuples(self, views: _Views, tuples: int) -> _Views:
-        """Return the views of a value in some more tuples; give up where there are too many."""
-        nested = frozenset(view._replace(tuples=view.tuples + tuples) for view in views)
-        if any(view.tuples > _DEEPEST for view in nested):
-            self.tracer.give_up([nested])
-            return _NOTHING
-        return nested
+                entries.add(view._replace(axes=max(view.axes - index_axes, 0)))
+        return frozenset(view for view in entries if view.axes or view.array not in lengths)
 
     def visit_Call(self, node: ast.Call) -> _Views:
         function = self._resolve(node.func)
@@ -323,13 +305,13 @@ class _Function(ast.NodeVisitor):
         views = _NOTHING.union(*(views for _, views in (*positional, *keywords.values())))
         if function is slice:
             return _SLICE
-        # A base's kernel gets the base's part of the state, whatever its arguments are.
+        # A base's kernel gets the base's part of the state, as a whole.
         if isinstance(function, _BaseKernel):
             self.tracer.follow_kernel(function.policy, function.name)
             return _NOTHING
         if owner:  # a method of an array
-            # What these return shares no memory with the array.
-            if getattr(node.func, "attr", "") in (*_READING, "copy", "item") and not views:
+            # The results of these share no memory with the array.
+            if getattr(node.func, "attr", "") in (*_READERS, "copy", "item") and not views:
                 self.tracer.read(owner)
                 return _NOTHING
             return self.tracer.give_up([owner, views])
@@ -337,13 +319,11 @@ class _Function(ast.NodeVisitor):
         if not views or function is len:
             return _NOTHING
         if function in (enumerate, zip):
-            return self._views_in_tuples(
-                self._entry(views, 1), 2
-            )  # in a pair, one pair after the other
-        if _is_reading(function, len(positional), keywords.keys()):
+            return self.tracer.give_up([self._entry(views, 1)])  # the entries are put into tuples
+        if _is_reader(function, len(positional), keywords.keys()):
             self.tracer.read(views)
             return _NOTHING
-        if is_function(function) and (arguments := _bind(function, positional, keywords)):
+        if is_function(function) and (arguments := _bind_arguments(function, positional, keywords)):
             functions = {name: self._resolve(value) for name, (value, _) in arguments.items()}
             return self.tracer.follow(
                 python_function(function),
@@ -367,7 +347,7 @@ class _Function(ast.NodeVisitor):
         return None
 
 
-def _bind(
+def _bind_arguments(
     function: Kernel, positional: Sequence[_Argument], keywords: Mapping[Any, _Argument]
 ) -> dict[str, _Argument]:
     """Return the arguments of a call by name; none where they cannot be matched (`*args`)."""
@@ -380,18 +360,20 @@ def _bind(
         return {}
 
 
-def _is_wide(index: ast.expr) -> bool:
+def _keeps_axes(index: ast.expr) -> bool:
     """Return whether an index is `...`, `None` or `np.newaxis`, which take no axis away."""
     if isinstance(index, ast.Constant):
         return not isinstance(index.value, int)
     return isinstance(index, ast.Attribute) and index.attr == "newaxis"
 
 
-def _is_reading(function: object, count: int, names: Collection[str | None]) -> bool:
-    """Return whether a function of Python or NumPy changes none of its arguments."""
-    # Ours is made of vector instructions, which have no source.
-    if function in _READING_BUILTINS or function is argmin:
+def _is_reader(function: object, count: int, names: Collection[str | None]) -> bool:
+    """Return whether a function changes none of its `count` positional and its named arguments.
+
+    It may be one of Python or NumPy, or Keyhole's `argmin`, which has no source to analyse.
+    """
+    if function in _READER_BUILTINS or function is argmin:
         return True
     package = str(getattr(function, "__module__", "")).partition(".")[0]
-    is_plain = getattr(function, "__name__", "") in _READING and count <= 2
-    return package == "numpy" and is_plain and {*names} <= {"axis"}
+    is_simple_call = getattr(function, "__name__", "") in _READERS and count <= 2
+    return package == "numpy" and is_simple_call and {*names} <= {"axis"}

@@ -1,8 +1,8 @@
 """Declaration of state arrays, and their layout in one buffer.
 
 A buffer is a vector of 8-byte cells; a `Layout` says which cells belong to which name. So compiled
-functions have one fixed signature made of plain vectors, whatever a policy keeps, and saving a
-state is saving one vector.
+functions have one fixed signature made of plain vectors, whatever arrays a policy has, and to save
+a state is to save one vector.
 """
 
 import math
@@ -31,7 +31,7 @@ Arrays = dict[str, NDArray[Any]]  # of float64 or int64, by name
 Dim = int | str
 T = TypeVar("T")
 
-# The Python functions: called from Python, kernels would be compiled once more in every process.
+# The Python functions of kernels, which would be compiled in every process if Python called them.
 _argmin_size: Final = python_function(argmin_size)
 _argmin_keys_start: Final = python_function(argmin_keys_start)
 
@@ -48,12 +48,12 @@ class Field:
         Lengths, or the names of integers that are known when the buffer is made ("arms").
         Empty for a single value.
     tree : bool
-        Whether the array is the key store of an arg-min over its only axis. Kernels see the store;
-        Python and files see the keys in it.
+        Whether the array has the keys of a tournament tree for the arg-min over its only axis.
+        Kernels see the whole tree; Python and files see its leaves, the keys.
     kept : bool
         Whether files of learners hold it: see `scratch_array`.
     added : bool
-        Whether files of an earlier version lack it, which had then learnt nothing for it: zeros.
+        Whether files of an earlier version lack it: it is then read as zeros.
     """
 
     dtype: str
@@ -67,7 +67,7 @@ class Field:
         return tuple(dims[n] if isinstance(n, str) else n for n in self.shape)
 
     def cells(self, dims: Mapping[str, int]) -> int:
-        """Return how many cells the array takes."""
+        """Return the number of cells of the array."""
         shape = self.extent(dims)
         return _argmin_size(shape[0]) if self.tree else math.prod(shape)
 
@@ -174,7 +174,7 @@ def _make_borrow(dtype: str, equivalent: str) -> Kernel:
     """
 
     def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]
-        """Give its name to the view."""
+        """Give the compiler's function its name and arguments."""
 
     view = load_intrinsic(name_view, lambda internals: internals.make_view(dtype, name_view))
     return set_python_equivalent(
@@ -188,7 +188,7 @@ borrow_word = _make_borrow("uint64", "borrow_word")
 
 
 class Layout:
-    """The places of named arrays in a buffer."""
+    """The positions of named arrays in a buffer."""
 
     def __init__(self, fields: Mapping[str, Field], dims: Iterable[str]) -> None:
         self.fields = dict(fields)
@@ -201,26 +201,26 @@ class Layout:
                     )
 
     def size(self, dims: Mapping[str, int]) -> int:
-        """Return how many cells a buffer takes."""
+        """Return the number of cells of all arrays."""
         return sum(field.cells(dims) for field in self.fields.values())
 
     def views(self, buffer: FloatArray, dims: Mapping[str, int]) -> Arrays:
         """Return the named arrays of `buffer` as NumPy views (shape () for single values)."""
-        result: Arrays = {}
+        views: Arrays = {}
         start = 0
         for name, field in self.fields.items():
             shape = field.extent(dims)
             size = field.cells(dims)
-            first = start
+            keys_start = start
             if field.tree:  # Python sees the leaves: the inner nodes follow from them
-                first += _argmin_keys_start(size, shape[0])
-            cells = buffer[first : first + math.prod(shape)]
-            result[name] = cells.view(field.dtype).reshape(shape)
+                keys_start += _argmin_keys_start(size, shape[0])
+            cells = buffer[keys_start : keys_start + math.prod(shape)]
+            views[name] = cells.view(field.dtype).reshape(shape)
             start += size
-        return result
+        return views
 
     def rebuild_trees(self, buffer: FloatArray, dims: Mapping[str, int]) -> None:
-        """Rebuild the inner nodes of key stores after only the keys in `views` were written."""
+        """Rebuild the inner nodes of trees, of which `views` gives Python the keys alone."""
         start = 0
         for field in self.fields.values():
             size = field.cells(dims)
@@ -236,15 +236,15 @@ class Layout:
         return buffer
 
     def _lengths(self, field: Field) -> list[str]:
-        """Return the expressions of an array's lengths, given `dims`."""
-        position = {name: f"dims[{i}]" for i, name in enumerate(self.dims)}
-        lengths = [position[n] if isinstance(n, str) else str(n) for n in field.shape]
+        """Return the expressions of an array's lengths, in terms of `dims`."""
+        expressions = {name: f"dims[{i}]" for i, name in enumerate(self.dims)}
+        lengths = [expressions[n] if isinstance(n, str) else str(n) for n in field.shape]
         if field.tree:
             return [f"argmin_size({lengths[0]})"]
         return lengths or ["1"]
 
     def offset_statements(self) -> str:
-        """Return the lines that compute the offsets of the fields from `start` on: at0, at1, ..."""
+        """Return the lines that compute where each field begins, from `start` on: at0, at1, ..."""
         # One line for each field, from the one before: as one sum each, the code to compile would
         # grow with the square of the number of fields (decision 007).
         lines = ""
@@ -257,15 +257,14 @@ class Layout:
     def field_expressions(self, *, targets: bool = False) -> dict[str, str]:
         """Return the expression that reads each field from `buffer`, after `offset_statements`.
 
-        Single values (shape ()) are read out, or, as targets, given as arrays of length 1.
+        A single value (shape ()) is a number; as a target it is an array of length 1.
         """
         expressions: dict[str, str] = {}
         for i, (name, field) in enumerate(self.fields.items()):
-            name_view = "borrow_int" if field.dtype == "int64" else "borrow_float"
+            borrow = "borrow_int" if field.dtype == "int64" else "borrow_float"
             entry = "" if targets or field.shape else "[0]"
-            expressions[name] = (
-                f"{name_view}(buffer, at{i}, ({', '.join(self._lengths(field))},)){entry}"
-            )
+            lengths = ", ".join(self._lengths(field))
+            expressions[name] = f"{borrow}(buffer, at{i}, ({lengths},)){entry}"
         return expressions
 
     def reader(self, type_name: str, *, targets: bool = False) -> Kernel:
@@ -279,8 +278,8 @@ class Layout:
         lines = self.offset_statements()
         source = f"def read(buffer, start, dims):\n{lines}    return record({expressions},)\n"
         function = compile_shared(source, "read", type_name, tuple(self.fields) or ("nothing",))
-        # In interpreted mode the result may be cached if it holds views alone: single numbers are
-        # read out when it is made, and would be out of date.
+        # In interpreted mode the named tuple may be cached if it holds views alone: its numbers are
+        # those of the moment when it was made.
         has_views_only = targets or all(field.shape for field in self.fields.values())
         return mark_views(function) if self.fields and has_views_only else function
 
@@ -290,8 +289,8 @@ def allocate(
 ) -> tuple[FloatArray, IntArray, list[Arrays]]:
     """Allocate one buffer for several layouts; return it, its plan, and the named arrays of each.
 
-    The plan has where each layout begins, then the integers, then a zero (so that it is never
-    empty). `reserved` cells are left free in front of the first layout.
+    The plan has the start of each layout, then the integers that shapes refer to, then a zero (so
+    that it is never empty). `reserved` cells are left free in front of the first layout.
     """
     lengths = [layout.size(sizes) for layout in layouts]
     starts = [reserved + sum(lengths[:i]) for i in range(len(lengths))]
@@ -307,9 +306,9 @@ def allocate(
 def copy_arms(
     fields: Mapping[str, Field], old: Arrays, new: Arrays, sources: IntArray, targets: IntArray
 ) -> None:
-    """Copy arrays of a state with other arms: ``targets[i]`` gets the values of ``sources[i]``.
+    """Copy arrays to a state with other arms: arm ``targets[i]`` gets those of arm ``sources[i]``.
 
-    Scratch arrays stay as they are: one may hold the position of an arm, which is another now.
+    Scratch arrays are not copied: one may hold an arm's number, which is another one now.
     """
     for name, field in fields.items():
         if not field.kept:
@@ -334,14 +333,15 @@ def compile_shared(
     """Return the compiled function `name` of some source text, the same one for the same text.
 
     A shared function is compiled once for all policies and environments of a process, and so are
-    functions that take the tuples that it makes. `source` defines `name`; it may name_view from
-    buffers, and make a `record`, a named tuple `type_name` with the fields `names`.
+    functions that take the tuples that it makes. `source` defines `name`; it may call
+    ``borrow_float`` and ``borrow_int``, and make a ``record``, a named tuple `type_name` with the
+    fields `names`.
     """
     return _compile_shared(source, name, type_name, names, is_bounds_checked())
 
 
-# `is_checked` is there as a part of the key: code without index checks must not be used where they
-# are asked for (`bounds_checked`).
+# `is_checked` is a part of the key alone: code without index checks must not be used where they are
+# asked for (`bounds_checked`).
 @lru_cache(maxsize=256)
 def _compile_shared(
     source: str, name: str, type_name: str, names: tuple[str, ...], is_checked: bool
@@ -350,7 +350,7 @@ def _compile_shared(
 
 
 def compile_generated(source: str, name: str, scope: dict[str, object]) -> Kernel:
-    """Return the compiled function `name` of some source text that borrows from buffers."""
+    """Return the compiled function `name` of a source text, which may borrow from buffers."""
     scope |= {
         "borrow_float": borrow_float,
         "borrow_int": borrow_int,

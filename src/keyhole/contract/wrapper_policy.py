@@ -16,7 +16,7 @@ from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import check_choice
 
-# One subclass for each wrapper and class of base: dataclasses of different classes are never equal,
+# One subclass for each wrapper and class of base: policies of two subclasses would never be equal,
 # and their kernels would be compiled twice.
 _SUBCLASSES: Final[dict[tuple[type, type], type["WrapperPolicy"]]] = {}
 
@@ -28,32 +28,32 @@ class WrapperPolicy(Policy, abstract=True):
 
         base: stochastic.Policy = parameter(default=UCB1(), doc="who decides")
 
-    Its kernels find the parameters of the base in `p` and its state in `s`, beside their own, and
-    may name three more functions, which run the kernels of the base:
+    Its kernels find the parameters of the base in `p` and the state of the base in `s`, beside
+    their own, and may name three more functions, which run the kernels of the base:
 
     ``base_init(p, s, t, rng)``
-        prepares its part of the state;
+        prepares the state of the base;
     ``base_select(p, s, t, rng, <context>)``
-        returns its decision;
+        returns the decision of the base;
     ``base_update(p, s, t, rng, <context>, <decision>, <feedback>)``
-        learns from the feedback.
+        has the base learn from the feedback.
 
     Context, decision and feedback are the single values of the base's setting, in its order, and
-    ``t`` is the round as the base counts it. The policy needs to know whatever its base needs to
-    know. While decisions are pending it waits; a subclass that declares more in `pending` has the
-    modes that its base has too.
+    ``t`` is the round as the base counts it. The policy needs the known quantities that its base
+    needs. While decisions are pending it waits; a subclass that declares other modes in `pending`
+    has those of them that its base has too.
 
     Attributes
     ----------
     base_class : Policy class
-        The class of the base. An instance belongs to a subclass of its own for every such class,
-        of the same name: other kernels are other machine code.
+        The class of the base. For each such class there is a subclass, of the same name, to which
+        instances belong: its kernels are other machine code.
     """
 
     randomness = "that of the base"
     pending: ClassVar[tuple[str, ...]] = ("wait",)
     base_class: ClassVar[type[Policy]]
-    _plain: ClassVar[type["WrapperPolicy"]]
+    _class_as_written: ClassVar[type["WrapperPolicy"]]
 
     if not TYPE_CHECKING:  # type checkers take the arguments from the parameters
 
@@ -74,8 +74,8 @@ class WrapperPolicy(Policy, abstract=True):
 
     @classmethod
     def factory(cls) -> type[Self]:
-        """Return the class as it was written; subclasses for bases have no name of their own."""
-        return cast(type[Self], getattr(cls, "_plain", cls))
+        """Return the class as written: subclasses for classes of bases have the same name."""
+        return cast(type[Self], getattr(cls, "_class_as_written", cls))
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters by name; the base as its name and its own parameters."""
@@ -83,7 +83,7 @@ class WrapperPolicy(Policy, abstract=True):
         return Policy.numbers(self) | {"base": {"name": type(base).__name__, **base.parameters()}}
 
     def numbers(self) -> dict[str, Any]:
-        """Return the numbers that kernels read: the parameters, then those of the base."""
+        """Return the parameters as kernels read them, by name: its own, then those of the base."""
         numbers = super().numbers()
         return numbers | cast(Policy, numbers.pop("base")).numbers()
 
@@ -94,7 +94,7 @@ class WrapperPolicy(Policy, abstract=True):
         The base is a policy, its name, or a mapping of its name and its parameters.
         """
         factory = cls.factory()
-        if factory is not cls:  # a subclass for bases of one class; a table may name any other
+        if factory is not cls:  # a subclass for one class of bases; the values may name another
             return factory.from_parameters(values)
         base = values.get("base")
         if isinstance(base, str):
@@ -125,9 +125,9 @@ class WrapperPolicy(Policy, abstract=True):
 
     @classmethod
     def check_kernels(cls) -> None:
-        """Refuse kernels that name or read what does not exist, with the base's beside them.
+        """Refuse kernels that name arguments, or read fields, that do not exist.
 
-        Without a default base, this waits until there is a base.
+        Those of the base exist, too. Without a default base, the check waits until there is a base.
         """
         if hasattr(cls, "base_class"):
             super().check_kernels()
@@ -137,7 +137,7 @@ class WrapperPolicy(Policy, abstract=True):
 
     @classmethod
     def borrowed_kernels(cls) -> tuple[str, ...]:
-        """Return the functions that kernels may name: `helpers`, and the base's kernels."""
+        """Return the names of functions that kernels may call: `helpers`, and those of the base."""
         return (*cls.helpers, *(f"base_{signature.name}" for signature in BASE_KERNELS))
 
 
@@ -147,12 +147,12 @@ def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
 
 
 def _base_parameter(cls: type[WrapperPolicy]) -> dataclasses.Field[object]:
-    """Return the parameter `base` of a class: its type is the kind of policy that it takes."""
+    """Return the parameter `base` of a class, whose type is the class that bases must have."""
     return {item.name: item for item in parameter_fields(cls)}["base"]
 
 
 def _subclass_for(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[WrapperPolicy]:
-    """Return the subclass of a policy class for bases of a class, always the same."""
+    """Return the one subclass of a policy class for a class of bases."""
     if (cls, base_class) not in _SUBCLASSES:
         _SUBCLASSES[cls, base_class] = _make_subclass(cls, base_class)
     return _SUBCLASSES[cls, base_class]
@@ -172,33 +172,33 @@ def _make_subclass(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[W
             f"{', '.join(sorted(shared_names))}: use other names in {cls.__name__}"
         )
     # The subclass has the name and module of the class as written, so that messages, files and
-    # pickles name that one; `factory` leads back to it.
+    # pickles name that class; `factory` returns it.
     namespace = {
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
-        # Both states side by side: the kernels of either find their arrays by name.
+        # Both states side by side: the kernels of both find their arrays by name.
         "State": type("State", (cls.State, base_class.State), {}),
         "base_class": base_class,
         "needs": tuple(dict.fromkeys((*cls.needs, *base_class.needs))),
         "oracle": cls.oracle or base_class.oracle,
         "arms_change": cls.arms_change and base_class.arms_change,
         "off_policy": cls.off_policy and base_class.off_policy,
-        "_plain": cls,
+        "_class_as_written": cls,
     }
     return type(cls.__name__, (cls,), namespace)
 
 
 def _concrete_subclasses(policy_class: type[Policy]) -> Iterator[type[Policy]]:
-    """Yield the subclasses that can play: neither abstract nor made by `_subclass_for`."""
+    """Yield the subclasses that are neither abstract nor made by `_subclass_for`."""
     for cls in policy_class.__subclasses__():
-        if not cls.abstract and "_plain" not in vars(cls):
+        if not cls.abstract and "_class_as_written" not in vars(cls):
             yield cls
         yield from _concrete_subclasses(cls)
 
 
 SAME_MEAN = 1e-12
-"""Numbers this close are equal in comparisons of means, as rounding makes them."""
+"""Means that differ by less than this, as by rounding, count as equal."""
 
 
 class Evidence:
@@ -219,9 +219,9 @@ class _Inputs(Protocol):
 
 
 class StoppingWrapper(WrapperPolicy, abstract=True):
-    """Base class: a subclass decides in `update` when an arm is settled, and with which verdict.
+    """Base class of policies that stop: their `update` settles arms, with a verdict on each.
 
-    For settings without a context, whose decision is an arm and whose feedback its reward.
+    It is for settings without a context, whose decision is an arm and whose feedback its reward.
     """
 
     if TYPE_CHECKING:  # subclasses declare the parameter, with the kind of policy that they take
@@ -239,16 +239,16 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
         base_init(p, s, 0, rng)
 
     def select(p: _Inputs, s: Evidence, t: int, rng: Stream, base_select: Kernel) -> int:
-        """Ask the base; in place of a settled arm take the open one with the fewest pulls."""
+        """Return the arm of the base; if it is settled, the open arm with the fewest pulls."""
         arm = int(base_select(p, s, t, rng))
-        # An arm that does not exist is the base's refusal, which the guard reports.
+        # An arm that does not exist is left to the guard, which refuses the decision.
         if 0 <= arm < p.arms and s.settled[arm] != 0:
             open_arm = argmin(s.open_pulls, p.arms)
             arm = open_arm if s.settled[open_arm] == 0 else arm
         return arm
 
     def impute(p: _Inputs, s: Evidence, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
-        """Have the base learn the arm's mean, or 1/2 without pulls; nothing is settled by it."""
+        """Have the base learn the arm's mean, or 1/2 without pulls; settle no arm."""
         pulls = s.evidence_pulls[arm]
         mean = s.evidence_totals[arm] / pulls if pulls > 0.0 else 0.5
         base_update(p, s, t, rng, arm, mean)
@@ -257,7 +257,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
     def __post_init__(self) -> None:
         """Check the parameters; refuse a base that learns from its own decisions alone."""
         super().__post_init__()
-        # The base learns from the open arm that is tried in place of its own choice.
+        # The base learns from the open arm that is pulled in place of its own choice.
         if not self.base.off_policy:
             raise ValueError(
                 "base must be a policy that can learn from decisions of others (off_policy), "

@@ -1,9 +1,9 @@
 """The compiled loop that simulates several workers, who use one policy at the same time.
 
-A decision's feedback and duration are drawn when it is taken, and written into a row of the memory.
-The feedback is told when its worker is done: late, and in another order (see
-`keyhole.drivers.pending_step`). At a checkpoint, all pending feedback is told on a copy of the
-state, in the order of its arrival, and the policy recommends from that copy.
+When a decision is taken, its feedback and duration are drawn, and written into a row of the memory.
+When its worker is done, the policy is told the feedback: late, and in another order (see
+`keyhole.drivers.pending_step`). At a checkpoint, the policy is told all pending feedback on a copy
+of the state, in the order of arrival, and recommends from that copy.
 """
 
 from typing import Any, Final
@@ -18,11 +18,11 @@ from keyhole.contract.compiled_class import (
     driver_digest,
     tuple_reader,
 )
-from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
 from keyhole.draws import streams
 from keyhole.drivers.engine import (
+    ARGUMENTS,
     REFUSED_REPLICATION,
     REFUSED_ROUND,
     ROUNDS_DONE,
@@ -42,13 +42,13 @@ from keyhole.metric import STOP_METRICS
 # Rounds between two checks of the stop flag: as in the engine.
 _SEGMENT: Final = 1024
 
-# The cells of a row: its round, when it was asked for, when its feedback arrives; then its context,
-# its decision and its feedback. A row holds the feedback from the start: the environment answers
-# when a decision is taken, and only telling is delayed.
+# The cells of a row, which belongs to one decision: its round, when it was asked for, and when its
+# feedback arrives; then context, decision and feedback. The feedback is there from the start: the
+# environment answers when a decision is taken, and only telling is delayed.
 ROUND, ASKED, RETURNS, HEADER = range(4)
 # Entries of the memory plan: where state, copy, the environment's state, report, metrics and rows
-# begin; where in a row context, decision and feedback do; how long a row is; how many workers there
-# are, whether pending feedback is imputed, and whether ages are consumption.
+# begin; where context, decision and feedback begin within a row; the length of a row; the number of
+# workers; whether pending feedback is imputed; and whether `impute` receives ages (0 otherwise).
 (
     STATE, COPY, ENVIRONMENT, REPORT, METRICS, ROWS, CONTEXT, DECISION, FEEDBACK, WIDTH,
     WORKERS, IMPUTES, AGED, LENGTH,
@@ -60,24 +60,12 @@ ROUND, ASKED, RETURNS, HEADER = range(4)
 PURPOSES: Final = (streams.POLICY, streams.ENVIRONMENT, streams.POLICY, streams.WORKERS)
 STREAMS: Final = len(PURPOSES)
 
+# The arguments of the engine, with another memory plan; the clock is the last metric.
 SIGNATURE: Final = signature(
     "void",
-    "float64[::1]",  # the policy's inputs
-    "int64[::1]",  # the integers that its shapes refer to
-    "float64[::1]",  # the environment's inputs
-    "int64[::1]",  # the integers that its shapes refer to
-    "int64[::1]",  # the memory plan: see `memory_plan`
-    "float64[::1]",  # which verdicts of a policy that can stop are wrong, arm by arm
-    "float64[::1]",  # the numbers of the durations' distribution
-    "uint64",  # seed
-    "int64",  # first replication
-    "int64",  # one past the last
-    "int64[::1]",  # checkpoints
-    "float64[:, :, ::1]",  # out: checkpoint x metric x replication, the clock last
-    "int64[::1]",  # control, as of the engine
-    "float64[::1]",  # scratch
-    "uint64[::1]",  # streams
+    *ARGUMENTS,
     "int64[::1]",  # the rows in order, then room for a second order at checkpoints
+    "float64[::1]",  # the numbers of the durations' distribution
 )
 
 
@@ -85,7 +73,7 @@ def memory_plan(
     policy: CompiledClass, environment: CompiledClass, sizes: Sizes, e_sizes: Sizes,
     *, workers: int, impute: bool, aged: bool,
 ) -> IntArray:  # fmt: skip
-    """Return the offsets of everything that a block works on, and the switches of the loop."""
+    """Return the offsets of everything that a block works on, then the options of the loop."""
     records = policy.records
     state = policy.state.size(sizes)
     # The settled state is first, and its copy has the same layout right behind it: `copy_state`
@@ -94,17 +82,17 @@ def memory_plan(
     starts.append(starts[-1] + environment.state.size(e_sizes))
     starts.append(starts[-1] + records.report.layout.size(sizes))
     starts.append(starts[-1] + environment.metrics.size(e_sizes))
-    row = [HEADER]
-    for channel in (records.context, records.decision, records.feedback):
-        row.append(row[-1] + channel.layout.size(sizes))
-    return np.array([*starts, *row, workers, impute, aged], np.int64)
+    row_starts = [HEADER]
+    for record in (records.context, records.decision, records.feedback):
+        row_starts.append(row_starts[-1] + record.layout.size(sizes))
+    return np.array([*starts, *row_starts, workers, impute, aged], np.int64)
 
 
-def working_memory(plan: IntArray) -> tuple[FloatArray, NDArray[np.uint64], IntArray]:
-    """Return the memory of one block: cells, random streams, and the order of rows."""
+def working_memory(plan: IntArray, numbers: FloatArray) -> tuple[NDArray[Any], ...]:
+    """Return the memory of one block: cells, random streams, the order of rows, and `numbers`."""
     workers = int(plan[WORKERS])
-    cells = int(plan[ROWS]) + workers * int(plan[WIDTH])
-    return np.empty(cells), np.empty(2 * STREAMS, np.uint64), np.empty(2 * workers, np.int64)
+    cells = np.empty(int(plan[ROWS]) + workers * int(plan[WIDTH]))
+    return cells, np.empty(2 * STREAMS, np.uint64), np.empty(2 * workers, np.int64), numbers
 
 
 @kernel
@@ -116,12 +104,12 @@ def copy_state(cells: FloatArray, plan: Any) -> None:
 
 @kernel
 def take_first_arrival(cells: FloatArray, order: IntArray, pending: int, plan: Any) -> int:
-    """Return the row whose feedback arrives first, taken out of the pending rows.
+    """Move the row whose feedback arrives first to the free rows, and return its number.
 
-    Of equal times, the decision that was taken first comes first.
+    Of several that arrive at the same time, the decision that was taken first comes first.
     """
-    # Rows do not move: `order` has their numbers, the pending ones first, in the order in which
-    # they were taken, then the free ones. The search is linear: there are few workers.
+    # Rows do not move: `order` has the numbers of the pending rows, in the order in which they were
+    # taken, then those of the free rows. The search is linear: there are few workers.
     first = 0
     for i in range(1, pending):
         arrival = cells[plan[ROWS] + order[i] * plan[WIDTH] + RETURNS]
@@ -139,8 +127,8 @@ def compiled_asynchronous_loop(
 ) -> Kernel:
     """Return the machine code for a policy in an environment; `SIGNATURE` has its arguments.
 
-    `duration` is a kernel that draws how long a decision is pending. It may name ``rng``,
-    ``numbers``, and the setting's context, decision and feedback.
+    The kernel `duration` draws how long a decision is pending. It may name ``rng``, ``numbers``,
+    and the setting's context, decision and feedback.
     """
     kernels = (setting.allowed, duration, *imputation_kernels(policy))
     digest = driver_digest("asynchronous", policy, environment, *kernels)
@@ -148,15 +136,6 @@ def compiled_asynchronous_loop(
     return compile_cached(
         owner, digest, lambda: _build(setting, policy, environment, duration), SIGNATURE
     )
-
-
-def compile_duration(records: KernelRecords, duration: Kernel) -> Kernel:
-    """Return the compiled ``(rng, numbers, context, decision, feedback)`` that draws a duration."""
-    call = "rng, numbers, context, decision, feedback"
-    expressions = {"rng": "rng", "numbers": "numbers"}
-    for group in ("context", "decision", "feedback"):
-        expressions |= records.of(group).expressions(group)
-    return bind_kernel("duration", duration, call, expressions, {})
 
 
 def _build(
@@ -172,8 +151,8 @@ def _build(
     read_plan = tuple_reader(LENGTH)
 
     def block(  # type: ignore[no-untyped-def]
-        p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, numbers, seed, first, last,
-        checkpoints, out, control, cells, rngs, order,
+        p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, seed, first, last, checkpoints, out,
+        control, cells, rngs, order, numbers,
     ):  # fmt: skip
         shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p = read_p(p_cells, 0, shapes[0])
@@ -221,10 +200,9 @@ def _compile_replication(
     read_s = policy.state.reader("S")
 
     @kernel
-    def play(
-        p: Any, e: Any, cells: Any, rngs: Any, order: Any, numbers: Any, plan: Any, shapes: Any,
-        wrong: Any, checkpoints: Any, out: Any, control: Any, column: int,
-    ) -> int:  # fmt: skip
+    def play(  # type: ignore[no-untyped-def]
+        p, e, cells, rngs, order, numbers, plan, shapes, wrong, checkpoints, out, control, column
+    ):
         """Play one replication; return 0, or the round in which a decision was refused."""
         s = read_s(cells, plan[STATE], shapes[0])
         rng = borrow_word(rngs, 0, (2,))
@@ -238,7 +216,7 @@ def _compile_replication(
                 if control[STOP] != 0:
                     return 0
             # Time moves only here: a worker is free at the moment at which its feedback arrives.
-            # The feedback changes the settled state, so the copy is stale from now on (-1).
+            # The feedback changes the settled state, so that the copy is stale (`imputed` is -1).
             if pending == plan[WORKERS]:
                 row = plan[ROWS] + take_first_arrival(cells, order, pending, plan) * plan[WIDTH]
                 now = cells[row + RETURNS]
@@ -292,22 +270,7 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
     write_decision = records.decision.writer()
 
     @kernel
-    def impute_at(
-        p: Any, cells: Any, rngs: Any, row: int, now: float, plan: Any, dims: Any
-    ) -> None:
-        """Learn the imputed feedback of one pending decision, on the copy."""
-        copy = read_s(cells, plan[COPY], dims)
-        copy_rng = borrow_word(rngs, 4, (2,))
-        age = (now - cells[row + ASKED]) * plan[AGED]
-        context = read_context(cells, row + plan[CONTEXT], dims)
-        decision = read_decision(cells, row + plan[DECISION], dims)
-        impute(p, copy, int(cells[row + ROUND]), copy_rng, age, context, decision)
-
-    @kernel
-    def decide(
-        p: Any, e: Any, cells: Any, rngs: Any, order: Any, plan: Any, shapes: Any,
-        t: int, pending: int, imputed: int,
-    ) -> bool:  # fmt: skip
+    def decide(p, e, cells, rngs, order, plan, shapes, t, pending, imputed):  # type: ignore[no-untyped-def]
         """Take a decision in the row after the pending ones; return whether it is allowed.
 
         The first `imputed` pending decisions are on the copy already; -1 means that the copy is
@@ -317,8 +280,8 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
         row = plan[ROWS] + order[pending] * plan[WIDTH]
         e_rng = borrow_word(rngs, 2, (2,))
-        observed = observe(e, es, t, e_rng, cells, row + plan[CONTEXT], dims)
-        write_context(cells, row + plan[CONTEXT], dims, observed)
+        observed_context = observe(e, es, t, e_rng, cells, row + plan[CONTEXT], dims)
+        write_context(cells, row + plan[CONTEXT], dims, observed_context)
         context = read_context(cells, row + plan[CONTEXT], dims)
         # The settled state begins at cell 0: without imputation, the product chooses it.
         s = read_s(cells, plan[COPY] * plan[IMPUTES], dims)
@@ -330,8 +293,13 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
                 # policy's stream, whose draws would then depend on how many decisions are pending.
                 rngs[4] = rngs[5] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             for i in range(max(imputed, 0), pending):
-                row_of_pending = plan[ROWS] + order[i] * plan[WIDTH]
-                impute_at(p, cells, rngs, row_of_pending, cells[row + ASKED], plan, dims)
+                pending_row = plan[ROWS] + order[i] * plan[WIDTH]
+                age = (cells[row + ASKED] - cells[pending_row + ASKED]) * plan[AGED]
+                pending_context = read_context(cells, pending_row + plan[CONTEXT], dims)
+                pending_decision = read_decision(cells, pending_row + plan[DECISION], dims)
+                pending_round = int(cells[pending_row + ROUND])
+                copy_rng = borrow_word(rngs, 4, (2,))
+                impute(p, s, pending_round, copy_rng, age, pending_context, pending_decision)
         decision = select(p, s, t, rng, context, cells, row + plan[DECISION], dims)
         write_decision(cells, row + plan[DECISION], dims, decision)
         return bool(allowed(p, context, decision))
@@ -345,24 +313,27 @@ def _compile_draw(policy: CompiledClass, environment: CompiledClass, duration: K
     respond = records.feedback.producer(
         environment.kernels()["respond"], "e, es, t, rng, context, decision"
     )
-    draw_duration = compile_duration(records, duration)
+    expressions = {"rng": "rng", "numbers": "numbers"}
+    for group in ("context", "decision", "feedback"):
+        expressions |= records.of(group).expressions(group)
+    call = "rng, numbers, context, decision, feedback"
+    draw_duration = bind_kernel("duration", duration, call, expressions, {})
     read_es = environment.state.reader("ES")
     read_context, read_decision, read_feedback = records.readers()
     write_feedback = records.feedback.writer()
 
     @kernel
-    def draw_feedback(
-        e: Any, cells: Any, rngs: Any, numbers: Any, row: int, plan: Any, shapes: Any, t: int
-    ) -> float:
+    def draw_feedback(e, cells, rngs, numbers, row, plan, shapes, t):  # type: ignore[no-untyped-def]
         """Write the feedback into the row; return for how long the decision is pending."""
         dims = shapes[0]
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
         e_rng = borrow_word(rngs, 2, (2,))
         context = read_context(cells, row + plan[CONTEXT], dims)
         decision = read_decision(cells, row + plan[DECISION], dims)
-        returned = respond(e, es, t, e_rng, context, decision, cells, row + plan[FEEDBACK], dims)
-        write_feedback(cells, row + plan[FEEDBACK], dims, returned)
-        feedback = read_feedback(cells, row + plan[FEEDBACK], dims)
+        feedback_at = row + plan[FEEDBACK]
+        response = respond(e, es, t, e_rng, context, decision, cells, feedback_at, dims)
+        write_feedback(cells, feedback_at, dims, response)
+        feedback = read_feedback(cells, feedback_at, dims)
         rng = borrow_word(rngs, 6, (2,))
         return float(draw_duration(rng, numbers, context, decision, feedback))
 
@@ -375,7 +346,7 @@ def _compile_tell(policy: CompiledClass) -> Kernel:
     read_context, read_decision, read_feedback = policy.records.readers()
 
     @kernel
-    def tell(p: Any, s: Any, rng: Any, cells: Any, row: int, plan: Any, dims: Any) -> None:
+    def tell(p, s, rng, cells, row, plan, dims):  # type: ignore[no-untyped-def]
         context = read_context(cells, row + plan[CONTEXT], dims)
         decision = read_decision(cells, row + plan[DECISION], dims)
         feedback = read_feedback(cells, row + plan[FEEDBACK], dims)
@@ -398,10 +369,7 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
     read_metrics = environment.metrics.reader("Metrics")
 
     @kernel
-    def measure(
-        p: Any, e: Any, cells: Any, rngs: Any, order: Any, plan: Any, shapes: Any, wrong: Any,
-        t: int, pending: int, out: Any, c: int, column: int,
-    ) -> float:  # fmt: skip
+    def measure(p, e, cells, rngs, order, plan, shapes, wrong, t, pending, out, c, column):  # type: ignore[no-untyped-def]
         """Write the metrics; return when the feedback of the last pending decision arrives."""
         # On copies of state, stream and order, so that a checkpoint does not affect later rounds.
         copy_state(cells, plan)

@@ -41,17 +41,16 @@ _LINE: Final = 8
 # Cells of the control vector that a running block shares with its caller.
 STOP, ROUNDS_DONE, REFUSED_ROUND, REFUSED_REPLICATION = range(4)
 
-# Entries of the memory plan. The first two are lengths (a lane's cells of the policy, and of the
-# environment), the others offsets; `_CONTEXT` and `_DECISION` count from a lane's policy cells.
+# Entries of the memory plan. The first two are the lengths of a lane's cells (of the policy, and of
+# the environment), the others offsets; `_CONTEXT` and `_DECISION` count from a lane's policy cells.
 _POLICY_CELLS, _ENVIRONMENT_CELLS, _ENVIRONMENTS_START = range(3)
 _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _METRICS = range(3, 8)
 
-SIGNATURE: Final = signature(
-    "void",
+ARGUMENTS: Final = (
     "float64[::1]",  # the policy's inputs
-    "int64[::1]",  # the integers that its shapes refer to
+    "int64[::1]",  # the integers that its shapes refer to, then a zero, so that it is never empty
     "float64[::1]",  # the environment's inputs
-    "int64[::1]",  # the integers that its shapes refer to
+    "int64[::1]",  # the integers that its shapes refer to, then a zero
     "int64[::1]",  # the memory plan: see `memory_plan`
     "float64[::1]",  # 1 for each wrong verdict on an arm, else 0: arms x verdicts
     "uint64",  # seed
@@ -63,6 +62,7 @@ SIGNATURE: Final = signature(
     "float64[::1]",  # scratch
     "uint64[::1]",  # streams
 )
+SIGNATURE: Final = signature("void", *ARGUMENTS)
 
 
 def memory_plan(
@@ -70,19 +70,19 @@ def memory_plan(
 ) -> IntArray:
     """Return the offsets, in cells, of everything that a block works on.
 
-    In order: the cells of a lane on the policy's side and on the environment's, in whole cache
-    lines; the start of the environments' sides, after those of all policies; the starts of context
-    and decision on the policy's side, after its state; the starts of feedback, report and metrics,
-    which lanes share, since each has used them before the next writes them.
+    In order: the lengths of a lane's policy cells and environment cells, in whole cache lines; the
+    start of the environment cells, after the policy cells of all lanes; the starts of context and
+    decision within a lane's policy cells, after the state; the starts of feedback, report and
+    metrics. Lanes share the cells of these three: each has used them before the next writes them.
     """
     records = policy.records
     context = policy.state.size(sizes)
     decision = context + records.context.layout.size(sizes)
-    ends = (decision + records.decision.layout.size(sizes), environment.state.size(e_sizes))
-    lanes = [cells // _LINE * _LINE + _LINE for cells in ends]
+    lengths = (decision + records.decision.layout.size(sizes), environment.state.size(e_sizes))
+    lanes = [cells // _LINE * _LINE + _LINE for cells in lengths]
     plan = [*lanes, LANES * lanes[0], context, decision, LANES * sum(lanes)]
-    for channel in (records.feedback, records.report):
-        plan.append(plan[-1] + channel.layout.size(sizes))
+    for record in (records.feedback, records.report):
+        plan.append(plan[-1] + record.layout.size(sizes))
     return np.array(plan, np.int64)
 
 
@@ -95,7 +95,7 @@ def working_memory(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np
 
 
 def compiled_engine(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
-    """Return the machine code for a policy in an environment; `SIGNATURE` has its arguments."""
+    """Return the machine code for a policy in an environment; `ARGUMENTS` are its arguments."""
     digest = driver_digest("engine", policy, environment, setting.allowed)
     owner = f"{policy.owner.__name__} in {environment.owner.__name__}"
     return compile_cached(owner, digest, lambda: _build(setting, policy, environment), SIGNATURE)
@@ -158,13 +158,13 @@ def state_readers(policy: CompiledClass, environment: CompiledClass) -> tuple[Ke
 
 
 def _compile_lane_reader(policy: CompiledClass, environment: CompiledClass) -> Kernel:
-    """Return the compiled function that gives one lane's two states and two random streams."""
+    """Return the compiled function that returns one lane's two states and two random streams."""
     read_s, read_es = state_readers(policy, environment)
 
     # The views are made in every round, which costs nothing: they count no references (decision
     # 002), so that only addresses are computed.
     @kernel
-    def read_lane(cells: Any, rngs: Any, plan: Any, shapes: Any, lane: int) -> Any:
+    def read_lane(cells, rngs, plan, shapes, lane):  # type: ignore[no-untyped-def]
         return (
             read_s(cells, lane * plan[_POLICY_CELLS], shapes[0]),
             read_es(cells, plan[_ENVIRONMENTS_START] + lane * plan[_ENVIRONMENT_CELLS], shapes[1]),
@@ -181,10 +181,7 @@ def _compile_start(policy: CompiledClass, environment: CompiledClass, read_lane:
     init_environment = environment.kernels()["init"]
 
     @kernel
-    def start(
-        p: Any, e: Any, cells: Any, rngs: Any, plan: Any, shapes: Any,
-        seed: int, group_start: int, lanes: int,
-    ) -> None:  # fmt: skip
+    def start(p, e, cells, rngs, plan, shapes, seed, group_start, lanes):  # type: ignore[no-untyped-def]
         # States start as zeros. Feedback, report and metrics are written before they are read.
         for cell in range(plan[_FEEDBACK]):
             cells[cell] = 0.0
@@ -216,19 +213,17 @@ def _compile_advance(
     write_decision = records.decision.writer()
 
     @kernel
-    def advance(
-        p: Any, e: Any, cells: Any, rngs: Any, plan: Any, shapes: Any,
-        played: int, last_round: int, lanes: int,
-    ) -> int:  # fmt: skip
+    def advance(p, e, cells, rngs, plan, shapes, played, last_round, lanes):  # type: ignore[no-untyped-def]
         """Play the rounds from `played` + 1 to `last_round`.
 
-        Return -1, or for a refused decision LANES times the rounds before it here, plus its lane.
+        Return -1; if a decision is refused, its lane plus LANES times the rounds played in this
+        call.
         """
         dims = shapes[0]
         for t in range(played + 1, last_round + 1):
             # First pass: decisions. They are short and do not depend on one another, so that the
-            # processor overlaps those of several lanes (UCB1: 0.78 of the time; eight lanes without
-            # passes, or passes over four lanes, gain nothing).
+            # processor overlaps those of several lanes (measured, UCB1: a run takes 0.78 of the
+            # time; eight lanes without passes, or passes over four lanes, gain nothing).
             for lane in range(lanes):
                 s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)
                 if is_stopped(s):
@@ -264,11 +259,11 @@ def _compile_advance(
 
 
 def _compile_are_all_stopped(policy: CompiledClass, read_lane: Kernel) -> Kernel:
-    """Return the compiled function that tells whether the policy is done in every lane."""
+    """Return the compiled function that returns whether the policy is done in every lane."""
     is_stopped = is_stopped_kernel(policy)
 
     @kernel
-    def are_all_stopped(cells: Any, rngs: Any, plan: Any, shapes: Any, lanes: int) -> bool:
+    def are_all_stopped(cells, rngs, plan, shapes, lanes):  # type: ignore[no-untyped-def]
         for lane in range(lanes):
             if not is_stopped(read_lane(cells, rngs, plan, shapes, lane)[0]):
                 return False
@@ -281,7 +276,7 @@ def _compile_measure(
     policy: CompiledClass, environment: CompiledClass, read_lane: Kernel
 ) -> Kernel:
     """Return the compiled function that computes the metrics at a checkpoint."""
-    find_rounds = rounds_used_kernel(policy)
+    count_rounds = _rounds_until_stop if policy.can_stop else _all_rounds
     write_stop_metrics = stop_metrics_kernel(policy)
     stop_metrics = len(STOP_METRICS) if policy.can_stop else 0
     recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
@@ -289,16 +284,13 @@ def _compile_measure(
     read_metrics = environment.metrics.reader("Metrics")
 
     @kernel
-    def measure(
-        p: Any, e: Any, cells: Any, rngs: Any, plan: Any, shapes: Any,
-        wrong: Any, t: int, lanes: int, position: Any, out: Any,
-    ) -> None:  # fmt: skip
+    def measure(p, e, cells, rngs, plan, shapes, wrong, t, lanes, position, out):  # type: ignore[no-untyped-def]
         metrics_at = plan[_METRICS]
         kept = out.shape[1] - stop_metrics
         metrics = read_metrics(cells, metrics_at, shapes[1])
         for lane in range(lanes):
             s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)
-            rounds = find_rounds(s, t)
+            rounds = count_rounds(s, t)
             report = recommend(p, s, rounds, p_rng, cells, plan[_REPORT], shapes[0])
             for cell in range(metrics_at, len(cells)):  # a metric that `score` leaves out is NaN
                 cells[cell] = np.nan
@@ -331,50 +323,42 @@ def _all_rounds(s: Any, t: int) -> int:
 
 
 @kernel
-def _write_stop_metrics(
-    s: Any, wrong: FloatArray, rounds: int, out: Any, c: int, m: int, column: int
-) -> None:
+def _write_stop_metrics(s, wrong, rounds, out, c, first_metric, column):  # type: ignore[no-untyped-def]
     arms = len(s.settled)
     verdicts = len(wrong) // arms
-    settled = 0.0
-    mistakes = 0.0
+    settled_arms = 0.0
+    wrong_arms = 0.0
     for arm in range(arms):
         code = s.settled[arm]
         if not 0 <= code <= verdicts:
             raise ValueError("settled must be 0 or the number of a verdict, from 1")
         if code > 0:
-            settled += 1.0
-            mistakes += wrong[arm * verdicts + code - 1]
-    out[c, m, column] = rounds
-    out[c, m + 1, column] = s.stopped[0] == 0
-    out[c, m + 2, column] = settled / arms
-    out[c, m + 3, column] = mistakes / arms
-    out[c, m + 4, column] = mistakes > 0.0
-    out[c, m + 5, column] = mistakes / max(settled, 1.0)
+            settled_arms += 1.0
+            wrong_arms += wrong[arm * verdicts + code - 1]
+    # In the order of `STOP_METRICS`.
+    out[c, first_metric, column] = rounds
+    out[c, first_metric + 1, column] = s.stopped[0] == 0
+    out[c, first_metric + 2, column] = settled_arms / arms
+    out[c, first_metric + 3, column] = wrong_arms / arms
+    out[c, first_metric + 4, column] = wrong_arms > 0.0
+    out[c, first_metric + 5, column] = wrong_arms / max(settled_arms, 1.0)
 
 
 @kernel
-def _write_nothing(
-    s: Any, wrong: FloatArray, rounds: int, out: Any, c: int, m: int, column: int
-) -> None:
+def _write_nothing(s, wrong, rounds, out, c, first_metric, column):  # type: ignore[no-untyped-def]
     pass
 
 
 def is_stopped_kernel(policy: CompiledClass) -> Kernel:
-    """Return the compiled function of the state that tells whether a policy is done."""
+    """Return the compiled function that returns, given its state, whether a policy is done."""
     return _is_stopped if policy.can_stop else _never_stops
-
-
-def rounds_used_kernel(policy: CompiledClass) -> Kernel:
-    """Return the compiled function of state and round: the rounds played by that round."""
-    return _rounds_until_stop if policy.can_stop else _all_rounds
 
 
 def stop_metrics_kernel(policy: CompiledClass) -> Kernel:
     """Return the compiled function that writes the `keyhole.metric.STOP_METRICS` of a policy.
 
-    Its arguments are the state, which verdicts are wrong (arm by arm), the rounds used, and the
-    place: the array, checkpoint, first metric and column. Where the policy cannot stop, it writes
-    nothing.
+    Its arguments are the state, the wrong verdicts as in `ARGUMENTS`, the rounds used, the array
+    to write to, and the position there: checkpoint, first metric and column. For a policy that
+    cannot stop, the function does nothing.
     """
     return _write_stop_metrics if policy.can_stop else _write_nothing

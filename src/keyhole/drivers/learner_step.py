@@ -19,15 +19,8 @@ from keyhole.contract.compiled_class import (
     driver_digest,
     tuple_reader,
 )
-from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import (
-    FloatArray,
-    allocate,
-    borrow_float,
-    borrow_int,
-    borrow_word,
-)
+from keyhole.contract.state_arrays import allocate, borrow_float, borrow_int, borrow_word
 from keyhole.draws.streams import POLICY, stream_key
 from keyhole.drivers.engine import is_stopped_kernel
 from keyhole.kernels.compile_cache import compile_cached
@@ -42,12 +35,12 @@ Words = NDArray[np.uint64]
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
 _LAYOUTS: Final = 6
 
-# The last two have the context, or the feedback, as the number that comes with the call. Writing it
-# into the vector from Python first would take longer than the call.
+# The operations of a call. The last two receive the context, or the feedback, as a number: to write
+# it into the vector from Python first would take longer than the call.
 INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = range(8)
 
-# Results of a call that are no decision; a decision is a number from 0. A replay returns `REFUSED`,
-# `DIFFERENT_DECISION` or `NOT_ALLOWED` alone of these.
+# Results of a call that failed; a decision is a number from 0. A replay fails with `REFUSED` (the
+# policy's own decision is not allowed), `NOT_ALLOWED` (the log's is not) or `DIFFERENT_DECISION`.
 DONE, NOT_ALLOWED, DIFFERENT_DECISION, NOT_ASKED, WRONG_THREAD, REFUSED = range(-6, 0)
 
 SIGNATURE: Final = signature(
@@ -56,8 +49,8 @@ SIGNATURE: Final = signature(
     "int64",  # the operation
     "float64",  # a context or feedback that is one number
 )
-# A call holds the GIL: releasing and taking it would make 0.12 us of 0.085 (measured). So a call is
-# atomic to all other threads, and the header needs no lock. To look which thread calls takes 0.003.
+# A call holds the GIL: it takes 0.085 us, and 0.12 if it releases the GIL (measured). So a call is
+# atomic to all other threads, and the header needs no lock. To find the calling thread takes 0.003.
 
 
 def _get_ident() -> int:
@@ -81,75 +74,83 @@ def memory_layout(
     return word_view, views
 
 
-def state_view(words: Words) -> FloatArray:
+def state_view(words: Words) -> NDArray[np.float64]:
     """Return the cells of a learner's vector from the state on."""
     return words.view(np.float64)[int(words[PLAN + 1]) :]
 
 
 def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
-    """Return the machine code of a policy, a call at a time; `SIGNATURE` has its arguments."""
+    """Return the machine code of one call of a learner; `SIGNATURE` has its arguments."""
     digest = driver_digest("step", compiled, setting.allowed)
     owner = compiled.owner.__name__
     return compile_cached(
-        owner, digest, lambda: _build(compiled, setting), SIGNATURE, hold_gil=True
+        owner, digest, lambda: _build_step(compiled, setting), SIGNATURE, hold_gil=True
     )
 
 
-class LearnerKernels:
-    """The compiled functions of which the learner's step is built."""
-
-    def __init__(self, compiled: CompiledClass, setting: Setting) -> None:
-        kernels = compiled.kernels(nan_checked=True)
-        records = compiled.records
-        self.unpack = _compile_unpack(compiled)
-        self.allowed = compiled_guard(compiled, setting)
-        self.init = kernels["init"]
-        self.update = kernels["update"]
-        self.select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
-        self.recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")
-        self.readers = records.readers()
-        self.write_decision = records.decision.writer()
-        self.is_stopped = is_stopped_kernel(compiled)
-
-
 def _compile_unpack(compiled: CompiledClass) -> Kernel:
-    """Return the compiled function that gives a learner's vector as named parts."""
-    planned = _LAYOUTS + len(compiled.dims)
-    sizes = tuple_reader(len(compiled.dims), start=_LAYOUTS)
+    """Return the compiled function that returns the parts of a learner's vector."""
+    plan_length = _LAYOUTS + len(compiled.dims)
+    read_dims = tuple_reader(len(compiled.dims), start=_LAYOUTS)
     read_p = compiled.inputs.reader("P")
     read_s = compiled.state.reader("S")
 
+    @kernel
     def unpack(words):  # type: ignore[no-untyped-def]
         # One memory, seen as integers (the plan), floats (the cells) and unsigned words (the
         # stream). Starts in the plan count from the beginning of the vector, header included.
-        plan = borrow_int(words, PLAN, (planned,))
+        plan = borrow_int(words, PLAN, (plan_length,))
         cells = borrow_float(words, 0, (len(words),))
-        dims = sizes(plan)
+        dims = read_dims(plan)
         p = read_p(cells, plan[0], dims)
         s = read_s(cells, plan[1], dims)
         return p, s, borrow_word(words, STREAM, (2,)), plan, cells, dims
 
-    return kernel(unpack)
+    return unpack
 
 
-def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
-    kernels = LearnerKernels(compiled, setting)
-    ask = _compile_ask(kernels, compiled.records)
-    tell = _compile_tell(kernels, compiled.records)
-    call_between_rounds = _compile_other_calls(kernels)
+def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
+    records = compiled.records
+    kernels = compiled.kernels(nan_checked=True)
+    init = kernels["init"]
+    update = kernels["update"]
+    recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")
+    allowed = compiled_guard(compiled, setting)
+    unpack = _compile_unpack(compiled)
+    ask = _compile_ask(compiled, allowed, unpack)
+    read_context, read_decision, read_feedback = records.readers()
+    write_feedback = records.feedback.number_writer()
 
     def step(words, operation, number):  # type: ignore[no-untyped-def]
-        if operation in (INIT, RECOMMEND, CHECK):
-            return call_between_rounds(words, operation)
         header = borrow_int(words, 0, (PLAN,))
+        p, s, rng, plan, cells, dims = unpack(words)
+        if operation == INIT:
+            rng[0] = rng[1] = stream_key(rng[0], rng[1], POLICY)
+            init(p, s, header[ROUNDS], rng)
+            return 0
+        if operation == RECOMMEND:
+            recommend(p, s, header[ROUNDS], rng, cells, plan[5], dims)
+            return 0
+        context = read_context(cells, plan[2], dims)
+        if operation == CHECK:
+            # Of a learner's file: its pending decision is checked before anything relies on it.
+            return int(allowed(p, context, read_decision(cells, plan[3], dims)))
         thread = np.int64(_current_thread())
         # A thread owns the learner from its `ask` to its `tell`: feedback that another thread tells
         # in between would be learnt for the wrong decision.
         if header[OWNER_THREAD] != 0 and header[OWNER_THREAD] != thread:
             return WRONG_THREAD
-        code = 0
         if operation in (TELL, TELL_WITH_NUMBER):
-            return tell(words, header, operation, number)
+            if header[PENDING] == 0:
+                return NOT_ASKED
+            if operation == TELL_WITH_NUMBER:
+                write_feedback(cells, plan[4], dims, number)
+            feedback = read_feedback(cells, plan[4], dims)
+            decision = read_decision(cells, plan[3], dims)
+            update(p, s, header[ROUNDS], rng, context, decision, feedback)
+            header[PENDING] = header[OWNER_THREAD] = 0
+            return 0
+        code = 0
         if operation in (ASK, ASK_WITH_NUMBER):
             code = ask(words, header, operation, number)
         # CLAIM does nothing but this: Python then writes a context or feedback into the vector.
@@ -159,17 +160,18 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
     return step
 
 
-def _compile_ask(kernels: LearnerKernels, records: KernelRecords) -> Kernel:
+def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Kernel:
     """Return the compiled function that takes a decision, or repeats the pending one."""
-    unpack = kernels.unpack
-    select = kernels.select
-    allowed = kernels.allowed
-    is_stopped = kernels.is_stopped
-    read_context, read_decision, _ = kernels.readers
+    records = compiled.records
+    select_kernel = compiled.kernels(nan_checked=True)["select"]
+    select = records.decision.producer(select_kernel, "p, s, t, rng, context")
+    is_stopped = is_stopped_kernel(compiled)
+    read_context, read_decision, _ = records.readers()
     write_context = records.context.number_writer()
-    write_decision = kernels.write_decision
+    write_decision = records.decision.writer()
     encode = records.decision.number_encoder()
 
+    @kernel
     def ask(words, header, operation, number):  # type: ignore[no-untyped-def]
         p, s, rng, plan, cells, dims = unpack(words)
         # Idempotent: while a decision is pending, `ask` returns the same one again.
@@ -182,70 +184,23 @@ def _compile_ask(kernels: LearnerKernels, records: KernelRecords) -> Kernel:
             context = read_context(cells, plan[2], dims)
             decision = select(p, s, t, rng, context, cells, plan[3], dims)
             write_decision(cells, plan[3], dims, decision)
-            # After the guard: a refused decision counts as no round.
+            # The round is counted after the guard: a refused decision is no round.
             if not allowed(p, context, decision):
                 return REFUSED
             header[ROUNDS] = t
             header[PENDING] = 1
         return encode(read_decision(cells, plan[3], dims))
 
-    return kernel(ask)
-
-
-def _compile_tell(kernels: LearnerKernels, records: KernelRecords) -> Kernel:
-    """Return the compiled function that learns from the feedback of the pending decision."""
-    unpack = kernels.unpack
-    update = kernels.update
-    read_context, read_decision, read_feedback = kernels.readers
-    write_feedback = records.feedback.number_writer()
-
-    def tell(words, header, operation, number):  # type: ignore[no-untyped-def]
-        if header[PENDING] == 0:
-            return NOT_ASKED
-        p, s, rng, plan, cells, dims = unpack(words)
-        if operation == TELL_WITH_NUMBER:
-            write_feedback(cells, plan[4], dims, number)
-        context = read_context(cells, plan[2], dims)
-        decision = read_decision(cells, plan[3], dims)
-        update(p, s, header[ROUNDS], rng, context, decision, read_feedback(cells, plan[4], dims))
-        header[PENDING] = header[OWNER_THREAD] = 0
-        return 0
-
-    return kernel(tell)
-
-
-def _compile_other_calls(kernels: LearnerKernels) -> Kernel:
-    """Return the compiled function for the calls that are not a part of a round."""
-    unpack = kernels.unpack
-    init = kernels.init
-    recommend = kernels.recommend
-    allowed = kernels.allowed
-    read_context, read_decision, _ = kernels.readers
-
-    def call_between_rounds(words, operation):  # type: ignore[no-untyped-def]
-        p, s, rng, plan, cells, dims = unpack(words)
-        t = borrow_int(words, 0, (PLAN,))[ROUNDS]
-        if operation == INIT:
-            rng[0] = rng[1] = stream_key(rng[0], rng[1], POLICY)
-            init(p, s, t, rng)
-        elif operation == RECOMMEND:
-            recommend(p, s, t, rng, cells, plan[5], dims)
-        else:
-            # Of a learner's file: its pending decision is checked before anything relies on it.
-            context = read_context(cells, plan[2], dims)
-            return int(allowed(p, context, read_decision(cells, plan[3], dims)))
-        return 0
-
-    return kernel(call_between_rounds)
+    return ask
 
 
 REPLAY_SIGNATURE: Final = signature(
     "int64",
     "uint64[::1]",  # the learner
-    # a row a round: the cells of context, decision and feedback, as in the learner; the last ones
-    # of the feedback may be left out, if the policy's kernels do not read them
+    # a row for each round: the cells of context, decision and feedback, as in the learner; the last
+    # cells of the feedback may be left out, if the policy's kernels do not read them
     "uint64[:, ::1]",
-    "int64",  # whether decisions must be the policy's own
+    "int64",  # whether the decisions of the log must be the policy's own
 )
 
 
@@ -257,52 +212,47 @@ def compiled_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
     digest = driver_digest("replay", compiled, setting.allowed)
     owner = compiled.owner.__name__
     return compile_cached(
-        owner,
-        digest,
-        lambda: _build_log_replay_kernel(compiled, setting),
-        REPLAY_SIGNATURE,
-        hold_gil=True,
+        owner, digest, lambda: _build_replay(compiled, setting), REPLAY_SIGNATURE, hold_gil=True
     )
 
 
 @kernel
-def store_decision(
-    words: Words, log: Words, row: int, context_at: int, first: int, last: int
-) -> None:
-    """Copy cells `first` to `last` of a row, which begins with cell `context_at`."""
-    for cell in range(first, last):
+def copy_cells(words: Words, log: Words, row: int, context_at: int, start: int, end: int) -> None:
+    """Copy a row's cells from `start` to before `end`; the row begins with cell `context_at`."""
+    for cell in range(start, end):
         words[cell] = log[row, cell - context_at]
 
 
 @kernel
-def are_decisions_equal(
-    words: Words, log: Words, row: int, context_at: int, first: int, last: int
+def are_cells_equal(
+    words: Words, log: Words, row: int, context_at: int, start: int, end: int
 ) -> bool:
-    """Return whether cells `first` to `last` are equal in a row and in the learner."""
+    """Return whether the cells from `start` to before `end` are equal in a row and the learner."""
     # As words, not as floats: NaN equals itself, and 0.0 differs from -0.0.
     equal = True
-    for cell in range(first, last):
+    for cell in range(start, end):
         equal &= words[cell] == log[row, cell - context_at]
     return equal
 
 
-def _build_log_replay_kernel(compiled: CompiledClass, setting: Setting) -> Kernel:
-    kernels = LearnerKernels(compiled, setting)
-    unpack = kernels.unpack
-    select = kernels.select
-    allowed = kernels.allowed
-    update = kernels.update
-    read_context, read_decision, read_feedback = kernels.readers
-    write_decision = kernels.write_decision
+def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
+    records = compiled.records
+    kernels = compiled.kernels(nan_checked=True)
+    update = kernels["update"]
+    select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
+    allowed = compiled_guard(compiled, setting)
+    unpack = _compile_unpack(compiled)
+    read_context, read_decision, read_feedback = records.readers()
+    write_decision = records.decision.writer()
 
-    def replay(words, log, strict):  # type: ignore[no-untyped-def]
+    def replay(words, log, must_match):  # type: ignore[no-untyped-def]
         p, s, rng, plan, cells, dims = unpack(words)
         header = borrow_int(words, 0, (PLAN,))
         matches = 0
         context_at, decision_at, feedback_at = plan[2], plan[3], plan[4]
         for row in range(log.shape[0]):
             t = header[ROUNDS] + 1
-            store_decision(words, log, row, context_at, context_at, decision_at)
+            copy_cells(words, log, row, context_at, context_at, decision_at)
             context = read_context(cells, context_at, dims)
             # The policy decides even where the log has another decision: `select` may draw from the
             # stream or change the state, and the learner must end as if it had been asked.
@@ -310,17 +260,18 @@ def _build_log_replay_kernel(compiled: CompiledClass, setting: Setting) -> Kerne
             write_decision(cells, decision_at, dims, decision)
             if not allowed(p, context, decision):
                 return REFUSED
-            if are_decisions_equal(words, log, row, context_at, decision_at, feedback_at):
+            if are_cells_equal(words, log, row, context_at, decision_at, feedback_at):
                 matches += 1
-            elif strict:
+            elif must_match:
                 return DIFFERENT_DECISION
             else:
-                store_decision(words, log, row, context_at, decision_at, feedback_at)
+                copy_cells(words, log, row, context_at, decision_at, feedback_at)
                 if not allowed(p, context, read_decision(cells, decision_at, dims)):
                     return NOT_ALLOWED
-            store_decision(words, log, row, context_at, feedback_at, context_at + log.shape[1])
-            logged = read_decision(cells, decision_at, dims)
-            update(p, s, t, rng, context, logged, read_feedback(cells, feedback_at, dims))
+            copy_cells(words, log, row, context_at, feedback_at, context_at + log.shape[1])
+            logged_decision = read_decision(cells, decision_at, dims)
+            feedback = read_feedback(cells, feedback_at, dims)
+            update(p, s, t, rng, context, logged_decision, feedback)
             header[ROUNDS] = t
         return matches
 

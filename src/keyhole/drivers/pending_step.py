@@ -1,9 +1,9 @@
 """One step of a policy as compiled code, where earlier decisions may still wait for feedback.
 
-Feedback comes late, in any order; the *settled* memory has learnt from it alone. Before a decision,
-the feedback of pending ones is imputed on a copy, by the policy's kernel `impute`; between two
-calls of ``TELL``, only for those that are new. A policy that ignores pending decisions decides on
-the settled memory itself.
+Feedback comes late, in any order. The *settled* memory has learnt from feedback alone. Before a
+decision, the policy's kernel `impute` imputes feedback on a copy: of all pending decisions after a
+``TELL``, else of the new ones. A policy that ignores pending decisions decides on the settled
+memory itself.
 
 Both have the layout of a learner's cells: input, state, context, decision, feedback, report.
 """
@@ -33,7 +33,7 @@ SIGNATURE: Final = signature(
     "float64[::1]",  # rows, one after the other
     "uint64[::1]",  # the policy's random stream, and that of imputed feedback
     "int64",  # round
-    "int64",  # how many rows
+    "int64",  # number of rows
     "int64",  # the operation
 )
 
@@ -41,10 +41,10 @@ SIGNATURE: Final = signature(
 def compiled_pending_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy with pending decisions; `SIGNATURE` has its arguments.
 
-    ``INIT`` prepares the state. ``DECIDE`` copies the settled state, imputes the feedback of all
-    rows and decides; ``DECIDE_ON_COPY`` imputes that of the rows on the copy as it is, and decides.
-    ``TELL`` learns from the rows, in order. ``RECOMMEND`` fills the report. ``CHECK`` checks the
-    decision in the settled memory. The result is 1, or 0 for a decision that is not allowed.
+    ``INIT`` prepares the state. ``DECIDE`` copies the settled state, imputes the feedback of the
+    rows on the copy, and decides; ``DECIDE_ON_COPY`` does so on the copy as it is. ``TELL`` learns
+    from the rows, in order. ``RECOMMEND`` fills the report. ``CHECK`` checks the decision in the
+    settled memory. The result is 0 for a decision that is not allowed, else 1.
     """
     kernels = (setting.allowed, *imputation_kernels(compiled))
     digest = compiled_class.driver_digest("pending step", compiled, *kernels)
@@ -64,9 +64,9 @@ def imputation_kernels(compiled: CompiledClass) -> tuple[Kernel, ...]:
 
 
 def compile_imputation(compiled: CompiledClass) -> Kernel:
-    """Return the compiled ``(p, s, t, rng, age, context, decision)`` that imputes one decision.
+    """Return the compiled function ``(p, s, t, rng, age, context, decision)`` to impute.
 
-    It does nothing where the policy does not impute.
+    It does nothing if the policy does not impute.
     """
     source = compiled.owner.impute if has_imputation(compiled) else _do_nothing
     owner = compiled.owner.__qualname__
@@ -100,8 +100,8 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
     write_decision = records.decision.writer()
 
     # All operations are one function, since each function that Python calls is compiled, kept and
-    # loaded by itself, and they share most of what they call.
-    def step(settled, copy, plan, rows, rngs, t, count, operation):  # type: ignore[no-untyped-def]
+    # loaded by itself, and the operations share most of what they call.
+    def step(settled, copy, plan, rows, rngs, t, row_count, operation):  # type: ignore[no-untyped-def]
         dims = sizes(plan)
         p = read_p(settled, plan[0], dims)
         s = read_s(settled, plan[1], dims)
@@ -115,13 +115,13 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
                 # The state alone: the inputs of the copy never change.
                 for cell in range(plan[1], plan[2]):
                     copy[cell] = settled[cell]
-                # Derived from the policy's stream, without moving it: what the policy draws itself
-                # must not depend on how many decisions are pending.
+                # Derived from the policy's stream, without moving it: the numbers that the policy
+                # draws itself must not depend on how many decisions are pending.
                 copy_rng[0] = copy_rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             copy_state = read_s(copy, plan[1], dims)
-            # A row of a decision has context and decision as they lie in the memory, side by side.
+            # A row has context and decision as they lie in the memory, side by side.
             width = ROW_HEADER + plan[4] - plan[2]
-            for row in range(count):
+            for row in range(row_count):
                 start = row * width
                 context_at = start + ROW_HEADER
                 context = read_context(rows, context_at, dims)
@@ -133,9 +133,9 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
             write_decision(copy, plan[3], dims, decision)
             return int(allowed(p, context, decision))
         elif operation == TELL:
-            # A row that is told has the feedback as well.
+            # Here a row has the feedback as well.
             width = ROW_HEADER + plan[5] - plan[2]
-            for row in range(count):
+            for row in range(row_count):
                 start = row * width
                 context_at = start + ROW_HEADER
                 context = read_context(rows, context_at, dims)

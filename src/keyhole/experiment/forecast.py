@@ -5,7 +5,6 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import resources
 from pathlib import Path
 from time import perf_counter
@@ -13,12 +12,10 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.clusters import Cluster
 from keyhole.experiment.compile_jobs import find_file, plan_jobs
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache_files import cached_files
-from keyhole.play.cluster_jobs import measure_speed_on_cluster
 from keyhole.play.policy_simulation_job import SimulationJob
 from keyhole.play.progress import WorkItem
 from keyhole.play.thread_executor import make_simulators, measure_seconds_per_round
@@ -72,30 +69,23 @@ def forecast(
     spec: Spec,
     *,
     threads: int | None = None,
-    cluster: Cluster | None = None,
     span: float = _SPAN,
     measure: Measure = measure_seconds_per_round,
     clock: Callable[[], float] = perf_counter,
 ) -> Forecast:
     """Measure runs of each kind for about `span` seconds in all; return the forecast of all runs.
 
-    Kernels that are not in the cache are compiled first. On a cluster, which must be warm (see
-    `keyhole.play.cluster_jobs.warm_up_workers`), all workers measure at once. Tables and reports,
-    which are written at the end, are not counted.
+    Kernels that are not in the cache are compiled first. Tables and reports, which are written at
+    the end, are not counted.
     """
-    if cluster is not None:
-        threads = cluster.capacity()
-        measure = partial(measure_speed_on_cluster, cluster)
-    elif threads is None:
-        threads = os.cpu_count() or 1
+    threads = threads or os.cpu_count() or 1
     specs = [point.spec for point in spec.points]
     # Only finds what experiments have in common: nothing is read or written in this folder.
     jobs = ResultCache(Path(), specs).all_jobs()
     began = clock()
     files_before = {path for path, _ in cached_files()}
     kinds = _group_by_kind(jobs)
-    # Workers of a cluster compile for themselves, before their clocks start.
-    for runs in kinds if cluster is None else ():
+    for runs in kinds:
         # One run compiles the code that all runs of its kind share.
         make_simulators(runs[0].plan, runs[0].label)
     # Counted by new files: code that the cache had before costs the run nothing.

@@ -11,31 +11,27 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 from math import inf
 from threading import Lock
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, Final
 
-from keyhole.clusters import Cluster, ClusterLostError
+from keyhole.clusters import Cluster
 from keyhole.clusters.cluster import check_versions, make_wanted_check
 from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
 from keyhole.play.policy_simulation_job import SimulationJob, StoreValues, plan_digest
 from keyhole.play.progress import Report
 from keyhole.play.simulation_plan import Plan
-from keyhole.play.thread_executor import (
-    make_simulators,
-    measure_seconds_per_round,
-    simulate_replications,
-)
+from keyhole.play.thread_executor import make_simulators, simulate_replications
 from keyhole.text_formatting import count_text
 
-# A block is what a killed worker loses; a task costs the scheduler some milliseconds (measured:
-# docs/clusters.md). Ten seconds keep a scheduler of Dask busy from some 2,000 workers on.
+# A killed worker loses a block, and a task costs the scheduler some milliseconds (measured:
+# docs/clusters.md). With ten seconds, a scheduler of Dask is busy from some 2,000 workers on.
 _BLOCK_SECONDS: Final = 10.0
 # Blocks shrink towards the end, when idle workers wait for the last one, but not below this.
 _LEAST_SECONDS: Final = 1.0
 _TASKS_PER_SLOT: Final = 2  # submitted for each task that can run at once
 _POLL_SECONDS: Final = 0.5
-_TIMEOUT: Final = 10.0
+_WARNING_SECONDS: Final = 10.0  # without a worker
 _SHOWN_CHARACTERS: Final = 12  # of a digest that users compare by eye
 
 _plans_lock: Final = Lock()
@@ -99,23 +95,23 @@ class _Dispatcher:
         self._new = deque(job for job in jobs if job.remaining)
         self._measured: deque[SimulationJob] = deque()
         self._rounds_left = sum(job.rounds_left for job in jobs)
-        self._rounds = 0
+        self._rounds_done = 0
         self._seconds = 0.0
         self._submitted: dict[Future[Any], tuple[SimulationJob, range]] = {}
-        self._shared: dict[int, object] = {}
+        self._shared_plans: dict[int, object] = {}
         self._versions = package_versions()
-        self._last_capacity = monotonic()
+        self._last_time_with_worker = monotonic()
 
     def submit_tasks(self) -> bool:
         """Submit as many tasks as allowed; return whether results are still to come."""
         capacity = self._cluster.capacity()
         self._warn_without_workers(capacity)
-        # Each job begins with one small block, which measures its speed. Further blocks of a job
-        # wait for that.
+        # Each job begins with one small block, which measures its speed. Its other blocks wait for
+        # the result.
         while (self._new or self._measured) and len(self._submitted) < _TASKS_PER_SLOT * capacity:
             job = (self._measured or self._new).popleft()
             replications = job.next_block(self._block_seconds(capacity))
-            if job.measured and job.remaining:
+            if job.is_measured and job.remaining:
                 self._measured.appendleft(job)
             self._rounds_left -= job.rounds * len(replications)
             checks = self._share_plan(job), self._versions, job.digest
@@ -128,43 +124,43 @@ class _Dispatcher:
         for task in self._cluster.completed(self._submitted, _POLL_SECONDS):
             job, replications = self._submitted.pop(task)
             data, seconds = self._cluster.result(task)
-            self._rounds += job.rounds * len(replications)
+            self._rounds_done += job.rounds * len(replications)
             self._seconds += seconds
-            if job.remaining and not job.measured:
+            if job.remaining and not job.is_measured:
                 self._measured.append(job)
             job.record_block(replications, seconds)
-            # The plan is kept until no task of it is left: one whose worker dies is begun again,
+            # The plan is kept until no task of it is left: a task whose worker dies is run again,
             # and reads the plan again.
             if not job.remaining:
                 submitted = [submitted_job for submitted_job, _ in self._submitted.values()]
                 unfinished = (*self._new, *self._measured, *submitted)
                 if not any(waiting.plan is job.plan for waiting in unfinished):
-                    del self._shared[id(job.plan)]
+                    del self._shared_plans[id(job.plan)]
             yield job, replications, data
 
     def cancel(self) -> None:
-        """Cancel all tasks, and let go of all plans: the cluster may serve others."""
+        """Cancel all tasks, and release all plans: the cluster may serve others."""
         self._cluster.cancel(self._submitted)
-        self._shared.clear()
+        self._shared_plans.clear()
 
     def _block_seconds(self, capacity: int) -> float:
         """Return the duration of the next block."""
-        seconds_left = self._rounds_left * self._seconds / max(self._rounds, 1)
+        seconds_left = self._rounds_left * self._seconds / max(self._rounds_done, 1)
         return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, seconds_left / (_TASKS_PER_SLOT * capacity)))
 
     def _share_plan(self, job: SimulationJob) -> object:
         """Return a job's pickled plan as an argument of tasks."""
-        if id(job.plan) not in self._shared:
-            self._shared[id(job.plan)] = self._cluster.share(pickle_plan(job.plan))
-        return self._shared[id(job.plan)]
+        if id(job.plan) not in self._shared_plans:
+            self._shared_plans[id(job.plan)] = self._cluster.share(pickle_plan(job.plan))
+        return self._shared_plans[id(job.plan)]
 
     def _warn_without_workers(self, capacity: int) -> None:
         """Warn once if the cluster has had no worker for a while."""
         if capacity > 0:
-            self._last_capacity = monotonic()
-        elif monotonic() - self._last_capacity > _TIMEOUT:
+            self._last_time_with_worker = monotonic()
+        elif monotonic() - self._last_time_with_worker > _WARNING_SECONDS:
             warnings.warn(f"{self._cluster.name} has no worker; waiting for one", stacklevel=3)
-            self._last_capacity = inf
+            self._last_time_with_worker = inf
 
 
 def run_task(
@@ -190,47 +186,6 @@ def run_task(
     values = simulate_replications(plan, label, replications, threads=1, report=stop_if_unwanted)
     seconds = monotonic() - began
     return SimulationJob(plan, label, len(replications)).encode(replications, values), seconds
-
-
-def warm_up_workers(cluster: Cluster) -> int:
-    """Have all workers import Keyhole, as the first tasks would; return the cluster's capacity."""
-    until = monotonic() + _TIMEOUT
-    while not (capacity := cluster.capacity()):
-        if monotonic() > until:
-            raise ClusterLostError(f"{cluster.name} has no worker; try again when it has one")
-        sleep(_POLL_SECONDS)
-    for _ in cluster.results([cluster.submit(package_versions) for _ in range(capacity)]):
-        pass
-    return capacity
-
-
-def measure_speed_on_cluster(
-    cluster: Cluster, plan: Plan, label: str, seconds: float, *, replications: int, threads: int
-) -> float:
-    """Return the seconds per round of a policy if the whole cluster simulates it.
-
-    As many workers as `threads` measure it at once: see `keyhole.play.thread_executor`.
-    """
-    checks = cluster.share(pickle_plan(plan)), package_versions(), plan_digest(plan)
-    tasks = [
-        cluster.submit(measure_task, *checks, label, seconds, replications) for _ in range(threads)
-    ]
-    # Speeds of workers add up; one in which no round ended has infinite seconds, and adds none.
-    rounds_per_second = sum(1 / float(result) for result in cluster.results(tasks))
-    return 1 / rounds_per_second if rounds_per_second else inf
-
-
-def measure_task(
-    data: bytes,
-    versions: Mapping[str, str],
-    digest: str,
-    label: str,
-    seconds: float,
-    replications: int,
-) -> float:
-    """Measure the seconds per round, as the task of a worker."""
-    plan = _load_plan(data, versions, digest)
-    return measure_seconds_per_round(plan, label, seconds, replications=replications)
 
 
 def _load_plan(data: bytes, versions: Mapping[str, str], digest: str) -> Plan:

@@ -1,4 +1,4 @@
-"""The interactive environment: an environment that is played step by step in Python."""
+"""The interactive environment, which Python plays step by step."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -23,7 +23,7 @@ _INIT, _OBSERVE, _RESPOND, _SCORE = range(4)
 _SIGNATURE: Final = signature(
     "void",
     "float64[::1]",  # all memory: inputs, state, context, decision, feedback, report, metrics
-    "int64[::1]",  # the plan: where each of the seven begins, the integers that shapes refer to
+    "int64[::1]",  # the plan: where each of these begins, the integers that shapes refer to
     "uint64[::1]",  # the environment's random stream
     "int64",  # round
     "int64",  # the operation
@@ -98,7 +98,7 @@ class InteractiveEnvironment:
         self.tell(learner)
 
     def score(self, report: Mapping[str, ArrayLike | None]) -> dict[str, float]:
-        """Return all metrics as of now, also those kept on request only, given a recommendation.
+        """Return all metrics after this round, also details, given a recommendation.
 
         A value that `report` lacks stays as it was, at first 0.
         """

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self
+from typing import Any, ClassVar, Final, NoReturn, Self
 from weakref import ref
 
 import numpy as np
@@ -31,7 +31,7 @@ from keyhole.kernels.interpreted_mode import (
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
-from keyhole.play.learner_summary import describe_facts, describe_learner, learner_html
+from keyhole.play.learner_summary import describe_facts, describe_learner
 from keyhole.play.log_learning import int_column, learn_from_log
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion, list_excluded
@@ -46,9 +46,7 @@ from keyhole.validate import (
     short_repr,
 )
 
-_ADDRESS: Final = Range(ge=0, lt=2**63)
-_FOREIGN: Final = {"ask": ("pull", "select", "select_arm", "choose"), "tell": ("update", "observe")}
-"""What other libraries call our methods."""
+_REPLICATIONS: Final = Range(ge=0, lt=2**63)
 _NUMBERED_ARM: Final = re.compile(r"\barm (\d{1,9})\b")
 
 
@@ -60,12 +58,12 @@ class Learner:
     subclass with `ask`, `tell` and `recommend`.
 
     Every `ask` is followed by one `tell`. A call that raises an error has changed nothing. `save`
-    is atomic: it leaves the new file complete, or the former one. A copy (`copy.copy`,
+    is atomic: there is then the new file, complete, or the former one. A copy (`copy.copy`,
     `copy.deepcopy`, `pickle`) is independent, and takes the same decisions.
 
     A learner is not shared between threads: the thread that asks must tell. Until then, while that
     thread lives, other threads are refused `ask`, `tell` and `save`. Between two decisions, and to
-    read (`recommend`, `repr`), any thread may use it.
+    read (`recommend`, `repr`), any thread may use the learner.
 
     Parameters
     ----------
@@ -94,17 +92,9 @@ class Learner:
     _names: ArmNames | None = None
     """The names of the arms, if they have any."""
     _loaded = False
-    """Whether it comes from a file."""
+    """Whether the learner comes from a file."""
     _interpreted: bool | None = None
-    """Whether Python runs its kernels; None if that was not specified."""
-
-    if not TYPE_CHECKING:  # or else type checkers would accept any name
-
-        def __getattr__(self, name):
-            """Refuse what other libraries call `ask` and `tell`, by our names."""
-            hint = next((f": call {ours}" for ours, names in _FOREIGN.items() if name in names), "")
-            text = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
-            raise AttributeError(text, name=name, obj=self)
+    """Whether Python runs the kernels; None if neither way was asked for."""
 
     def __init__(
         self,
@@ -120,7 +110,6 @@ class Learner:
         self._interpreted = is_interpretation_requested(interpreted)
         self.scale = Scale.of(scale)
         known_quantities = policy.check_facts(policy.setting.to_unit(facts, self.scale))
-        address = [check_seed(seed), check_integer("replication", replication, _ADDRESS)]
         if text := policy.caution(known_quantities, None):
             warnings.warn(text, stacklevel=3)
         self._names = self._check_names(arm_names, known_quantities)
@@ -128,39 +117,40 @@ class Learner:
             check_names("arms", self._names)
         self._prepare(policy, known_quantities)
         # The first call of the compiled step turns seed and replication into a stream.
+        address = check_seed(seed), check_integer("replication", replication, _REPLICATIONS)
         self._rng[:] = address
         self._run_step(learner_step.INIT)
 
     def _prepare(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
         """Allocate the memory of inputs, state and records; set the inputs, the rest is zero.
 
-        `step` is the code of the policy, if another learner has it.
+        `step` is the compiled step, if another learner has it already.
         """
         self.policy = policy
         self.facts = facts
         self._scaled = self.scale != UNIT
         compiled = compiled_policy(type(policy))
         input_values = policy.numbers() | facts
-        with explain_memory_errors(f"{policy} with {', '.join(self._known())}"):
+        with explain_memory_errors(f"{policy} with {', '.join(self._fact_texts())}"):
             self._words, views = learner_step.memory_layout(compiled, compiled.sizes(input_values))
         self._rng = self._words[learner_step.STREAM : learner_step.STREAM + 2]
-        # A memoryview of the header: its cells are read faster than those of an array.
-        self._head = self._words[: learner_step.PLAN].view(np.int64).data
+        # A memoryview, since its cells are read faster than those of an array.
+        self._header = self._words[: learner_step.PLAN].view(np.int64).data
         inputs, self.state, self._context, self._decision, self._feedback, self._report = views
         for name, view in inputs.items():
             view[...] = input_values[name]
-        # Numbers in a file may be indices to which kernels write: then every index is checked.
+        # Every index is checked after loading: kernels may use numbers of the file as indices.
         self._step = step or _find_step(self, compiled, self._loaded or is_bounds_checked())
 
     @property
     def rounds(self) -> int:
-        """The number of rounds that have begun with an `ask`."""
-        return self._head[learner_step.ROUNDS]
+        """The number of rounds that have begun: of decisions that `ask` returned."""
+        return self._header[learner_step.ROUNDS]
 
     @property
     def _pending(self) -> bool:
         """Whether a decision is waiting for its feedback."""
-        return self._head[learner_step.PENDING] == 1
+        return self._header[learner_step.PENDING] == 1
 
     @property
     def rounds_told(self) -> int:
@@ -169,7 +159,7 @@ class Learner:
 
     @property
     def is_done(self) -> bool:
-        """Whether the policy has enough: every arm is settled. `ask` is then refused."""
+        """Whether the policy has settled every arm. `ask` is then refused."""
         return is_done(self.policy, self.state)
 
     @property
@@ -191,13 +181,13 @@ class Learner:
 
     @cached_property
     def vocabulary(self) -> Any:
-        """The vocabulary of the setting, in which arms are numbers, or their names if any."""
+        """The vocabulary of the setting, in which arms are names, or numbers if they have none."""
         vocabulary_class = self.policy.vocabulary_class or StudyVocabulary
         arms: Any = range(self.facts["arms"]) if self._names is None else self._names
         return vocabulary_class(self.policy.setting, self.facts, arms, self.scale)
 
     def _check_names(self, names: Any, facts: Mapping[str, Any]) -> ArmNames | None:
-        """Return the names of the arms; refuse them if there are not as many as arms."""
+        """Return the names of the arms; refuse them if their number is not that of the arms."""
         if names is None:
             return None
         arm_names = names if isinstance(names, ArmNames) else ArmNames("arm_names", names)
@@ -215,9 +205,9 @@ class Learner:
         return number if self._names is None else self._names[number]
 
     def _arm_column(self, field: str, arms: Any, like: Any = None) -> NDArray[np.int64]:
-        """Return a column of a log with the numbers of the arms, given by number or name.
+        """Return the arms in a column of a log as numbers.
 
-        It must be as long as the column `like`, if that is given.
+        The column must be as long as the column `like`, if that is given.
         """
         if self._names is not None:
             arms = self._names.column(field, arms)
@@ -230,7 +220,7 @@ class Learner:
         )
 
     def _name_arms(self, text: str) -> str:
-        """Return a text, in which arms are numbers ("arm 3"), with the names of the arms."""
+        """Return a text in which the numbers of arms, as in "arm 3", are replaced by names."""
         names = self._names
         if names is None:
             return text
@@ -242,7 +232,7 @@ class Learner:
         return _NUMBERED_ARM.sub(name, text)
 
     def _without_names(self) -> Self:
-        """Return a view of this learner whose arms are numbers, with the same memory."""
+        """Return a learner without names of arms that shares the memory of this one."""
         if self._names is None:
             return self
         view = type(self).__new__(type(self))
@@ -255,7 +245,7 @@ class Learner:
         return self.vocabulary.format_report(self._recommend(), range(self.facts["arms"]))
 
     def _run_step(self, operation: int, number: float = 0.0) -> int:
-        """Run the compiled step; return its result from 0, raise the error of a negative code."""
+        """Run the compiled step; return its result, or raise the error of a negative code."""
         try:
             code: int = self._step(self._words, operation, number)
         except IndexError as error:
@@ -263,27 +253,26 @@ class Learner:
         return code if code >= 0 else self._handle_code(code, operation, number)
 
     def _handle_code(self, code: int, operation: int, number: float) -> int:
-        """Try again if the thread that owns the learner has ended; else raise the code's error."""
-        # These frames are of all running threads, also of those that Python did not start. A thread
-        # that has ended can never tell: its learner would be lost.
-        owner = self._head[learner_step.OWNER_THREAD]
+        """Raise the error of a code; try again if the thread that owns the learner has ended."""
+        # A thread that has ended can never tell: its learner would be lost. `_current_frames` has
+        # all running threads, also those that Python did not start.
+        owner = self._header[learner_step.OWNER_THREAD]
         if code == learner_step.WRONG_THREAD and owner not in sys._current_frames():
-            self._head[learner_step.OWNER_THREAD] = 0
+            self._header[learner_step.OWNER_THREAD] = 0
             return self._run_step(operation, number)
         self._refuse(code)
 
     def raise_kernel_error(self, error: IndexError) -> NoReturn:
         """Raise an error that names the policy, or the damaged file, for an index out of bounds."""
-        if isinstance(error, OutOfBoundsError) and not self._loaded:
-            raise error  # it names the kernel and the line
-        if "out of bounds" not in str(error):  # an IndexError that the kernel itself raises
+        # An explained error names the kernel and the line; others may be the kernel's own errors.
+        is_explained = isinstance(error, OutOfBoundsError)
+        if "out of bounds" not in str(error) or (is_explained and not self._loaded):
             raise error
         text = f"a kernel of {self.policy} reads or writes beyond an array"
-        if isinstance(error, OutOfBoundsError):
+        if is_explained:
             text = str(error)
         if self._loaded:
-            text = f"{text}: the file that it was loaded from is damaged"
-            raise ValueError(text) from error
+            raise ValueError(f"{text}: the file of the learner is damaged") from error
         raise IndexError(text) from error
 
     def _refuse(self, code: int) -> NoReturn:
@@ -298,15 +287,15 @@ class Learner:
                 "a learner is not shared between threads: the thread that asks must tell, before "
                 "another may ask, tell or save (a copy is for any thread)"
             )
-        where = f"round {self.rounds + 1}"
-        raise ValueError(self.policy.refusal(where, self._decision_text(self._decision)))
+        decision = self._decision_text(self._decision)
+        raise ValueError(self.policy.refusal(f"round {self.rounds + 1}", decision))
 
     def _ask(self, context: float | None = None, exclude: Iterable[Any] | None = None) -> int:
         """Have the policy decide, unless a decision is waiting for its feedback.
 
-        A context of one number is an argument; any other is written to `_context` after `CLAIM`.
-        The decision is about none of the arms of `exclude`. Return it if it is one number from 0,
-        else 0.
+        A context of one number is an argument; the caller writes any other to `_context`, after
+        `CLAIM`. The decision is about none of the arms of `exclude`. It is returned if it is one
+        number from 0; else 0 is returned.
         """
         if names := list_excluded(exclude):
             check_exclusion(self.policy, self.vocabulary)
@@ -319,7 +308,7 @@ class Learner:
     def _ask_without(self, excluded: set[int], context: float | None) -> int:
         """Have the policy decide as if it had no excluded arms; its state stays as it is.
 
-        A decision that is waiting for its feedback stays, too, if it is about none of them.
+        A decision that is waiting for its feedback is repeated if it is about none of them.
         """
         if not self._pending:
             arms = [arm for arm in range(self.facts["arms"]) if arm not in excluded]
@@ -335,16 +324,17 @@ class Learner:
                     f"tell must come first: the decision on arm {self._arm(arm)!r} is waiting for "
                     "its feedback"
                 )
-        return self._run_step(learner_step.ASK)  # which repeats the decision
+        return self._run_step(learner_step.ASK)  # repeats the decision
 
     def _decide_among(self, arms: IntArray, context: float | None) -> None:
-        """Take a decision by a copy of the learner that has some of the arms alone."""
+        """Take the decision of a copy of the learner that has some of the arms alone."""
         # Kernels have no mask: see `keyhole.study.state.State`.
         copy = type(self).__new__(type(self))
         vars(copy).update(policy=self.policy, scale=self.scale)
         vars(copy).update(_loaded=self._loaded, _interpreted=self._interpreted)
         compiled = compiled_policy(type(self.policy))
-        # The state of a policy of somebody's own may have the position of an arm that is left out.
+        # Indices are checked for a user's policy: its state may have the number of an arm that is
+        # left out.
         step = self._step if compiled.is_shipped else _find_step(copy, compiled, True)
         copy._prepare(self.policy, self.facts | {"arms": len(arms)}, step)
         copy._run_step(learner_step.INIT)
@@ -352,7 +342,7 @@ class Learner:
         sizes = compiled.sizes(self.policy.numbers() | copy.facts)
         compiled.state.rebuild_trees(learner_step.state_view(copy._words), sizes)
         copy._rng[:] = self._rng
-        copy._head[learner_step.ROUNDS] = self.rounds
+        copy._header[learner_step.ROUNDS] = self.rounds
         for name, view in self._context.items():
             copy._context[name][...] = view
         copy._ask(context)
@@ -363,12 +353,12 @@ class Learner:
         for name in self.vocabulary.find_arm_fields():
             self._decision[name][...] = arms[self._decision[name]]
         self._rng[:] = copy._rng
-        self._head[learner_step.ROUNDS] += 1
-        self._head[learner_step.PENDING] = 1
+        self._header[learner_step.ROUNDS] += 1
+        self._header[learner_step.PENDING] = 1
 
     def _expect_feedback(self) -> None:
         """Raise an error unless a decision of this thread is waiting for feedback."""
-        if self._head[learner_step.PENDING] != 1:
+        if self._header[learner_step.PENDING] != 1:
             self._refuse(learner_step.NOT_ASKED)
         self._run_step(learner_step.CLAIM)
 
@@ -378,7 +368,7 @@ class Learner:
             raise RuntimeError("tell must come first: a decision is waiting for its feedback")
 
     def _tell(self, feedback: float | None = None) -> None:
-        """Have the policy learn from feedback: one number, or what was written to `_feedback`."""
+        """Have the policy learn feedback: one number, or the values in `_feedback`."""
         if feedback is None:
             self._run_step(learner_step.TELL)
         else:
@@ -387,18 +377,18 @@ class Learner:
     def _replay(self, **columns: NDArray[Any]) -> int:
         """Replay a log, given columns of its context, decision and feedback; see `ArmLearner`.
 
-        Their values have been checked. The last values of the feedback may be left out if kernels
-        do not read them.
+        The values have been checked. The last columns of the feedback may be left out if kernels do
+        not read them.
         """
         self._expect_no_decision()
         with self._owned_by_this_thread():
-            before = self._words.copy()
+            words_before = self._words.copy()
             try:
                 return learn_from_log(self, columns)
             except BaseException:
-                # This one vector is the whole state, including the position in the stream of random
-                # numbers: copying it back undoes the rows before the invalid one.
-                self._words[:] = before
+                # The vector is the whole learner, with its position in the random stream: it undoes
+                # the rows before the invalid one.
+                self._words[:] = words_before
                 raise
 
     def _recommend(self) -> dict[str, NDArray[Any]]:
@@ -406,7 +396,7 @@ class Learner:
         self._run_step(learner_step.RECOMMEND)
         return {name: view.copy() for name, view in self._report.items()}
 
-    def _known(self) -> list[str]:
+    def _fact_texts(self) -> list[str]:
         """Return each known quantity as a short text."""
         return describe_facts(self.policy, self.facts, self.scale)
 
@@ -415,7 +405,7 @@ class Learner:
         return describe_learner(self)
 
     def describe(self) -> str:
-        """Return what printing the learner shows, with all lines where that shows ten.
+        """Return the text that printing the learner shows, with all lines in place of ten.
 
         Examples
         --------
@@ -425,10 +415,6 @@ class Learner:
         ('  ... and 20 more', '  arm 29: 0 pulls')
         """
         return describe_learner(self, in_full=True)
-
-    def _repr_html_(self) -> str:
-        """Return the tables that notebooks show: policy, rounds, recommendation, and the state."""
-        return learner_html(self, self._known(), self._decision if self._pending else {})
 
     def save(self, path: str | Path) -> None:
         """Save the learner to a file.
@@ -463,13 +449,13 @@ class Learner:
 
     @contextmanager
     def _owned_by_this_thread(self) -> Iterator[None]:
-        """Make this thread the owner for the duration of a block."""
-        before = self._head[learner_step.OWNER_THREAD]
+        """Make this thread the owner of the learner within a block."""
+        owner_before = self._header[learner_step.OWNER_THREAD]
         self._run_step(learner_step.CLAIM)
         try:
             yield
         finally:
-            self._head[learner_step.OWNER_THREAD] = before
+            self._header[learner_step.OWNER_THREAD] = owner_before
 
     def _saved_views(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the views of the memory that are saved."""
@@ -478,7 +464,7 @@ class Learner:
         return {"state": state, "context": self._context, "decision": self._decision}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how a copy is made: through a saved learner, since arrays share one buffer."""
+        """Return how to copy and pickle a learner: by a saved one, since arrays share memory."""
         return _restore_learner, (
             type(self), self.policy, self._saved(), self._loaded, self._interpreted
         )  # fmt: skip
@@ -491,16 +477,16 @@ class Learner:
         compiled = compiled_policy(type(policy))
         sizes = compiled.sizes(policy.numbers() | facts)
         # Shapes are checked before memory is allocated: a file may name any number of arms.
-        saved.check_form("state", compiled.state, sizes)
+        saved.check_arrays("state", compiled.state, sizes)
         self._loaded = loaded
         self._prepare(policy, facts)
         saved.fill(self._saved_views())
         compiled.state.rebuild_trees(learner_step.state_view(self._words), sizes)
         self._rng[:] = saved.stream
-        self._head[learner_step.ROUNDS] = saved.rounds
-        self._head[learner_step.PENDING] = saved.pending
-        # The guard of the setting checks the decision of the file: an arm out of range would be an
-        # index out of range when its feedback is told.
+        self._header[learner_step.ROUNDS] = saved.rounds
+        self._header[learner_step.PENDING] = saved.pending
+        # The setting's guard checks the decision of the file: an arm out of range would be an index
+        # out of range when its feedback is told.
         if saved.pending and not (saved.rounds and self._run_step(learner_step.CHECK)):
             raise ValueError(f"the decision that waits for feedback is none that {policy} can take")
         check_settled(policy, self.state)
@@ -520,9 +506,9 @@ class Learner:
     ) -> Any:
         """Restore a learner from a file that `save` wrote.
 
-        It takes exactly the decisions of the saved learner. A file may have been altered so that
-        compiled code would write outside its arrays: the learner runs with every index checked. A
-        file that is no saved learner, is truncated or altered, was written by a later version of
+        It takes exactly the decisions of the saved learner. Every index of its kernels is checked,
+        since a file may have been altered so that compiled code would write outside of its arrays.
+        A file that is no saved learner, is truncated or altered, was written by a later version of
         Keyhole, or does not fit the policy as it is now, is refused.
 
         Parameters
@@ -554,8 +540,8 @@ class Learner:
             learner_class = policy.learner_class or Learner
             if not issubclass(learner_class, cls):
                 raise ValueError(f"it is of the setting {policy.setting.name!r}")
-            requested = is_interpretation_requested(interpreted)
-            return _restore_learner(learner_class, policy, saved, True, requested)
+            is_requested = is_interpretation_requested(interpreted)
+            return _restore_learner(learner_class, policy, saved, True, is_requested)
         except DAMAGE as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error
 
@@ -588,17 +574,17 @@ def _find_step(learner: Learner, compiled: CompiledClass, checked: bool) -> Kern
     If it is interpreted at first, the learner's step is replaced once machine code exists.
     """
     setting = learner.policy.setting
-    may_be = learner._interpreted is None and not checked
-    at_first = interpret_first(may_be and compiled.is_shipped)
-    with bounds_checked(checked), interpreted(bool(learner._interpreted)), at_first:
+    may_interpret = learner._interpreted is None and not checked and compiled.is_shipped
+    first = interpret_first(may_interpret)
+    with bounds_checked(checked), interpreted(bool(learner._interpreted)), first:
         step = learner_step.compiled_step(compiled, setting)
-    # A weak reference: the learner holds the step, and the two would form a cycle, which keeps a
-    # learner's memory until the garbage collector finds it.
+    # A weak reference: the learner holds the step, and a cycle of the two would keep the learner's
+    # memory until the garbage collector finds it.
     if isinstance(step, TieredFunction):
-        step.when_compiled = partial(_take_step, ref(learner))
+        step.when_compiled = partial(_replace_step, ref(learner))
     return step
 
 
-def _take_step(learner: ref[Learner], step: Kernel) -> None:
+def _replace_step(learner: ref[Learner], step: Kernel) -> None:
     if (learner_if_alive := learner()) is not None:
         learner_if_alive._step = step

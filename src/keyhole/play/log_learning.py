@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.compiled_class import compiled_policy
-from keyhole.contract.reward_units import UNIT, Scale, errors_with_scale_hint
+from keyhole.contract.reward_units import UNIT, UNIT_RANGE, Scale, errors_with_scale_hint
 from keyhole.drivers.learner_step import DIFFERENT_DECISION, NOT_ALLOWED, compiled_replay
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
@@ -21,19 +21,16 @@ if TYPE_CHECKING:
 
 # Rows per call of the compiled loop. It holds the interpreter's lock, so that other threads run
 # only between calls.
-_BLOCK: Final = 2**15
-
-_UNIT_RANGE: Final = Range(ge=0, le=1)
+_BLOCK_ROWS: Final = 2**15
 
 Columns = Mapping[str, NDArray[Any]]
 Column = TypeVar("Column", NDArray[Any], NDArray[np.float64])
 
 
 def learn_from_log(learner: Learner, columns: Columns) -> int:
-    """Have a learner learn a log; return how many of its decisions the policy would have taken.
+    """Have a learner learn a log; return the number of decisions that are the policy's own.
 
-    If a row is refused, the learner keeps what it has learnt from the rows before: the caller
-    restores its memory.
+    If a row is refused, the learner has learnt the rows before: the caller restores its memory.
     """
     policy = learner.policy
     rounds_before = learner.rounds
@@ -44,26 +41,26 @@ def learn_from_log(learner: Learner, columns: Columns) -> int:
     # In the order in which they lie in the memory.
     names = (*learner._context, *learner._decision, *learner._feedback)
     rows = len(columns[names[0]])
-    for first in range(0, rows, _BLOCK):
-        # Every value is one word of 8 bytes, whatever its type: a row is a copy of the memory of a
+    for first in range(0, rows, _BLOCK_ROWS):
+        # Each value is one word of 8 bytes, whatever its type: a row is a copy of the memory of a
         # round.
-        cells = [
-            np.ascontiguousarray(columns[name][first : first + _BLOCK])
-            .reshape(min(_BLOCK, rows - first), -1)
+        word_columns = [
+            np.ascontiguousarray(columns[name][first : first + _BLOCK_ROWS])
+            .reshape(min(_BLOCK_ROWS, rows - first), -1)
             .view(np.uint64)
             for name in takewhile(columns.__contains__, names)
         ]
         try:
-            code = replay(learner._words, np.hstack(cells), not policy.off_policy)
+            code = replay(learner._words, np.hstack(word_columns), not policy.off_policy)
         except IndexError as error:
             learner.raise_kernel_error(error)
         if code < 0:
-            _refuse(learner, code, learner.rounds - rounds_before, columns)
+            _refuse_row(learner, code, learner.rounds - rounds_before, columns)
         matches += code
     return matches
 
 
-def _refuse(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn:
+def _refuse_row(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn:
     """Raise the error of a row that the compiled loop refused."""
     policy = learner.policy
     where = f"row {row} of the log"
@@ -83,7 +80,7 @@ def float_column(
     name: str, values: ArrayLike, allowed: Range, like: Sized | None = None
 ) -> NDArray[np.float64]:
     """Return a column of numbers or booleans as floats, as long as the column `like`."""
-    column = _column(name, values, "bifu", "numbers", like)
+    column = _check_column(name, values, "bifu", "numbers", like)
     with np.errstate(invalid="ignore"):
         return _check_values(name, column.astype(np.float64), allowed, check_number)
 
@@ -91,37 +88,35 @@ def float_column(
 def reward_column(
     name: str, values: ArrayLike, scale: Scale, like: Sized | None = None
 ) -> NDArray[np.float64]:
-    """Return a column of rewards in the user's units, as long as the column `like`, in [0, 1]."""
-    column = _column(name, values, "bifu", "numbers", like).astype(np.float64)
+    """Return a column of rewards, given in the user's units, in those of policies."""
+    column = _check_column(name, values, "bifu", "numbers", like).astype(np.float64)
     if scale != UNIT:
-        return scale.to_unit(_check_values(name, column, scale.range(_UNIT_RANGE), check_number))
+        return scale.to_unit(_check_values(name, column, scale.range(UNIT_RANGE), check_number))
     with errors_with_scale_hint():
-        return _check_values(name, column, _UNIT_RANGE, check_number)
+        return _check_values(name, column, UNIT_RANGE, check_number)
 
 
 def int_column(
     name: str, values: ArrayLike, allowed: Range, like: Sized | None = None
 ) -> NDArray[np.int64]:
     """Return a column of integers, as long as the column `like`."""
-    column = _check_values(
-        name, _column(name, values, "iu", "whole numbers", like), allowed, check_integer
-    )
-    return column.astype(np.int64)
+    column = _check_column(name, values, "iu", "whole numbers", like)
+    return _check_values(name, column, allowed, check_integer).astype(np.int64)
 
 
 def bool_column(name: str, values: ArrayLike, like: Sized | None = None) -> NDArray[np.bool_]:
     """Return a column of booleans, as long as the column `like`."""
-    return _column(name, values, "b", "True or False", like)
+    return _check_column(name, values, "b", "True or False", like)
 
 
-def _column(
+def _check_column(
     name: str, values: ArrayLike, kinds: str, noun: str, like: Sized | None
 ) -> NDArray[Any]:
     try:
         column = np.asarray(values)
     except ValueError:  # rows of several lengths
         column = np.empty(0, object)
-    if column.shape == (0,) and column.dtype == float:  # an empty list is one of anything
+    if column.shape == (0,) and column.dtype == float:  # of an empty list, whatever its entries are
         kinds += "f"
     if column.dtype.kind not in kinds or column.ndim != 1:
         raise TypeError(f"{name} must be a list of {noun}, got {short_repr(values)}")
@@ -133,6 +128,7 @@ def _column(
 def _check_values(
     name: str, column: Column, allowed: Range, check: Callable[..., object]
 ) -> Column:
+    """Return a column; refuse values that are not allowed with the error of `check`."""
     low, high = allowed.ends
     # Negated, so that NaN, for which every comparison is false, is wrong.
     is_wrong = ~((column >= low) & (column <= high))

@@ -34,14 +34,14 @@ def import_siblings(folder: Path) -> Iterator[None]:
 
     So another folder may have modules of the same names.
     """
-    names = set(sys.modules)
+    names_before = set(sys.modules)
     path = folder.resolve()
     sys.path.insert(0, str(path))
     try:
         yield
     finally:
         sys.path.remove(str(path))
-        for name in set(sys.modules) - names:
+        for name in set(sys.modules) - names_before:
             file = getattr(sys.modules[name], "__file__", None)
             if file and Path(file).is_relative_to(path) and is_user_module(sys.modules[name]):
                 del sys.modules[name]
@@ -49,11 +49,11 @@ def import_siblings(folder: Path) -> Iterator[None]:
 
 def is_user_module(module: ModuleType) -> bool:
     """Return whether the file of a module belongs to no installed package."""
-    return _is_users(module.__name__, str(getattr(module, "__file__", None)))
+    return _is_user_file(module.__name__, str(getattr(module, "__file__", None)))
 
 
 @cache
-def _is_users(name: str, file: str) -> bool:
+def _is_user_file(name: str, file: str) -> bool:
     path = Path(file).resolve()
     if not file.endswith(".py") or name.partition(".")[0] == "keyhole":
         return False
@@ -83,7 +83,7 @@ def pickle_plan(plan: Plan) -> bytes:
     Raises
     ------
     ValueError
-        If something of it cannot be pickled.
+        If a part of the plan cannot be pickled.
     """
     file = io.BytesIO()
     with _user_modules_by_value():
@@ -109,7 +109,7 @@ def unpickle_plan(data: bytes) -> Plan:
 
 @contextmanager
 def _user_modules_by_value() -> Iterator[None]:
-    """Have cloudpickle pickle what user modules define by value, as it does for a notebook's."""
+    """Have cloudpickle pickle the contents of user modules by value, as those of a notebook."""
     import cloudpickle
 
     with _registry_lock:
@@ -146,7 +146,7 @@ def _pickler() -> Any:
             if isinstance(value, CodeType) and (lines := linecache.getlines(value.co_filename)):
                 self.lines[value.co_filename] = lines
             if isinstance(value, ModuleType) and is_user_module(value):
-                # As a state, which may refer to the module itself.
+                # The content is a state, which may refer to the module itself.
                 content = {k: v for k, v in vars(value).items() if k not in _MODULE_INTERNALS}
                 return ModuleType, (value.__name__,), content
             if is_compiled(value) and not isinstance(value, DeferredKernel):
@@ -155,8 +155,8 @@ def _pickler() -> Any:
                     return _compile_again, (plain, dict(value.targetoptions))
             reduced = super().reducer_override(value)
             if isinstance(value, type) and isinstance(reduced, tuple) and len(reduced) > 2:
-                # Without the last but one argument, the class's identifier: by that cloudpickle
-                # would find the class in this process, and overwrite what it has.
+                # Without the last but one argument, the identifier by which cloudpickle would find
+                # the class if it is in this process, and overwrite its content.
                 make, arguments, *rest = reduced
                 return _make_unchecked, (make, (*arguments[:-2], None, None)), *rest
             return reduced

@@ -27,7 +27,7 @@ from keyhole.play.thread_executor import FIRST_ROUNDS, simulate_replications
 _FORMAT: Final = "keyhole-block"
 _DTYPE: Final = np.dtype("<f8")
 _BLOCK_SECONDS: Final = 2.0
-"""Duration of a block on this machine: the work that a killed run loses."""
+"""Duration of a block on this machine: a killed run loses one."""
 _MOST_VALUES: Final = 2**22
 """Values in a block: 32 MB, which one message can carry."""
 
@@ -57,7 +57,7 @@ def plan_parts(plan: Plan) -> list[object]:
     return [
         workers,
         plan.checkpoints,
-        values_as_fingerprint_texts(plan.problem.truth()),
+        describe_values(plan.problem.truth()),
         [
             [label, *_policy_parts(plan, policy), code_digests[type(policy)]]
             for label, policy in plan.policies.items()
@@ -82,17 +82,15 @@ def json_digest(content: object) -> str:
 
 
 def _policy_parts(plan: Plan, policy: Policy) -> list[object]:
-    facts = [
-        values_as_fingerprint_texts(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)
-    ]
+    facts = [describe_values(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
     key_parts: list[object] = [
         type(policy).__name__,
-        values_as_fingerprint_texts(policy.parameters()),
-        values_as_fingerprint_texts(policy.numbers()),
+        describe_values(policy.parameters()),
+        describe_values(policy.numbers()),
         facts,
     ]
     if policy.verdicts:
-        key_parts.append(values_as_fingerprint_texts({"wrong": plan.wrong_verdicts(policy)}))
+        key_parts.append(describe_values({"wrong": plan.wrong_verdicts(policy)}))
     return key_parts
 
 
@@ -102,13 +100,13 @@ def _worker_parts(workers: SimulatedWorkers, policy: Policy) -> list[object]:
         workers.number,
         workers.pending_mode(policy),
         fingerprint(duration.draw),
-        values_as_fingerprint_texts({"numbers": duration.numbers}),
-        getattr(duration, "aged", False),  # declared by the class, so no part of its kernel
+        describe_values({"numbers": duration.numbers}),
+        getattr(duration, "aged", False),  # an attribute of the class, not a part of its kernel
     ]
 
 
-def values_as_fingerprint_texts(values: Mapping[str, object]) -> list[list[str]]:
-    """Return named values as texts; arrays by the SHA-256 of their content."""
+def describe_values(values: Mapping[str, object]) -> list[list[str]]:
+    """Return named values as texts for a digest; arrays by the SHA-256 of their content."""
     rows = []
     for name, value in sorted(values.items()):
         if isinstance(value, np.ndarray | list | tuple):
@@ -122,7 +120,7 @@ def values_as_fingerprint_texts(values: Mapping[str, object]) -> list[list[str]]
 
 
 StoreValues = Callable[["SimulationJob", range, FloatArray], None]
-"""Called with some replications of a job and their values, block by block."""
+"""A function that is called with each block: its job, its replications and their values."""
 
 
 @dataclass(eq=False)
@@ -146,7 +144,7 @@ class SimulationJob:
     replications: int
     remaining: list[range] = field(default_factory=list)
     _seconds: float = field(default=0.0, init=False)
-    _measured: int = field(default=0, init=False)
+    _measured_replications: int = field(default=0, init=False)
 
     @cached_property
     def rounds(self) -> int:
@@ -169,16 +167,16 @@ class SimulationJob:
         return self.rounds * sum(map(len, self.remaining))
 
     @property
-    def measured(self) -> bool:
+    def is_measured(self) -> bool:
         """Whether the duration of a replication is known."""
-        return self._measured > 0
+        return self._measured_replications > 0
 
     def encode(self, replications: range, values: FloatArray) -> bytes:
         """Encode a block, the values of some replications, for files and networks.
 
         The values have the shape (checkpoints, metrics, replications). A line of JSON has the
-        digest of the plan and a checksum, the rest is little-endian floats of 8 bytes: a block that
-        differs in a single bit is discarded.
+        digest of the plan and a checksum, the rest is little-endian floats of 8 bytes. So a block
+        that differs in a single bit is noticed.
         """
         content = np.ascontiguousarray(values, _DTYPE).tobytes()
         checksum = hashlib.sha256(content).hexdigest()
@@ -193,17 +191,18 @@ class SimulationJob:
         if len(content) != _DTYPE.itemsize * math.prod(shape):
             return None
         values = np.frombuffer(content, _DTYPE).astype(np.float64).reshape(shape)
-        # Encoding is deterministic, so comparing the bytes checks all before the values at once.
+        # Encoding is deterministic: to compare the bytes is to check all parts of the header.
         return values if self.encode(replications, values) == data else None
 
     def next_block(self, seconds: float, at_once: int = 1) -> range:
-        """Take from `remaining` what takes about so long if so many replications run at once.
+        """Take the next block from `remaining`, of about so many seconds.
 
-        The first block is small, since no speed has been measured yet.
+        `at_once` is the number of replications that run at once. The first block is small, since no
+        speed has been measured yet.
         """
         first, *others = self.remaining
-        if self.measured:
-            count = int(seconds * self._measured / max(self._seconds, 1e-9))
+        if self.is_measured:
+            count = int(seconds * self._measured_replications / max(self._seconds, 1e-9))
         else:
             count = FIRST_ROUNDS // self.rounds
         count = min(count, _MOST_VALUES // (len(self.plan.checkpoints) * len(self.plan.metrics)))
@@ -219,7 +218,7 @@ class SimulationJob:
     def record_block(self, replications: range, seconds: float) -> None:
         """Record how long some replications took."""
         self._seconds += seconds
-        self._measured += len(replications)
+        self._measured_replications += len(replications)
 
 
 def run_locally(
@@ -239,7 +238,8 @@ def run_locally(
         if report is not None:
             report(label, before + played, total)
 
-    report_block(total - job.rounds_left, job.label, 0, 0)  # so that the time of a block is known
+    # Before the first block, so that the time is counted from its start.
+    report_block(total - job.rounds_left, job.label, 0, 0)
     while job.remaining:
         report_in_job = partial(report_block, total - job.rounds_left)
         replications = job.next_block(seconds, threads)
@@ -248,5 +248,5 @@ def run_locally(
             job.plan, job.label, replications, threads=threads, report=report_in_job
         )
         job.record_block(replications, monotonic() - began)
-        # Not encoded: the digest covers all sources, which `simulate` need not read.
+        # Not encoded: that takes the digest of all sources, which `simulate` does not need.
         store(job, replications, values)

@@ -22,16 +22,16 @@ from keyhole.play.simulation_plan import Plan
 from keyhole.status_output import redirect_prints
 
 _ROUNDS: Final = 200
-_SECONDS: Final = 1.0
-"""Processor time of a trial; then no other round is begun, since a policy may be slow in Python."""
+_CPU_SECONDS: Final = 1.0
+"""Processor time of a trial; then no further round begins, since a policy may be slow in Python."""
 _MOST_SECONDS: Final = 10.0
 """Elapsed time after which a trial is ended even within a round, which may never end by itself."""
-_SECONDS_IN_ALL: Final = 20.0
+_CLASS_SECONDS: Final = 20.0
 """Time for all trials of a class in a process, since a sweep may have many of its policies."""
 _MOST_ARMS: Final = 1000
 """With more arms a single round may take long in Python."""
-_UNFILLED: Final = {"float64": np.nan, "int64": np.iinfo(np.int64).min}
-"""What a recommendation holds before the policy writes it."""
+_UNWRITTEN: Final = {"float64": np.nan, "int64": np.iinfo(np.int64).min}
+"""The values in a recommendation before the policy writes it."""
 
 _UNNOTICED: Final = (
     error_explanation.UnnoticedError,
@@ -39,15 +39,15 @@ _UNNOTICED: Final = (
     UnboundLocalError,
 )
 
-# By the digest of a class: what was tried of it in this process, and for how long.
-_tried: Final[dict[str, set[tuple[str, int, int]]]] = defaultdict(set)
-_seconds: Final[dict[str, float]] = defaultdict(float)
+# By the digest of a class: the trials of it in this process, and their seconds.
+_past_trials: Final[dict[str, set[tuple[str, int, int]]]] = defaultdict(set)
+_trial_seconds: Final[dict[str, float]] = defaultdict(float)
 
 
 def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
     """Try all policies of plans, given with words for messages, such as "on the problem 'crowd'".
 
-    What they print goes to standard error.
+    The policies print to standard error.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
 
 
 def refuse_unnoticed_faults(plan: Plan, label: str, compiled: CompiledClass) -> None:
-    """Raise a ValueError if a policy does what compiled code would not notice."""
+    """Raise a ValueError if a policy makes an error that compiled code would not notice."""
     if isinstance(error := try_policy(plan, label, compiled), _UNNOTICED):
         raise _refusal(label, "in its first rounds", error) from error
 
@@ -78,16 +78,17 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
     """Play the first rounds of a user's policy in Python; return the error that it raises, if any.
 
     That is done once in a process for a class, its parameters, and a number of arms and of rounds
-    (200, or two for each arm if that is more; fewer in a shorter game). A policy that cannot be
-    played in Python, or has more than 1,000 arms here, is not tried, nor are Keyhole's own.
+    (200, or two for each arm if that is more; fewer with a shorter horizon). A policy that cannot
+    be played in Python, or has more than 1,000 arms here, is not tried, nor are Keyhole's own.
     """
     arms = int(plan.problem.fact("arms")) if "arms" in plan.problem.setting.facts else 1
-    if compiled.is_shipped or arms > _MOST_ARMS or _seconds[compiled.digest] > _SECONDS_IN_ALL:
+    is_slow = _trial_seconds[compiled.digest] > _CLASS_SECONDS
+    if compiled.is_shipped or arms > _MOST_ARMS or is_slow:
         return None
     rounds = min(max(_ROUNDS, 2 * arms), plan.horizon)
     # Not `repr(policy)`, which rounds numbers, and which users may define.
     case = repr(plan.policies[label].parameters()), arms, rounds
-    if case in _tried[compiled.digest]:
+    if case in _past_trials[compiled.digest]:
         return None
     began = perf_counter()
     end = threading.Event()
@@ -103,7 +104,7 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
             end.set()
 
     # The simulation gives the policy's warnings itself. A filter of warnings holds for the whole
-    # process: so this thread sets and resets it, and not that of the trial, which may end late.
+    # process: this thread sets and resets it, since that of the trial may end late.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # In a thread of its own, which can be ended in the midst of a round.
@@ -116,10 +117,10 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(trial.ident or 0), ctypes.py_object(SystemExit)
                 )
-    _seconds[compiled.digest] += perf_counter() - began
+    _trial_seconds[compiled.digest] += perf_counter() - began
     if errors and not is_late and not isinstance(errors[0], error_explanation.NotInterpretedError):
         return errors[0]
-    _tried[compiled.digest].add(case)
+    _past_trials[compiled.digest].add(case)
     return None
 
 
@@ -129,7 +130,7 @@ def _play(plan: Plan, label: str, rounds: int) -> None:
     horizon = plan.horizon
     learner = make_learner(policy, plan.facts(policy, horizon), seed=plan.seed)
     environment = InteractiveEnvironment(plan.problem, seed=plan.seed, horizon=horizon)
-    end = thread_time() + _SECONDS
+    end = thread_time() + _CPU_SECONDS
     while learner.rounds < rounds and not learner.is_done:
         environment.play_round(learner)
         if thread_time() > end:
@@ -139,24 +140,24 @@ def _play(plan: Plan, label: str, rounds: int) -> None:
         return
     recommendation = _recommend(learner, has_ended)
     if recommendation is not None:
-        environment.score(recommendation)  # it uses arms as indices: one out of range shows here
+        environment.score(recommendation)  # refuses arms out of range, which it uses as indices
 
 
 def _recommend(learner: Learner, has_ended: bool) -> dict[str, Any] | None:
     """Return the learner's recommendation; refuse one with NaN, or with an entry not written.
 
-    Before the game has ended, a policy may leave some entries of an array unwritten: then None is
+    Before the last round, a policy may leave some entries of an array unwritten: then None is
     returned, and only an array without any written entry is refused.
     """
     for view in learner._report.values():
-        view[...] = _UNFILLED[view.dtype.name]
+        view[...] = _UNWRITTEN[view.dtype.name]
     recommendation = learner._recommend()
     is_complete = True
     for name, values in recommendation.items():
-        unfilled = _UNFILLED[values.dtype.name]
-        is_missing = np.isnan(values) if np.isnan(unfilled) else values == unfilled
+        unwritten = _UNWRITTEN[values.dtype.name]
+        is_missing = np.isnan(values) if np.isnan(unwritten) else values == unwritten
         is_complete &= not is_missing.any()
-        if is_missing.any() if has_ended else is_missing.all():
+        if is_missing.any() and (has_ended or is_missing.all()):
             indices = "".join(f"[{i}]" for i in np.argwhere(is_missing)[0])
             raise error_explanation.UnnoticedError(
                 f"{type(learner.policy).__name__}.recommend must write a number into every entry "

@@ -1,4 +1,4 @@
-"""Progress of one or many simulations on screen: bars, a line in a notebook, or plain lines."""
+"""Progress of one or many simulations on screen: a bar, a line in a notebook, or plain lines."""
 
 import math
 import sys
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 from keyhole.durations import format_duration
 from keyhole.status_output import print_status
@@ -18,8 +18,11 @@ Report = Callable[[str, int, int], object]
 """Called from time to time with a policy's label, the rounds done so far, and the rounds in all."""
 TimeLeft = Callable[[str, int, int], str]
 """Takes the arguments of `Report`, and returns the time left in all as text, or ""."""
-Show = Callable[[str, float, str], None]
+ShowTotal = Callable[[str, float, str], None]
 """Shows the current work, the share of all rounds that is done, and the time left, or ""."""
+ShowText = Callable[[str, float], None]
+"""Shows a text, and the share of the rounds that is done."""
+
 
 _SECONDS_BETWEEN_LINES: Final = 5.0
 _SECONDS_BETWEEN_TOTALS: Final = 10.0
@@ -31,10 +34,10 @@ _SECONDS_UNTIL_SPEED: Final = 1.0  # before, too few rounds have been reported t
 def progress_callback(
     progress: bool | Report, estimate_time_left: TimeLeft | None = None
 ) -> Iterator[Report | None]:
-    """Yield the function that shows progress, or None if it is not wanted.
+    """Yield the function that shows progress, or None if `progress` is False.
 
-    `progress` may be a function, which is then yielded itself. Without `estimate_time_left`, the
-    time that is left is shown for each policy alone.
+    If `progress` is a function, it is yielded itself. Without `estimate_time_left`, the time left
+    is that of the current policy.
     """
     if callable(progress):
         yield progress
@@ -45,45 +48,41 @@ def progress_callback(
         )
     elif not progress:
         yield None
-    elif sys.stderr is not None and sys.stderr.isatty():
-        yield from _show_bar(estimate_time_left)
     else:
-        yield _LineReport(estimate_time_left)
+        with _open_display(_SECONDS_BETWEEN_LINES) as show:
+            yield _PolicyProgress(show, estimate_time_left)
 
 
-def _show_bar(estimate_time_left: TimeLeft | None) -> Iterator[Report]:
+@contextmanager
+def _open_display(seconds_between_lines: float) -> Iterator[ShowText]:
+    """Yield the function that shows texts: beside a bar on a terminal, else line by line."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        line = StatusLine(seconds_between_lines)
+
+        def print_line(text: str, share: float) -> None:
+            if share == 1.0 or line.is_due:
+                line.print(text)
+
+        yield print_line
+        return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-    )
+    columns = (BarColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=Console(stderr=True)) as display:
-        tasks: dict[str, TaskID] = {}
-        is_visible = estimate_time_left is not None
-        all_task = display.add_task("all", total=None, speed="", visible=is_visible)
+        task = display.add_task("reading", total=1.0)
 
-        def report(label: str, played: int, total: int) -> None:
-            if estimate_time_left:
-                time_left = estimate_time_left(label, played, total)
-                display.update(all_task, description=time_left or "all")
-            if label not in tasks:
-                tasks[label] = display.add_task(escape_controls(label), total=total, speed="")
-            display.update(tasks[label], completed=played)
-            speed = display.tasks[tasks[label]].speed
-            display.update(tasks[label], speed=f"{speed:,.0f} rounds/s" if speed else "")
+        def move_bar(text: str, share: float) -> None:
+            display.update(task, completed=share, description=escape_controls(text))
 
-        yield report
+        yield move_bar
 
 
 class StatusLine:
     """A line of text about progress, which is shown from time to time.
 
-    It is printed to standard error. In a notebook, which shows that in red, it stands below the
-    cell instead: a single line, which each text replaces.
+    It is printed to standard error. A notebook would show that in red: there the texts replace one
+    another in a single line below the cell.
 
     Parameters
     ----------
@@ -109,25 +108,24 @@ class StatusLine:
             print_status(escape_controls(text))
 
 
-_cell_line: Final[dict[str, Any]] = {}
-"""The cell of a notebook that has a line below it, by its number, and the handle of that line."""
+_cells_with_line: Final[set[int]] = set()
+"""The numbers of the cells of a notebook that have a line below them."""
 
 
 def _show_in_cell(text: str) -> None:
-    """Show a text below the cell that is executed, in the place of the one before."""
+    """Show a text below the cell that is executed, in place of the text before."""
     # Not printed with a carriage return: a saved notebook would keep every version of the text, and
-    # what the cell prints next would continue on its line.
+    # the next text that the cell prints would continue on its line.
     cell = sys.modules["IPython"].get_ipython().execution_count
+    display = import_module("IPython.display").display
     data = {"text/plain": text}
-    if _cell_line.get("cell") == cell:
-        _cell_line["handle"].update(data, raw=True)
-    else:
-        display = import_module("IPython.display").display
-        _cell_line.update(cell=cell, handle=display(data, raw=True, display_id=True))
+    is_update = cell in _cells_with_line
+    display(data, raw=True, display_id=f"keyhole, cell {cell}", update=is_update)
+    _cells_with_line.add(cell)
 
 
 def print_step(text: str) -> None:
-    """Print the name of a step that follows the simulation and takes a while."""
+    """Print the name of a step that takes a while, such as the drawing of a report."""
     StatusLine(0.0).print(text)
 
 
@@ -137,22 +135,21 @@ def _in_notebook() -> bool:
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
-class _LineReport:
-    """Prints a line when a policy is done, and every few seconds before."""
+class _PolicyProgress:
+    """Shows the share of a policy's rounds that is done, their speed, and the time left."""
 
-    def __init__(self, estimate_time_left: TimeLeft | None) -> None:
+    def __init__(self, show: ShowText, estimate_time_left: TimeLeft | None) -> None:
+        self.show = show
         self.estimate_time_left = estimate_time_left
-        self.started: dict[str, tuple[float, int]] = {}
+        self.first_reports: dict[str, tuple[float, int]] = {}
         self.done: set[str] = set()
-        self.line = StatusLine(_SECONDS_BETWEEN_LINES)
 
     def __call__(self, label: str, played: int, total: int) -> None:
         now = time.monotonic()
-        began, played_before = self.started.setdefault(label, (now, played))
+        began, played_before = self.first_reports.setdefault(label, (now, played))
         # Called at each report, shown or not: it counts the rounds.
         time_left = self.estimate_time_left and self.estimate_time_left(label, played, total)
-        is_early = played < total and not self.line.is_due
-        if is_early or played == 0 or label in self.done:
+        if played == 0 or label in self.done:
             return
         if played == total:
             self.done.add(label)
@@ -163,21 +160,21 @@ class _LineReport:
             text += f"; {time_left}"
         elif speed > 0 and played < total and now - began >= _SECONDS_UNTIL_SPEED:
             text += f", {(total - played) / speed:.0f} s left"
-        self.line.print(text)
+        self.show(text, played / total)
 
 
 @dataclass(frozen=True)
 class WorkItem:
-    """One policy on one problem.
+    """The simulation of one policy on one problem.
 
     Attributes
     ----------
     place, label : str
         The problem and the policy.
     rounds : int
-        Its rounds, of all replications.
+        The rounds of all replications.
     expected : float
-        The seconds that it takes, with its compilation, on the machine of the known times.
+        The seconds that it takes, with compilation, on the machine on which rounds were timed.
     """
 
     place: str
@@ -205,7 +202,7 @@ class TotalProgress:
     def __init__(
         self,
         work: Sequence[WorkItem],
-        show: Show | None = None,
+        show: ShowTotal | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._left = {(item.place, item.label): item for item in work}
@@ -221,26 +218,29 @@ class TotalProgress:
         return partial(self.update, place)
 
     def finish(self, place: str) -> None:
-        """Count a place, and those below it, as done: cached results report no progress."""
+        """Count the work on a problem, or below a folder of problems, as done.
+
+        Cached results report no progress.
+        """
         for key in [key for key in self._left if f"{key[0]}/".startswith(f"{place}/")]:
-            self._tell(self._left.pop(key), 0, 0.0)
+            self._show_progress(self._left.pop(key), 0, 0.0)
 
     def update(self, place: str, label: str, played: int, total: int) -> str:
-        """Track the progress of a policy; return the time left, "" if nothing is known of it."""
+        """Track the progress of a policy; return the time left in all, or "" if it is not known."""
         key = place, label
         if (item := self._left.get(key)) is None:
             return ""
-        # Rounds that an earlier call played were read from files: they say nothing of the speed.
+        # The rounds of the first report were read from files: they say nothing of the speed.
         rounds_here = played - self._stored_rounds.setdefault(key, played)
         expected = item.expected * rounds_here / total
         if played == total:
             del self._left[key]
             self._expected_of_done += expected
-            return self._tell(item, 0, 0.0)
-        return self._tell(item, played, expected)
+            return self._show_progress(item, 0, 0.0)
+        return self._show_progress(item, played, expected)
 
-    def _tell(self, item: WorkItem, played: int, expected: float) -> str:
-        """Show what is left while an item is played, and return the time left as text."""
+    def _show_progress(self, item: WorkItem, played: int, expected: float) -> str:
+        """Show the progress of all work while an item is played; return the time left as text."""
         share = played / max(item.rounds, 1)
         expected_left = sum(work.expected for work in self._left.values()) - share * item.expected
         expected_done = self._expected_of_done + expected
@@ -255,35 +255,13 @@ class TotalProgress:
 
 @contextmanager
 def track_total(is_shown: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgress]:
-    """Return a context manager with the tracker, which shows progress on standard error or not."""
+    """Yield the tracker of all work, which shows progress on standard error if `is_shown`."""
     if not is_shown:
         yield TotalProgress(work)
-    elif sys.stderr is not None and sys.stderr.isatty():
-        with _bar() as show:
-            yield TotalProgress(work, show)
-    else:
-        yield TotalProgress(work, partial(_print_line, StatusLine(_SECONDS_BETWEEN_TOTALS)))
+        return
+    with _open_display(_SECONDS_BETWEEN_TOTALS) as show:
+        yield TotalProgress(work, partial(_show_total, show))
 
 
-@contextmanager
-def _bar() -> Iterator[Show]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    columns = (
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as display:
-        task = display.add_task("reading", total=1.0)
-
-        def show(work: str, share: float, time_left: str) -> None:
-            display.update(task, completed=share, description=f"{work}; {time_left}".rstrip("; "))
-
-        yield show
-
-
-def _print_line(line: StatusLine, work: str, share: float, time_left: str) -> None:
-    if line.is_due:
-        line.print(f"{100 * share:.0f} % of all rounds; {work}; {time_left}".rstrip("; "))
+def _show_total(show: ShowText, work: str, share: float, time_left: str) -> None:
+    show(f"{100 * share:.0f} % of all rounds; {work}; {time_left}".rstrip("; "), share)

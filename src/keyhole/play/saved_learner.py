@@ -5,9 +5,8 @@ The file is one JSON object: ``format`` ("keyhole-learner"), ``version`` (of the
 keys and no spaces), and ``content``: the policy's class, module and parameters, the known
 quantities, rounds begun, whether feedback is awaited, its stream (two unsigned words), and all
 arrays with dtype, shape and values. Floats are written so that they read back exactly. Version 2
-also has ``scale``, the least and the largest reward: a program that reads version 1 alone would
-take rewards for numbers in [0, 1]. Version 3 also has ``arm_names``, and ``scale`` if it is not
-[0, 1]: a program that reads no names would return numbers of arms in their place.
+also has ``scale``, the least and the largest reward; version 3 has ``arm_names``, and ``scale`` if
+it is not [0, 1]. A program that ignored them would misread rewards, or return numbers of arms.
 """
 
 import importlib
@@ -36,7 +35,7 @@ _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
 _WITH_SCALE: Final = 2
 _WITH_NAMES: Final = 3
-_ROUNDS: Final = validate.Range(ge=0, le=2**53)  # a float represents every integer up to there
+_ROUNDS: Final = validate.Range(ge=0, le=2**53)  # floats represent all integers in this range
 _NAME_TYPES: Final = (str, int, float, bool, type(None))
 _NOT_FINITE: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
 _POLICY_MODULE: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
@@ -65,39 +64,41 @@ class SavedLearner:
     scale: Scale = UNIT
     arm_names: tuple[Any, ...] | None = None
 
-    def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
+    def check_arrays(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
         """Refuse arrays whose dtypes or shapes differ from those of a layout.
 
         Arrays that were added to the policy after the file was written are zero.
         """
-        lacking = {n for n, f in layout.fields.items() if f.added} - self.arrays[group].keys()
-        kept = {n: f for n, f in layout.fields.items() if f.kept and n not in lacking}
-        self._compare(group, {n: (f.dtype, f.extent(sizes)) for n, f in kept.items()})
-        for name in lacking:
+        new_names = {n for n, f in layout.fields.items() if f.added} - self.arrays[group].keys()
+        saved_fields = {n: f for n, f in layout.fields.items() if f.kept and n not in new_names}
+        forms = {n: (f.dtype, f.extent(sizes)) for n, f in saved_fields.items()}
+        self._check_forms(group, forms)
+        for name in new_names:
             self.arrays[group][name] = np.zeros(layout.fields[name].extent(sizes))
 
     def fill(self, arrays: Arrays) -> None:
         """Copy the saved arrays into those of a learner with equal dtypes and shapes."""
         for group, views in arrays.items():
-            self._compare(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
+            self._check_forms(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
             for name, view in views.items():
                 view[...] = self.arrays[group][name]
 
-    def _compare(self, group: str, form: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
-        saved = {n: (str(a.dtype), a.shape) for n, a in self.arrays.get(group, {}).items()}
-        if missing := ", ".join(form.keys() - saved.keys()):
+    def _check_forms(self, group: str, forms: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+        """Refuse arrays of a group with other names, dtypes or shapes than `forms`."""
+        saved_forms = {n: (str(a.dtype), a.shape) for n, a in self.arrays.get(group, {}).items()}
+        if missing := ", ".join(forms.keys() - saved_forms.keys()):
             raise ValueError(f"its {group} lacks {missing}")
-        if saved != form:
+        if saved_forms != forms:
             raise ValueError(f"its {group} has other arrays")
 
 
 def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ()) -> type[Policy]:
     """Return the class of a saved policy: a candidate, Keyhole's own, or one already imported.
 
-    A file is not trusted: it can have imported only Keyhole's modules of policies; of others, only
-    those are searched that the caller has imported already.
+    A file is not trusted: only Keyhole's modules of policies are imported for it. Other modules are
+    searched only if the caller has imported them.
     """
-    # Importing a module executes it, so a file that could name any module could run any code.
+    # To import a module is to run its code: a file that could name any module could run any code.
     for candidate in candidates:
         if not (isinstance(candidate, type) and issubclass(candidate, Policy)):
             raise TypeError(
@@ -190,7 +191,12 @@ def _from_content(content: Mapping[str, Any]) -> SavedLearner:
         raise ValueError(
             f"stream must be two whole numbers below 2**64, got {validate.short_repr(stream)}"
         )
-    _check_type(content, "pending", bool)
+    if type(content["pending"]) is not bool:
+        got = validate.short_repr(content["pending"])
+        raise TypeError(f"pending must be true or false, got {got}")
+    arm_names = content.get("arm_names")
+    if arm_names is not None:
+        arm_names = tuple(map(_check_name, validate.check_sequence("arm_names", arm_names)))
     return SavedLearner(
         policy=validate.check_line("policy", content["policy"]),
         module=validate.check_line("module", content["module"]),
@@ -204,21 +210,8 @@ def _from_content(content: Mapping[str, Any]) -> SavedLearner:
             for group, arrays in content["arrays"].items()
         },
         scale=Scale.of(content.get("scale", UNIT)),
-        arm_names=_read_names(content),
+        arm_names=arm_names,
     )
-
-
-def _check_type(content: Mapping[str, Any], name: str, expected: type) -> None:
-    if not isinstance(content[name], expected):
-        got = validate.short_repr(content[name])
-        raise TypeError(f"{name} must be of type {expected.__name__}, got {got}")
-
-
-def _read_names(content: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    if "arm_names" not in content:
-        return None
-    _check_type(content, "arm_names", list)
-    return tuple(map(_check_name, content["arm_names"]))
 
 
 def _to_json(array: NDArray[Any]) -> dict[str, Any]:
@@ -236,11 +229,9 @@ def _from_json(saved: Mapping[str, Any]) -> NDArray[Any]:
             f"an array of shape {validate.short_repr(shape)} cannot have {len(values)} values"
         )
     if validate.check_choice("dtype", saved["dtype"], ("float64", "int64")) == "int64":
-        return np.array([validate.check_integer("a count", v) for v in values], np.int64).reshape(
-            shape
-        )
-    return np.array([_to_float(v) for v in values], np.float64).reshape(shape)
-
-
-def _to_float(value: Any) -> float:
-    return float(value) if value in _NOT_FINITE else validate.check_number("a value", value)
+        counts = [validate.check_integer("a count", v) for v in values]
+        return np.array(counts, np.int64).reshape(shape)
+    numbers = [
+        float(v) if v in _NOT_FINITE else validate.check_number("a value", v) for v in values
+    ]
+    return np.array(numbers, np.float64).reshape(shape)

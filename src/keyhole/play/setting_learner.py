@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.drivers.learner_step import ASK, CLAIM, NOT_ASKED, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner
 from keyhole.play.log_learning import reward_column
-from keyhole.play.study_vocabulary import StudyRound
 from keyhole.validate import short_repr
 
 
@@ -18,20 +17,20 @@ class ArmLearner(Learner):
 
     names_arms = True
 
-    # `ask` and `tell` repeat the code of `_do` instead of calling it: a method call would take a
-    # tenth of their time (measured).
+    # `ask` and `tell` repeat the code of `_run_step`: a call of it would take a tenth of their time
+    # (measured).
 
     def ask(self, *, exclude: Iterable[Any] | None = None) -> int:
-        """Return the arm to pull next, from 0; the same one if asked again before `tell`.
+        """Return the arm to pull next, from 0; the same arm if asked again before `tell`.
 
-        If arms have names (``learner(arms=["red", "blue"])``), it is the name. The same thread must
-        tell its reward: see `keyhole.Learner`.
+        If arms have names (``learner(arms=["red", "blue"])``), it is a name. The same thread must
+        tell the reward: see `keyhole.Learner`.
 
         Parameters
         ----------
         exclude : iterable of int, optional
-            Arms, or their names, that it must not be: the policy decides as if it did not have
-            them, and keeps its state. It must be one that can learn from decisions of others
+            Arms, or their names, to leave out: the policy decides as if it did not have them, and
+            keeps its state. It must be able to learn from decisions of others
             (`keyhole.policy.Policy.off_policy`).
         """
         if exclude is not None:
@@ -54,8 +53,7 @@ class ArmLearner(Learner):
                 "tell takes the reward alone: that of the arm last asked for, which the learner "
                 f"knows; got {short_repr((reward, *unnamed))}"
             )
-        # One test for the usual reward; whole numbers, booleans, NaN and rewards in other units
-        # fail it.
+        # A float in [0, 1], the usual reward, needs no more than this test.
         if type(reward) is not float or not 0.0 <= reward <= 1.0 or self._scaled:
             reward = self._convert_unusual_reward(reward)
         try:
@@ -84,13 +82,12 @@ class ArmLearner(Learner):
         int
             The number of rounds in which the policy asked for the arm in the log.
         """
-        pulled = self._arm_column("arms", arms)
-        return self._replay(
-            arm=pulled, reward=reward_column("rewards", rewards, self.scale, pulled)
-        )
+        arm_numbers = self._arm_column("arms", arms)
+        reward_numbers = reward_column("rewards", rewards, self.scale, arm_numbers)
+        return self._replay(arm=arm_numbers, reward=reward_numbers)
 
     def _convert_unusual_reward(self, reward: object) -> float:
-        """Convert a reward that is no float in [0, 1], or refuse it."""
+        """Return a reward in the units of policies; refuse an impossible one."""
         if not self._pending:
             self._refuse(NOT_ASKED)
         return self.scale.check_reward("reward", reward)
@@ -99,18 +96,19 @@ class ArmLearner(Learner):
 Values = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
 
-_CALLS: Final = ("ask", "tell", "recommend")
+_METHODS_WITH_ARMS: Final = ("ask", "tell", "recommend")
 
 
 class SettingLearner(Learner):
     """A learner for any setting: the `learner_class` in the base class of its policies.
 
     `ask`, `tell` and `recommend` take and return the words of the setting's `StudyVocabulary`, in
-    which arms are numbers from 0, or names if they have any. A setting with other words defines a
-    subclass: its `ask` calls `decide` with the values of the context, its `tell` calls `learn` with
-    those of the feedback. It takes no names of arms, unless it sets ``names_arms = True`` and
-    converts them, by `vocabulary.arm_number` and `vocabulary.arms`.
-    Both refuse other threads between a decision and its feedback.
+    which arms are numbers from 0, or names if they have any. A setting with other words, or whose
+    feedback belongs to rounds (`Setting.by_round`), defines a subclass: its `ask` calls `decide`
+    with the values of the context, its `tell` calls `learn` with those of the feedback. A subclass
+    takes no names of arms, unless it sets ``names_arms = True`` and converts them, by
+    `vocabulary.arm_number` and `vocabulary.arms`. Between a decision and its feedback, `decide` and
+    `learn` refuse other threads.
 
     Examples
     --------
@@ -127,9 +125,9 @@ class SettingLearner(Learner):
     names_arms = True
 
     def __init_subclass__(cls) -> None:
-        """Refuse names of arms in a subclass with calls of its own, unless it declares them."""
+        """Take no names of arms in a subclass that overrides a method, unless it declares them."""
         super().__init_subclass__()
-        if "names_arms" not in vars(cls) and not vars(cls).keys().isdisjoint(_CALLS):
+        if "names_arms" not in vars(cls) and not vars(cls).keys().isdisjoint(_METHODS_WITH_ARMS):
             cls.names_arms = False
 
     def ask(self, *, exclude: Iterable[Any] | None = None, **context: Any) -> Any:
@@ -138,60 +136,34 @@ class SettingLearner(Learner):
         Parameters
         ----------
         exclude : iterable of int, optional
-            Arms, or their names, that it must not be about: see `keyhole.stochastic.Learner.ask`.
+            Arms, or their names, to leave out: see `keyhole.stochastic.Learner.ask`.
         **context
             The keywords of the vocabulary's `parse_context`.
 
         Returns
         -------
         Any
-            The decision in words of the vocabulary; a dict if there are several. The same one if
-            asked again before `tell`.
+            The decision in words of the vocabulary; a dict if there are several. The same decision
+            if asked again before `tell`.
         """
         values = self.vocabulary.parse_context(**context)
-        decided_values = self._decide(values, exclude)
-        named_values = self.vocabulary.format_decision(values, decided_values)
-        shown_context = self.vocabulary.format_context(values)
-        decision = {
-            name: value for name, value in named_values.items() if name not in shown_context
-        }
+        all_words = self.vocabulary.format_decision(values, self._decide(values, exclude))
+        context_words = self.vocabulary.format_context(values)
+        decision = {name: word for name, word in all_words.items() if name not in context_words}
         return decision if len(decision) > 1 else next(iter(decision.values()))
 
     def tell(self, *unnamed: Any, **feedback: Any) -> None:
         """Tell the feedback of the last decision: the arguments of `parse_feedback`."""
-        self._expect_feedback()
-        waiting = (_values(self._context), _values(self._decision))
-        values = self.vocabulary.parse_feedback(*waiting, *unnamed, **feedback)
         if self.vocabulary.round_class is not None:
-            values = self._of_round(self.vocabulary.round_class, *waiting, values)
-        self.learn(**{name: values[name] for name in self._feedback})
-
-    def _of_round(
-        self, round_class: type[StudyRound], context: Values, decision: Values, feedback: Values
-    ) -> Values:
-        """Return the feedback of a round in which only that of its own decision arrives."""
-        round_ = round_class(self.vocabulary, self.policy)
-        round_.begin(context, decision)
-        round_.add_feedback(context, decision, feedback)
-        round_feedback = round_.end(self.facts, self.state, self.rounds)
-        if round_feedback is None:
-            raise RuntimeError(
-                f"{round_class.__name__}.end must return the feedback of a round that began"
+            raise TypeError(
+                f"{type(self).__name__}.tell must be defined: in the setting "
+                f"{self.policy.setting.name!r} feedback belongs to rounds (a study takes it)"
             )
-        for name, value in round_feedback.facts.items():
-            if value != self.facts[name]:
-                raise RuntimeError(
-                    f"{self.policy} needs {name}={value} after this feedback, but a learner cannot "
-                    f"change {name}={self.facts[name]}; use a study"
-                )
-        # A sequence of feedback may be shorter than its array: what is left stays 0.
-        values = {name: np.zeros_like(view) for name, view in self._feedback.items()}
-        for name, view in values.items():
-            if view.shape:
-                view[: len(round_feedback.feedback[name])] = round_feedback.feedback[name]
-            else:
-                view[()] = round_feedback.feedback[name]
-        return values
+        self._expect_feedback()
+        context = _values(self._context)
+        decision = _values(self._decision)
+        values = self.vocabulary.parse_feedback(context, decision, *unnamed, **feedback)
+        self.learn(**{name: values[name] for name in self._feedback})
 
     def recommend(self) -> Any:
         """Return the policy's recommendation, in words of the vocabulary."""
@@ -208,8 +180,8 @@ class SettingLearner(Learner):
         Returns
         -------
         dict
-            The decision: ints and floats, or lists of them. The same one if asked again before
-            `learn`.
+            The decision: ints and floats, or lists of them. The same decision if asked again
+            before `learn`.
 
         Raises
         ------

@@ -20,8 +20,8 @@ from keyhole.play.simulation_plan import COUNT, Duration, Plan, SimulatedWorkers
 from keyhole.results.curves import Curves
 from keyhole.validate import DEFAULT_SEED, check_integer, explain_memory_errors
 
-# Blocks are as long as memory allows, since threads wait for each other at the end of each. Nothing
-# would be gained by shorter ones: blocks are not kept, and a killed call cannot be resumed.
+# Blocks are as long as memory allows, since threads wait for each other at the end of each. Shorter
+# blocks gain nothing: they are not kept in files, and a killed call cannot be resumed.
 _BLOCK_SECONDS: Final = 3600.0
 
 
@@ -168,9 +168,9 @@ class StoppingTimes:
         The number of rounds after which half of the tests are done, and that for 90 % of them; each
         with the two ends of its 95 % interval. Numbers beyond `rounds` are infinite.
     guarantee : str
-        What the policy promises, such as a bound on the chance that it names a wrong arm.
+        The promise of the policy, such as a bound on the chance that it names a wrong arm.
     error : tuple of float
-        The mean of what the guarantee bounds, and the ends of its 95 % interval.
+        The mean of the metric that the guarantee bounds, and the ends of its 95 % interval.
     """
 
     policy: str
@@ -183,7 +183,7 @@ class StoppingTimes:
     error: tuple[float, ...]
 
     def __str__(self) -> str:
-        """Return all of it as lines of text, with what helps if it takes too long."""
+        """Return all results as lines of text, with advice if the test takes too long."""
         median, quantile_90 = (
             f"{value:,.0f} [{low:,.0f}, {high:,.0f}]".replace("inf]", "...]").replace(
                 "inf", f"over {self.rounds:,}"
@@ -211,16 +211,16 @@ def stopping_times(
 ) -> StoppingTimes:
     """Simulate how many rounds a policy that can stop takes until it has settled all arms.
 
-    It tells before a test how large its sample will be: how many visitors until `BestArmStopping`
-    names a winner, or how many labels until `PerArmStopping` has settled each item. That depends on
-    the means, which nobody knows then: try what you think possible, also small differences. The
-    result depends on the arguments alone; at most `horizon` times `replications` rounds are
-    simulated, which takes a minute or so with the defaults.
+    So you know before a test how large its sample will be: how many visitors until
+    `BestArmStopping` names a winner, or how many labels until `PerArmStopping` has settled each
+    item. That depends on the means, which nobody knows then: try those that you think possible,
+    also with small differences. The result depends on the arguments alone; at most `horizon` times
+    `replications` rounds are simulated, which takes a minute or so with the defaults.
 
     Parameters
     ----------
     problem : Problem
-        What you think possible, such as ``keyhole.stochastic.Problem([0.04, 0.06])``.
+        A problem that you think possible, such as ``keyhole.stochastic.Problem([0.04, 0.06])``.
     policy : Policy
         One that can stop (`keyhole.policy.Policy.verdicts`).
     horizon : int, default 200,000
@@ -272,7 +272,7 @@ def stopping_times(
 
 
 def _quantile(rounds: FloatArray, share: float) -> tuple[float, ...]:
-    """Return a quantile, and the order statistics that are the ends of its 95 % interval."""
+    """Return a quantile, and the two order statistics at the ends of its 95 % interval."""
     ordered = np.array([0.0, *np.sort(rounds), math.inf])
     rank = share * len(rounds)
     reach = _NORMAL_QUANTILE * math.sqrt(rank * (1.0 - share))

@@ -23,7 +23,7 @@ from keyhole.validate import Range
 _MOST_WORKERS: Final = 2**16
 MOST_CHECKPOINTS: Final = 100_000
 SpacingKind = Literal["linear", "log"]
-_TABLE: Final = {"count", "spacing"}
+_CHECKPOINT_ENTRIES: Final = ("count", "spacing")
 # Pulls are counted in floats, which represent every integer up to 2**53.
 COUNT: Final = Range(ge=1, le=2**53)
 
@@ -33,7 +33,7 @@ class Duration(Protocol):
 
     @property
     def draw(self) -> Kernel:
-        """``draw(rng, numbers, ...)``; it may name the values of the decision and feedback."""
+        """The kernel ``draw(rng, numbers, ...)``, which may name context, decision and feedback."""
 
     @property
     def numbers(self) -> FloatArray:
@@ -77,7 +77,7 @@ class SimulatedWorkers:
     pending: str | None = None
 
     def __post_init__(self) -> None:
-        """Check what does not depend on the policy."""
+        """Check the number of workers, the duration and the pending mode."""
         validate.check_integer("workers", self.number, Range(ge=1, le=_MOST_WORKERS))
         if not (hasattr(self.duration, "draw") and hasattr(self.duration, "numbers")):
             raise TypeError(
@@ -88,12 +88,12 @@ class SimulatedWorkers:
             validate.check_choice("pending", self.pending, PENDING_MODES)
 
     @property
-    def is_idle(self) -> bool:
-        """Whether no decision takes time: then they need not be simulated."""
+    def is_trivial(self) -> bool:
+        """Whether there is one worker, and each decision takes a time of 1: as without workers."""
         return self.number == 1 and self.duration is _ONE
 
     def check(self, policy: Policy, problem: Problem) -> None:
-        """Refuse a setting in which time counts in rounds, and a mode that the policy lacks."""
+        """Refuse a setting, a policy or a problem that does not fit the workers."""
         if problem.setting.by_round:
             raise ValueError(
                 f"workers must be 1 in the setting {problem.setting.name!r}, got {self.number}: "
@@ -113,13 +113,13 @@ class SimulatedWorkers:
             fits(problem)
 
     def caution(self, policy: Policy) -> str:
-        """Return a warning if a policy waits although `pending` does not ask for it; else ""."""
+        """Return a warning if a policy waits though no mode was asked for; else ""."""
         if self.number == 1 or self.pending is not None:
             return ""
         return policy.explain_waiting()
 
     def pending_mode(self, policy: Policy) -> str:
-        """Return how a policy treats pending decisions."""
+        """Return the mode in which a policy treats pending decisions."""
         return self.pending or policy.pending[0]
 
 
@@ -176,7 +176,7 @@ def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[i
         The ends.
     """
     for name in table:
-        validate.check_choice("each entry of checkpoints", name, sorted(_TABLE))
+        validate.check_choice("each entry of checkpoints", name, _CHECKPOINT_ENTRIES)
     if "count" not in table:
         raise ValueError("checkpoints.count must be given")
     count = validate.check_integer(
@@ -186,13 +186,13 @@ def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[i
     if validate.check_choice("checkpoints.spacing", spacing, get_args(SpacingKind)) == "linear":
         points = horizon * np.arange(1, count + 1) / count
     else:
-        # One point more, of which the first is dropped: the spacing is then that of `count` steps.
+        # The first of `count` + 1 points is dropped, so that there are `count` steps.
         points = np.geomspace(first, horizon, count + 1)[1:]
     return tuple(sorted({max(first, int(p)) for p in points.round()}))
 
 
 def label_policies(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
-    """Return policies by label; raise if there is none, or two have the same label."""
+    """Return policies by label; refuse an empty list, and two policies with one label."""
     if isinstance(policies, Mapping):
         result = dict(policies)
     else:
@@ -261,7 +261,7 @@ class Plan:
         first = problem.fact("arms") if problem.setting.budgeted else 1
         if isinstance(workers, SimulatedWorkers):
             workers = dict.fromkeys(policies, workers)
-        if all(worker.is_idle for worker in workers.values()):
+        if all(each.is_trivial for each in workers.values()):
             workers = {}
         plan = cls(
             problem,
@@ -272,12 +272,13 @@ class Plan:
             details,
             checked,
             bool(interpreted),
-            # Only where neither way was asked for.
-            interpret_uncompiled and interpreted is None,
+            interpret_uncompiled and interpreted is None,  # None: neither way was asked for
             workers,
         )
         plan._check_length()
-        validate.check_distinct("the metrics", [m.name for m in plan.measured if not m.per_arm])
+        validate.check_distinct(
+            "the metrics", [m.name for m in plan.declared_metrics if not m.per_arm]
+        )
         for label, policy in plan.policies.items():
             if policy.setting.name != problem.setting.name:
                 raise ValueError(
@@ -289,8 +290,7 @@ class Plan:
                 if text := plan.workers[label].caution(policy):
                     warnings.warn(text, stacklevel=3)
             for budget, _ in plan.runs(policy):
-                # Whether to warn may depend on the horizon, also for a policy that does not know
-                # it.
+                # A warning may depend on the horizon, also for a policy that does not know it.
                 facts = plan.facts(policy, budget) | {"horizon": budget}
                 if text := policy.caution(facts, problem):
                     warnings.warn(text, stacklevel=3)
@@ -313,35 +313,38 @@ class Plan:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of the metrics."""
-        return tuple(m.name for m in self.measured)
+        return tuple(m.name for m in self.declared_metrics)
 
     @property
-    def measured(self) -> tuple[Metric, ...]:
-        """The metrics."""
-        measured = tuple(metrics_for(self.problem, details=self.details))
+    def declared_metrics(self) -> tuple[Metric, ...]:
+        """The declarations of the metrics, in the order of the names."""
+        metrics = metrics_for(self.problem, details=self.details)
         if any(policy.verdicts for policy in self.policies.values()):
-            measured = (*measured, *STOP_METRICS)
-        return (*measured, CLOCK) if self.workers else measured
+            metrics = (*metrics, *STOP_METRICS)
+        return (*metrics, CLOCK) if self.workers else metrics
 
     def make_curves(self, values: Mapping[str, FloatArray]) -> Curves:
         """Return the simulated values of each policy, by label, together with their metrics."""
         arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
-        return Curves(self.checkpoints, self.measured, values, arms=arms)
+        return Curves(self.checkpoints, self.declared_metrics, values, arms=arms)
 
     def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
         """Return (horizon, checkpoints) of each run that a policy needs."""
-        # A policy that knows its budget decides differently for each; others pass all of them in
+        # A policy that knows its budget decides differently for each; others reach all budgets in
         # one run.
         if policy.setting.budgeted and "horizon" in policy.needs:
             return [(budget, (budget,)) for budget in self.checkpoints]
         return [(self.horizon, self.checkpoints)]
 
     def rounds(self, policy: Policy) -> int:
-        """Return how many rounds one replication of a policy takes, over all its runs."""
+        """Return the number of rounds of one replication of a policy, in all its runs."""
         return sum(checkpoints[-1] for _, checkpoints in self.runs(policy))
 
     def wrong_verdicts(self, policy: Policy) -> FloatArray:
-        """Return which verdicts of a policy are wrong, 1 or 0, arm by arm; one cell if none is."""
+        """Return 1 for each wrong verdict on an arm, else 0: arms x verdicts.
+
+        It is one 0 for a policy that cannot stop.
+        """
         if not policy.verdicts:
             return np.zeros(1)
         wrong = np.asarray(policy.wrong_verdicts(self.problem))
@@ -356,14 +359,14 @@ class Plan:
     def stop_metrics_without_stop(
         self, policy: Policy, checkpoints: Sequence[int]
     ) -> dict[int, FloatArray]:
-        """Return the metrics of stopping at each checkpoint, by position, where none is settled.
+        """Return the metrics of stopping for a policy that cannot stop, by position.
 
-        There are some if a policy beside this one can stop, and this one cannot.
+        They have a value for each checkpoint, and are needed beside a policy that can stop.
         """
         values = {"rounds_used": np.array(checkpoints, float), "unfinished": 1.0}
         return {
             i: np.full(len(checkpoints), values.get(metric.name, 0.0))
-            for i, metric in enumerate(self.measured)
+            for i, metric in enumerate(self.declared_metrics)
             if metric in STOP_METRICS and not policy.verdicts
         }
 

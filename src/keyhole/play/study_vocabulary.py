@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from keyhole.contract.arm_names import ArmNames
+from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.pending_mode_inference import explain_dependence
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
@@ -19,14 +20,14 @@ from keyhole.kernels.fingerprint import python_function
 from keyhole.validate import Range, check_choice, check_integer, check_sequence, short_repr
 
 FactReader = Callable[[str, Any, Path], Any]
-Values = dict[str, Any]
-Words = dict[str, Any]
+Values = dict[str, Any]  # as kernels read them
+Words = dict[str, Any]  # as users write and read them
 
 RESERVED_WORDS: Final = frozenset(
     ["at", "decision", "event", "exclude", "excluded", "head", "id", "key", "metadata", "policy",
      "round", "seq", "stream", "until", "words"]
 )  # fmt: skip
-"""Names of columns of the log and of attributes of decisions."""
+"""The names of columns of the log and of attributes of decisions, which no word may have."""
 
 
 class StudyVocabulary:
@@ -35,7 +36,7 @@ class StudyVocabulary:
     A setting names its own as `vocabulary_class` in the base class of its policies. *Values* are
     read by kernels, under the names of the setting; *words* are written and read by users: names of
     arms instead of their numbers, rewards in the units of the study. In this class a decision is an
-    ``arm`` and its feedback a ``reward``; a setting overrides what is different.
+    ``arm`` and its feedback a ``reward``; a setting with others overrides the methods.
 
     Words are checked when they are parsed: a TypeError or ValueError names the word, the value and
     what is allowed. Keywords of `parse_context` are those of `Study.ask`, and parameters of
@@ -56,17 +57,17 @@ class StudyVocabulary:
     Attributes
     ----------
     fact_readers : mapping of str to callable
-        Functions that make a known quantity, such as a cost function, of what the file of
-        ``keyhole study create`` says of it: called with the name, the value in the file, and the
-        folder of the file.
+        Functions that make a known quantity, such as a cost function, from its entry in the file of
+        ``keyhole study create``: called with the name, the value in the file, and the folder of the
+        file.
     arm_fields : tuple of str or None
         The fields of a decision that hold one or several arm numbers, which are renumbered when
         arms are added or retired. None, the default, means ``arm`` if no other field of a decision
         holds integers. If there are none, arms can neither be added nor retired. Contexts are never
         renumbered: a setting whose contexts hold arms declares ``()``.
     round_class : type of StudyRound or None
-        The class that collects feedback which belongs to the round in which it arrives
-        (`Setting.by_round`); None if feedback belongs to its decision.
+        The class that collects the feedback of a round (`Setting.by_round`); None if feedback
+        belongs to its decision.
 
     Examples
     --------
@@ -86,16 +87,14 @@ class StudyVocabulary:
         self, setting: Setting, facts: Mapping[str, Any], arms: Sequence[Any], scale: Scale = UNIT
     ) -> None:
         if setting.by_round != (self.round_class is not None):
-            duty = "name a round_class" if setting.by_round else "have no round_class"
+            requirement = "name a round_class" if setting.by_round else "have no round_class"
             raise TypeError(
-                f"{type(self).__qualname__} must {duty}, since the setting {setting.name!r} has "
-                f"by_round={setting.by_round}"
+                f"{type(self).__qualname__} must {requirement}, since the setting "
+                f"{setting.name!r} has by_round={setting.by_round}"
             )
         for name in self.arm_fields or ():
-            if name not in (integer_fields := _integer_fields(setting)):
-                check_choice(
-                    f"a field of {type(self).__qualname__}.arm_fields", name, integer_fields
-                )
+            field_name = f"a field of {type(self).__qualname__}.arm_fields"
+            check_choice(field_name, name, _integer_fields(setting))
         self.setting = setting
         self.facts = facts
         self.arms = arms
@@ -106,7 +105,7 @@ class StudyVocabulary:
         """Refuse known quantities or units that are not possible in a study."""
 
     def find_arm_fields(self) -> tuple[str, ...]:
-        """Return the fields of a decision that hold arms; none if that is not known."""
+        """Return the fields of a decision that hold arms; none if they are not known."""
         if self.arm_fields is not None:
             return self.arm_fields
         return ("arm",) if _integer_fields(self.setting) == ["arm"] else ()
@@ -118,10 +117,10 @@ class StudyVocabulary:
         if isinstance(self.arms, ArmNames):
             return self.arms.number(name, arm)
         numbers = self._numbers
-        # Arms are only ever appended: the index is extended, not built anew at each call.
+        # Arms are only ever appended: the dict is extended, not built anew at each call.
         if len(numbers) < len(self.arms):
-            new = range(len(numbers), len(self.arms))
-            numbers.update({self.arms[number]: number for number in new})
+            new_numbers = range(len(numbers), len(self.arms))
+            numbers.update({self.arms[number]: number for number in new_numbers})
         if not isinstance(arm, str) or arm not in numbers:
             check_choice(name, arm, self.arms)
         return numbers[arm]
@@ -133,7 +132,7 @@ class StudyVocabulary:
         return {}
 
     def format_context(self, context: Values) -> Words:
-        """Return a context in words: keywords with which `parse_context` returns the same."""
+        """Return a context in words: the keywords for which `parse_context` returns it."""
         return {}
 
     def format_decision(self, context: Values, decision: Values) -> Words:
@@ -164,7 +163,7 @@ class StudyVocabulary:
     def has_feedback(self) -> bool:
         """Whether each decision has feedback of its own, for which it is pending; by default yes.
 
-        Where feedback is anonymous, no decision has, and none is ever pending.
+        If feedback is anonymous, no decision is ever pending.
         """
         return True
 
@@ -173,11 +172,11 @@ class StudyVocabulary:
         return {"reward": self.scale.check_reward("reward", reward)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
-        """Return feedback in words: the keywords of `parse_feedback` that return it."""
+        """Return feedback in words: the keywords for which `parse_feedback` returns it."""
         return {"reward": self.scale.from_unit(feedback["reward"])}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:
-        """Return in words the feedback of an expired decision; by default no reward."""
+        """Return the feedback of an expired decision in words; by default the least reward."""
         return {"reward": self.scale.low}
 
     # Anonymous feedback.
@@ -192,7 +191,7 @@ class StudyVocabulary:
         raise NotImplementedError
 
     def format_sum(self, values: Values) -> Words:
-        """Return a sum in words: the keywords of `parse_sum` that return it."""
+        """Return a sum in words: the keywords for which `parse_sum` returns it."""
         raise NotImplementedError
 
     # Recommendations.
@@ -215,7 +214,7 @@ class StudyVocabulary:
         raise TypeError(f"policies of {self.setting.name!r} recommend nothing")
 
     def describe_recommendation(self, recommendation: Any) -> str:
-        """Return a recommendation that `format_report` returned as text for people."""
+        """Return as a text the recommendation that `format_report` returned."""
         return recommendation if isinstance(recommendation, str) else short_repr(recommendation)
 
 
@@ -231,9 +230,9 @@ class RoundFeedback:
     Attributes
     ----------
     context, decision, feedback : dict
-        Values by name. A sequence that is shorter than its array fills its beginning.
+        Values by name. A sequence that is shorter than its array fills the first entries.
     facts : dict
-        Known quantities that change: the length of an array that has to grow.
+        Known quantities that change: the lengths of arrays that have to grow.
     """
 
     context: Values
@@ -246,8 +245,8 @@ class StudyRound:
     """The current round of a study whose feedback belongs to the round in which it arrives.
 
     It is the `round_class` of a vocabulary. The study calls `begin` with each decision, then adds
-    feedback until the next decision; `end` returns the feedback that the policy learns. The content
-    is written into snapshots (`to_json`) and must depend on these calls alone.
+    feedback until the next decision; `end` returns the feedback that the policy learns. Snapshots
+    hold the content (`to_json`), which must depend on these calls alone.
 
     Parameters
     ----------
@@ -293,10 +292,10 @@ class StudyRound:
         raise NotImplementedError
 
     def longest_arrays(self, feedback_count: int) -> dict[str, int]:
-        """Return the greatest lengths that arrays can have now, by the names of their facts.
+        """Return the greatest lengths that growing arrays can have now, by the names of facts.
 
-        Only arrays that grow with `end` are named; by default none grows. `feedback_count` is as in
-        `end`. A snapshot with longer arrays is discarded.
+        By default no array grows. `feedback_count` is as in `end`. A snapshot with longer arrays is
+        discarded.
         """
         return {}
 
@@ -310,7 +309,7 @@ class StudyRound:
 
 
 def list_excluded(exclude: object) -> Sequence[Any]:
-    """Return the arms that a decision is to leave out, given as a sequence or a set, or None."""
+    """Return the arms of the argument `exclude`, a sequence, a set or None, as a sequence."""
     if exclude is None:
         return []
     return list(exclude) if isinstance(exclude, Set) else check_sequence("exclude", exclude)
@@ -330,12 +329,12 @@ def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:
             f"exclude must be empty in the setting {setting.name!r}: {type(vocabulary).__name__} "
             "must name the fields that hold arms, as `arm_fields`"
         )
-    if why := explain_dependence(type(policy)):  # type: ignore[arg-type]
-        raise TypeError(f"exclude must be empty: {policy} relies on its own decisions: {why}")
+    if reason := explain_dependence(type(policy)):  # type: ignore[arg-type]
+        raise TypeError(f"exclude must be empty: {policy} relies on its own decisions: {reason}")
 
 
 def check_reserved_words(words: Iterable[str]) -> None:
-    """Refuse reserved words in a vocabulary with a ValueError."""
+    """Refuse a vocabulary with reserved words."""
     if not RESERVED_WORDS.isdisjoint(words):
         reserved = sorted(RESERVED_WORDS.intersection(words))
         raise ValueError(
@@ -361,18 +360,16 @@ def is_allowed(
     setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any], decision: Values
 ) -> bool:
     """Return whether the guard of a setting allows a decision."""
-    guard = python_function(setting.allowed)
-    names = guard.__code__.co_varnames[: guard.__code__.co_argcount]
-    arrays = {name: np.asarray(value) for name, value in decision.items()}
-    arguments = {"p": SimpleNamespace(**facts), **context, **decision}
-    arguments |= {name: array for name, array in arrays.items() if array.shape}
-    return bool(guard(*(arguments[name] for name in names)))
+    arguments = {"p": SimpleNamespace(**facts), **context}
+    arguments |= {n: np.asarray(v) if np.ndim(v) else v for n, v in decision.items()}
+    names = kernel_argument_names(setting.allowed)
+    return bool(python_function(setting.allowed)(*(arguments[name] for name in names)))
 
 
 def example_decisions(
     setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any] | None = None
 ) -> list[Values]:
-    """Return the decision of zeros, and that with the last arm, as far as they are allowed.
+    """Return two decisions, as far as they are allowed: zeros, and zeros with the last arm.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Simulators of the policies of a plan, the threads that run them, and their measured speed.
 
-They are daemon threads, which can be abandoned. A process waits for the threads of
+The threads are daemon threads, which can be abandoned. A process waits for the threads of
 `concurrent.futures` when it ends, and machine code cannot be interrupted: a compiled function in an
 endless loop would keep the process alive for ever.
 """
@@ -8,7 +8,7 @@ endless loop would keep the process alive for ever.
 import math
 import warnings
 from bdb import BdbQuit
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -36,29 +36,27 @@ from keyhole.validate import explain_memory_errors
 # Threads finish at about the same time if each gets several pieces of work.
 _PIECES_PER_THREAD: Final = 8
 _POLL_SECONDS: Final = 0.1
-# After Ctrl-C the compiled loop looks at its stop flag once per round. A round that takes longer
-# than this may never end: no signal can interrupt machine code.
+# After Ctrl-C, threads may end the rounds that they play. A thread that takes longer may never end:
+# no signal can interrupt machine code.
 _GRACE_SECONDS: Final = 2.0
-_MOST_THREADS: Final = 1024  # whatever is asked for: no machine gains from more
-# Rounds that are interpreted to estimate the duration of all, and the least duration of a round:
+# Rounds that are interpreted to estimate the duration of all rounds, and the least duration of one:
 # a coarse clock may read 0.
 _SAMPLE_ROUNDS: Final = 64
 _LEAST_SECONDS: Final = 4e-6
 _HOUR: Final = 3600.0
 FIRST_ROUNDS: Final = 1_000_000
 """Rounds of the first block, whose speed gives the size of the others: some 30 ms of work."""
-_LONG_RUN_FACTOR: Final = 3.0  # a run that is longer than the span is measured for 3 spans
+_LONG_RUN_FACTOR: Final = 3.0  # a run that is longer than the time given is measured for 3 times it
 _STUCK_SECONDS: Final = 30.0  # without a round: the kernel may be in an endless loop
-_LEAST_POWER: Final = 1.15  # a growth of time by less than this power of the rounds is noise
+_LEAST_POWER: Final = 1.15  # if time grows as a lower power of the rounds, the growth is noise
 _MOST_POWER: Final = 2.0
 
 
 class EngineSimulator:
     """The compiled simulator of one policy on one problem, for any replication.
 
-    `compiled` are the compiled classes of the policy and the environment, which all runs of a
-    policy share: to digest their sources takes longer than a short run. With `workers`, several
-    decisions may be pending.
+    All runs of a policy share `compiled`, the compiled classes of policy and environment: to digest
+    their sources takes longer than a short run. With `workers`, several decisions may be pending.
     """
 
     def __init__(
@@ -78,14 +76,13 @@ class EngineSimulator:
         p_sizes, e_sizes = sizes
         self.policy = policy
         self._interpreted = plan.interpreted
-        self._stopping = plan.stop_metrics_without_stop(policy, checkpoints)
+        self._constant_metrics = plan.stop_metrics_without_stop(policy, checkpoints)
         self.checkpoints = np.array(checkpoints, np.int64)
         may_interpret = plan.interpret_uncompiled and not plan.checked and workers is None
         # Only code that is known to compile is interpreted first: a user's kernel that does not
         # compile must be refused at once, not when the budget is spent.
-        at_first = interpret_first(may_interpret and all(each.is_shipped for each in compiled))
-        durations: list[FloatArray] = []
-        with bounds_checked(plan.checked), interpreted(plan.interpreted), at_first:
+        first = interpret_first(may_interpret and all(each.is_shipped for each in compiled))
+        with bounds_checked(plan.checked), interpreted(plan.interpreted), first:
             if workers is None:
                 self.kernel: Kernel = engine.compiled_engine(setting, *compiled)
                 layout = engine.memory_plan(*compiled, *sizes)
@@ -106,16 +103,15 @@ class EngineSimulator:
                 layout = asynchronous_engine.memory_plan(
                     *compiled, *sizes, workers=number, impute=mode == "impute", aged=is_aged
                 )
-                self.memory = partial(asynchronous_engine.working_memory, layout)
-                durations = [np.ascontiguousarray(duration.numbers, np.float64)]
+                numbers = np.ascontiguousarray(duration.numbers, np.float64)
+                self.memory = partial(asynchronous_engine.working_memory, layout, numbers)
         self.input: tuple[Any, ...] = (
             policy_class.inputs.pack(input_values, p_sizes),
-            sizes_vector(policy_class, p_sizes),
+            np.array([*p_sizes.values(), 0], np.int64),
             environment_class.inputs.pack(truth, e_sizes),
-            sizes_vector(environment_class, e_sizes),
+            np.array([*e_sizes.values(), 0], np.int64),
             layout,
             plan.wrong_verdicts(policy),
-            *durations,
             np.uint64(plan.seed),
         )
 
@@ -127,22 +123,22 @@ class EngineSimulator:
     def simulate(self, replications: range, out: FloatArray, control: IntArray) -> None:
         """Simulate some replications and write their metrics into `out`.
 
-        `control` is shared with the compiled loop: it counts rounds, and is where it is stopped.
+        In `control`, the compiled loop counts rounds, and other threads may ask it to stop.
         """
-        # `out` is a slice of an array that other threads write to. The compiled loop takes arrays
-        # that are contiguous, so it fills one of its own, which is copied.
+        # `out` is a slice of an array that other threads write to. The compiled loop takes
+        # contiguous arrays: it fills one of its own, which is copied.
         with explain_memory_errors(f"the state of {self.policy}"):
-            rows = [row for row in range(out.shape[1]) if row not in self._stopping]
-            written = np.empty((out.shape[0], len(rows), out.shape[2]))
+            metrics = [i for i in range(out.shape[1]) if i not in self._constant_metrics]
+            values = np.empty((out.shape[0], len(metrics), out.shape[2]))
             memory = self.memory()
-        first, last = replications.start, replications.stop
+        start, stop = replications.start, replications.stop
         try:
-            self.kernel(*self.input, first, last, self.checkpoints, written, control, *memory)
+            self.kernel(*self.input, start, stop, self.checkpoints, values, control, *memory)
         except (ValueError, TypeError, MemoryError, OutOfBoundsError, BdbQuit):
-            raise  # they name what is wrong
+            raise  # their messages name the cause
         except Exception as error:
             kernel = f"a kernel of {self.policy} or of its environment"
-            # Numba's own error; an IndexError that the kernel raises has another message.
+            # Numba's own error: an IndexError that the kernel raises has another message.
             if isinstance(error, IndexError) and "out of bounds" in str(error):
                 raise IndexError(f"{kernel} reads or writes beyond an array") from error
             text = ": ".join(filter(None, (type(error).__name__, str(error))))
@@ -152,27 +148,22 @@ class EngineSimulator:
             replication = control[engine.REFUSED_REPLICATION]
             where = f"round {control[engine.REFUSED_ROUND]} of replication {replication}"
             raise ValueError(self.policy.refusal(where))
-        out[:, rows] = written
-        for row, values in self._stopping.items():
-            out[:, row] = values[:, None]
-
-
-def sizes_vector(compiled: CompiledClass, sizes: Mapping[str, int]) -> IntArray:
-    """Return the array lengths of a compiled class, in the order of its dimensions."""
-    return np.array([sizes[name] for name in compiled.dims] or [0], np.int64)
+        out[:, metrics] = values
+        for i, constants in self._constant_metrics.items():
+            out[:, i] = constants[:, None]
 
 
 def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) -> None:
-    """Compile what is interpreted for now, if interpreting it would exceed the time budget.
+    """Compile kernels that would be interpreted if that would exceed the time budget.
 
     The duration is estimated from the first rounds of one replication.
     """
-    estimated = 0.0
+    estimated_seconds = 0.0
     tiered = [(s, s.kernel) for s in simulators if isinstance(s.kernel, TieredFunction)]
     for simulator, kernel in tiered:
         seconds = _time_interpreted_round(simulator, kernel, replications.start)
-        estimated += seconds * len(replications) * int(simulator.checkpoints[-1])
-        if kernel.budget.seconds + estimated > tiered_execution.BUDGET:
+        estimated_seconds += seconds * len(replications) * int(simulator.checkpoints[-1])
+        if kernel.budget.seconds + estimated_seconds > tiered_execution.BUDGET:
             break
     else:
         return
@@ -183,20 +174,19 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
 def _time_interpreted_round(
     simulator: EngineSimulator, kernel: TieredFunction, replication: int
 ) -> float:
-    """Return the duration of an interpreted round; an hour if it cannot be measured."""
+    """Return the seconds of an interpreted round; an hour if it cannot be measured."""
     rounds = min(_SAMPLE_ROUNDS, int(simulator.checkpoints[-1]))
     control = np.zeros(4, np.int64)
     out = np.empty((1, 1, 1))
     checkpoints = np.array([rounds], np.int64)
     last = replication + 1
-    # The budget counts processor time of this thread, so that a loaded machine compiles no more
-    # often.
-    before = kernel.budget.seconds
+    # The budget counts processor time of this thread: a busy machine compiles no more often.
+    seconds_before = kernel.budget.seconds
     try:
         kernel(*simulator.input, replication, last, checkpoints, out, control, *simulator.memory())
     except Exception:  # the simulation itself raises it, with the replication's number
         return _HOUR
-    return max(_LEAST_SECONDS, (kernel.budget.seconds - before) / rounds)
+    return max(_LEAST_SECONDS, (kernel.budget.seconds - seconds_before) / rounds)
 
 
 Task = Callable[[], None]
@@ -236,8 +226,8 @@ def simulate_replications(
         for piece in split_replications(replications, threads)
     ]
     compile_if_long(simulators, replications)
-    # Each piece has a row, which only its own thread writes. A sum that is read meanwhile may be a
-    # little late, so that no lock is needed.
+    # Each piece has a row, to which only its own thread writes. No lock is needed: a sum of rounds
+    # that is read meanwhile may be a little late.
     controls = np.zeros((len(pieces), 4), np.int64)
     tasks = [
         partial(simulator.simulate, piece, view, control)
@@ -245,16 +235,16 @@ def simulate_replications(
     ]
     total = plan.rounds(policy) * len(replications)
 
-    def show() -> None:
+    def report_progress() -> None:
         if report is not None:
             report(label, int(controls[:, engine.ROUNDS_DONE].sum()), total)
 
     if any(simulator.is_interpreted for simulator in simulators):
-        for task in tasks:  # in this thread, where debuggers look: Python gains nothing by threads
+        for task in tasks:  # in this thread, for debuggers: Python gains nothing by threads
             task()
-            show()
+            report_progress()
     else:
-        _run_in_threads(policy, tasks, threads, controls, show)
+        _run_in_threads(policy, tasks, threads, controls, report_progress)
     if report is not None:
         report(label, total, total)
     if not np.isfinite(values).all():
@@ -269,16 +259,16 @@ def simulate_replications(
 def split_replications(replications: range, threads: int) -> list[range]:
     """Split replications into pieces of whole groups of lanes, several pieces for each thread.
 
-    Few replications make smaller pieces, so that every thread has one.
+    Few replications are split into smaller pieces, so that every thread has one.
     """
     step = -(-len(replications) // (threads * _PIECES_PER_THREAD))
-    # The compiled loop advances LANES replications side by side, and a smaller group takes as long.
+    # The compiled loop plays LANES replications in turn, and a smaller group takes as long.
     step = min(-(-step // engine.LANES) * engine.LANES, -(-len(replications) // threads))
     return [replications[i : i + step] for i in range(0, len(replications), step)]
 
 
 def _run_in_threads(
-    policy: Policy, tasks: Sequence[Task], threads: int, controls: IntArray, show: Task
+    policy: Policy, tasks: Sequence[Task], threads: int, controls: IntArray, report_progress: Task
 ) -> None:
     """Run all tasks in a thread pool; on Ctrl-C or an error stop all of them and raise."""
     pool = DaemonThreadPool(tasks, threads)
@@ -286,7 +276,7 @@ def _run_in_threads(
     # take Ctrl-C at any time; Python delivers signals to no other thread.
     try:
         while not pool.wait_for_task(_POLL_SECONDS):
-            show()
+            report_progress()
     except BaseException:
         controls[:, engine.STOP] = 1
         if not pool.abandon(_GRACE_SECONDS):
@@ -308,9 +298,9 @@ class DaemonThreadPool:
         self._stopped = Event()
         for task in tasks:
             self._tasks.put(task)
-        self._left = self._tasks.qsize()
+        self._unfinished = self._tasks.qsize()
         self._threads: list[Thread] = []
-        for _ in range(min(size, self._left, _MOST_THREADS)):
+        for _ in range(min(size, self._unfinished)):
             thread = Thread(target=self._run_tasks, daemon=True)
             try:
                 thread.start()
@@ -340,30 +330,30 @@ class DaemonThreadPool:
             error = self._results.get(timeout=seconds)
         except Empty:
             return False
-        self._left -= 1
+        self._unfinished -= 1
         if error is not None:
             raise error
-        return self._left == 0
+        return self._unfinished == 0
 
     def abandon(self, seconds: float) -> bool:
-        """Begin no further task, and wait for those that run; return whether all threads ended.
+        """Start no further task, and wait for those that run; return whether all threads ended.
 
         A further Ctrl-C ends the wait.
         """
         self._stopped.set()
         deadline = monotonic() + seconds
         try:
-            # In short waits: one takes no notice of a Ctrl-C that comes while it begins.
+            # In short waits: a Ctrl-C that comes just when a wait begins is noticed by the next.
             for thread in self._threads:
                 while thread.is_alive() and monotonic() < deadline:
                     thread.join(_POLL_SECONDS)
         except KeyboardInterrupt:
-            return False  # Python 3.11 takes a thread for ended when the wait for it is interrupted
+            return False  # after it, Python 3.11 takes a thread that still runs for ended
         return not any(thread.is_alive() for thread in self._threads)
 
 
 class _TimeIsUpError(Exception):
-    """Raised to end a measurement."""
+    """An exception that ends a measurement."""
 
 
 def measure_seconds_per_round(
@@ -375,11 +365,11 @@ def measure_seconds_per_round(
     threads: int = 1,
     clock: Callable[[], float] = perf_counter,
 ) -> float:
-    """Simulate a policy for a span of time; return the seconds per round with so many threads.
+    """Simulate a policy for some seconds; return the seconds per round with so many threads.
 
-    Compilation does not count. Only the beginning of a run that is longer than the span is
-    measured; if rounds get slower, the rest is extrapolated by the same power of the rounds. The
-    result is infinite if no round ends within half a minute.
+    Compilation does not count. Of a longer run only the beginning is measured; if rounds get
+    slower, the rest is extrapolated by the same power of the rounds. The result is infinite if no
+    round ends within half a minute.
 
     Parameters
     ----------
@@ -403,33 +393,33 @@ def measure_seconds_per_round(
     at_once = min(count, group)  # replications of a group advance together, round by round
     trace = [(0.0, 0)]
     began = clock()
-    before = 0
+    rounds_before = 0
 
     def watch(_label: str, played: int, _total: int) -> None:
-        spent = clock() - began
-        done = before + played
-        trace.append((spent, done))
-        # Later rounds may be slower, so the beginning of a long run is measured for longer.
-        span = _LONG_RUN_FACTOR * seconds if done < at_once * rounds else seconds
-        if spent >= (span if done else _STUCK_SECONDS):
+        elapsed = clock() - began
+        rounds_done = rounds_before + played
+        trace.append((elapsed, rounds_done))
+        # Later rounds may be slower, so that the beginning of a long run is measured for longer.
+        limit = _LONG_RUN_FACTOR * seconds if rounds_done < at_once * rounds else seconds
+        if elapsed >= (limit if rounds_done else _STUCK_SECONDS):
             raise _TimeIsUpError
 
     try:
         while clock() - began < seconds:
             simulate_replications(plan, label, range(count), threads=threads, report=watch)
-            before += count * rounds
+            rounds_before += count * rounds
     except _TimeIsUpError:
         pass
     return _extrapolate(trace, at_once * rounds)
 
 
 def _extrapolate(trace: list[tuple[float, int]], group_rounds: int) -> float:
-    """Return seconds per round from (seconds, rounds); `whole` is the rounds of one group."""
+    """Return the seconds per round from pairs (seconds, rounds), for all rounds of a group."""
     seconds, played = trace[-1]
     if not played:
         return math.inf
-    # Time is taken to grow as a power of the rounds: its exponent is the slope from half of the
-    # rounds to the last one, in logarithms.
+    # Time is assumed to grow as a power of the rounds: the exponent is the slope of its logarithm
+    # from half of the rounds to the last one.
     first_half = [(s, n) for s, n in trace if 0 < n <= played / 2]
     if played >= group_rounds or not first_half:
         return seconds / played

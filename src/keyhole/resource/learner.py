@@ -206,7 +206,7 @@ class Learner(CoreLearner):
         """Return the pair that the policy considers best so far."""
         return cast(tuple[int, float], self._recommend_in_words())
 
-    def _known(self) -> list[str]:
+    def _fact_texts(self) -> list[str]:
         limits = self.facts["limits"]
         limit_text = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
         return [

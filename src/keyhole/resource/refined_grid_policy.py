@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
-from keyhole.contract.policy import known_fact, parameter
+from keyhole.contract.policy import parameter
 from keyhole.contract.state_arrays import (
     Field,
     FloatArray,
@@ -53,7 +53,7 @@ class RefinedGridPolicy(Policy, abstract=True):
     delta: float = parameter(default=0.05, gt=0, lt=1, doc="confidence level")
     refine: int = parameter(default=2, ge=2, le=64, doc="parts into which an interval is cut")
     lipschitz: float = parameter(default=1.0, gt=0, doc="how fast gains fall off the best limit")
-    grid_size: ClassVar[int] = known_fact()
+    grid_size: ClassVar[int]
 
     class State:
         """Grids, with sums for each point, and the best point of each arm."""

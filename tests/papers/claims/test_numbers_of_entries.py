@@ -16,7 +16,7 @@ RUNS = 12
 def made_up(entry, key):
     """Return results on a problem that nobody has played: all rises to at most 1, with noise."""
     plan = entry.spec(key, "quick").plan
-    metrics = plan.measured
+    metrics = plan.declared_metrics
     share = np.array([metric.drawn == "share" for metric in metrics])[:, None]
     size = len(plan.checkpoints), len(metrics), RUNS
     rise = np.linspace(0.1, 1.0, size[0])[:, None, None]
