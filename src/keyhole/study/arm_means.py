@@ -13,8 +13,8 @@ from keyhole.contract.reward_units import format_interval, mean_interval
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition, JsonObject, Policies
-from keyhole.study.events import EXPIRED, KINDS, EventError
-from keyhole.study.state import NO_CORRECTIONS, Corrections, LogState
+from keyhole.study.events import EXPIRED, EventError
+from keyhole.study.log_state import NO_CORRECTIONS, Corrections, LogState
 from keyhole.study.storage import Row
 from keyhole.text_formatting import count_text
 
@@ -124,11 +124,11 @@ class DecisionCounts(LogState):
         """Whether every decision so far was about one arm."""
         return len(self.asked) > 0 and NO_ARM not in self.asked_counts
 
-    def add(self, event: Row) -> None:
+    def apply(self, event: Row) -> None:
         """Count an event; refuse one that no study can have written."""
         try:
             # The log may be damaged or edited, so any field of the event can have any value.
-            KINDS[event.kind].apply(self, event)
+            super().apply(event)
         except (*DAMAGE, struct.error) as error:
             raise EventError(event.seq, f"it is malformed ({error!r})") from error
         self.expired += event.kind == EXPIRED
@@ -157,7 +157,7 @@ class DecisionCounts(LogState):
 
     def _arm(self, row: bytes) -> int:
         """Return the number of the arm of a decision, or -1."""
-        name = self.vocabulary.format_decision(*self.values(row)).get("arm")
+        name = self.vocabulary.format_decision(*self.decisions.values(row)).get("arm")
         if not isinstance(name, str):
             return NO_ARM
         return self.vocabulary.arm_number("arm", name)
@@ -166,7 +166,7 @@ class DecisionCounts(LogState):
         """Count the feedback of a decision, or keep it until those before are told."""
         super().learn(event, row, feedback)
         values = self.feedback.unpack(feedback)
-        fields = self.vocabulary.format_feedback(*self.values(row), values)
+        fields = self.vocabulary.format_feedback(*self.decisions.values(row), values)
         numbers = {
             name: float(value) for name, value in fields.items() if isinstance(value, int | float)
         }
@@ -198,7 +198,7 @@ class DecisionCounts(LogState):
         Decisions that expired for good and taught nothing would make them wrong: the feedback that
         was told is then no fair sample of all feedback, for instance where only successes are told.
         """
-        is_fair = self.policy.setting.fixed_means and self.untold == 0
+        is_fair = self.policy.setting.fixed_means and self.unlearnt_count == 0
         return "reward" if is_fair else ""
 
 
@@ -318,7 +318,7 @@ def _explain_intervals(counts: DecisionCounts) -> str:
         target = "mean reward within the timeout" if counts.assumed.total() else "mean"
         return f"[low, high] holds the arm's {target} at all times at once, with 95 % confidence."
     if counts.policy.setting.fixed_means:
-        expired = count_text(counts.untold, "decision")
+        expired = count_text(counts.unlearnt_count, "decision")
         return f"Means have no intervals: {expired} expired, and only other feedback was told."
     setting = counts.policy.setting.name
     return f"Means have no intervals: in the setting {setting!r} they depend on the decisions."

@@ -1,4 +1,4 @@
-"""The events of a study's log: how each kind is checked, applied to a state, and put into words.
+"""The events of a study's log: how each kind is checked, and put into words.
 
 Bodies are numbers of 8 bytes, little-endian:
 
@@ -18,7 +18,6 @@ Bodies are numbers of 8 bytes, little-endian:
 """
 
 import json
-import secrets
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -35,8 +34,7 @@ from keyhole.study.storage import Row
 from keyhole.validate import check_line, short_repr
 
 if TYPE_CHECKING:
-    from keyhole.study.log_export import EventFormatter
-    from keyhole.study.state import LogState
+    from keyhole.study.log_state import LogState
 
 (
     ASKED,
@@ -64,8 +62,7 @@ END_OF_TIME: Final = 2.0**37
 MAX_METADATA_BYTES: Final = 1000
 COMMON_WORDS: Final = ("seq", "at", "event", "decision", "key", "round")  # of every event
 
-_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_LETTER_PAIRS: Final = [a + b for a in _LETTERS for b in _LETTERS]
+ID_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ID_LENGTH: Final = 26
 _CACHE_SIZE: Final = 4096  # entries of each cache
 _NO_HEADER: Final = ROW_HEADER.pack(0.0, 0.0)
@@ -77,23 +74,9 @@ _CODE_ERRORS: Final = (
 )  # fmt: skip
 
 
-def new_id(now: float) -> str:
-    """Return a new id of a decision: short, ordered by time, and impossible to guess.
-
-    It is a ULID: 48 bits of time in milliseconds, then 80 random ones, in Crockford's base 32.
-
-    Examples
-    --------
-    >>> len(new_id(0.0)), new_id(1.0) < new_id(2.0)
-    (26, True)
-    """
-    bits = (max(0, int(now * 1000.0)) & (2**48 - 1)) << 80 | secrets.randbits(80)
-    return "".join([_LETTER_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
-
-
 def is_decision_id(text: object) -> bool:
     """Return whether a value has the form of an id."""
-    return isinstance(text, str) and len(text) == _ID_LENGTH and not set(text) - set(_LETTERS)
+    return isinstance(text, str) and len(text) == _ID_LENGTH and not set(text) - set(ID_LETTERS)
 
 
 class EventError(ValueError):
@@ -147,7 +130,7 @@ def convert_vocabulary_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
 
 
 class EventKind:
-    """A kind of event; most bodies are empty.
+    """A kind of event; `LogState.apply` has the effects of all kinds. Most bodies are empty.
 
     Attributes
     ----------
@@ -164,15 +147,12 @@ class EventKind:
     def check(self, state: "LogState", event: Row) -> None:
         """Refuse an event that cannot follow a state."""
 
-    def apply(self, state: "LogState", event: Row) -> None:
-        """Change a state as the event says."""
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        """Return the body as named values."""
+    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
+        """Return the body as named values, given the row of its decision."""
         return {}
 
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        """Return the body that `words` made these words of."""
+    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+        """Return the body of which `format_body` made these words."""
         return b""
 
 
@@ -183,47 +163,40 @@ class _Asked(EventKind):
     def check(self, state: "LogState", event: Row) -> None:
         if not is_decision_id(event.decision) or event.decision in state.pending:
             raise ValueError(f"decision must be a new id, got {short_repr(event.decision)}")
-        size = state.decisions.bytes_of_event
+        size = state.decisions.event_size
         if len(event.body) < size:
             raise ValueError(f"it must have {size} bytes, got {len(event.body)}")
         if ROUND.unpack_from(event.body)[0] != state.rounds + 1:
             raise ValueError(f"round must be {state.rounds + 1}")
         horizon = state.definition.facts.get("horizon")
         is_by_round = state.definition.policy.setting.by_round
-        if is_by_round and event.seq > state.since and state.rounds == horizon:
+        if is_by_round and event.seq > state.definition_seq and state.rounds == horizon:
             raise ValueError(f"round must be at most the horizon, {horizon}")
         state.checker.check_decision(state.decisions.cells_of_event(event.body))
-        if excluded := event.body[size:]:
-            _check_excluded(state, event, excluded)
+        if excluded_bits := event.body[size:]:
+            _check_excluded(state, event, excluded_bits)
 
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.add_decision(_decision_id(event), state.row(event))
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        state = formatter.state
-        formatter.asked[_decision_id(event)] = row = state.row(event)
+    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
+        row = state.row(event)
         stream = [f"{word:016x}" for word in state.decisions.stream_of_event(event.body)]
         excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arms(event.body)]
         state.checker.check_decision_words(row[ROW_HEADER.size :])
-        values = state.values(row)
+        values = state.decisions.values(row)
         with convert_vocabulary_errors(state.vocabulary):
             decision_words = state.vocabulary.format_decision(*values)
         (round_number,) = ROUND.unpack_from(event.body)
         if not 0 <= round_number <= 2.0**53 or round_number != int(round_number):
             raise ValueError(f"a count must be a whole number, got {round_number}")
-        common_words = {"excluded": excluded} if excluded else {}
-        return {"round": int(round_number), **decision_words, **common_words, "stream": stream}
+        exclusion = {"excluded": excluded} if excluded else {}
+        return {"round": int(round_number), **decision_words, **exclusion, "stream": stream}
 
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        state = formatter.state
+    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
         context, decision = state.vocabulary.parse_decision(event_words)
         cells = state.decisions.context.pack(context) + state.decisions.decision.pack(decision)
         stream = (int(word, 16) for word in event_words["stream"])
         names = event_words.get("excluded", ())
         excluded = [state.vocabulary.arm_number("excluded", name) for name in names]
-        body = state.decisions.body_of_event(event_words["round"], cells, stream, excluded)
-        formatter.asked[_decision_id(event)] = state.row(event._replace(body=body))
-        return body
+        return state.decisions.event_body(event_words["round"], cells, stream, excluded)
 
 
 class _Told(EventKind):
@@ -232,24 +205,18 @@ class _Told(EventKind):
     def check(self, state: "LogState", event: Row) -> None:
         _check_feedback(state, event, _find_pending(state, event), event.body)
 
-    def apply(self, state: "LogState", event: Row) -> None:
-        row = state.remove_pending(_decision_id(event))
-        state.learn(event, row, state.corrected(event, event.body))
+    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
+        return self._format(state, decision_row, event.body)
 
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        return self._format(formatter, formatter.asked[_decision_id(event)], event.body)
-
-    def _format(self, formatter: "EventFormatter", row: bytes, feedback: bytes) -> Words:
+    def _format(self, state: "LogState", decision_row: bytes, feedback: bytes) -> Words:
         if not feedback:
             return {}
-        state = formatter.state
-        values = *state.values(row), state.feedback.unpack(feedback)
+        values = *state.decisions.values(decision_row), state.feedback.unpack(feedback)
         with convert_vocabulary_errors(state.vocabulary):
             return state.vocabulary.format_feedback(*values)
 
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        state = formatter.state
-        values = state.values(formatter.asked[_decision_id(event)])
+    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+        values = state.decisions.values(decision_row)
         feedback = state.vocabulary.parse_feedback(*values, **_body_words(event_words))
         return state.feedback.pack(feedback)
 
@@ -264,21 +231,10 @@ class _Expired(_Told):
             _find_pending(state, event)
             _check_empty(event)
 
-    def apply(self, state: "LogState", event: Row) -> None:
-        id = _decision_id(event)
-        # A decision about a retired arm is not asked again: nobody could act on it.
-        if state.definition.rule.on_timeout == "ask_again" and state.is_live(id):
-            state.to_ask_again[id] = None
-            state.awaiting_feedback.pop(id, None)
-            return
-        row = state.remove_pending(id)
-        if event.body:
-            state.learn(event, row, event.body)
-
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
+    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
         if not _body_words(event_words):
             return b""
-        return super().pack(formatter, event, event_words)
+        return super().pack_body(state, event_words, decision_row)
 
 
 class _AskedAgain(EventKind):
@@ -290,52 +246,36 @@ class _AskedAgain(EventKind):
             raise ValueError(f"decision must be one to ask again, got {event.decision!r}")
         _check_empty(event)
 
-    def apply(self, state: "LogState", event: Row) -> None:
-        id = _decision_id(event)
-        row = state.remove_pending(id)
-        # Its timeout begins anew: in seconds by the time in its row, and in decisions.
-        header = ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at)
-        state.pending[id] = header + row[ROW_HEADER.size :]
-        state.awaiting_feedback[id] = None
-        state.asked_again_after[id] = state.rounds
+
+class _Corrected(_Told):
+    name = "corrected"
+
+    def check(self, state: "LogState", event: Row) -> None:
+        if not is_decision_id(event.decision) or event.decision in state.pending:
+            raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
+        row, feedback = state.split_late_body(event.body)
+        state.checker.check_pending_row(row)
+        _check_feedback(state, event, row, feedback)
+
+    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
+        return self._format(state, decision_row, state.split_late_body(event.body)[1])
+
+    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+        return decision_row + super().pack_body(state, event_words, decision_row)
 
 
-class _ToldLate(_Told):
+class _ToldLate(_Corrected):
     name = "told late"
 
     def check(self, state: "LogState", event: Row) -> None:
         rule = state.definition.rule.on_timeout
         if state.assumes_no_reward != (event.kind == TOLD_TOO_LATE):
             raise ValueError(f"late feedback must be of the other kind with on_timeout={rule!r}")
-        _check_settled(state, event)
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        row, feedback = state.split_late_body(event.body)
-        state.learn(event, row, state.corrected(event, feedback))
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        row = formatter.asked[_decision_id(event)]
-        return self._format(formatter, row, event.body[len(row) :])
-
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        return formatter.asked[_decision_id(event)] + super().pack(formatter, event, event_words)
+        super().check(state, event)
 
 
 class _ToldTooLate(_ToldLate):
     name = "told too late"
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        """Leave the state as it is: the policy has learnt that there was no reward."""
-
-
-class _Corrected(_ToldLate):
-    name = "corrected"
-
-    def check(self, state: "LogState", event: Row) -> None:
-        _check_settled(state, event)
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.correct(event)
 
 
 class _SumTold(EventKind):
@@ -347,41 +287,15 @@ class _SumTold(EventKind):
             raise ValueError(_NO_SUMS)
         state.checker.check_sum(event.body)
 
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.add_sum(event.body)
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        state = formatter.state
+    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
         if not state.vocabulary.sum_fields:
             raise ValueError(_NO_SUMS)
         values = state.sums.unpack(event.body)
         with convert_vocabulary_errors(state.vocabulary):
             return state.vocabulary.format_sum(values)
 
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        state = formatter.state
+    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
         return state.sums.pack(state.vocabulary.parse_sum(**_body_words(event_words)))
-
-
-class _ArmAdded(EventKind):
-    name = "arm added"
-    has_decision = False
-
-    def check(self, state: "LogState", event: Row) -> None:
-        state.definition.check_arms_change()
-        state.arms.check_new("arm", check_line("arm", event.body.decode()))
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.prepare_arms_change()
-        state.arms.add(event.body.decode())
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        formatter.state.arms.add(event.body.decode())
-        return {"arm": event.body.decode()}
-
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        formatter.state.arms.add(event_words["arm"])
-        return str(event_words["arm"]).encode()
 
 
 class _ArmRetired(EventKind):
@@ -392,18 +306,19 @@ class _ArmRetired(EventKind):
         state.definition.check_arms_change()
         state.arms.check_can_retire("arm", event.body.decode())
 
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.prepare_arms_change()
-        state.arms.retire(event.body.decode())
-        # Decisions on this arm are not asked again: nobody could act on them.
-        for id in [id for id in state.to_ask_again if not state.is_live(id)]:
-            state.remove_pending(id)
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
+    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
         return {"arm": event.body.decode()}
 
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
+    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
         return str(event_words["arm"]).encode()
+
+
+class _ArmAdded(_ArmRetired):
+    name = "arm added"
+
+    def check(self, state: "LogState", event: Row) -> None:
+        state.definition.check_arms_change()
+        state.arms.check_new("arm", check_line("arm", event.body.decode()))
 
 
 class _PolicyChanged(EventKind):
@@ -412,19 +327,14 @@ class _PolicyChanged(EventKind):
     name = "policy changed"
     has_decision = False
 
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.change_policy(event)
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
+    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
         definition = json.loads(event.body)
         return {"head": definition | {"policy": str(definition["policy"])}}
 
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        head = event_words["head"]
-        definition = formatter.state.definition
-        definition.from_bytes(json.dumps(head).encode(), formatter.policies, ordered=False)
+    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
         # Its fields get today's order.
-        return json.dumps({**head, "setting": definition.setting_as_json()}).encode()
+        setting = state.definition.setting_as_json()
+        return json.dumps({**event_words["head"], "setting": setting}).encode()
 
 
 KINDS: Final[Mapping[int, EventKind]] = {
@@ -495,7 +405,7 @@ class ValueChecker:
 
     def _check_decision_words(self, cells: bytes) -> None:
         """Refuse a decision that cannot be formatted, such as one of an arm that never existed."""
-        values = self._state.values(_NO_HEADER + cells)
+        values = self._state.decisions.values(_NO_HEADER + cells)
         with convert_vocabulary_errors(self._vocabulary):
             decision_words = self._vocabulary.format_decision(*values)
             if self._vocabulary.parse_decision(decision_words) != values:
@@ -518,7 +428,7 @@ class ValueChecker:
     def _check_feedback(self, cells: bytes, feedback: bytes) -> None:
         """Refuse feedback that cannot have been told of a decision."""
         codec = self._state.feedback
-        values = *self._state.values(_NO_HEADER + cells), codec.unpack(feedback)
+        values = *self._state.decisions.values(_NO_HEADER + cells), codec.unpack(feedback)
         with convert_vocabulary_errors(self._vocabulary):
             feedback_words = self._vocabulary.format_feedback(*values)
             body = codec.pack(self._vocabulary.parse_feedback(*values[:2], **feedback_words))
@@ -530,7 +440,9 @@ class ValueChecker:
         values = self._state.sums.unpack(body)
         with convert_vocabulary_errors(self._vocabulary):
             sum_words = self._vocabulary.format_sum(values)
-            if self._state.pack_sum(self._vocabulary.parse_sum(**sum_words)) != body:
+            values = self._vocabulary.parse_sum(**sum_words)
+            self._state.check_sum(values)
+            if self._state.sums.pack(values) != body:
                 raise ValueError(f"its sum is invalid, {short_repr(sum_words)}")
 
 
@@ -565,11 +477,11 @@ def _check_empty(event: Row) -> None:
         raise ValueError(f"it must have no bytes, got {len(event.body)}")
 
 
-def _check_excluded(state: "LogState", event: Row, data: bytes) -> None:
+def _check_excluded(state: "LogState", event: Row, bits: bytes) -> None:
     """Refuse excluded arms that are not in use, in another form, or those of the decision."""
     numbers = state.decisions.excluded_arms(event.body)
-    is_in_use = all(map(state.arms.is_live, numbers))
-    if not is_in_use or pack_numbers(numbers) != data:
+    are_in_use = all(map(state.arms.is_live, numbers))
+    if not are_in_use or pack_numbers(numbers) != bits:
         raise ValueError("the arms that it excludes must be in use")
     if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row(event))):
         raise ValueError("its decision must not be about an arm that it excludes")
@@ -577,17 +489,8 @@ def _check_excluded(state: "LogState", event: Row, data: bytes) -> None:
 
 def _check_feedback(state: "LogState", event: Row, row: bytes, feedback: bytes) -> None:
     """Refuse feedback that cannot be of a decision, as it was told or as it is corrected later."""
-    for told in {feedback, state.corrected(event, feedback)}:
-        state.checker.check_feedback(row[ROW_HEADER.size :], told)
-
-
-def _check_settled(state: "LogState", event: Row) -> None:
-    """Refuse a row and feedback that cannot be of a settled decision."""
-    if not is_decision_id(event.decision) or event.decision in state.pending:
-        raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
-    row, feedback = state.split_late_body(event.body)
-    state.checker.check_pending_row(row)
-    _check_feedback(state, event, row, feedback)
+    for version in {feedback, state.corrected_feedback(event.decision, feedback)}:
+        state.checker.check_feedback(row[ROW_HEADER.size :], version)
 
 
 def _find_pending(state: "LogState", event: Row) -> bytes:
@@ -600,7 +503,3 @@ def _find_pending(state: "LogState", event: Row) -> bytes:
 def _body_words(event_words: Words) -> Words:
     """Return the words of an event's body, which not every event has."""
     return {name: value for name, value in event_words.items() if name not in COMMON_WORDS}
-
-
-def _decision_id(event: Row) -> str:
-    return str(event.decision)

@@ -28,9 +28,9 @@ from typing import Final, TypeVar, TypeVarTuple, cast
 
 from keyhole.study.definition import Definition, Policies
 from keyhole.study.events import CHANGES, END_OF_TIME, POLICY_CHANGED, EventError
-from keyhole.study.policy_state import LearningError, RebuildError
+from keyhole.study.log_state import RebuildError, find_corrections
 from keyhole.study.snapshot import make_snapshot, read_snapshot
-from keyhole.study.state import State, find_corrections
+from keyhole.study.state import LearningError, State
 from keyhole.study.storage import Row, Store, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.validate import short_repr

@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 from keyhole.data import csv_rows
 from keyhole.durations import to_seconds
 from keyhole.study.definition import TimeoutRule
-from keyhole.study.events import ASKED, TOLD, new_id
+from keyhole.study.events import ASKED, TOLD
 from keyhole.study.group_commit import GroupCommit, Transaction
-from keyhole.study.operations import encode_feedback
+from keyhole.study.operations import new_id, pack_feedback
 from keyhole.study.read_only_replica import ReadOnlyReplica
 from keyhole.study.state import State
 from keyhole.study.storage import Row
@@ -214,7 +214,7 @@ def _import_past(transaction: Transaction, decisions: Sequence[PastDecision], ke
             event_key = key if number == 0 else decision.key or None
             transaction.write_past_event(Row(state.seq + 1, ASKED, id, event_key, decided_at, body))
             if decision.reward is not None:
-                feedback = encode_feedback(state, state.pending[id], (decision.reward,), {})
+                feedback = pack_feedback(state, state.pending[id], (decision.reward,), {})
                 told_at = transaction.now
                 transaction.write_past_event(Row(state.seq + 1, TOLD, id, None, told_at, feedback))
     except Exception:
@@ -229,7 +229,7 @@ def _asked_body(state: State, arm: int) -> bytes:
     # a policy that draws to learn has learnt.
     if state.draws_to_learn:
         state.learn_batch()
-    return state.body_of_decision(state.decisions.decision.pack({"arm": arm}))
+    return state.next_event_body(state.decisions.decision.pack({"arm": arm}))
 
 
 def read_past_decisions(

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition
 from keyhole.study.group_commit import CachedState
-from keyhole.study.policy_state import RebuildError
-from keyhole.study.state import State, find_corrections
+from keyhole.study.log_state import RebuildError, find_corrections
+from keyhole.study.state import State
 from keyhole.study.storage import Row, Store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 
@@ -84,7 +84,7 @@ class ReadOnlyReplica(CachedState):
                 try:
                     with self.convert_event_errors():
                         for row in self.store.read(self.study, counts.seq):
-                            counts.add(row)
+                            counts.apply(row)
                     break
                 except RebuildError:
                     counts = self._new_counts(self._find_changes())

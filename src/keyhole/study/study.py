@@ -680,7 +680,7 @@ class Study:
     @property
     def expired_count(self) -> int:
         """The number of decisions that expired for good, and of which nothing was learnt."""
-        return self._replica.read(lambda state: state.untold)
+        return self._replica.read(lambda state: state.unlearnt_count)
 
     @property
     def to_ask_again(self) -> list[str]:
