@@ -13,7 +13,7 @@ from keyhole.contract.reward_units import format_interval, mean_interval
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition, JsonObject, Policies
-from keyhole.study.events import EXPIRED, EventError
+from keyhole.study.events import EXPIRED, ROW_HEADER, TOLD, EventError
 from keyhole.study.log_state import NO_CORRECTIONS, Corrections, LogState
 from keyhole.study.storage import Row
 from keyhole.text_formatting import count_text
@@ -25,6 +25,7 @@ _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
 _MAX_POINTS: Final = 3000
 _TINY: Final = 1e-300
 _MAX_ARMS: Final = 5
+LAST_EVENT_COUNT: Final = 20
 
 
 class ToldNumbers:
@@ -59,8 +60,14 @@ class DecisionCounts(LogState):
     ----------
     policy : Policy
         The policy after the last event.
-    at : float
-        The time of the last event, in seconds since 1970; 0 if there is none.
+    times : array of float
+        The time of each event, in seconds since 1970.
+    rounds_by_event, pending_by_event : array of int
+        How many decisions there were after each event, and how many of them were pending.
+    delays : array of float
+        Seconds from each decision that was told to its feedback.
+    last_events : deque of pairs
+        The last events, each with the row of its decision.
     expired : int
         How many times a decision expired.
     asked : array of int
@@ -106,7 +113,11 @@ class DecisionCounts(LogState):
         self.policy = definition.policy
         self._policies = tuple(policies)
         self._ids: deque[str] = deque()  # of decisions whose feedback counts next
-        self.at = 0.0
+        self.times = array("d")
+        self.rounds_by_event = array("q")
+        self.pending_by_event = array("q")
+        self.delays = array("d")
+        self.last_events: deque[tuple[Row, bytes]] = deque(maxlen=LAST_EVENT_COUNT)
         self.expired = 0
         self.asked = array("q")
         self.asked_counts: Counter[int] = Counter()
@@ -126,14 +137,20 @@ class DecisionCounts(LogState):
 
     def apply(self, event: Row) -> None:
         """Count an event; refuse one that no study can have written."""
+        decision_row = self.pending.get(str(event.decision), b"")
         try:
             # The log may be damaged or edited, so any field of the event can have any value.
             super().apply(event)
+            if event.kind == TOLD:
+                self.delays.append(max(0.0, event.at - ROW_HEADER.unpack_from(decision_row)[1]))
         except (*DAMAGE, struct.error) as error:
             raise EventError(event.seq, f"it is malformed ({error!r})") from error
         self.expired += event.kind == EXPIRED
         self.seq = event.seq
-        self.at = event.at
+        self.times.append(event.at)
+        self.rounds_by_event.append(self.rounds)
+        self.pending_by_event.append(len(self.pending))
+        self.last_events.append((event, decision_row))
 
     def add_decision(self, id: str, row: bytes) -> None:
         """Count a decision that was handed out."""

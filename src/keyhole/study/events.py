@@ -258,7 +258,7 @@ class _Corrected(_Told):
         _check_feedback(state, event, row, feedback)
 
     def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
-        return self._format(state, decision_row, state.split_late_body(event.body)[1])
+        return self._format(state, *state.split_late_body(event.body))
 
     def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
         return decision_row + super().pack_body(state, event_words, decision_row)

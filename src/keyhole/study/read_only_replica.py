@@ -100,6 +100,12 @@ class ReadOnlyReplica(CachedState):
             definition = Definition.from_bytes(self.definition_bytes, self.policies)
             return DecisionCounts(definition, self.policies, find_corrections(changes))
 
+    def event_count(self) -> int:
+        """Return the number of the last event."""
+        with self._locked():
+            self.store.check_not_replaced(self.study)
+            return self.store.last_seq(self.study)
+
     def metadata(self, *bounds: int) -> dict[int, str]:
         """Return the metadata of decisions, by the numbers of their events."""
         with self._locked():
