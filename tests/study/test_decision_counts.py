@@ -103,6 +103,7 @@ def test_the_chart_of_means_fits_them_and_tells_arms_apart(tmp_path):
         assert low < narrowest[0] < narrowest[1] < high
         looks = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
         assert len(looks) == len({line.get_marker() for line in axes.lines}) == len(names)
+        assert len({line.get_color() for line in axes.lines}) == 7
 
 
 @pytest.mark.interpreted

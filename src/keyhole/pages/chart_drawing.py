@@ -453,7 +453,7 @@ def draw_chart(
     the grid has a legend.
     """
     plot = Plot.of(chart, height=height or chart.height, is_panel=bool(among))
-    styles = line_styles([*(among or chart.among), *chart.labels])
+    styles = line_styles([*(among or chart.among), *chart.labels], chart.by_position)
     return Drawing(
         chart=chart,
         plot=plot,

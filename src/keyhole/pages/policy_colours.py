@@ -77,10 +77,11 @@ def _colour_number(identifier: str) -> int:
     return mixed * len(COLOURS) >> _MASK.bit_length()
 
 
-def line_styles(labels: Sequence[str]) -> dict[str, LineStyle]:
+def line_styles(labels: Sequence[str], by_position: bool = False) -> dict[str, LineStyle]:
     """Return the style of each line of a figure, by label.
 
-    Where all lines are of one policy, or of numbered arms, their positions determine the colours.
+    Where all lines are of one policy, or of numbered arms, their positions determine the colours;
+    with `by_position` in all figures.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def line_styles(labels: Sequence[str]) -> dict[str, LineStyle]:
     """
     identifiers = {label: leading_identifier(label) for label in labels}
     # The name of a policy gives its colour, which cannot tell variants of one policy apart.
-    alike = len(identifiers) > 1 and len(set(identifiers.values())) == 1
+    alike = by_position or (len(identifiers) > 1 and len(set(identifiers.values())) == 1)
     lines_before: Counter[int] = Counter()
     styles = {}
     for position, (label, identifier) in enumerate(identifiers.items()):
@@ -123,7 +124,9 @@ _HANDLE_LENGTH: Final = 3.2  # long enough to tell dashes from dots
 _FONT_SIZE: Final = 10.0  # points, to estimate the height
 
 
-def matplotlib_styles(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
+def matplotlib_styles(
+    labels: Sequence[str], by_position: bool = False
+) -> dict[str, dict[str, Any]]:
     """Return colour, line style and marker of each line of a figure, by label.
 
     A policy has the same colour in all figures and on all pages.
@@ -136,7 +139,7 @@ def matplotlib_styles(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
             "markersize": 4.0,
             "linewidth": 1.4,
         }
-        for label, style in line_styles(labels).items()
+        for label, style in line_styles(labels, by_position).items()
     }
 
 

@@ -156,7 +156,9 @@ def arm_chart(counts: DecisionCounts, shows: Shown) -> LineChart:
     caption = f"The {axis.title} so far."
     end = max(1, len(counts.asked))
     x_axis = Axis(title="decision", low=0, high=end)
-    return LineChart(id="arms", x=x_axis, y=axis, curves=curves, alt=caption, caption=caption)
+    return LineChart(
+        id="arms", x=x_axis, y=axis, curves=curves, alt=caption, caption=caption, by_position=True
+    )
 
 
 def _decision_curve(counts: DecisionCounts, arm: int) -> Curve:
