@@ -19,12 +19,12 @@ Bodies are numbers of 8 bytes, little-endian:
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from struct import Struct
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from keyhole.contract.reward_units import UNIT
 from keyhole.play.saved_learner import DAMAGE
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     CORRECTED,
 ) = range(1, 12)
 
+_WITHOUT_DECISION: Final = (SUM_TOLD, ARM_ADDED, ARM_RETIRED, POLICY_CHANGED)
 CHANGES: Final = (POLICY_CHANGED, CORRECTED)
 """Events after which the whole log is learnt anew."""
 
@@ -129,226 +130,229 @@ def convert_vocabulary_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
         raise SettingCodeError(vocabulary, repr(error)) from error
 
 
-class EventKind:
-    """A kind of event; `LogState.apply` has the effects of all kinds. Most bodies are empty.
-
-    Attributes
-    ----------
-    name : str
-        Its name in tables and exports.
-    has_decision, may_have_key : bool
-        Whether an event of the kind is about a decision, and may have an idempotency key.
-    """
-
-    name: ClassVar[str]
-    has_decision: ClassVar[bool] = True
-    may_have_key: ClassVar[bool] = False
-
-    def check(self, state: "LogState", event: Row) -> None:
-        """Refuse an event that cannot follow a state."""
-
-    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
-        """Return the body as named values, given the row of its decision."""
-        return {}
-
-    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
-        """Return the body of which `format_body` made these words."""
-        return b""
+# Checks: refuse an event that cannot follow a state.
 
 
-class _Asked(EventKind):
-    name = "asked"
-    may_have_key = True
-
-    def check(self, state: "LogState", event: Row) -> None:
-        if not is_decision_id(event.decision) or event.decision in state.pending:
-            raise ValueError(f"decision must be a new id, got {short_repr(event.decision)}")
-        size = state.decisions.event_size
-        if len(event.body) < size:
-            raise ValueError(f"it must have {size} bytes, got {len(event.body)}")
-        if ROUND.unpack_from(event.body)[0] != state.rounds + 1:
-            raise ValueError(f"round must be {state.rounds + 1}")
-        horizon = state.definition.facts.get("horizon")
-        is_by_round = state.definition.policy.setting.by_round
-        if is_by_round and event.seq > state.definition_seq and state.rounds == horizon:
-            raise ValueError(f"round must be at most the horizon, {horizon}")
-        state.checker.check_decision(state.decisions.cells_of_event(event.body))
-        if excluded_bits := event.body[size:]:
-            _check_excluded(state, event, excluded_bits)
-
-    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
-        row = state.row(event)
-        stream = [f"{word:016x}" for word in state.decisions.stream_of_event(event.body)]
-        excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arms(event.body)]
-        state.checker.check_decision_words(row[ROW_HEADER.size :])
-        values = state.decisions.values(row)
-        with convert_vocabulary_errors(state.vocabulary):
-            decision_words = state.vocabulary.format_decision(*values)
-        (round_number,) = ROUND.unpack_from(event.body)
-        if not 0 <= round_number <= 2.0**53 or round_number != int(round_number):
-            raise ValueError(f"a count must be a whole number, got {round_number}")
-        exclusion = {"excluded": excluded} if excluded else {}
-        return {"round": int(round_number), **decision_words, **exclusion, "stream": stream}
-
-    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
-        context, decision = state.vocabulary.parse_decision(event_words)
-        cells = state.decisions.context.pack(context) + state.decisions.decision.pack(decision)
-        stream = (int(word, 16) for word in event_words["stream"])
-        names = event_words.get("excluded", ())
-        excluded = [state.vocabulary.arm_number("excluded", name) for name in names]
-        return state.decisions.event_body(event_words["round"], cells, stream, excluded)
+def _check_asked(state: "LogState", event: Row) -> None:
+    if not is_decision_id(event.decision) or event.decision in state.pending:
+        raise ValueError(f"decision must be a new id, got {short_repr(event.decision)}")
+    size = state.decisions.event_size
+    if len(event.body) < size:
+        raise ValueError(f"it must have {size} bytes, got {len(event.body)}")
+    if ROUND.unpack_from(event.body)[0] != state.rounds + 1:
+        raise ValueError(f"round must be {state.rounds + 1}")
+    horizon = state.definition.facts.get("horizon")
+    is_by_round = state.definition.policy.setting.by_round
+    if is_by_round and event.seq > state.definition_seq and state.rounds == horizon:
+        raise ValueError(f"round must be at most the horizon, {horizon}")
+    state.checker.check_decision(state.decisions.cells_of_event(event.body))
+    if excluded_bits := event.body[size:]:
+        numbers = state.decisions.excluded_arms(event.body)
+        are_in_use = all(map(state.arms.is_live, numbers))
+        if not are_in_use or pack_numbers(numbers) != excluded_bits:
+            raise ValueError("the arms that it excludes must be in use")
+        if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row(event))):
+            raise ValueError("its decision must not be about an arm that it excludes")
 
 
-class _Told(EventKind):
-    name = "told"
-
-    def check(self, state: "LogState", event: Row) -> None:
-        _check_feedback(state, event, _find_pending(state, event), event.body)
-
-    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
-        return self._format(state, decision_row, event.body)
-
-    def _format(self, state: "LogState", decision_row: bytes, feedback: bytes) -> Words:
-        if not feedback:
-            return {}
-        values = *state.decisions.values(decision_row), state.feedback.unpack(feedback)
-        with convert_vocabulary_errors(state.vocabulary):
-            return state.vocabulary.format_feedback(*values)
-
-    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
-        values = state.decisions.values(decision_row)
-        feedback = state.vocabulary.parse_feedback(*values, **_body_words(event_words))
-        return state.feedback.pack(feedback)
+def _check_told(state: "LogState", event: Row) -> None:
+    _check_feedback(state, event, _find_pending(state, event), event.body)
 
 
-class _Expired(_Told):
-    name = "expired"
-
-    def check(self, state: "LogState", event: Row) -> None:
-        if state.assumes_no_reward:
-            super().check(state, event)
-        else:
-            _find_pending(state, event)
-            _check_empty(event)
-
-    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
-        if not _body_words(event_words):
-            return b""
-        return super().pack_body(state, event_words, decision_row)
-
-
-class _AskedAgain(EventKind):
-    name = "asked again"
-    may_have_key = True
-
-    def check(self, state: "LogState", event: Row) -> None:
-        if event.decision not in state.to_ask_again:
-            raise ValueError(f"decision must be one to ask again, got {event.decision!r}")
+def _check_expired(state: "LogState", event: Row) -> None:
+    if state.assumes_no_reward:
+        _check_told(state, event)
+    else:
+        _find_pending(state, event)
         _check_empty(event)
 
 
-class _Corrected(_Told):
-    name = "corrected"
-
-    def check(self, state: "LogState", event: Row) -> None:
-        if not is_decision_id(event.decision) or event.decision in state.pending:
-            raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
-        row, feedback = state.split_late_body(event.body)
-        state.checker.check_pending_row(row)
-        _check_feedback(state, event, row, feedback)
-
-    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
-        return self._format(state, *state.split_late_body(event.body))
-
-    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
-        return decision_row + super().pack_body(state, event_words, decision_row)
+def _check_asked_again(state: "LogState", event: Row) -> None:
+    if event.decision not in state.to_ask_again:
+        raise ValueError(f"decision must be one to ask again, got {event.decision!r}")
+    _check_empty(event)
 
 
-class _ToldLate(_Corrected):
-    name = "told late"
-
-    def check(self, state: "LogState", event: Row) -> None:
-        rule = state.definition.rule.on_timeout
-        if state.assumes_no_reward != (event.kind == TOLD_TOO_LATE):
-            raise ValueError(f"late feedback must be of the other kind with on_timeout={rule!r}")
-        super().check(state, event)
+def _check_told_late(state: "LogState", event: Row) -> None:
+    rule = state.definition.rule.on_timeout
+    if state.assumes_no_reward != (event.kind == TOLD_TOO_LATE):
+        raise ValueError(f"late feedback must be of the other kind with on_timeout={rule!r}")
+    _check_corrected(state, event)
 
 
-class _ToldTooLate(_ToldLate):
-    name = "told too late"
+def _check_corrected(state: "LogState", event: Row) -> None:
+    if not is_decision_id(event.decision) or event.decision in state.pending:
+        raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
+    row, feedback = state.split_late_body(event.body)
+    state.checker.check_pending_row(row)
+    _check_feedback(state, event, row, feedback)
 
 
-class _SumTold(EventKind):
-    name = "sum told"
-    has_decision = False
-
-    def check(self, state: "LogState", event: Row) -> None:
-        if not state.vocabulary.sum_fields:
-            raise ValueError(_NO_SUMS)
-        state.checker.check_sum(event.body)
-
-    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
-        if not state.vocabulary.sum_fields:
-            raise ValueError(_NO_SUMS)
-        values = state.sums.unpack(event.body)
-        with convert_vocabulary_errors(state.vocabulary):
-            return state.vocabulary.format_sum(values)
-
-    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
-        return state.sums.pack(state.vocabulary.parse_sum(**_body_words(event_words)))
+def _check_sum(state: "LogState", event: Row) -> None:
+    if not state.vocabulary.sum_fields:
+        raise ValueError(_NO_SUMS)
+    state.checker.check_sum(event.body)
 
 
-class _ArmRetired(EventKind):
-    name = "arm retired"
-    has_decision = False
-
-    def check(self, state: "LogState", event: Row) -> None:
-        state.definition.check_arms_change()
-        state.arms.check_can_retire("arm", event.body.decode())
-
-    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
-        return {"arm": event.body.decode()}
-
-    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
-        return str(event_words["arm"]).encode()
+def _check_arm_added(state: "LogState", event: Row) -> None:
+    state.definition.check_arms_change()
+    state.arms.check_new("arm", check_line("arm", event.body.decode()))
 
 
-class _ArmAdded(_ArmRetired):
-    name = "arm added"
-
-    def check(self, state: "LogState", event: Row) -> None:
-        state.definition.check_arms_change()
-        state.arms.check_new("arm", check_line("arm", event.body.decode()))
+def _check_arm_retired(state: "LogState", event: Row) -> None:
+    state.definition.check_arms_change()
+    state.arms.check_can_retire("arm", event.body.decode())
 
 
-class _PolicyChanged(EventKind):
-    """A change of policy; `Definition.read_change` checks it, which needs the policies."""
+def _check_nothing(state: "LogState", event: Row) -> None:
+    """Leave a change of policy to `Definition.read_change`, which needs the policies."""
 
-    name = "policy changed"
-    has_decision = False
 
-    def format_body(self, state: "LogState", event: Row, decision_row: bytes) -> Words:
-        definition = json.loads(event.body)
-        return {"head": definition | {"policy": str(definition["policy"])}}
+def _check_empty(event: Row) -> None:
+    if event.body:
+        raise ValueError(f"it must have no bytes, got {len(event.body)}")
 
-    def pack_body(self, state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
-        # Its fields get today's order.
-        setting = state.definition.setting_as_json()
-        return json.dumps({**event_words["head"], "setting": setting}).encode()
+
+def _check_feedback(state: "LogState", event: Row, row: bytes, feedback: bytes) -> None:
+    """Refuse feedback that cannot be of a decision, as it was told or as it is corrected later."""
+    for version in {feedback, state.corrected_feedback(event.decision, feedback)}:
+        state.checker.check_feedback(row[ROW_HEADER.size :], version)
+
+
+def _find_pending(state: "LogState", event: Row) -> bytes:
+    """Return the row of a decision that must be pending."""
+    if row := state.pending.get(str(event.decision)):
+        return row
+    raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
+
+
+# Words: return the body as named values, given the row of the decision that the event is about.
+
+
+def _format_asked(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    row = state.row(event)
+    stream = [f"{word:016x}" for word in state.decisions.stream_of_event(event.body)]
+    excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arms(event.body)]
+    state.checker.check_decision_words(row[ROW_HEADER.size :])
+    values = state.decisions.values(row)
+    with convert_vocabulary_errors(state.vocabulary):
+        decision_words = state.vocabulary.format_decision(*values)
+    (round_number,) = ROUND.unpack_from(event.body)
+    if not 0 <= round_number <= 2.0**53 or round_number != int(round_number):
+        raise ValueError(f"a count must be a whole number, got {round_number}")
+    exclusion = {"excluded": excluded} if excluded else {}
+    return {"round": int(round_number), **decision_words, **exclusion, "stream": stream}
+
+
+def _format_told(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    return _format_feedback(state, decision_row, event.body) if event.body else {}
+
+
+def _format_late(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    return _format_feedback(state, *state.split_late_body(event.body))
+
+
+def _format_feedback(state: "LogState", row: bytes, feedback: bytes) -> Words:
+    values = *state.decisions.values(row), state.feedback.unpack(feedback)
+    with convert_vocabulary_errors(state.vocabulary):
+        return state.vocabulary.format_feedback(*values)
+
+
+def _format_sum(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    if not state.vocabulary.sum_fields:
+        raise ValueError(_NO_SUMS)
+    values = state.sums.unpack(event.body)
+    with convert_vocabulary_errors(state.vocabulary):
+        return state.vocabulary.format_sum(values)
+
+
+def _format_arm(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    return {"arm": event.body.decode()}
+
+
+def _format_policy(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    definition = json.loads(event.body)
+    return {"head": definition | {"policy": str(definition["policy"])}}
+
+
+def _format_nothing(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    return {}
+
+
+# Bodies: return the body of which these words were made.
+
+
+def _pack_asked(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    context, decision = state.vocabulary.parse_decision(event_words)
+    cells = state.decisions.context.pack(context) + state.decisions.decision.pack(decision)
+    stream = (int(word, 16) for word in event_words["stream"])
+    names = event_words.get("excluded", ())
+    excluded = [state.vocabulary.arm_number("excluded", name) for name in names]
+    return state.decisions.event_body(event_words["round"], cells, stream, excluded)
+
+
+def _pack_told(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    values = state.decisions.values(decision_row)
+    feedback = state.vocabulary.parse_feedback(*values, **_body_words(event_words))
+    return state.feedback.pack(feedback)
+
+
+def _pack_expired(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    return _pack_told(state, event_words, decision_row) if _body_words(event_words) else b""
+
+
+def _pack_late(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    return decision_row + _pack_told(state, event_words, decision_row)
+
+
+def _pack_sum(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    return state.sums.pack(state.vocabulary.parse_sum(**_body_words(event_words)))
+
+
+def _pack_arm(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    return str(event_words["arm"]).encode()
+
+
+def _pack_policy(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    # The fields of the setting get today's order.
+    setting = state.definition.setting_as_json()
+    return json.dumps({**event_words["head"], "setting": setting}).encode()
+
+
+def _pack_nothing(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    return b""
+
+
+def _body_words(event_words: Words) -> Words:
+    """Return the words of an event's body, which not every event has."""
+    return {name: value for name, value in event_words.items() if name not in COMMON_WORDS}
+
+
+class EventKind(NamedTuple):
+    """A kind of event: its name, its functions, and whether it may have an idempotency key.
+
+    `LogState.apply` has the effects of all kinds.
+    """
+
+    name: str
+    check: Callable[["LogState", Row], None]
+    format_body: Callable[["LogState", Row, bytes], Words] = _format_nothing
+    pack_body: Callable[["LogState", Words, bytes], bytes] = _pack_nothing
+    may_have_key: bool = False
 
 
 KINDS: Final[Mapping[int, EventKind]] = {
-    ASKED: _Asked(),
-    TOLD: _Told(),
-    EXPIRED: _Expired(),
-    ASKED_AGAIN: _AskedAgain(),
-    TOLD_LATE: _ToldLate(),
-    TOLD_TOO_LATE: _ToldTooLate(),
-    SUM_TOLD: _SumTold(),
-    ARM_ADDED: _ArmAdded(),
-    ARM_RETIRED: _ArmRetired(),
-    POLICY_CHANGED: _PolicyChanged(),
-    CORRECTED: _Corrected(),
+    ASKED: EventKind("asked", _check_asked, _format_asked, _pack_asked, may_have_key=True),
+    TOLD: EventKind("told", _check_told, _format_told, _pack_told),
+    EXPIRED: EventKind("expired", _check_expired, _format_told, _pack_expired),
+    ASKED_AGAIN: EventKind("asked again", _check_asked_again, may_have_key=True),
+    TOLD_LATE: EventKind("told late", _check_told_late, _format_late, _pack_late),
+    TOLD_TOO_LATE: EventKind("told too late", _check_told_late, _format_late, _pack_late),
+    SUM_TOLD: EventKind("sum told", _check_sum, _format_sum, _pack_sum),
+    ARM_ADDED: EventKind("arm added", _check_arm_added, _format_arm, _pack_arm),
+    ARM_RETIRED: EventKind("arm retired", _check_arm_retired, _format_arm, _pack_arm),
+    POLICY_CHANGED: EventKind("policy changed", _check_nothing, _format_policy, _pack_policy),
+    CORRECTED: EventKind("corrected", _check_corrected, _format_late, _pack_late),
 }
 
 
@@ -372,7 +376,7 @@ def check_event(state: "LogState", event: Row) -> None:
             if not event_kind.may_have_key:
                 raise ValueError("an event of its kind has no key")
             check_line("key", event.key)
-        if (event.decision is not None) != event_kind.has_decision:
+        if (event.decision is None) != (event.kind in _WITHOUT_DECISION):
             raise ValueError(
                 f"decision must be given or absent as the kind requires, got {event.decision!r}"
             )
@@ -470,36 +474,3 @@ def check_time(time: float) -> None:
     """Refuse a time that no event can have."""
     if not 0.0 <= time < END_OF_TIME:
         raise ValueError(f"its time must be in seconds since 1970, got {time}")
-
-
-def _check_empty(event: Row) -> None:
-    if event.body:
-        raise ValueError(f"it must have no bytes, got {len(event.body)}")
-
-
-def _check_excluded(state: "LogState", event: Row, bits: bytes) -> None:
-    """Refuse excluded arms that are not in use, in another form, or those of the decision."""
-    numbers = state.decisions.excluded_arms(event.body)
-    are_in_use = all(map(state.arms.is_live, numbers))
-    if not are_in_use or pack_numbers(numbers) != bits:
-        raise ValueError("the arms that it excludes must be in use")
-    if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row(event))):
-        raise ValueError("its decision must not be about an arm that it excludes")
-
-
-def _check_feedback(state: "LogState", event: Row, row: bytes, feedback: bytes) -> None:
-    """Refuse feedback that cannot be of a decision, as it was told or as it is corrected later."""
-    for version in {feedback, state.corrected_feedback(event.decision, feedback)}:
-        state.checker.check_feedback(row[ROW_HEADER.size :], version)
-
-
-def _find_pending(state: "LogState", event: Row) -> bytes:
-    """Return the row of a decision that must be pending."""
-    if row := state.pending.get(str(event.decision)):
-        return row
-    raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
-
-
-def _body_words(event_words: Words) -> Words:
-    """Return the words of an event's body, which not every event has."""
-    return {name: value for name, value in event_words.items() if name not in COMMON_WORDS}

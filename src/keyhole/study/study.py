@@ -586,7 +586,7 @@ class Study:
         columns = {"arm": arm, "reward": reward if converted_at is None else None}
         columns |= {"converted_at": converted_at, "shown_at": shown_at, "key": key}
         csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-        return import_csv(self._replica, self._writer, path, columns, within, **csv_format)
+        return import_csv(self._writer, path, columns, within, **csv_format)
 
     # What may change.
 
