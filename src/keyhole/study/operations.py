@@ -132,11 +132,11 @@ def new_id(now: float) -> str:
 def _run_setting_code(
     state: State, function: Callable[[*_Arguments], _Result], *arguments: *_Arguments
 ) -> _Result:
-    """Return the result of packing or checking parsed values; an error is a `SettingCodeError`."""
+    """Return the result of a function on a setting's values; an error is a `SettingCodeError`."""
     try:
         return function(*arguments)
     except (*DAMAGE, struct.error) as error:
-        text = f"what it parsed cannot be read back: {events.error_reason(error)}"
+        text = f"its values cannot be read back: {events.error_reason(error)}"
         raise events.SettingCodeError(state.vocabulary, text) from error
 
 
@@ -350,9 +350,9 @@ def expire(transaction: Transaction, id: str) -> None:
     body = b""
     if state.assumes_no_reward:
         row = state.pending[id]
-        with events.convert_vocabulary_errors(state.vocabulary):
-            default_feedback = state.vocabulary.default_feedback(*state.decisions.values(row))
-        body = pack_feedback(state, row, (), default_feedback)
+        values = state.decisions.values(row)
+        feedback = _run_setting_code(state, state.vocabulary.default_feedback, *values)
+        body = _run_setting_code(state, pack_feedback, state, row, (), feedback)
     transaction.write(events.EXPIRED, id, body)
 
 
@@ -510,11 +510,6 @@ def _call_vocabulary(
         parameters = signature(method)
         names = [name for name in parameters.parameters if name not in ("context", "decision")]
         usage = f"{operation} takes {', '.join(names) or 'nothing'} in this study"
-        for name in keywords:
-            if name not in names:
-                raise TypeError(
-                    f"{usage}; got {name!r}{validate.suggestion(name, names)}"
-                ) from None
         try:
             parameters.bind(*arguments, **keywords)
         except TypeError as reason:
