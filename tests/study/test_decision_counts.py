@@ -40,7 +40,7 @@ def test_counts_follow_the_log(study):
     assert len(counts.pending) == 1
     study.expire(first)
     assert len(counted(study).pending) == 1  # to be asked for again
-    assert counted(study).expired == 1
+    assert counted(study).expiry_count == 1
     again = study.ask()
     assert again.id == first.id
     study.tell(again, 6)

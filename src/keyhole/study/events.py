@@ -245,7 +245,9 @@ def _format_asked(state: "LogState", event: Row, decision_row: bytes) -> Words:
 
 
 def _format_told(state: "LogState", event: Row, decision_row: bytes) -> Words:
-    return _format_feedback(state, decision_row, event.body) if event.body else {}
+    if not event.body:
+        return {}
+    return _format_feedback(state, decision_row, event.body)
 
 
 def _format_late(state: "LogState", event: Row, decision_row: bytes) -> Words:
@@ -298,7 +300,9 @@ def _pack_told(state: "LogState", event_words: Words, decision_row: bytes) -> by
 
 
 def _pack_expired(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
-    return _pack_told(state, event_words, decision_row) if _body_words(event_words) else b""
+    if not _body_words(event_words):
+        return b""
+    return _pack_told(state, event_words, decision_row)
 
 
 def _pack_late(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:

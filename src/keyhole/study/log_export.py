@@ -97,8 +97,9 @@ class EventFormatter:
 
     def _decision_row(self, event: Row) -> bytes:
         """Return the row of the decision that an event is about; no bytes for a new one or none."""
-        has_row = event.decision is not None and event.kind != events.ASKED
-        return self.asked[str(event.decision)] if has_row else b""
+        if event.decision is None or event.kind == events.ASKED:
+            return b""
+        return self.asked[event.decision]
 
     def _note(self, event: Row) -> None:
         """Keep what later events refer to: decisions and arms."""

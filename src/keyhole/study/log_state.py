@@ -395,7 +395,7 @@ class LogState:
         """Refuse anonymous feedback that is impossible at this time."""
 
     def is_allowed(self, row: bytes, *, may_be_retired: bool) -> bool:
-        """Return whether the setting allows a decision; one of a retired arm only if it may be."""
+        """Return whether the setting allows a decision; `may_be_retired` if its arm is retired."""
         raise NotImplementedError  # only a policy's kernels know
 
     def prepare_arms_change(self) -> None:

@@ -184,7 +184,7 @@ def ask(
     cells = state.decisions.cells_of_event(body)
     _run_setting_code(state, state.checker.check_decision_words, cells)
     transaction.write(events.ASKED, id, body, key, metadata)
-    return make_decision(state, id, state.row(transaction.rows[-1]))
+    return make_decision(state, id, state.row(transaction.events[-1]))
 
 
 def run_each(transaction: Transaction, calls: Iterable[Call]) -> list[Any]:
@@ -374,7 +374,7 @@ def _find_events(transaction: Transaction, id: str) -> list[Row]:
         )
     event_kinds = [event.kind for event in decision_events]
     if why := _find_contradiction(transaction.state, id, event_kinds):
-        transaction.store.raise_damaged(transaction.study, id, why)
+        transaction.store.raise_damaged(transaction.study_number, id, why)
     return decision_events
 
 

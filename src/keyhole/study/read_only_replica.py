@@ -75,15 +75,15 @@ class ReadOnlyReplica(CachedState):
         neither learns nor is compiled.
         """
         with self._locked():
-            self.store.check_not_replaced(self.study)
+            self.store.check_not_replaced(self.study_number)
             counts, self._counts = self._counts, None  # an error may leave it half changed
             if counts is None:
                 counts = self._new_counts()
-            is_short = self.store.last_seq(self.study) - counts.seq <= max_events
+            is_short = self.store.last_seq(self.study_number) - counts.seq <= max_events
             while is_short:
                 try:
                     with self.convert_event_errors():
-                        for row in self.store.read(self.study, counts.seq):
+                        for row in self.store.read(self.study_number, counts.seq):
                             counts.apply(row)
                     break
                 except RebuildError:
@@ -103,16 +103,16 @@ class ReadOnlyReplica(CachedState):
     def event_count(self) -> int:
         """Return the number of the last event."""
         with self._locked():
-            self.store.check_not_replaced(self.study)
-            return self.store.last_seq(self.study)
+            self.store.check_not_replaced(self.study_number)
+            return self.store.last_seq(self.study_number)
 
     def metadata(self, *bounds: int) -> dict[int, str]:
         """Return the metadata of decisions, by the numbers of their events."""
         with self._locked():
-            return self.store.metadata(self.study, *bounds)
+            return self.store.metadata(self.study_number, *bounds)
 
     def rows(self, after: int = 0, limit: int | None = None) -> list[Row]:
         """Return the log after event number `after`, at most `limit` events."""
         with self._locked():
-            self.store.check_not_replaced(self.study)
-            return list(self.store.read(self.study, after, limit))
+            self.store.check_not_replaced(self.study_number)
+            return list(self.store.read(self.study_number, after, limit))

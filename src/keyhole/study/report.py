@@ -91,7 +91,7 @@ def _pending_blocks(counts: DecisionCounts) -> list[PageBlock]:
     """Return how many decisions are pending and when they expire, and how long feedback took."""
     rule = counts.definition.rule
     pending = count_text(len(counts.pending), "decision")
-    sentences = [f"{pending} pending; {counts.expired:,} expired so far."]
+    sentences = [f"{pending} pending; {counts.expiry_count:,} expired so far."]
     if counts.definition.pending == "wait" and counts.pending:
         sentences.append("The policy waits: it decides again once all feedback was told.")
     ends = [format_duration(rule.timeout)] if rule.timeout else []

@@ -66,7 +66,7 @@ class PolicyState:
     """The arrays of a policy and the kernels that read and write them.
 
     While decisions are pending, their feedback is imputed in a copy, from which the next decision
-    is taken. A `sibling` is a state of the same policy, of which its code is taken.
+    is taken. With a `sibling`, a state of the same policy, its compiled code is used again.
     """
 
     def __init__(
@@ -84,17 +84,17 @@ class PolicyState:
         self.sizes = compiled.sizes(known_quantities)
         layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
         with explain_memory_errors(f"{policy} with {self.facts['arms']} arms"):
-            self._learnt, self._plan, views = allocate(layouts, compiled.dims, self.sizes)
-        inputs, self.state, self._context, self._decision, self._feedback, self._report = views
+            self._memory, self._plan, views = allocate(layouts, compiled.dims, self.sizes)
+        inputs, self.state, *_, self._recommendation = views
         for name, input_view in inputs.items():
             input_view[...] = known_quantities[name]
         # One flat array holds inputs, state, context, decision, feedback and recommendation, at the
         # offsets in `_plan` (see `allocate`). Imputed feedback goes into a copy: what was learnt
         # from real feedback must not depend on when somebody asked.
         self._imputes = definition.pending == "impute"
-        self._copy = self._learnt.copy() if self._imputes else self._learnt
+        self._imputed_copy = self._memory.copy() if self._imputes else self._memory
         begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
-        memory = self._copy.data.cast("B")
+        memory = self._imputed_copy.data.cast("B")
         self._context_bytes, self._decision_bytes = memory[begin:middle], memory[middle:end]
         self.stream = np.array([definition.seed, 0, 0, 0], np.uint64)
         if sibling is None:
@@ -107,7 +107,7 @@ class PolicyState:
         self._run(pending_step.INIT, 0)
 
     def _run(self, action: int, t: int, rows: FloatArray = _NO_CELLS, count: int = 0) -> int:
-        arrays = self._learnt, self._copy, self._plan, rows, self.stream
+        arrays = self._memory, self._imputed_copy, self._plan, rows, self.stream
         try:
             return int(self._step(*arrays, t, count, action))
         except IndexError as error:
@@ -136,7 +136,7 @@ class PolicyState:
     def is_allowed(self, context: bytes, decision: bytes) -> bool:
         """Return whether the setting allows a decision."""
         begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
-        memory = self._learnt.data.cast("B")
+        memory = self._memory.data.cast("B")
         memory[begin:middle], memory[middle:end] = context, decision
         return bool(self._run(pending_step.CHECK, 0))
 
@@ -163,7 +163,7 @@ class PolicyState:
         self._run(pending_step.TELL, 0, np.frombuffer(bytearray(b"".join(rows))), len(rows))
 
     def _find_first_failing(self, batch: Sequence[tuple[bytes, int]], arrays_before: bytes) -> int:
-        """Return the event at which the policy fails, starting from its saved arrays `before`."""
+        """Return the number of the event at which the policy fails, from its arrays before it."""
         self.restore(arrays_before)
         for row, event in batch:
             try:
@@ -175,7 +175,7 @@ class PolicyState:
     def recommend(self) -> dict[str, NDArray[Any]]:
         """Return the policy's recommendation, as arrays."""
         self._run(pending_step.RECOMMEND, 0)
-        return {name: view.copy() for name, view in self._report.items()}
+        return {name: view.copy() for name, view in self._recommendation.items()}
 
     def with_arms(self, arms: int, sources: IntArray, targets: IntArray) -> "PolicyState":
         """Return the state with other arms: ``targets[i]`` gets the values of ``sources[i]``.
@@ -202,7 +202,7 @@ class PolicyState:
     def _hand_over_to(self, new_state: "PolicyState") -> "PolicyState":
         """Rebuild a state whose arrays are filled, and give it the random stream of this one."""
         # Search trees do not follow arrays that are written from outside.
-        memory = new_state._learnt[new_state._plan[1] :]
+        memory = new_state._memory[new_state._plan[1] :]
         new_state._compiled.state.rebuild_trees(memory, new_state.sizes)
         new_state.stream[:] = self.stream
         return new_state
@@ -225,12 +225,12 @@ class PolicyState:
 
     def arrays_to_save(self) -> bytes:
         """Return random stream and arrays as bytes, for a snapshot."""
-        return self.stream[:2].tobytes() + self._learnt[self._plan[1] : self._plan[2]].tobytes()
+        return self.stream[:2].tobytes() + self._memory[self._plan[1] : self._plan[2]].tobytes()
 
     def restore(self, data: bytes) -> None:
-        """Restore what `arrays_to_save` returned."""
+        """Restore the random stream and the arrays that `arrays_to_save` returned."""
         self.stream[:2] = np.frombuffer(data[:16], np.uint64)
-        self._learnt[self._plan[1] : self._plan[2]] = np.frombuffer(data[16:])
+        self._memory[self._plan[1] : self._plan[2]] = np.frombuffer(data[16:])
 
     @property
     def digest(self) -> str:
@@ -297,7 +297,7 @@ class State(LogState):
             self.round = self.vocabulary.round_class(self.vocabulary, definition.policy)
 
     def is_allowed(self, row: bytes, *, may_be_retired: bool) -> bool:
-        """Return whether the setting allows a decision; one of a retired arm only if it may be."""
+        """Return whether the setting allows a decision; `may_be_retired` if its arm is retired."""
         if (policy_row := self.decisions.with_positions(row)) is None:
             return may_be_retired
         self._update_arms()

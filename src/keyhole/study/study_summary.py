@@ -49,7 +49,7 @@ def summary_rows(counts: DecisionCounts, policy_texts: Mapping[str, str] | None)
         ["decisions", f"{len(counts.asked):,}"],
         ["told", f"{counts.feedback_count:,}"],
         ["pending decisions", f"{len(counts.pending):,}"],
-        ["expired", f"{counts.expired:,}"],
+        ["expired", f"{counts.expiry_count:,}"],
         ["last event", last_event],
         *([name, text] for name, text in (policy_texts or {}).items()),
     ]
@@ -149,7 +149,7 @@ def arm_chart(counts: DecisionCounts, shows: Shown) -> LineChart:
         curves = [_decision_curve(counts, arm) for arm in arms]
         axis = Axis(title="decisions of the arm", low=0.0)
     else:
-        name = next((name for name in counts.numbers if name not in counts.flags), "feedback")
+        name = next((name for name in counts.numbers if name not in counts.flag_names), "feedback")
         numbers = counts.numbers.get(name, {})
         curves = [_mean_curve(counts, arm, name, numbers[arm]) for arm in arms if arm in numbers]
         axis = _mean_axis(name, curves)
@@ -202,8 +202,10 @@ def _mean_axis(name: str, curves: Sequence[Curve]) -> Axis:
     title = f"mean {name}"
     means = [curve.y[-1] for curve in curves]
     widths = [curve.high[-1] - curve.low[-1] for curve in curves if curve.low and curve.high]
-    margin = np.nanmedian(widths) if np.isfinite(widths).any() else np.ptp(means or [0.0])
-    if not margin > 0.0:
+    margin = np.ptp(means or [0.0])
+    if np.isfinite(widths).any():
+        margin = np.nanmedian(widths)
+    if margin == 0.0:
         return Axis(title=title)
     values = [value for curve in curves for value in (*curve.y, *(curve.low or ()))]
     return Axis(
