@@ -18,7 +18,8 @@ from struct import pack
 from benchmarks.measure import Row
 from keyhole.study import Study
 from keyhole.study import storage as stored
-from keyhole.study.events import ASKED, TOLD, new_id
+from keyhole.study.events import ASKED, TOLD
+from keyhole.study.operations import new_id
 from keyhole.study.state import State
 from keyhole.thresholding import LSA
 

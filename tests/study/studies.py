@@ -3,8 +3,9 @@
 from keyhole.study import Study
 from keyhole.study.definition import Definition
 from keyhole.study.events import POLICY_CHANGED
+from keyhole.study.log_state import find_corrections
 from keyhole.study.snapshot import make_snapshot, read_snapshot
-from keyhole.study.state import State, find_corrections
+from keyhole.study.state import State
 from keyhole.thresholding import LSA
 
 ARMS = ("a", "b", "c")
@@ -44,7 +45,7 @@ def fingerprint(state):
         "live": state.arms.live.tolist(),
         "open": list(state.pending.items()),
         "returned": list(state.to_ask_again),
-        "renewed": dict(state.asked_again_after),
+        "renewed": dict(state.rounds_when_asked_again),
         "round": state.round and state.round.to_json(),
         "policy": state.definition.to_bytes(),
         "mind": learnt,
@@ -70,9 +71,11 @@ def check_rebuilt_states_agree(study, context=None):
         others.append(read_snapshot((here.seq, kept), log[-1], policies))
         half = apply_log(study.definition, log[: len(log) // 2], policies)
         # Of the log, since a state of a snapshot does not keep the corrections before it.
-        has_all_changes = half.since == here.since and half.corrections == find_corrections(log)
-        if has_all_changes and half.last is not None:
-            half = read_snapshot((half.seq, make_snapshot(half)), half.last, policies)
+        has_all_changes = (
+            half.definition_seq == here.definition_seq and half.corrections == find_corrections(log)
+        )
+        if has_all_changes and half.last_event is not None:
+            half = read_snapshot((half.seq, make_snapshot(half)), half.last_event, policies)
             half.apply_all(log[len(log) // 2 :])
             others.append(half)
     for other in others:

@@ -8,8 +8,8 @@ from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from keyhole.study.arms import Arms
 from keyhole.study.definition import TimeoutRule
-from keyhole.study.policy_state import PolicyState
-from keyhole.study.row_codec import DecisionRowCodec
+from keyhole.study.log_state import DecisionRowCodec
+from keyhole.study.state import PolicyState
 from keyhole.thresholding import LSA
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 

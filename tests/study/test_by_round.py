@@ -191,7 +191,7 @@ def test_sums_belong_to_the_round_in_which_they_are_told(tmp_path):
         for bad, message in ((10, r"leaks must lie in \[0, 9\], got 10"), (-1, "leaks must be")):
             with pytest.raises(ValueError, match=message):
                 study.tell_sum(bad)
-        with pytest.raises(TypeError, match="tell_sum takes leaks in this study; got 'total'"):
+        with pytest.raises(TypeError, match="tell_sum takes leaks in this study: missing"):
             study.tell_sum(total=1)
     with Study.open(path, "s", policies=[Plumber], durability="process_crash") as study:
         assert [study.ask(pressure=1).arm for _ in range(3)] == ["b", "c", "b"]

@@ -40,7 +40,7 @@ def test_counts_follow_the_log(study):
     assert len(counts.pending) == 1
     study.expire(first)
     assert len(counted(study).pending) == 1  # to be asked for again
-    assert counted(study).expired == 1
+    assert counted(study).expiry_count == 1
     again = study.ask()
     assert again.id == first.id
     study.tell(again, 6)
@@ -78,23 +78,15 @@ def test_the_plot_counts_decisions_and_means_by_arm(study):
 
 
 @pytest.mark.interpreted
-def test_arms_beyond_the_eighth_are_grey_and_counted(tmp_path):
+def test_the_eight_arms_with_the_most_decisions_are_drawn(tmp_path):
     with Study.create(tmp_path / "s.db", "s", UCB1(), [f"${i}" for i in range(20)]) as study:
         study.plot()  # nothing to draw yet
         for _ in range(20):
             study.ask()
         names = [text.get_text() for text in study.plot().get_legend().get_texts()]
-        assert names == [*(f"${i}" for i in range(8)), "12 others"]
+        assert names == [f"${i}" for i in range(8)]
+        assert study._repr_html_().count("<img") == 1
         assert "... and 8 more" in study._repr_html_()
-
-
-@pytest.mark.interpreted
-def test_a_notebook_shows_no_picture_of_hundreds_of_arms(tmp_path):
-    with Study.create(tmp_path / "s.db", "s", UCB1(), [f"arm {i}" for i in range(300)]) as study:
-        study.tell(study.ask(), 1)
-        assert "<img" not in study._repr_html_()
-        assert "... and 288 more" in study._repr_html_()
-        assert "292 others" in {line.get_label() for line in study.plot().lines}
 
 
 def test_the_chart_of_means_fits_them_and_tells_arms_apart(tmp_path):
@@ -105,7 +97,7 @@ def test_the_chart_of_means_fits_them_and_tells_arms_apart(tmp_path):
         axes = study.plot("mean")
         low, high = axes.get_ylim()
         means = [by_name["reward"].mean for by_name in study.means().values()]
-        assert low < min(means) <= max(means) < high < 0.2
+        assert low < min(means) <= max(means) < high < 0.4
         ends = [by_name["reward"].interval for by_name in study.means().values()]
         narrowest = min(ends, key=lambda interval: interval[1] - interval[0])
         assert low < narrowest[0] < narrowest[1] < high

@@ -2,7 +2,8 @@
 
 import pytest
 
-from keyhole.study.events import is_decision_id, new_id
+from keyhole.study.events import is_decision_id
+from keyhole.study.operations import new_id
 
 
 def test_ids_differ():

@@ -10,7 +10,7 @@ from keyhole.study import (
     UnknownArmError,
     UnknownDecisionError,
     UnknownStudyError,
-    events,
+    operations,
 )
 from keyhole.threshold import KaplanMeierUCB
 from tests.study.studies import labels
@@ -33,7 +33,7 @@ def test_each_refusal_has_its_class_and_none_names_the_database(address, tmp_pat
     with labels(address) as study:
         decision = study.ask(key="first")
         study.tell(decision, 1)
-        unknown = events.new_id(0.0)
+        unknown = operations.new_id(0.0)
         texts = [
             refused(UnknownStudyError, Study.open, address, "others"),
             refused(StudyExistsError, labels, address),

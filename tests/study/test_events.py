@@ -23,8 +23,8 @@ from keyhole.study.events import (
     TOLD,
     TOLD_LATE,
     TOLD_TOO_LATE,
-    new_id,
 )
+from keyhole.study.operations import new_id
 from keyhole.study.storage import Row, open_store
 from keyhole.threshold import KaplanMeierUCB
 from tests.study.studies import ARMS, labels

@@ -20,8 +20,8 @@ from keyhole.study.events import (
     TOLD,
     TOLD_LATE,
     TOLD_TOO_LATE,
-    new_id,
 )
+from keyhole.study.operations import new_id
 from keyhole.study.storage import Row
 from keyhole.thresholding import LSA
 from tests.study.damage import append, flip, forget_snapshots, outcome, read_everything, use

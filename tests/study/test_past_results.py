@@ -218,14 +218,6 @@ def test_only_an_order_that_is_hardly_by_chance_is_a_sorted_one():
     assert not sorted_results()
 
 
-def test_names_that_a_file_cannot_have_are_refused(tmp_path, past):
-    with (
-        Study.create(tmp_path / "s.db", "s", UCB1(), ["a ", "b", "c"]) as study,
-        pytest.raises(ValueError, match="'a ' begins or ends with a space"),
-    ):
-        study.import_csv(past)
-
-
 DAY = 86400.0
 NOW = datetime(2026, 1, 21, tzinfo=UTC).timestamp()
 EXPORT = """visitor;arm;shown;bought

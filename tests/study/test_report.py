@@ -8,7 +8,6 @@ import pytest
 from keyhole.semibandit import CSBST
 from keyhole.stochastic import UCB1, OptimisticThompson
 from keyhole.study import Study
-from keyhole.study.report import Timeline
 from keyhole.thresholding import LSA, PerArmStopping
 from tests.study.studies import Clock
 
@@ -63,12 +62,11 @@ def test_what_is_to_be_asked_again_is_pending(tmp_path):
     options = {"timeout": "2h", "on_timeout": "ask_again"}
     with Study.create(tmp_path / "s.db", "s", UCB1(), ["a", "b"], **options) as study:
         study.expire(study.ask())
-        timeline = Timeline(study)
-        timeline.read(study)
-        assert list(timeline.pending) == [1, 1]
         study.tell(study.ask(), 1)
-        timeline.read(study)
-        assert timeline.pending[-1] == 0 == study.pending_count
+        assert study.pending_count == 0
+        counts = study._replica.summarize(lambda counts: counts)
+        assert list(counts.pending_by_event) == [1, 1, 1, 0]
+        assert study.event_count == 4
 
 
 def test_it_has_the_last_events_first(tmp_path):

@@ -195,7 +195,7 @@ def test_open_decisions_are_as_old_as_their_seconds_consume(tmp_path, second):
             study.ask()
             clock.now += 2.0
         state = state_of(study)
-        rows = state.decisions.as_cells(
+        rows = state.decisions.kernel_rows(
             state.pending.values(), clock.now, state.definition.time_unit
         )
         assert rows[:, 1].tolist() == [6.0 * second, 4.0 * second, 2.0 * second]

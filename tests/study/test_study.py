@@ -251,7 +251,7 @@ def test_fields_that_the_setting_does_not_have_are_refused(study):
     ):
         refuses(study, call, TypeError, "tell takes reward in this study[:;] ")
     refuses(
-        study, lambda: study.ask(threshold=2), TypeError, "ask takes nothing in this study; got"
+        study, lambda: study.ask(threshold=2), TypeError, "ask takes nothing in this study: got"
     )
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from keyhole.policy import Field, Policy, SettingLearner, float_array
-from keyhole.study import Study, check_database
+from keyhole.policy import Policy, SettingLearner, float_array
+from keyhole.study import SettingCodeError, Study, check_database
 from tests.study.studies import Clock, check_rebuilt_states_agree
 from tests.testing.test_vocabulary_checks import PAIRS, NamesNoArm, NothingWins, PairWords, TellsAt
 from tests.toys import ArmsOnly
@@ -108,12 +108,15 @@ def test_words_that_studies_use_themselves_are_refused(tmp_path):
         assert len(study.log()) == 1
 
 
-def test_no_reward_needs_feedback_that_can_be_told(tmp_path):
+def test_a_default_that_cannot_be_told_is_an_error_of_the_setting(tmp_path):
     path, clock = tmp_path / "s.db", Clock()
     given = {"on_timeout": "no_reward", "timeout": 5, "durability": "process_crash", "clock": clock}
-    message = "on_timeout must not be 'no_reward' in the setting 'pairs': NothingWins.default_feed"
-    with pytest.raises(ValueError, match=message):
-        Study.create(path, "s", with_vocabulary(NothingWins), ["x", "y", "z"], **given)
+    with Study.create(path, "t", with_vocabulary(NothingWins), ["x", "y", "z"], **given) as study:
+        study.ask()
+        clock.now += 6
+        message = "vocabulary of setting 'pairs' failed .*: TypeError.*tell takes winner"
+        with pytest.raises(SettingCodeError, match=message):
+            study.ask()
     with Study.create(path, "s", Champion(), ["x", "y", "z"], **given) as study:
         asked = study.ask()
         clock.now += 6
@@ -121,30 +124,3 @@ def test_no_reward_needs_feedback_that_can_be_told(tmp_path):
         expired = next(one for one in study.history().to_pylist() if one["event"] == "expired")
         assert expired["winner"] == asked.rival
         check_rebuilt_states_agree(study)
-
-
-def test_a_default_that_needs_no_context_is_tried_without_one(tmp_path):
-    class Seen(NothingWins):
-        def parse_context(self, stage):
-            return {"stage": stage}
-
-    class Staged(ArmsOnly, Policy):
-        """Takes the first two arms."""
-
-        setting = type(PAIRS)(
-            "staged", ArmsOnly, PAIRS.decision, PAIRS.feedback, PAIRS.allowed,
-            context={"stage": Field("int64")},
-        )  # fmt: skip
-        vocabulary_class = Seen
-        pending = ("ignore",)
-
-        def select(p):
-            return 0, 1
-
-        def update(p):
-            pass
-
-    with pytest.raises(
-        ValueError, match=r"Seen.default_feedback is then {'reward': 0.0}, which cannot"
-    ):
-        Study.create(tmp_path / "s.db", "s", Staged(), ["x", "y"], on_timeout="no_reward")

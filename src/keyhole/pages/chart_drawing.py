@@ -410,7 +410,7 @@ def draw_chart(
     the grid has a legend.
     """
     plot = Plot.of(chart, height=height or chart.height, is_panel=bool(among))
-    styles = line_styles([*(among or chart.among), *chart.labels])
+    styles = line_styles([*(among or chart.among), *chart.labels], chart.by_position)
     chart = replace(chart, curves=[_thin_curve(curve, plot) for curve in chart.curves])
     return Drawing(
         chart=chart,

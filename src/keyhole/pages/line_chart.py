@@ -101,6 +101,8 @@ class LineChart:
     among : sequence of str
         Labels of all curves that may stand in other charts beside this one, so that each looks
         the same in all; by default those of this chart.
+    by_position : bool
+        Whether the position of a curve gives its colour; by default the policy that it names.
 
     Examples
     --------
@@ -125,6 +127,7 @@ class LineChart:
     files: Sequence[str] = ()
     height: int = 300
     among: Sequence[str] = ()
+    by_position: bool = False
     template: ClassVar[str] = "pages/templates/line_chart.html.j2"
 
     def __post_init__(self) -> None:

@@ -91,7 +91,7 @@ def _draw_chart(
 ) -> dict[str, Line2D]:
     """Draw a chart without a legend; return the lines by label."""
     plot = Plot.of(chart, height=chart.height, is_panel=bool(among))
-    styles = matplotlib_styles([*(among or chart.among), *chart.labels])
+    styles = matplotlib_styles([*(among or chart.among), *chart.labels], chart.by_position)
     earlier_ends = (axes.get_xlim(), axes.get_ylim()) if axes.has_data() else ((), ())
     lines = {}
     for number, curve in enumerate(chart.curves):

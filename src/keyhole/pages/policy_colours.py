@@ -77,10 +77,11 @@ def _colour_number(identifier: str) -> int:
     return mixed * len(COLOURS) >> _MASK.bit_length()
 
 
-def line_styles(labels: Sequence[str]) -> dict[str, LineStyle]:
+def line_styles(labels: Sequence[str], by_position: bool = False) -> dict[str, LineStyle]:
     """Return the style of each line of a figure, by label.
 
-    Where all lines are of one policy, or of numbered arms, their positions determine the colours.
+    Where all lines are of one policy, or of numbered arms, their positions determine the colours;
+    with `by_position` in all figures.
 
     Examples
     --------
@@ -93,10 +94,11 @@ def line_styles(labels: Sequence[str]) -> dict[str, LineStyle]:
     identifiers = {label: leading_identifier(label) for label in labels}
     # The name of a policy gives its colour, which cannot tell variants of one policy apart.
     is_one_policy = len(identifiers) > 1 and len(set(identifiers.values())) == 1
+    goes_by_position = by_position or is_one_policy
     lines_before: Counter[int] = Counter()
     styles = {}
     for position, (label, identifier) in enumerate(identifiers.items()):
-        colour = position % len(COLOURS) if is_one_policy else _colour_number(identifier)
+        colour = position % len(COLOURS) if goes_by_position else _colour_number(identifier)
         styles[label] = LineStyle(colour, lines_before[colour], position)
         lines_before[colour] += 1
     return styles
@@ -123,7 +125,9 @@ _HANDLE_LENGTH: Final = 3.2  # long enough to tell dashes from dots
 _FONT_SIZE: Final = 10.0  # points, to estimate the height
 
 
-def matplotlib_styles(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
+def matplotlib_styles(
+    labels: Sequence[str], by_position: bool = False
+) -> dict[str, dict[str, Any]]:
     """Return colour, line style and marker of each line of a figure, by label.
 
     A policy has the same colour in all figures and on all pages.
@@ -136,7 +140,7 @@ def matplotlib_styles(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
             "markersize": 4.0,
             "linewidth": 1.4,
         }
-        for label, style in line_styles(labels).items()
+        for label, style in line_styles(labels, by_position).items()
     }
 
 

@@ -13,7 +13,6 @@ from keyhole.serve.bodies import JsonObject
 from keyhole.serve.settings import Settings, load_policies
 from keyhole.study import AsyncStudy, StoreError, Study, UnknownStudyError
 from keyhole.study.log_export import EventFormatter
-from keyhole.study.report import Timeline
 from keyhole.validate import check_line
 
 _LOG: Final = logging.getLogger("keyhole.serve")
@@ -65,21 +64,18 @@ class OpenStudy:
         self.is_kept = True
         self.history = HistoryReader()
         self._page_lock = Lock()
-        self._timeline: Timeline | None = None
         self._page: Page | None = None
+        self._page_seq = 0
 
     def read_page(self, study: Study) -> tuple[Page, int]:
         """Return the page of the study, and the number of the last event that it shows."""
         with self._page_lock:
-            timeline = self._timeline or Timeline(study)
-            shown_seq = timeline.seq
-            self._timeline = None  # an error may leave it half changed
-            timeline.read(study)
-            # Browsers ask every few seconds, mostly where there is nothing new.
-            if self._page is None or timeline.seq != shown_seq:
-                self._page = study.make_page(timeline)
-            self._timeline = timeline
-            return self._page, timeline.seq
+            seq = study.event_count
+            # Browsers ask every few seconds, mostly when there are no new events.
+            if self._page is None or seq != self._page_seq:
+                self._page = study.make_page()
+                self._page_seq = seq
+            return self._page, seq
 
 
 class OpenStudies:

@@ -19,7 +19,7 @@ from keyhole.study.errors import (
 from keyhole.study.events import SettingCodeError
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, copy_intact_events
 from keyhole.study.operations import Decision, DecisionRecord
-from keyhole.study.policy_state import LearningError
+from keyhole.study.state import LearningError
 from keyhole.study.storage import DamagedError, StoreError, backup
 from keyhole.study.study import Study, list_studies
 

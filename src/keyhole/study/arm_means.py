@@ -13,8 +13,8 @@ from keyhole.contract.reward_units import format_interval, mean_interval
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition, JsonObject, Policies
-from keyhole.study.events import EXPIRED, KINDS, EventError
-from keyhole.study.state import NO_CORRECTIONS, Corrections, LogState
+from keyhole.study.events import EXPIRED, ROW_HEADER, TOLD, EventError
+from keyhole.study.log_state import NO_CORRECTIONS, Corrections, LogState
 from keyhole.study.storage import Row
 from keyhole.text_formatting import count_text
 
@@ -25,6 +25,7 @@ _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
 _MAX_POINTS: Final = 3000
 _TINY: Final = 1e-300
 _MAX_ARMS: Final = 5
+LAST_EVENT_COUNT: Final = 20
 
 
 class ToldNumbers:
@@ -59,9 +60,15 @@ class DecisionCounts(LogState):
     ----------
     policy : Policy
         The policy after the last event.
-    at : float
-        The time of the last event, in seconds since 1970; 0 if there is none.
-    expired : int
+    times : array of float
+        The time of each event, in seconds since 1970.
+    rounds_by_event, pending_by_event : array of int
+        How many decisions there were after each event, and how many of them were pending.
+    delays : array of float
+        Seconds from each decision that was told to its feedback.
+    last_events : deque of pairs
+        The last events, each with the row of its decision.
+    expiry_count : int
         How many times a decision expired.
     asked : array of int
         The arm's number of each decision, in order; -1 where a decision is not about one arm.
@@ -71,15 +78,15 @@ class DecisionCounts(LogState):
         The numbers in the feedback that counts in means, such as "reward", by the arm's number.
         With ``on_timeout="no_reward"`` it is that of all decisions before the oldest pending one,
         in their order.
-    told_counts, assumed : Counter of int
+    told_counts, assumed_counts : Counter of int
         How many times feedback counts in means, and how many of these were assumed at a timeout, by
         the arm's number.
-    early : dict
+    early_feedback : dict
         Feedback that does not count yet, by the decision's id: with ``on_timeout="no_reward"`` a
         success is told before a failure is assumed, so that what was told so far is a fair sample
         only of decisions before the oldest pending one.
-    flags : set of str
-        The names in it that are True or left out, such as "exceeded".
+    flag_names : set of str
+        The names in feedback that are True or left out, such as "exceeded".
     told_sums : dict of str to float
         How many sums were told ("sums"), their total and their rounds; empty if none was.
     arms_with_feedback : set of int
@@ -105,18 +112,22 @@ class DecisionCounts(LogState):
         super().__init__(definition, corrections=corrections)
         self.policy = definition.policy
         self._policies = tuple(policies)
-        self._ids: deque[str] = deque()  # of decisions whose feedback counts next
-        self.at = 0.0
-        self.expired = 0
+        self._ids_to_count: deque[str] = deque()  # of decisions whose feedback counts next
+        self.times = array("d")
+        self.rounds_by_event = array("q")
+        self.pending_by_event = array("q")
+        self.delays = array("d")
+        self.last_events: deque[tuple[Row, bytes]] = deque(maxlen=LAST_EVENT_COUNT)
+        self.expiry_count = 0
         self.asked = array("q")
         self.asked_counts: Counter[int] = Counter()
         self.numbers: defaultdict[str, dict[int, ToldNumbers]] = defaultdict(dict)
-        self._told = 0
+        self._counted = 0
         self.told_counts: Counter[int] = Counter()
-        self.early: dict[str, tuple[int, dict[str, float], bool]] = {}
-        self.flags: set[str] = set()
+        self.early_feedback: dict[str, tuple[int, dict[str, float], bool]] = {}
+        self.flag_names: set[str] = set()
         self.told_sums: defaultdict[str, float] = defaultdict(float)
-        self.assumed: Counter[int] = Counter()
+        self.assumed_counts: Counter[int] = Counter()
         self.arms_with_feedback: set[int] = set()
 
     @property
@@ -124,16 +135,22 @@ class DecisionCounts(LogState):
         """Whether every decision so far was about one arm."""
         return len(self.asked) > 0 and NO_ARM not in self.asked_counts
 
-    def add(self, event: Row) -> None:
+    def apply(self, event: Row) -> None:
         """Count an event; refuse one that no study can have written."""
+        decision_row = self.pending.get(str(event.decision), b"")
         try:
             # The log may be damaged or edited, so any field of the event can have any value.
-            KINDS[event.kind].apply(self, event)
+            super().apply(event)
+            if event.kind == TOLD:
+                self.delays.append(max(0.0, event.at - ROW_HEADER.unpack_from(decision_row)[1]))
         except (*DAMAGE, struct.error) as error:
             raise EventError(event.seq, f"it is malformed ({error!r})") from error
-        self.expired += event.kind == EXPIRED
+        self.expiry_count += event.kind == EXPIRED
         self.seq = event.seq
-        self.at = event.at
+        self.times.append(event.at)
+        self.rounds_by_event.append(self.rounds)
+        self.pending_by_event.append(len(self.pending))
+        self.last_events.append((event, decision_row))
 
     def add_decision(self, id: str, row: bytes) -> None:
         """Count a decision that was handed out."""
@@ -142,7 +159,7 @@ class DecisionCounts(LogState):
         self.asked.append(arm)
         self.asked_counts[arm] += 1
         if self.assumes_no_reward and self.vocabulary.has_feedback:
-            self._ids.append(id)
+            self._ids_to_count.append(id)
 
     def add_sum(self, body: bytes) -> None:
         """Count a sum, and that there is feedback of any arm: nobody knows of which it is."""
@@ -157,7 +174,7 @@ class DecisionCounts(LogState):
 
     def _arm(self, row: bytes) -> int:
         """Return the number of the arm of a decision, or -1."""
-        name = self.vocabulary.format_decision(*self.values(row)).get("arm")
+        name = self.vocabulary.format_decision(*self.decisions.values(row)).get("arm")
         if not isinstance(name, str):
             return NO_ARM
         return self.vocabulary.arm_number("arm", name)
@@ -166,30 +183,30 @@ class DecisionCounts(LogState):
         """Count the feedback of a decision, or keep it until those before are told."""
         super().learn(event, row, feedback)
         values = self.feedback.unpack(feedback)
-        fields = self.vocabulary.format_feedback(*self.values(row), values)
+        fields = self.vocabulary.format_feedback(*self.decisions.values(row), values)
         numbers = {
             name: float(value) for name, value in fields.items() if isinstance(value, int | float)
         }
-        self.flags.update(name for name, value in fields.items() if isinstance(value, bool))
+        self.flag_names.update(name for name, value in fields.items() if isinstance(value, bool))
         if "reward" in values:  # words may leave out that it was 0
             numbers = {"reward": self.vocabulary.scale.from_unit(values["reward"])} | numbers
         arm = self._arm(row)
         id = str(event.decision)
         self.arms_with_feedback.add(arm)
-        self.early[id] = arm, numbers, event.kind == EXPIRED
+        self.early_feedback[id] = arm, numbers, event.kind == EXPIRED
         if not self.assumes_no_reward:
-            self._ids.append(id)
-        while self._ids and self._ids[0] in self.early:
-            arm, numbers, is_assumed = self.early.pop(self._ids.popleft())
-            self._told += 1
+            self._ids_to_count.append(id)
+        while self._ids_to_count and self._ids_to_count[0] in self.early_feedback:
+            arm, numbers, is_assumed = self.early_feedback.pop(self._ids_to_count.popleft())
+            self._counted += 1
             # The position on the axis of a plot.
             step = len(self.asked)
             if self.assumes_no_reward:  # feedback is in order: the decision's own number
-                step = self._told
+                step = self._counted
             for name, number in numbers.items():
                 self.numbers[name].setdefault(arm, ToldNumbers()).add(step, number)
             self.told_counts[arm] += 1
-            self.assumed[arm] += is_assumed
+            self.assumed_counts[arm] += is_assumed
 
     @property
     def interval_word(self) -> str:
@@ -198,7 +215,7 @@ class DecisionCounts(LogState):
         Decisions that expired for good and taught nothing would make them wrong: the feedback that
         was told is then no fair sample of all feedback, for instance where only successes are told.
         """
-        is_fair = self.policy.setting.fixed_means and self.untold == 0
+        is_fair = self.policy.setting.fixed_means and self.unlearnt_count == 0
         return "reward" if is_fair else ""
 
 
@@ -238,13 +255,15 @@ class ArmMean:
 def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     """Return for each arm the mean of each number that was told of it, by its name."""
     # What is assumed has a reward, and may lack another number, such as a consumption.
-    assumed = {(arm, counts.told_counts[arm]): number for arm, number in counts.assumed.items()}
+    assumed = {
+        (arm, counts.told_counts[arm]): number for arm, number in counts.assumed_counts.items()
+    }
     means: dict[str, dict[str, ArmMean]] = {arm_name: {} for arm_name in counts.arms.names}
     for arm, arm_name in enumerate(counts.arms.names):
         for name, by_arm in counts.numbers.items():
             numbers = by_arm.get(arm, NO_NUMBERS)
             # A flag is left out where it is not True: its mean is the share of all feedback.
-            is_flag = name in counts.flags
+            is_flag = name in counts.flag_names
             if count := counts.told_counts[arm] if is_flag else len(numbers.values):
                 assumed_count = assumed.get((arm, count), 0)
                 mean = make_mean(counts, name, count, numbers.total, assumed_count)
@@ -268,8 +287,8 @@ def make_mean(
 def arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table by arm: decisions, told, and the mean of each number."""
     columns = {"decisions": counts.asked_counts, "told": counts.told_counts}
-    if counts.assumed.total():
-        columns["of these assumed"] = counts.assumed
+    if counts.assumed_counts.total():
+        columns["of these assumed"] = counts.assumed_counts
     names = list(counts.numbers)
     rows = [
         [
@@ -312,13 +331,15 @@ def _explain_intervals(counts: DecisionCounts) -> str:
         return (
             f"There are no means of arms: {amount}, told of {count_text(sums['rounds'], 'round')}."
         )
+    if counts.early_feedback and not counts.numbers:
+        return ""
     if not counts.numbers:
-        return "" if counts.early else "There are no means: no number was told of a single arm."
+        return "There are no means: no number was told of a single arm."
     if counts.interval_word:
-        target = "mean reward within the timeout" if counts.assumed.total() else "mean"
+        target = "mean reward within the timeout" if counts.assumed_counts.total() else "mean"
         return f"[low, high] holds the arm's {target} at all times at once, with 95 % confidence."
     if counts.policy.setting.fixed_means:
-        expired = count_text(counts.untold, "decision")
+        expired = count_text(counts.unlearnt_count, "decision")
         return f"Means have no intervals: {expired} expired, and only other feedback was told."
     setting = counts.policy.setting.name
     return f"Means have no intervals: in the setting {setting!r} they depend on the decisions."
@@ -326,8 +347,8 @@ def _explain_intervals(counts: DecisionCounts) -> str:
 
 def _explain_pending(counts: DecisionCounts) -> str:
     """Return what pending decisions do to means; "" where they are few and wait without end."""
-    if counts.early:
-        count = count_text(len(counts.early), "decision")
+    if counts.early_feedback:
+        count = count_text(len(counts.early_feedback), "decision")
         text = f"Means leave out the feedback of {count} until all before are told or expire"
         return f"{text}: successes are told first."
     rule = counts.definition.rule

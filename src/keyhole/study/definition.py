@@ -2,12 +2,11 @@
 
 import json
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
-from inspect import signature
 from typing import Any, Final, Self, cast
 
 import numpy as np
@@ -134,7 +133,9 @@ class Definition:
         if chosen_mode is None and pending == "wait" and (text := policy.explain_waiting()):
             warnings.warn(text, stacklevel=3)
         definition = cls(policy, checked_facts, names, pending, scale=scale, **options)
-        check_vocabulary(definition.vocabulary(names), definition.rule)
+        vocabulary = definition.vocabulary(names)
+        vocabulary.check_study()
+        _check_words(vocabulary)
         return definition
 
     def __post_init__(self) -> None:
@@ -334,42 +335,19 @@ def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:
     return ", ".join(texts) or "none"
 
 
-def check_vocabulary(vocabulary: StudyVocabulary, rule: TimeoutRule) -> None:
-    """Refuse a vocabulary with reserved words, or whose default feedback cannot be parsed.
+def _check_words(vocabulary: StudyVocabulary) -> None:
+    """Refuse a vocabulary with reserved words.
 
     Sample decisions are formatted in settings without context; in others, contexts are not known
     here.
     """
-    vocabulary.check_study()
     check_reserved_words(study_vocabulary.declared_words(vocabulary))
-    assumes_feedback = rule.assumes_no_reward and vocabulary.has_feedback
     if vocabulary.setting.context:
-        is_inherited = type(vocabulary).default_feedback is StudyVocabulary.default_feedback
-        if assumes_feedback and is_inherited:
-            _check_default(vocabulary, signature(vocabulary.parse_feedback).bind, {})
         return
     for decision in study_vocabulary.example_decisions(vocabulary.setting, vocabulary.facts):
         # Errors in the code are left to `ask`, which names the decision that leads to them.
         with suppress(SettingCodeError), convert_vocabulary_errors(vocabulary):
             check_reserved_words(vocabulary.format_decision({}, decision))
-        if assumes_feedback:
-            _check_default(vocabulary, vocabulary.parse_feedback, decision)
-
-
-def _check_default(
-    vocabulary: StudyVocabulary, parse: Callable[..., object], decision: Values
-) -> None:
-    """Refuse default feedback that the vocabulary cannot parse."""
-    with convert_vocabulary_errors(vocabulary):
-        feedback = vocabulary.default_feedback({}, decision)
-    try:
-        parse({}, decision, **feedback)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"on_timeout must not be {_NO_REWARD!r} in the setting {vocabulary.setting.name!r}: "
-            f"{type(vocabulary).__name__}.default_feedback is then {feedback}, which cannot be "
-            f"parsed ({error})"
-        ) from error
 
 
 def pending_mode(policy: Policy, pending: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The events of a study's log: how each kind is checked, applied to a state, and put into words.
+"""The events of a study's log: how each kind is checked, and put into words.
 
 Bodies are numbers of 8 bytes, little-endian:
 
@@ -18,14 +18,13 @@ Bodies are numbers of 8 bytes, little-endian:
 """
 
 import json
-import secrets
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from struct import Struct
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from keyhole.contract.reward_units import UNIT
 from keyhole.play.saved_learner import DAMAGE
@@ -35,8 +34,7 @@ from keyhole.study.storage import Row
 from keyhole.validate import check_line, short_repr
 
 if TYPE_CHECKING:
-    from keyhole.study.log_export import EventFormatter
-    from keyhole.study.state import LogState
+    from keyhole.study.log_state import LogState
 
 (
     ASKED,
@@ -52,6 +50,7 @@ if TYPE_CHECKING:
     CORRECTED,
 ) = range(1, 12)
 
+_WITHOUT_DECISION: Final = (SUM_TOLD, ARM_ADDED, ARM_RETIRED, POLICY_CHANGED)
 CHANGES: Final = (POLICY_CHANGED, CORRECTED)
 """Events after which the whole log is learnt anew."""
 
@@ -64,8 +63,7 @@ END_OF_TIME: Final = 2.0**37
 MAX_METADATA_BYTES: Final = 1000
 COMMON_WORDS: Final = ("seq", "at", "event", "decision", "key", "round")  # of every event
 
-_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_LETTER_PAIRS: Final = [a + b for a in _LETTERS for b in _LETTERS]
+ID_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ID_LENGTH: Final = 26
 _CACHE_SIZE: Final = 4096  # entries of each cache
 _NO_HEADER: Final = ROW_HEADER.pack(0.0, 0.0)
@@ -77,23 +75,9 @@ _CODE_ERRORS: Final = (
 )  # fmt: skip
 
 
-def new_id(now: float) -> str:
-    """Return a new id of a decision: short, ordered by time, and impossible to guess.
-
-    It is a ULID: 48 bits of time in milliseconds, then 80 random ones, in Crockford's base 32.
-
-    Examples
-    --------
-    >>> len(new_id(0.0)), new_id(1.0) < new_id(2.0)
-    (26, True)
-    """
-    bits = (max(0, int(now * 1000.0)) & (2**48 - 1)) << 80 | secrets.randbits(80)
-    return "".join([_LETTER_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
-
-
 def is_decision_id(text: object) -> bool:
     """Return whether a value has the form of an id."""
-    return isinstance(text, str) and len(text) == _ID_LENGTH and not set(text) - set(_LETTERS)
+    return isinstance(text, str) and len(text) == _ID_LENGTH and not set(text) - set(ID_LETTERS)
 
 
 class EventError(ValueError):
@@ -146,299 +130,233 @@ def convert_vocabulary_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
         raise SettingCodeError(vocabulary, repr(error)) from error
 
 
-class EventKind:
-    """A kind of event; most bodies are empty.
-
-    Attributes
-    ----------
-    name : str
-        Its name in tables and exports.
-    has_decision, may_have_key : bool
-        Whether an event of the kind is about a decision, and may have an idempotency key.
-    """
-
-    name: ClassVar[str]
-    has_decision: ClassVar[bool] = True
-    may_have_key: ClassVar[bool] = False
-
-    def check(self, state: "LogState", event: Row) -> None:
-        """Refuse an event that cannot follow a state."""
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        """Change a state as the event says."""
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        """Return the body as named values."""
-        return {}
-
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        """Return the body that `words` made these words of."""
-        return b""
+# Checks: refuse an event that cannot follow a state.
 
 
-class _Asked(EventKind):
-    name = "asked"
-    may_have_key = True
-
-    def check(self, state: "LogState", event: Row) -> None:
-        if not is_decision_id(event.decision) or event.decision in state.pending:
-            raise ValueError(f"decision must be a new id, got {short_repr(event.decision)}")
-        size = state.decisions.bytes_of_event
-        if len(event.body) < size:
-            raise ValueError(f"it must have {size} bytes, got {len(event.body)}")
-        if ROUND.unpack_from(event.body)[0] != state.rounds + 1:
-            raise ValueError(f"round must be {state.rounds + 1}")
-        horizon = state.definition.facts.get("horizon")
-        is_by_round = state.definition.policy.setting.by_round
-        if is_by_round and event.seq > state.since and state.rounds == horizon:
-            raise ValueError(f"round must be at most the horizon, {horizon}")
-        state.checker.check_decision(state.decisions.cells_of_event(event.body))
-        if excluded := event.body[size:]:
-            _check_excluded(state, event, excluded)
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.add_decision(_decision_id(event), state.row(event))
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        state = formatter.state
-        formatter.asked[_decision_id(event)] = row = state.row(event)
-        stream = [f"{word:016x}" for word in state.decisions.stream_of_event(event.body)]
-        excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arms(event.body)]
-        state.checker.check_decision_words(row[ROW_HEADER.size :])
-        values = state.values(row)
-        with convert_vocabulary_errors(state.vocabulary):
-            decision_words = state.vocabulary.format_decision(*values)
-        (round_number,) = ROUND.unpack_from(event.body)
-        if not 0 <= round_number <= 2.0**53 or round_number != int(round_number):
-            raise ValueError(f"a count must be a whole number, got {round_number}")
-        common_words = {"excluded": excluded} if excluded else {}
-        return {"round": int(round_number), **decision_words, **common_words, "stream": stream}
-
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        state = formatter.state
-        context, decision = state.vocabulary.parse_decision(event_words)
-        cells = state.decisions.context.pack(context) + state.decisions.decision.pack(decision)
-        stream = (int(word, 16) for word in event_words["stream"])
-        names = event_words.get("excluded", ())
-        excluded = [state.vocabulary.arm_number("excluded", name) for name in names]
-        body = state.decisions.body_of_event(event_words["round"], cells, stream, excluded)
-        formatter.asked[_decision_id(event)] = state.row(event._replace(body=body))
-        return body
+def _check_asked(state: "LogState", event: Row) -> None:
+    if not is_decision_id(event.decision) or event.decision in state.pending:
+        raise ValueError(f"decision must be a new id, got {short_repr(event.decision)}")
+    size = state.decisions.event_size
+    if len(event.body) < size:
+        raise ValueError(f"it must have {size} bytes, got {len(event.body)}")
+    if ROUND.unpack_from(event.body)[0] != state.rounds + 1:
+        raise ValueError(f"round must be {state.rounds + 1}")
+    horizon = state.definition.facts.get("horizon")
+    is_by_round = state.definition.policy.setting.by_round
+    if is_by_round and event.seq > state.definition_seq and state.rounds == horizon:
+        raise ValueError(f"round must be at most the horizon, {horizon}")
+    state.checker.check_decision(state.decisions.cells_of_event(event.body))
+    if excluded_bits := event.body[size:]:
+        numbers = state.decisions.excluded_arms(event.body)
+        are_in_use = all(map(state.arms.is_live, numbers))
+        if not are_in_use or pack_numbers(numbers) != excluded_bits:
+            raise ValueError("the arms that it excludes must be in use")
+        if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row(event))):
+            raise ValueError("its decision must not be about an arm that it excludes")
 
 
-class _Told(EventKind):
-    name = "told"
-
-    def check(self, state: "LogState", event: Row) -> None:
-        _check_feedback(state, event, _find_pending(state, event), event.body)
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        row = state.remove_pending(_decision_id(event))
-        state.learn(event, row, state.corrected(event, event.body))
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        return self._format(formatter, formatter.asked[_decision_id(event)], event.body)
-
-    def _format(self, formatter: "EventFormatter", row: bytes, feedback: bytes) -> Words:
-        if not feedback:
-            return {}
-        state = formatter.state
-        values = *state.values(row), state.feedback.unpack(feedback)
-        with convert_vocabulary_errors(state.vocabulary):
-            return state.vocabulary.format_feedback(*values)
-
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        state = formatter.state
-        values = state.values(formatter.asked[_decision_id(event)])
-        feedback = state.vocabulary.parse_feedback(*values, **_body_words(event_words))
-        return state.feedback.pack(feedback)
+def _check_told(state: "LogState", event: Row) -> None:
+    _check_feedback(state, event, _find_pending(state, event), event.body)
 
 
-class _Expired(_Told):
-    name = "expired"
-
-    def check(self, state: "LogState", event: Row) -> None:
-        if state.assumes_no_reward:
-            super().check(state, event)
-        else:
-            _find_pending(state, event)
-            _check_empty(event)
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        id = _decision_id(event)
-        # A decision about a retired arm is not asked again: nobody could act on it.
-        if state.definition.rule.on_timeout == "ask_again" and state.is_live(id):
-            state.to_ask_again[id] = None
-            state.awaiting_feedback.pop(id, None)
-            return
-        row = state.remove_pending(id)
-        if event.body:
-            state.learn(event, row, event.body)
-
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        if not _body_words(event_words):
-            return b""
-        return super().pack(formatter, event, event_words)
-
-
-class _AskedAgain(EventKind):
-    name = "asked again"
-    may_have_key = True
-
-    def check(self, state: "LogState", event: Row) -> None:
-        if event.decision not in state.to_ask_again:
-            raise ValueError(f"decision must be one to ask again, got {event.decision!r}")
+def _check_expired(state: "LogState", event: Row) -> None:
+    if state.assumes_no_reward:
+        _check_told(state, event)
+    else:
+        _find_pending(state, event)
         _check_empty(event)
 
-    def apply(self, state: "LogState", event: Row) -> None:
-        id = _decision_id(event)
-        row = state.remove_pending(id)
-        # Its timeout begins anew: in seconds by the time in its row, and in decisions.
-        header = ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at)
-        state.pending[id] = header + row[ROW_HEADER.size :]
-        state.awaiting_feedback[id] = None
-        state.asked_again_after[id] = state.rounds
+
+def _check_asked_again(state: "LogState", event: Row) -> None:
+    if event.decision not in state.to_ask_again:
+        raise ValueError(f"decision must be one to ask again, got {event.decision!r}")
+    _check_empty(event)
 
 
-class _ToldLate(_Told):
-    name = "told late"
-
-    def check(self, state: "LogState", event: Row) -> None:
-        rule = state.definition.rule.on_timeout
-        if state.assumes_no_reward != (event.kind == TOLD_TOO_LATE):
-            raise ValueError(f"late feedback must be of the other kind with on_timeout={rule!r}")
-        _check_settled(state, event)
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        row, feedback = state.split_late_body(event.body)
-        state.learn(event, row, state.corrected(event, feedback))
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        row = formatter.asked[_decision_id(event)]
-        return self._format(formatter, row, event.body[len(row) :])
-
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        return formatter.asked[_decision_id(event)] + super().pack(formatter, event, event_words)
+def _check_told_late(state: "LogState", event: Row) -> None:
+    rule = state.definition.rule.on_timeout
+    if state.assumes_no_reward != (event.kind == TOLD_TOO_LATE):
+        raise ValueError(f"late feedback must be of the other kind with on_timeout={rule!r}")
+    _check_corrected(state, event)
 
 
-class _ToldTooLate(_ToldLate):
-    name = "told too late"
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        """Leave the state as it is: the policy has learnt that there was no reward."""
-
-
-class _Corrected(_ToldLate):
-    name = "corrected"
-
-    def check(self, state: "LogState", event: Row) -> None:
-        _check_settled(state, event)
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.correct(event)
+def _check_corrected(state: "LogState", event: Row) -> None:
+    if not is_decision_id(event.decision) or event.decision in state.pending:
+        raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
+    row, feedback = state.split_late_body(event.body)
+    state.checker.check_pending_row(row)
+    _check_feedback(state, event, row, feedback)
 
 
-class _SumTold(EventKind):
-    name = "sum told"
-    has_decision = False
-
-    def check(self, state: "LogState", event: Row) -> None:
-        if not state.vocabulary.sum_fields:
-            raise ValueError(_NO_SUMS)
-        state.checker.check_sum(event.body)
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.add_sum(event.body)
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        state = formatter.state
-        if not state.vocabulary.sum_fields:
-            raise ValueError(_NO_SUMS)
-        values = state.sums.unpack(event.body)
-        with convert_vocabulary_errors(state.vocabulary):
-            return state.vocabulary.format_sum(values)
-
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        state = formatter.state
-        return state.sums.pack(state.vocabulary.parse_sum(**_body_words(event_words)))
+def _check_sum(state: "LogState", event: Row) -> None:
+    if not state.vocabulary.sum_fields:
+        raise ValueError(_NO_SUMS)
+    state.checker.check_sum(event.body)
 
 
-class _ArmAdded(EventKind):
-    name = "arm added"
-    has_decision = False
-
-    def check(self, state: "LogState", event: Row) -> None:
-        state.definition.check_arms_change()
-        state.arms.check_new("arm", check_line("arm", event.body.decode()))
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.prepare_arms_change()
-        state.arms.add(event.body.decode())
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        formatter.state.arms.add(event.body.decode())
-        return {"arm": event.body.decode()}
-
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        formatter.state.arms.add(event_words["arm"])
-        return str(event_words["arm"]).encode()
+def _check_arm_added(state: "LogState", event: Row) -> None:
+    state.definition.check_arms_change()
+    state.arms.check_new("arm", check_line("arm", event.body.decode()))
 
 
-class _ArmRetired(EventKind):
-    name = "arm retired"
-    has_decision = False
-
-    def check(self, state: "LogState", event: Row) -> None:
-        state.definition.check_arms_change()
-        state.arms.check_can_retire("arm", event.body.decode())
-
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.prepare_arms_change()
-        state.arms.retire(event.body.decode())
-        # Decisions on this arm are not asked again: nobody could act on them.
-        for id in [id for id in state.to_ask_again if not state.is_live(id)]:
-            state.remove_pending(id)
-
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        return {"arm": event.body.decode()}
-
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        return str(event_words["arm"]).encode()
+def _check_arm_retired(state: "LogState", event: Row) -> None:
+    state.definition.check_arms_change()
+    state.arms.check_can_retire("arm", event.body.decode())
 
 
-class _PolicyChanged(EventKind):
-    """A change of policy; `Definition.read_change` checks it, which needs the policies."""
+def _check_nothing(state: "LogState", event: Row) -> None:
+    """Leave a change of policy to `Definition.read_change`, which needs the policies."""
 
-    name = "policy changed"
-    has_decision = False
 
-    def apply(self, state: "LogState", event: Row) -> None:
-        state.change_policy(event)
+def _check_empty(event: Row) -> None:
+    if event.body:
+        raise ValueError(f"it must have no bytes, got {len(event.body)}")
 
-    def words(self, formatter: "EventFormatter", event: Row) -> Words:
-        definition = json.loads(event.body)
-        return {"head": definition | {"policy": str(definition["policy"])}}
 
-    def pack(self, formatter: "EventFormatter", event: Row, event_words: Words) -> bytes:
-        head = event_words["head"]
-        definition = formatter.state.definition
-        definition.from_bytes(json.dumps(head).encode(), formatter.policies, ordered=False)
-        # Its fields get today's order.
-        return json.dumps({**head, "setting": definition.setting_as_json()}).encode()
+def _check_feedback(state: "LogState", event: Row, row: bytes, feedback: bytes) -> None:
+    """Refuse feedback that cannot be of a decision, as it was told or as it is corrected later."""
+    for version in {feedback, state.corrected_feedback(event.decision, feedback)}:
+        state.checker.check_feedback(row[ROW_HEADER.size :], version)
+
+
+def _find_pending(state: "LogState", event: Row) -> bytes:
+    """Return the row of a decision that must be pending."""
+    if row := state.pending.get(str(event.decision)):
+        return row
+    raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
+
+
+# Words: return the body as named values, given the row of the decision that the event is about.
+
+
+def _format_asked(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    row = state.row(event)
+    stream = [f"{word:016x}" for word in state.decisions.stream_of_event(event.body)]
+    excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arms(event.body)]
+    state.checker.check_decision_words(row[ROW_HEADER.size :])
+    values = state.decisions.values(row)
+    with convert_vocabulary_errors(state.vocabulary):
+        decision_words = state.vocabulary.format_decision(*values)
+    (round_number,) = ROUND.unpack_from(event.body)
+    if not 0 <= round_number <= 2.0**53 or round_number != int(round_number):
+        raise ValueError(f"a count must be a whole number, got {round_number}")
+    exclusion = {"excluded": excluded} if excluded else {}
+    return {"round": int(round_number), **decision_words, **exclusion, "stream": stream}
+
+
+def _format_told(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    if not event.body:
+        return {}
+    return _format_feedback(state, decision_row, event.body)
+
+
+def _format_late(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    return _format_feedback(state, *state.split_late_body(event.body))
+
+
+def _format_feedback(state: "LogState", row: bytes, feedback: bytes) -> Words:
+    values = *state.decisions.values(row), state.feedback.unpack(feedback)
+    with convert_vocabulary_errors(state.vocabulary):
+        return state.vocabulary.format_feedback(*values)
+
+
+def _format_sum(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    if not state.vocabulary.sum_fields:
+        raise ValueError(_NO_SUMS)
+    values = state.sums.unpack(event.body)
+    with convert_vocabulary_errors(state.vocabulary):
+        return state.vocabulary.format_sum(values)
+
+
+def _format_arm(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    return {"arm": event.body.decode()}
+
+
+def _format_policy(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    definition = json.loads(event.body)
+    return {"head": definition | {"policy": str(definition["policy"])}}
+
+
+def _format_nothing(state: "LogState", event: Row, decision_row: bytes) -> Words:
+    return {}
+
+
+# Bodies: return the body of which these words were made.
+
+
+def _pack_asked(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    context, decision = state.vocabulary.parse_decision(event_words)
+    cells = state.decisions.context.pack(context) + state.decisions.decision.pack(decision)
+    stream = (int(word, 16) for word in event_words["stream"])
+    names = event_words.get("excluded", ())
+    excluded = [state.vocabulary.arm_number("excluded", name) for name in names]
+    return state.decisions.event_body(event_words["round"], cells, stream, excluded)
+
+
+def _pack_told(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    values = state.decisions.values(decision_row)
+    feedback = state.vocabulary.parse_feedback(*values, **_body_words(event_words))
+    return state.feedback.pack(feedback)
+
+
+def _pack_expired(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    if not _body_words(event_words):
+        return b""
+    return _pack_told(state, event_words, decision_row)
+
+
+def _pack_late(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    return decision_row + _pack_told(state, event_words, decision_row)
+
+
+def _pack_sum(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    return state.sums.pack(state.vocabulary.parse_sum(**_body_words(event_words)))
+
+
+def _pack_arm(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    return str(event_words["arm"]).encode()
+
+
+def _pack_policy(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    # The fields of the setting get today's order.
+    setting = state.definition.setting_as_json()
+    return json.dumps({**event_words["head"], "setting": setting}).encode()
+
+
+def _pack_nothing(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
+    return b""
+
+
+def _body_words(event_words: Words) -> Words:
+    """Return the words of an event's body, which not every event has."""
+    return {name: value for name, value in event_words.items() if name not in COMMON_WORDS}
+
+
+class EventKind(NamedTuple):
+    """A kind of event: its name, its functions, and whether it may have an idempotency key.
+
+    `LogState.apply` has the effects of all kinds.
+    """
+
+    name: str
+    check: Callable[["LogState", Row], None]
+    format_body: Callable[["LogState", Row, bytes], Words] = _format_nothing
+    pack_body: Callable[["LogState", Words, bytes], bytes] = _pack_nothing
+    may_have_key: bool = False
 
 
 KINDS: Final[Mapping[int, EventKind]] = {
-    ASKED: _Asked(),
-    TOLD: _Told(),
-    EXPIRED: _Expired(),
-    ASKED_AGAIN: _AskedAgain(),
-    TOLD_LATE: _ToldLate(),
-    TOLD_TOO_LATE: _ToldTooLate(),
-    SUM_TOLD: _SumTold(),
-    ARM_ADDED: _ArmAdded(),
-    ARM_RETIRED: _ArmRetired(),
-    POLICY_CHANGED: _PolicyChanged(),
-    CORRECTED: _Corrected(),
+    ASKED: EventKind("asked", _check_asked, _format_asked, _pack_asked, may_have_key=True),
+    TOLD: EventKind("told", _check_told, _format_told, _pack_told),
+    EXPIRED: EventKind("expired", _check_expired, _format_told, _pack_expired),
+    ASKED_AGAIN: EventKind("asked again", _check_asked_again, may_have_key=True),
+    TOLD_LATE: EventKind("told late", _check_told_late, _format_late, _pack_late),
+    TOLD_TOO_LATE: EventKind("told too late", _check_told_late, _format_late, _pack_late),
+    SUM_TOLD: EventKind("sum told", _check_sum, _format_sum, _pack_sum),
+    ARM_ADDED: EventKind("arm added", _check_arm_added, _format_arm, _pack_arm),
+    ARM_RETIRED: EventKind("arm retired", _check_arm_retired, _format_arm, _pack_arm),
+    POLICY_CHANGED: EventKind("policy changed", _check_nothing, _format_policy, _pack_policy),
+    CORRECTED: EventKind("corrected", _check_corrected, _format_late, _pack_late),
 }
 
 
@@ -462,7 +380,7 @@ def check_event(state: "LogState", event: Row) -> None:
             if not event_kind.may_have_key:
                 raise ValueError("an event of its kind has no key")
             check_line("key", event.key)
-        if (event.decision is not None) != event_kind.has_decision:
+        if (event.decision is None) != (event.kind in _WITHOUT_DECISION):
             raise ValueError(
                 f"decision must be given or absent as the kind requires, got {event.decision!r}"
             )
@@ -495,7 +413,7 @@ class ValueChecker:
 
     def _check_decision_words(self, cells: bytes) -> None:
         """Refuse a decision that cannot be formatted, such as one of an arm that never existed."""
-        values = self._state.values(_NO_HEADER + cells)
+        values = self._state.decisions.values(_NO_HEADER + cells)
         with convert_vocabulary_errors(self._vocabulary):
             decision_words = self._vocabulary.format_decision(*values)
             if self._vocabulary.parse_decision(decision_words) != values:
@@ -518,7 +436,7 @@ class ValueChecker:
     def _check_feedback(self, cells: bytes, feedback: bytes) -> None:
         """Refuse feedback that cannot have been told of a decision."""
         codec = self._state.feedback
-        values = *self._state.values(_NO_HEADER + cells), codec.unpack(feedback)
+        values = *self._state.decisions.values(_NO_HEADER + cells), codec.unpack(feedback)
         with convert_vocabulary_errors(self._vocabulary):
             feedback_words = self._vocabulary.format_feedback(*values)
             body = codec.pack(self._vocabulary.parse_feedback(*values[:2], **feedback_words))
@@ -530,7 +448,9 @@ class ValueChecker:
         values = self._state.sums.unpack(body)
         with convert_vocabulary_errors(self._vocabulary):
             sum_words = self._vocabulary.format_sum(values)
-            if self._state.pack_sum(self._vocabulary.parse_sum(**sum_words)) != body:
+            values = self._vocabulary.parse_sum(**sum_words)
+            self._state.check_sum(values)
+            if self._state.sums.pack(values) != body:
                 raise ValueError(f"its sum is invalid, {short_repr(sum_words)}")
 
 
@@ -558,49 +478,3 @@ def check_time(time: float) -> None:
     """Refuse a time that no event can have."""
     if not 0.0 <= time < END_OF_TIME:
         raise ValueError(f"its time must be in seconds since 1970, got {time}")
-
-
-def _check_empty(event: Row) -> None:
-    if event.body:
-        raise ValueError(f"it must have no bytes, got {len(event.body)}")
-
-
-def _check_excluded(state: "LogState", event: Row, data: bytes) -> None:
-    """Refuse excluded arms that are not in use, in another form, or those of the decision."""
-    numbers = state.decisions.excluded_arms(event.body)
-    is_in_use = all(map(state.arms.is_live, numbers))
-    if not is_in_use or pack_numbers(numbers) != data:
-        raise ValueError("the arms that it excludes must be in use")
-    if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row(event))):
-        raise ValueError("its decision must not be about an arm that it excludes")
-
-
-def _check_feedback(state: "LogState", event: Row, row: bytes, feedback: bytes) -> None:
-    """Refuse feedback that cannot be of a decision, as it was told or as it is corrected later."""
-    for told in {feedback, state.corrected(event, feedback)}:
-        state.checker.check_feedback(row[ROW_HEADER.size :], told)
-
-
-def _check_settled(state: "LogState", event: Row) -> None:
-    """Refuse a row and feedback that cannot be of a settled decision."""
-    if not is_decision_id(event.decision) or event.decision in state.pending:
-        raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
-    row, feedback = state.split_late_body(event.body)
-    state.checker.check_pending_row(row)
-    _check_feedback(state, event, row, feedback)
-
-
-def _find_pending(state: "LogState", event: Row) -> bytes:
-    """Return the row of a decision that must be pending."""
-    if row := state.pending.get(str(event.decision)):
-        return row
-    raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
-
-
-def _body_words(event_words: Words) -> Words:
-    """Return the words of an event's body, which not every event has."""
-    return {name: value for name, value in event_words.items() if name not in COMMON_WORDS}
-
-
-def _decision_id(event: Row) -> str:
-    return str(event.decision)

@@ -6,9 +6,9 @@
    the events that other processes have committed to the state in memory (`CachedState`). At the
    first call, before the lock, it makes that state from a snapshot or from the whole log.
 4. Run: it runs the operations of all that wait. Each checks what it is given (by the setting's
-   `StudyVocabulary`), and appends events, which change the state (`Transaction`). An ask lets the
-   policy decide; what is told, the policy learns in batches, at the latest before its next decision
-   (`State.learn_batch`).
+   `StudyVocabulary`), and appends events (`Transaction`), which change the state
+   (`LogState.apply`). An ask lets the policy decide; the policy learns feedback in batches, at the
+   latest before its next decision (`State.learn_batch`).
 5. Commit: their events are written together, with their digests, and the lock is released
    (`Store.commit`). SQLite (`Sqlite._add`, `Sqlite._commit`) writes them to the `-wal`, and flushes
    it unless `durability` is "process_crash".
@@ -28,9 +28,9 @@ from typing import Final, TypeVar, TypeVarTuple, cast
 
 from keyhole.study.definition import Definition, Policies
 from keyhole.study.events import CHANGES, END_OF_TIME, POLICY_CHANGED, EventError
-from keyhole.study.policy_state import LearningError, RebuildError
+from keyhole.study.log_state import RebuildError, find_corrections
 from keyhole.study.snapshot import make_snapshot, read_snapshot
-from keyhole.study.state import State, find_corrections
+from keyhole.study.state import LearningError, State
 from keyhole.study.storage import Row, Store, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.validate import short_repr
@@ -47,28 +47,28 @@ Call = tuple[Callable[..., object], tuple[object, ...]]
 
 
 # Building and using a state loads compiled kernels, under locks (of cached properties, of LLVM)
-# that a child would inherit locked. So both heirs hold FORK_LOCK for it.
+# that a forked child would inherit locked. So both heirs hold FORK_LOCK meanwhile.
 class CachedState:
     """A connection to a study's log, and the state after the events read through it.
 
     Parameters
     ----------
-    study : int
-        The number of the study.
-    definition : bytes
-        The definition with which it was created.
+    study_number : int
+        The number of the study in the database.
+    definition_bytes : bytes
+        The definition with which the study was created.
     policies : iterable of Policy classes, optional
         Classes in which the policy is looked up first.
     """
 
     store: Store
 
-    def __init__(self, study: int, definition: bytes, policies: Policies = ()) -> None:
-        self.study = study
-        self.definition_bytes = definition
+    def __init__(self, study_number: int, definition_bytes: bytes, policies: Policies = ()) -> None:
+        self.study_number = study_number
+        self.definition_bytes = definition_bytes
         self.policies = tuple(policies)
         self._state: State | None = None
-        self._snapshot_seq = 0  # the last event in the last snapshot
+        self._snapshot_seq = 0  # the number of the last event in the last snapshot
         self._process = os.getpid()
         self._closed = False
 
@@ -78,16 +78,15 @@ class CachedState:
         return self._state is not None
 
     def catch_up(self, read: Callable[[int, int], list[Row]], *, learns: bool = True) -> State:
-        """Apply new events and return the state; `read(study, seq)` returns the events after `seq`.
+        """Return the state after all events; `read` returns those after a number.
 
-        With `learns=False` the policy's memory is not built: it fails at the log and is to be
-        changed.
+        With `learns=False` the policy learns nothing: it fails at the log, and is to be replaced.
         """
         with self.convert_event_errors():
             state = self._state if learns else None
             if state is None:
-                # A file put in the place of this one may hold another study of this number.
-                self.store.check_not_replaced(self.study)
+                # If the file was replaced, another study may have this number.
+                self.store.check_not_replaced(self.study_number)
                 with FORK_LOCK.shared(self):
                     state = self._load_snapshot() if learns else None
                     state = state or self._rebuild(learns)
@@ -95,7 +94,7 @@ class CachedState:
             # rebuilds the state.
             self._state = None
             while True:
-                if new_rows := read(self.study, state.seq):
+                if new_rows := read(self.study_number, state.seq):
                     with FORK_LOCK.shared(self):
                         try:
                             state.apply_all(new_rows)
@@ -109,9 +108,9 @@ class CachedState:
 
     def _load_snapshot(self) -> State | None:
         """Return the state of the last snapshot, or None if there is none that can be used."""
-        self.store.check_tail(self.study)
-        snapshot = self.store.snapshot(self.study)
-        last_event = snapshot and next(self.store.read(self.study, snapshot[0] - 1, 1), None)
+        self.store.check_tail(self.study_number)
+        snapshot = self.store.snapshot(self.study_number)
+        last_event = snapshot and next(self.store.read(self.study_number, snapshot[0] - 1, 1), None)
         if not snapshot or not last_event:
             return None
         state = read_snapshot(snapshot, last_event, self.policies)
@@ -125,22 +124,23 @@ class CachedState:
         """
         first_definition = Definition.from_bytes(self.definition_bytes, self.policies)
         while True:
-            definition, since = first_definition, 0
+            definition = first_definition
+            definition_seq = 0
             for event in changes:
                 if event.kind == POLICY_CHANGED:
                     definition = first_definition.read_change(event.body, self.policies, event.seq)
-                    since = event.seq
-            state = State(definition, since, find_corrections(changes), learns=learns)
+                    definition_seq = event.seq
+            state = State(definition, definition_seq, find_corrections(changes), learns=learns)
             try:
-                state.apply_all(self.store.read(self.study))
+                state.apply_all(self.store.read(self.study_number))
             except RebuildError:
                 changes = self._find_changes()
             else:
                 return state
 
     def _find_changes(self) -> list[Row]:
-        """Return the events of the log after which all of it is learnt anew."""
-        return [row for row in self.store.read(self.study) if row.kind in CHANGES]
+        """Return the changes of policy and the corrections in the log."""
+        return [event for event in self.store.read(self.study_number) if event.kind in CHANGES]
 
     @contextmanager
     def convert_event_errors(self) -> Iterator[None]:
@@ -148,7 +148,7 @@ class CachedState:
         try:
             yield
         except EventError as error:
-            self.store.raise_damaged(self.study, error.seq, error.why)
+            self.store.raise_damaged(self.study_number, error.seq, error.why)
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -159,54 +159,64 @@ class CachedState:
             raise RuntimeError("the study was closed: open it again")
 
 
+@dataclass(eq=False)
 class Transaction:
-    """The context of a request: the state, the time, and the events that are to be committed."""
+    """The context of an operation: the state, the time, and the events that are to be committed.
 
-    def __init__(self, state: State, now: float, store: Store, study: int) -> None:
-        self.state = state
-        self.now = now
-        self.store = store
-        self.study = study
-        self.rows: list[Row] = []
-        self.metadata: dict[int, str] = {}  # of decisions, by the numbers of their events
-        self._rows_by_key: dict[str, Row] = {}
-        self.ends_group = False  # the state must be rebuilt before the next request
+    Attributes
+    ----------
+    events : list of Row
+        The events, which the state has already.
+    metadata : dict of int to str
+        The metadata of decisions, by the numbers of their events.
+    ends_group : bool
+        Whether the state must be rebuilt before the next operation.
+    """
+
+    state: State
+    now: float
+    store: Store
+    study_number: int
+    events: list[Row] = field(default_factory=list)
+    metadata: dict[int, str] = field(default_factory=dict)
+    ends_group: bool = False
+    _events_by_key: dict[str, Row] = field(default_factory=dict)
 
     def write(
-        self, number: int, decision: str | None, body: bytes, key: str | None = None,
+        self, kind: int, decision: str | None, body: bytes, key: str | None = None,
         metadata: str = "",
     ) -> None:  # fmt: skip
-        """Append an event of the kind with this number, and apply it to the state."""
-        row = Row(self.state.seq + 1, number, decision, key, self.now, body)
-        self.state.apply(row)
-        self._append(row)
+        """Append an event, and apply it to the state."""
+        event = Row(self.state.seq + 1, kind, decision, key, self.now, body)
+        self.state.apply(event)
+        self._append(event)
         if metadata:
-            self.metadata[row.seq] = metadata
+            self.metadata[event.seq] = metadata
 
-    def write_past_event(self, row: Row) -> None:
-        """Append an event of a decision that the policy has not taken; apply it as one read."""
-        self.state.apply_all([row])
-        self._append(row)
+    def write_past_event(self, event: Row) -> None:
+        """Append an event that the policy has not caused; apply it as if it were read."""
+        self.state.apply_all([event])
+        self._append(event)
 
-    def _append(self, row: Row) -> None:
-        self.rows.append(row)
-        if row.key is not None:
-            self._rows_by_key[row.key] = row
+    def _append(self, event: Row) -> None:
+        self.events.append(event)
+        if event.key is not None:
+            self._events_by_key[event.key] = event
 
-    def write_change(self, number: int, decision: str | None, body: bytes) -> None:
+    def write_change(self, kind: int, decision: str | None, body: bytes) -> None:
         """Append a change of policy or a correction, after which the state must be rebuilt."""
         self.state.seq += 1
         self.ends_group = True
-        self.rows.append(Row(self.state.seq, number, decision, None, self.now, body))
+        self.events.append(Row(self.state.seq, kind, decision, None, self.now, body))
 
     def events_of_decision(self, decision: str) -> list[Row]:
         """Return all events of a decision, those of this transaction included."""
-        own_rows = [row for row in self.rows if row.decision == decision]
-        return self.store.events_of_decision(self.study, decision) + own_rows
+        own_events = [event for event in self.events if event.decision == decision]
+        return self.store.events_of_decision(self.study_number, decision) + own_events
 
     def find_by_key(self, key: str) -> Row | None:
         """Return the event with an idempotency key; None if there is none."""
-        return self._rows_by_key.get(key) or self.store.find_by_key(self.study, key)
+        return self._events_by_key.get(key) or self.store.find_by_key(self.study_number, key)
 
 
 def check_clock(clock: object) -> None:
@@ -216,7 +226,7 @@ def check_clock(clock: object) -> None:
 
 
 def check_now(now: float) -> float:
-    """Return the time that a clock gave, checked."""
+    """Return the time that a clock gave; refuse one that no event can have."""
     if not isinstance(now, int | float) or not 0.0 <= now < END_OF_TIME:
         raise ValueError(f"clock must return the seconds since 1970, got {now!r}")
     return now
@@ -224,11 +234,11 @@ def check_now(now: float) -> float:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A call that waits for a commit, in a group with others or by itself (`exclusive`)."""
+    """A call that waits for a commit, in a group with others or by itself (`is_exclusive`)."""
 
     operation: Callable[..., object]
     arguments: tuple[object, ...] = ()
-    exclusive: bool = False
+    is_exclusive: bool = False
     result: object = None
     error: BaseException | None = None
     is_done: bool = False
@@ -255,12 +265,17 @@ class GroupCommit(CachedState):
     """
 
     def __init__(
-        self, store: Store, study: int, definition: bytes, clock: Clock, policies: Policies = ()
+        self,
+        store: Store,
+        study_number: int,
+        definition_bytes: bytes,
+        clock: Clock,
+        policies: Policies = (),
     ) -> None:
         # Locks are taken in this order: the queue of requests here, the `-queue` file or the
         # advisory lock (`Store.begin`), FORK_LOCK. Within FORK_LOCK nothing may be waited for that
         # a thread may hold which waits for FORK_LOCK.
-        super().__init__(study, definition, policies)
+        super().__init__(study_number, definition_bytes, policies)
         self.store = store
         self.clock = clock
         # A deque: `append` and `popleft` are single instructions, so no lock is needed, and
@@ -279,10 +294,10 @@ class GroupCommit(CachedState):
         return cast(_Result, self._wait_for_result(_Request(operation, arguments)))
 
     def _run_alone(
-        self, work: Callable[[*_Arguments], _Result], *arguments: *_Arguments
+        self, function: Callable[[*_Arguments], _Result], *arguments: *_Arguments
     ) -> _Result:
-        """Run work in its turn, in no group with others; return its result."""
-        return cast(_Result, self._wait_for_result(_Request(work, arguments, exclusive=True)))
+        """Run a function in its turn, in no group with others; return its result."""
+        return cast(_Result, self._wait_for_result(_Request(function, arguments, True)))
 
     def submit_many(self, calls: Iterable[Call]) -> list[object]:
         """Run operations, each with its arguments, as if each had a thread that submits it.
@@ -348,7 +363,7 @@ class GroupCommit(CachedState):
         """Run a request together with all others that wait."""
         group = self._group = _Group()
         try:
-            if request.exclusive:
+            if request.is_exclusive:
                 group.requests.append(request)
                 request.result = request.operation(*request.arguments)
             else:
@@ -393,8 +408,8 @@ class GroupCommit(CachedState):
                     self._complete(request, transaction)
             # Step 5: one commit, so one flush to the disk, for the whole group: this is why threads
             # scale.
-            if transaction.rows:
-                self.store.commit(self.study, transaction.rows, transaction.metadata)
+            if transaction.events:
+                self.store.commit(self.study_number, transaction.events, transaction.metadata)
             else:
                 self.store.rollback()
             if transaction.ends_group:
@@ -409,7 +424,7 @@ class GroupCommit(CachedState):
         while self._waiting and len(group.requests) < _MAX_GROUP_SIZE:
             request = self._waiting[0]  # only the leader removes requests
             is_gone = request.is_cancelled or request.is_done
-            if not is_gone and request.exclusive:
+            if not is_gone and request.is_exclusive:
                 break
             if not is_gone:
                 group.requests.append(request)
@@ -419,7 +434,7 @@ class GroupCommit(CachedState):
         return None
 
     def _complete(self, request: _Request, transaction: Transaction) -> None:
-        row_count = len(transaction.rows)
+        event_count = len(transaction.events)
         try:
             request.result = request.operation(transaction, *request.arguments)
         except StoreError:  # the lock is lost, and the whole transaction with it
@@ -433,15 +448,15 @@ class GroupCommit(CachedState):
             # are dropped, and no other request may see a state that holds part of them.
             if transaction.state.is_dirty:
                 transaction.ends_group = True
-                del transaction.rows[row_count:]
+                del transaction.events[event_count:]
 
     def _begin_transaction(self, *, learns: bool = True) -> Transaction:
         """Take the study's lock and apply the events that other processes have committed."""
         state = self.catch_up(self.store.begin, learns=learns)
-        return Transaction(state, check_now(self.clock()), self.store, self.study)
+        return Transaction(state, check_now(self.clock()), self.store, self.study_number)
 
     def save_snapshot(self) -> None:
-        """Write a snapshot of the state, if there is anything new; a failure only costs time later.
+        """Write a snapshot of the state, if events are new; a failure only costs time later.
 
         If the policy fails at its feedback, the state is discarded, and the next caller gets the
         error.
@@ -456,7 +471,7 @@ class GroupCommit(CachedState):
         try:
             with FORK_LOCK.shared(self):
                 snapshot = make_snapshot(state)
-            self.store.save_snapshot(self.study, state.seq, snapshot)
+            self.store.save_snapshot(self.study_number, state.seq, snapshot)
         except StoreError:
             pass
         except LearningError:
@@ -471,8 +486,7 @@ class GroupCommit(CachedState):
         self, operation: Callable[[Transaction, *_Arguments], None], *arguments: *_Arguments
     ) -> None:
         """Run an operation that writes a change, even where the policy fails at the log."""
-        # The ordinary way keeps the state. If the policy fails at the log, the only way on is to
-        # apply the events without building the policy's memory.
+        # If the policy fails at the log, events can be applied only where it learns nothing.
         with suppress(LearningError):
             return self.submit(operation, *arguments)
         self._run_alone(self._change_log, operation, arguments)
@@ -482,7 +496,7 @@ class GroupCommit(CachedState):
         transaction = self._begin_transaction(learns=False)
         with FORK_LOCK.shared(self):
             operation(transaction, *arguments)
-        self.store.commit(self.study, transaction.rows)
+        self.store.commit(self.study_number, transaction.events)
         self._state = None
 
     def erase_metadata(self, decisions: Sequence[str] | None) -> int:
@@ -492,7 +506,7 @@ class GroupCommit(CachedState):
 
     def _erase_metadata(self, decisions: Sequence[str] | None) -> int:
         self._check_open()
-        return self.store.erase_metadata(self.study, decisions)
+        return self.store.erase_metadata(self.study_number, decisions)
 
     def close(self) -> None:
         """Write a snapshot and close the connection, after the requests that came before."""

@@ -9,9 +9,9 @@ from typing import Final
 from keyhole.contract.policy import Policy
 from keyhole.study import events
 from keyhole.study.definition import Definition, Policies
-from keyhole.study.policy_state import LearningError
+from keyhole.study.log_state import find_corrections
 from keyhole.study.snapshot import make_snapshot, read_snapshot
-from keyhole.study.state import State, find_corrections
+from keyhole.study.state import LearningError, State
 from keyhole.study.storage import Row, Store, StoreError, open_store
 from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_integer
@@ -160,8 +160,8 @@ def _read_intact(store: Store, study: int) -> tuple[list[Row], StoreError | None
 
 def _check_snapshot(snapshot: tuple[int, bytes], state: State, policies: Policies) -> None:
     """Refuse a usable snapshot that is not the state after its event."""
-    assert state.last is not None
-    snapshot_state = read_snapshot(snapshot, state.last, policies)
+    assert state.last_event is not None
+    snapshot_state = read_snapshot(snapshot, state.last_event, policies)
     if snapshot_state is not None and make_snapshot(snapshot_state) != make_snapshot(state):
         raise ValueError(f"the snapshot is not the state after event {state.seq}")
 
@@ -238,7 +238,7 @@ def rebuild_states(
             state.apply_all(new_rows)
         except LearningError as error:  # go on checking: the policy may change later
             learning_error = error
-            state = State(state.definition, state.since, corrections, learns=False)
+            state = State(state.definition, state.definition_seq, corrections, learns=False)
             state.apply_all(applied_rows)
         yield state
     if learning_error is not None and not state.learns:

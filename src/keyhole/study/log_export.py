@@ -18,7 +18,8 @@ from keyhole.play.study_vocabulary import Words
 from keyhole.study import events
 from keyhole.study.definition import Definition, Policies
 from keyhole.study.integrity import rebuild_states
-from keyhole.study.state import LogState, State, find_corrections
+from keyhole.study.log_state import LogState, find_corrections
+from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.study.storage.store import NO_METADATA
 from keyhole.validate import check_choice, check_line
@@ -71,7 +72,8 @@ class EventFormatter:
             event_words: Words = {"seq": row.seq, "at": row.at, "event": event_kind.name}
             columns = {"decision": row.decision, "key": row.key}
             event_words |= {name: value for name, value in columns.items() if value}
-            event_words |= event_kind.words(self, row)
+            event_words |= event_kind.format_body(self.state, row, self._decision_row(row))
+            self._note(row)
             if row.seq in self.metadata:
                 event_words["metadata"] = json.loads(self.metadata[row.seq])
             return event_words
@@ -84,7 +86,27 @@ class EventFormatter:
         decision = event_words.get("decision")
         key = event_words.get("key")
         row = Row(event_words["seq"], number, decision, key, float(event_words["at"]), b"")
-        return row._replace(body=events.KINDS[number].pack(self, row, event_words))
+        if number == events.POLICY_CHANGED:
+            new_definition = json.dumps(event_words["head"]).encode()
+            Definition.from_bytes(new_definition, self.policies, ordered=False)
+        event_kind = events.KINDS[number]
+        body = event_kind.pack_body(self.state, event_words, self._decision_row(row))
+        row = row._replace(body=body)
+        self._note(row)
+        return row
+
+    def _decision_row(self, event: Row) -> bytes:
+        """Return the row of the decision that an event is about; no bytes for a new one or none."""
+        if event.decision is None or event.kind == events.ASKED:
+            return b""
+        return self.asked[event.decision]
+
+    def _note(self, event: Row) -> None:
+        """Keep what later events refer to: decisions and arms."""
+        if event.kind == events.ASKED:
+            self.asked[str(event.decision)] = self.state.row(event)
+        elif event.kind == events.ARM_ADDED:
+            self.state.arms.add(event.body.decode())
 
 
 def format_table(
@@ -229,10 +251,10 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     for row in rows:
         events.check_event(state, row)
         if row.kind == events.ASKED:
-            asked_values = state.values(state.row(row))
+            asked_values = state.decisions.values(state.row(row))
             excluded = state.decisions.excluded_arms(row.body)
             body = state.decide(asked_values[0], row.at, excluded)
-            other_values = state.values(state.row(row._replace(body=body)))
+            other_values = state.decisions.values(state.row(row._replace(body=body)))
             columns["decision"].append(row.decision)
             columns["round"].append(int(events.ROUND.unpack_from(row.body)[0]))
             columns["asked"].append(json.dumps(state.vocabulary.format_decision(*asked_values)))

@@ -1,5 +1,6 @@
 """Decisions, and the operations on a study's log: ask, tell, expire, change arms or policy."""
 
+import secrets
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from datetime import UTC, datetime
 from inspect import signature
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, TypeVarTuple
 
 from keyhole import validate
 from keyhole.contract.policy import Policy
@@ -15,14 +16,18 @@ from keyhole.play import study_vocabulary
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.study import errors, events
+from keyhole.study.events import ROW_HEADER
 from keyhole.study.group_commit import Call, Transaction
-from keyhole.study.state import State, drop_signs_of_zeros
+from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.study.storage.store import LONGEST
 from keyhole.text_formatting import count_text
 
+_LETTER_PAIRS: Final = [a + b for a in events.ID_LETTERS for b in events.ID_LETTERS]
 _TELLINGS: Final = "a sequence of pairs, of a decision's id and its feedback"
 _MAX_ITEMS: Final = 10_000  # of one call: its transaction holds up all other writers
+_Arguments = TypeVarTuple("_Arguments")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -110,12 +115,28 @@ class DecisionRecord:
         return self.decision.as_json() | content
 
 
-def _check_read_back(state: State, check: Callable[..., None], *written: bytes) -> None:
-    """Raise a `SettingCodeError` if what is to be written cannot be formatted and parsed again."""
+def new_id(now: float) -> str:
+    """Return a new id of a decision: short, ordered by time, and impossible to guess.
+
+    It is a ULID: 48 bits of time in milliseconds, then 80 random ones, in Crockford's base 32.
+
+    Examples
+    --------
+    >>> len(new_id(0.0)), new_id(1.0) < new_id(2.0)
+    (26, True)
+    """
+    bits = (max(0, int(now * 1000.0)) & (2**48 - 1)) << 80 | secrets.randbits(80)
+    return "".join([_LETTER_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
+
+
+def _run_setting_code(
+    state: State, function: Callable[[*_Arguments], _Result], *arguments: *_Arguments
+) -> _Result:
+    """Return the result of a function on a setting's values; an error is a `SettingCodeError`."""
     try:
-        check(*written)
+        return function(*arguments)
     except (*DAMAGE, struct.error) as error:
-        text = f"what it parsed cannot be read back: {events.error_reason(error)}"
+        text = f"its values cannot be read back: {events.error_reason(error)}"
         raise events.SettingCodeError(state.vocabulary, text) from error
 
 
@@ -136,8 +157,8 @@ def ask(
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     excluded = _parse_excluded(state, exclude)
     # Before anything expires: a repeated call with a key that was used changes nothing.
-    if key and (row := transaction.find_by_key(key)) and row.decision:
-        return _find_handed_out(transaction, row.decision, key, context, excluded)
+    if key and (event := transaction.find_by_key(key)) and event.decision:
+        return _find_handed_out(transaction, event.decision, key, context, excluded)
     _expire_overdue(transaction)
     if excluded and not set(state.unsettled_names()).difference(exclude):
         raise errors.StudyDoneError(
@@ -146,9 +167,9 @@ def ask(
     if not excluded and state.are_all_arms_settled():
         text = f"{state.definition.policy} is done: every arm is settled"
         raise errors.StudyDoneError(f"{text} (after {count_text(state.rounds, 'decision')})")
-    if again_id := _find_to_ask_again(state, context, excluded):
-        transaction.write(events.ASKED_AGAIN, again_id, b"", key, metadata)
-        return decision_from_row(state, again_id, state.pending[again_id])
+    if expired_id := _find_to_ask_again(state, context, excluded):
+        transaction.write(events.ASKED_AGAIN, expired_id, b"", key, metadata)
+        return make_decision(state, expired_id, state.pending[expired_id])
     if state.definition.pending == "wait" and state.pending:
         policy = state.definition.policy
         text = f"{policy} waits for the feedback of {next(iter(state.pending))}"
@@ -158,12 +179,12 @@ def ask(
     horizon = state.definition.facts.get("horizon")
     if state.definition.policy.setting.by_round and state.rounds == horizon:
         raise RuntimeError(f"the horizon of {state.rounds} rounds has been reached")
-    id = events.new_id(transaction.now)
+    id = new_id(transaction.now)
     body = state.decide(context, transaction.now, excluded)
     cells = state.decisions.cells_of_event(body)
-    _check_read_back(state, state.checker.check_decision_words, cells)
+    _run_setting_code(state, state.checker.check_decision_words, cells)
     transaction.write(events.ASKED, id, body, key, metadata)
-    return decision_from_row(state, id, state.row(transaction.rows[-1]))
+    return make_decision(state, id, state.row(transaction.events[-1]))
 
 
 def run_each(transaction: Transaction, calls: Iterable[Call]) -> list[Any]:
@@ -213,7 +234,7 @@ def _find_handed_out(
     """Return the decision of a key that was used before; it must be one that may be asked for."""
     state = transaction.state
     row = _find_row(transaction, id)
-    if (first_context := state.values(row)[0]) != context:
+    if (first_context := state.decisions.values(row)[0]) != context:
         raise errors.KeyUsedError(
             f"key must be new for another context, got {key!r}, used with {first_context}"
         )
@@ -221,7 +242,7 @@ def _find_handed_out(
         raise errors.KeyUsedError(
             f"key must be new: the decision of {key!r} is about an excluded arm"
         )
-    return decision_from_row(state, id, row)
+    return make_decision(state, id, row)
 
 
 def find_decision(transaction: Transaction, key: str) -> Decision:
@@ -229,7 +250,7 @@ def find_decision(transaction: Transaction, key: str) -> Decision:
     validate.check_short_line("key", key, LONGEST)
     event = transaction.find_by_key(key)
     if event and (id := event.decision):
-        return decision_from_row(transaction.state, id, _find_row(transaction, id))
+        return make_decision(transaction.state, id, _find_row(transaction, id))
     raise errors.UnknownDecisionError(
         "key must be that of a decision of this study, asked or imported as pending, got "
         f"{validate.short_repr(key)}"
@@ -242,10 +263,12 @@ def _find_row(transaction: Transaction, id: str) -> bytes:
     return transaction.state.pending.get(id) or transaction.state.row(first_event)
 
 
-def decision_from_row(state: State, id: str, row: bytes) -> Decision:
+def make_decision(state: State, id: str, row: bytes) -> Decision:
     """Return the decision of a row."""
     round_number, asked_at = events.ROW_HEADER.unpack_from(row)
-    decision_words = MappingProxyType(state.vocabulary.format_decision(*state.values(row)))
+    decision_words = MappingProxyType(
+        state.vocabulary.format_decision(*state.decisions.values(row))
+    )
     timeout = state.definition.rule.timeout
     until = None if timeout is None else datetime.fromtimestamp(asked_at + timeout, UTC)
     time = datetime.fromtimestamp(asked_at, UTC)
@@ -255,28 +278,29 @@ def decision_from_row(state: State, id: str, row: bytes) -> Decision:
 def pending_decisions(state: State, limit: int | None = None) -> list[Decision]:
     """Return the decisions without feedback, oldest first; at most `limit`."""
     rows = islice(state.pending.items(), limit)
-    return [decision_from_row(state, id, row) for id, row in rows]
+    return [make_decision(state, id, row) for id, row in rows]
 
 
 def find_record(transaction: Transaction, decision: str | Decision) -> DecisionRecord:
     """Return a decision, and what has become of it."""
     state = transaction.state
     id = _decision_id(decision)
-    rows = _find_events(transaction, id)
-    last_event = rows[-1]
+    first_event, *later_events = _find_events(transaction, id)
     row = state.pending.get(id)
     if row is not None:
         status = "to ask again" if id in state.to_ask_again else "pending"
-        return DecisionRecord(decision_from_row(state, id, row), status, None, None)
-    row = state.row(rows[0])
+        return DecisionRecord(make_decision(state, id, row), status, None, None)
+    row = state.row(first_event)
+    last_event = first_event
     feedback = None
     settled_at = None
-    if last_event is not rows[0]:
+    if later_events:
+        last_event = later_events[-1]
         settled_at = datetime.fromtimestamp(last_event.at, UTC)
         if body := _feedback_of_event(state, last_event):
             feedback = _format_feedback(state, row, body)
     status = events.KINDS[last_event.kind].name
-    return DecisionRecord(decision_from_row(state, id, row), status, feedback, settled_at)
+    return DecisionRecord(make_decision(state, id, row), status, feedback, settled_at)
 
 
 def _feedback_of_event(state: State, event: Row) -> bytes:
@@ -288,12 +312,14 @@ def _feedback_of_event(state: State, event: Row) -> bytes:
 
 def _format_feedback(state: State, row: bytes, body: bytes) -> Mapping[str, Any]:
     """Return feedback by name."""
-    return state.vocabulary.format_feedback(*state.values(row), state.feedback.unpack(body))
+    return state.vocabulary.format_feedback(
+        *state.decisions.values(row), state.feedback.unpack(body)
+    )
 
 
 def _expire_overdue(transaction: Transaction) -> None:
     """Expire all decisions that have exceeded their timeout, oldest first."""
-    for id in transaction.state.overdue(transaction.now):
+    for id in transaction.state.overdue_ids(transaction.now):
         expire(transaction, id)
 
 
@@ -310,7 +336,7 @@ def _find_to_ask_again(state: State, context: Values, excluded: Sequence[int]) -
     packed_context = state.decisions.context.pack(context)
     for id in state.to_ask_again:
         row = state.pending[id]
-        is_same = state.decisions.context_of(row) == packed_context
+        is_same = state.decisions.split_row(row)[0] == packed_context
         if is_same and excluded:
             is_same = set(excluded).isdisjoint(state.decisions.arm_numbers(row))
         if is_same and not state.is_settled(id):
@@ -324,9 +350,9 @@ def expire(transaction: Transaction, id: str) -> None:
     body = b""
     if state.assumes_no_reward:
         row = state.pending[id]
-        with events.convert_vocabulary_errors(state.vocabulary):
-            default_feedback = state.vocabulary.default_feedback(*state.values(row))
-        body = encode_feedback(state, row, (), default_feedback)
+        values = state.decisions.values(row)
+        feedback = _run_setting_code(state, state.vocabulary.default_feedback, *values)
+        body = _run_setting_code(state, pack_feedback, state, row, (), feedback)
     transaction.write(events.EXPIRED, id, body)
 
 
@@ -341,14 +367,15 @@ def expire_pending(transaction: Transaction, decision: str | Decision) -> None:
 
 def _find_events(transaction: Transaction, id: str) -> list[Row]:
     """Return the events of a decision, of which the first handed it out."""
-    rows = transaction.events_of_decision(id) if events.is_decision_id(id) else []
-    if not rows:
+    decision_events = transaction.events_of_decision(id) if events.is_decision_id(id) else []
+    if not decision_events:
         raise errors.UnknownDecisionError(
             f"id must be that of a decision of this study, got {validate.short_repr(id)}"
         )
-    if why := _find_contradiction(transaction.state, id, [row.kind for row in rows]):
-        transaction.store.raise_damaged(transaction.study, id, why)
-    return rows
+    event_kinds = [event.kind for event in decision_events]
+    if why := _find_contradiction(transaction.state, id, event_kinds):
+        transaction.store.raise_damaged(transaction.study_number, id, why)
+    return decision_events
 
 
 def _find_contradiction(state: State, id: str, kinds: Sequence[int]) -> str:
@@ -397,12 +424,12 @@ def tell(
         _expire_overdue(transaction)
     row = state.pending.get(id) if isinstance(id, str) else None
     if row is not None:
-        transaction.write(events.TOLD, id, encode_feedback(state, row, unnamed, feedback))
+        transaction.write(events.TOLD, id, pack_feedback(state, row, unnamed, feedback))
         return
-    rows = _find_events(transaction, id)
-    row = state.row(rows[0])
-    body = encode_feedback(state, row, unnamed, feedback)
-    told_body = _find_feedback(state, rows)
+    decision_events = _find_events(transaction, id)
+    row = state.row(decision_events[0])
+    body = pack_feedback(state, row, unnamed, feedback)
+    told_body = _find_told_feedback(state, decision_events)
     if told_body == body:  # no error: the answer to the first call may have been lost
         return
     if told_body is not None:
@@ -433,11 +460,11 @@ def _tell_call(pair: object) -> Call:
     return tell, (decision, (feedback,), {})
 
 
-def _find_feedback(state: State, rows: Sequence[Row]) -> bytes | None:
+def _find_told_feedback(state: State, decision_events: Sequence[Row]) -> bytes | None:
     """Return the feedback that was told of a decision, as it was last corrected, if any was."""
-    told = (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
-    bodies = [_feedback_of_event(state, event) for event in rows if event.kind in told]
-    return bodies[-1] if bodies else None
+    told_kinds = (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
+    told_events = [event for event in decision_events if event.kind in told_kinds]
+    return _feedback_of_event(state, told_events[-1]) if told_events else None
 
 
 def correct(
@@ -446,10 +473,10 @@ def correct(
     """Record other feedback in the place of what was told of a decision."""
     state = transaction.state
     id = _decision_id(decision)
-    rows = _find_events(transaction, id)
+    decision_events = _find_events(transaction, id)
     if id in state.pending:
         raise ValueError(f"id must be of a decision that was told; {id} is pending: tell it")
-    told_body = _find_feedback(state, rows)
+    told_body = _find_told_feedback(state, decision_events)
     if told_body is None:
         raise ValueError(f"id must be of a decision that was told; {id} has expired")
     policy = state.definition.policy
@@ -458,20 +485,18 @@ def correct(
             "correct needs a policy that can learn from decisions of others (off_policy), got "
             f"{policy}: with other feedback it would have decided otherwise since"
         )
-    row = state.row(rows[0])
-    body = encode_feedback(state, row, unnamed, feedback)
+    row = state.row(decision_events[0])
+    body = pack_feedback(state, row, unnamed, feedback)
     if body != told_body:
         transaction.write_change(events.CORRECTED, id, row + body)
 
 
-def encode_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback: Words) -> bytes:
+def pack_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback: Words) -> bytes:
     """Return the bytes of the feedback of a decision, checked."""
-    arguments = (*state.values(row), *unnamed)
+    arguments = (*state.decisions.values(row), *unnamed)
     values = _call_vocabulary("tell", state.vocabulary.parse_feedback, arguments, feedback)
-    with events.convert_vocabulary_errors(state.vocabulary):
-        body = state.feedback.pack(drop_signs_of_zeros(values))
-    cells = row[events.ROW_HEADER.size :]
-    _check_read_back(state, state.checker.check_feedback, cells, body)
+    body = _run_setting_code(state, state.feedback.pack, values)
+    _run_setting_code(state, state.checker.check_feedback, row[ROW_HEADER.size :], body)
     return body
 
 
@@ -485,11 +510,6 @@ def _call_vocabulary(
         parameters = signature(method)
         names = [name for name in parameters.parameters if name not in ("context", "decision")]
         usage = f"{operation} takes {', '.join(names) or 'nothing'} in this study"
-        for name in keywords:
-            if name not in names:
-                raise TypeError(
-                    f"{usage}; got {name!r}{validate.suggestion(name, names)}"
-                ) from None
         try:
             parameters.bind(*arguments, **keywords)
         except TypeError as reason:
@@ -506,10 +526,9 @@ def tell_sum(transaction: Transaction, unnamed: Sequence[object], feedback: Word
     if not state.vocabulary.sum_fields:
         raise TypeError("tell_sum is for anonymous feedback; here each decision is told by its id")
     values = _call_vocabulary("tell_sum", state.vocabulary.parse_sum, unnamed, feedback)
-    with events.convert_vocabulary_errors(state.vocabulary):
-        values = drop_signs_of_zeros(values)
-    body = state.pack_sum(values)
-    _check_read_back(state, state.checker.check_sum, body)
+    state.check_sum(values)
+    body = _run_setting_code(state, state.sums.pack, values)
+    _run_setting_code(state, state.checker.check_sum, body)
     transaction.write(events.SUM_TOLD, None, body)
 
 
@@ -534,7 +553,8 @@ def change_policy(transaction: Transaction, policy: Policy, facts: Mapping[str, 
     state = transaction.state
     definition = state.definition.with_policy(policy, facts)
     # The policy that has decided from the start need not learn from decisions of others.
-    if not (policy == state.definition.policy and not state.since):
+    is_first_policy = policy == state.definition.policy and state.definition_seq == 0
+    if not is_first_policy:
         check_off_policy(policy, state.rounds)
     if len(state.arms.names) > len(state.definition.arms) or state.arms.has_retired_arms:
         definition.check_arms_change()

@@ -5,17 +5,17 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from math import inf, lgamma, log
 from os import PathLike
 from typing import Any, Final, NamedTuple
 
 from keyhole.data import csv_rows
 from keyhole.durations import to_seconds
-from keyhole.study.definition import TimeoutRule
-from keyhole.study.events import ASKED, TOLD, new_id
+from keyhole.study.definition import Definition, TimeoutRule
+from keyhole.study.events import ASKED, TOLD
 from keyhole.study.group_commit import GroupCommit, Transaction
-from keyhole.study.operations import encode_feedback
-from keyhole.study.read_only_replica import ReadOnlyReplica
+from keyhole.study.operations import new_id, pack_feedback
 from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.study.storage.store import LONGEST
@@ -52,7 +52,6 @@ FileRow = tuple[PastDecision, float]
 
 
 def import_csv(
-    replica: ReadOnlyReplica,
     writer: GroupCommit,
     path: str | PathLike[str],
     columns: Mapping[str, str | None],
@@ -66,114 +65,126 @@ def import_csv(
         raise ValueError(
             "within, key and date_format need shown_at, and shown_at needs converted_at"
         )
-    # Checked here too, where lines are known, without a lock while the file is read.
-    target = replica.read(_ImportTarget)
-    target.check_policy()
     column_names = {name: column for name, column in columns.items() if column is not None}
-    rows = read_past_decisions(path, column_names, target.check_result, **csv_format)
+    window = to_seconds("within", within)
+    imported_count, doubts = writer.submit(_import_file, path, column_names, window, csv_format)
+    for doubt in doubts:
+        warnings.warn(doubt, stacklevel=3)
+    return imported_count
+
+
+def _import_file(
+    transaction: Transaction,
+    path: str | PathLike[str],
+    columns: Mapping[str, str],
+    window: float | None,
+    csv_format: Mapping[str, Any],
+) -> tuple[int, list[str]]:
+    """Import a file in a transaction; return how many decisions, and what may be wrong with them.
+
+    `window` are the seconds within which a conversion counts; None for the study's timeout.
+    """
+    state = transaction.state
+    definition = state.definition
+    _check_policy(definition)
+    rows = read_past_decisions(path, columns, partial(_check_result, state), **csv_format)
+    has_times = "shown_at" in columns
     decisions = [decision for decision, _ in rows]
     if has_times:
-        window = target.find_window(within, columns["key"])
-        decisions = outcomes_within_window(
-            rows, window, writer.clock(), keep_pending=target.can_wait
-        )
+        window = _find_window(definition.rule, window, has_keys="key" in columns)
+        can_wait = definition.pending != "wait"
+        decisions = outcomes_within_window(rows, window, transaction.now, keep_pending=can_wait)
     # Without times a decision is its arm and its reward, as in files that were imported before.
     width = 4 if has_times else 2
     results = [decision[:width] for decision in decisions]
     digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
-    imported_count = writer.submit(_import_past, decisions, f"{_KEY}{digest}")
-    if imported_count:
-        for doubt in target.doubts(decisions, len(rows), has_times=has_times):
-            warnings.warn(doubt, stacklevel=3)
-    return imported_count
+    if transaction.find_by_key(f"{_KEY}{digest}") is not None:  # it was imported before
+        return 0, []
+    if state.rounds:
+        raise ValueError(
+            "past results must be the beginning of a study, and this one has "
+            f"{count_text(state.rounds, 'decision')} already: import all of them into a new study"
+        )
+    try:
+        _write_decisions(transaction, decisions, f"{_KEY}{digest}")
+    except Exception:
+        state.is_dirty = True  # so that the events before this one are dropped too
+        raise
+    doubts = _find_doubts(definition, decisions, len(rows), has_times=has_times)
+    return len(decisions), list(doubts)
 
 
-class _ImportTarget:
-    """The policy and the arms of a study, with which past results are compared."""
+def _check_policy(definition: Definition) -> None:
+    """Refuse a policy that cannot learn from results of others."""
+    policy = definition.policy
+    setting = policy.setting
+    feedback_fields = definition.vocabulary(definition.arms).feedback_fields
+    groups = (setting.context, setting.decision, feedback_fields)
+    if setting.by_round or [list(fields) for fields in groups] != [[], ["arm"], ["reward"]]:
+        raise ValueError(
+            "results can be imported where a decision is one arm and its feedback one reward; "
+            f"in the setting {setting.name!r} more belongs to them: let a learner learn them "
+            "by replay"
+        )
+    if not policy.off_policy:
+        raise ValueError(
+            "results can be imported for a policy that can learn from decisions of others "
+            f"(off_policy); {policy} learns from its own alone"
+        )
 
-    def __init__(self, state: State) -> None:
-        names = state.arms.names.copy()
-        self._spaced = {name.strip(): name for name in names if name != name.strip()}
-        self._policy = state.definition.policy
-        self._live_arms = frozenset(state.arms.live.tolist())
-        self._vocabulary = state.definition.vocabulary(names)
-        self._rule = state.definition.rule
-        self.can_wait = state.definition.pending != "wait"
 
-    def check_policy(self) -> None:
-        """Refuse a policy that cannot learn from results of others."""
-        setting = self._policy.setting
-        groups = (setting.context, setting.decision, self._vocabulary.feedback_fields)
-        if setting.by_round or [list(fields) for fields in groups] != [[], ["arm"], ["reward"]]:
-            raise ValueError(
-                "results can be imported where a decision is one arm and its feedback one reward; "
-                f"in the setting {setting.name!r} more belongs to them: let a learner learn them "
-                "by replay"
-            )
-        if not self._policy.off_policy:
-            raise ValueError(
-                "results can be imported for a policy that can learn from decisions of others "
-                f"(off_policy); {self._policy} learns from its own alone"
-            )
+def _check_result(state: State, arm_name: str, reward: float) -> None:
+    """Refuse an arm or a reward that the study does not have."""
+    number = state.vocabulary.arm_number("arm", arm_name)
+    if not state.arms.is_live(number):
+        raise ValueError(f"arm must be one in use, got {arm_name!r}, which was retired")
+    state.vocabulary.parse_feedback({}, {"arm": number}, reward)
 
-    def arm_number(self, name: str) -> int:
-        """Return the number of an arm in use."""
-        number = self._vocabulary.arm_number("arm", name)
-        if number not in self._live_arms:
-            raise ValueError(f"arm must be one in use, got {name!r}, which was retired")
-        return number
 
-    def check_result(self, name: str, reward: float) -> None:
-        """Refuse an arm or a reward that the study does not have."""
-        if name in self._spaced:
-            raise ValueError(
-                f"arm {self._spaced[name]!r} begins or ends with a space, as no name in a file does"
-            )
-        self._vocabulary.parse_feedback({}, {"arm": self.arm_number(name)}, reward)
+def _find_window(rule: TimeoutRule, window: float | None, *, has_keys: bool) -> float:
+    """Return the seconds within which a conversion counts, as in the decisions to come."""
+    if has_keys and rule == TimeoutRule():
+        raise ValueError(
+            "key needs a study with a timeout and on_timeout='no_reward': without, decisions "
+            "that never convert would stay pending, and means be those of buyers alone; "
+            "without key, rows whose window is not over are left out"
+        )
+    if rule != TimeoutRule() and not rule.assumes_no_reward:
+        raise ValueError(
+            "conversions need a study with on_timeout='no_reward', or without a timeout; with "
+            f"{rule.on_timeout!r} it learns nothing from later visitors who do not convert"
+        )
+    if window is None and (window := rule.timeout) is None:
+        raise ValueError("within must be given, since the study has no timeout in seconds")
+    if rule.timeout not in (None, window):
+        raise ValueError(
+            f"within must be the study's timeout, {rule.timeout:g} seconds, so that past and "
+            f"later decisions count alike; got {window:g}"
+        )
+    return check_number("within", window, Range(gt=0))
 
-    def find_window(self, within: float | str | timedelta | None, key: str | None) -> float:
-        """Return the seconds within which a conversion counts, as in the decisions to come."""
-        rule = self._rule
-        if key is not None and rule == TimeoutRule():
-            raise ValueError(
-                "key needs a study with a timeout and on_timeout='no_reward': without, decisions "
-                "that never convert would stay pending, and means be those of buyers alone; "
-                "without key, rows whose window is not over are left out"
-            )
-        window = to_seconds("within", within)
-        if rule != TimeoutRule() and not rule.assumes_no_reward:
-            raise ValueError(
-                "conversions need a study with on_timeout='no_reward', or without a timeout; with "
-                f"{rule.on_timeout!r} it learns nothing from later visitors who do not convert"
-            )
-        if window is None and (window := rule.timeout) is None:
-            raise ValueError("within must be given, since the study has no timeout in seconds")
-        if rule.timeout not in (None, window):
-            raise ValueError(
-                f"within must be the study's timeout, {rule.timeout:g} seconds, so that past and "
-                f"later decisions count alike; got {window:g}"
-            )
-        return check_number("within", window, Range(gt=0))
 
-    def doubts(self, past: Sequence[PastDecision], rows: int, *, has_times: bool) -> Iterator[str]:
-        """Yield what may be wrong with the decisions that were imported from so many rows."""
-        if rows > len(past):
-            yield (
-                f"{rows - len(past):,} of {rows:,} rows are left out: their window was not over at "
-                "the last time in the file"
-            )
-        if self._rule.assumes_no_reward and not has_times:
-            yield (
-                "decisions that may yet convert must not be in the file, since they count as 0: "
-                "with shown_at (in a shell --shown-at) Keyhole leaves them out"
-            )
-        # Policies that cannot stop only count. Rows with times have been sorted by these.
-        results = [(decision.arm, decision.reward or 0.0) for decision in past]
-        if self._policy.verdicts and not has_times and is_sorted_by_reward(results):
-            yield (
-                "the rows of each arm are sorted by reward, and a policy that can stop may settle "
-                "arms wrongly by them: begin a new study with rows in the order of time"
-            )
+def _find_doubts(
+    definition: Definition, decisions: Sequence[PastDecision], row_count: int, *, has_times: bool
+) -> Iterator[str]:
+    """Yield what may be wrong with the decisions that were imported from a file of so many rows."""
+    if row_count > len(decisions):
+        yield (
+            f"{row_count - len(decisions):,} of {row_count:,} rows are left out: their window was "
+            "not over at the last time in the file"
+        )
+    if definition.rule.assumes_no_reward and not has_times:
+        yield (
+            "decisions that may yet convert must not be in the file, since they count as 0: "
+            "with shown_at (in a shell --shown-at) Keyhole leaves them out"
+        )
+    # Policies that cannot stop only count. Rows with times have been sorted by these.
+    results = [(decision.arm, decision.reward or 0.0) for decision in decisions]
+    if definition.policy.verdicts and not has_times and is_sorted_by_reward(results):
+        yield (
+            "the rows of each arm are sorted by reward, and a policy that can stop may settle "
+            "arms wrongly by them: begin a new study with rows in the order of time"
+        )
 
 
 def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
@@ -193,43 +204,27 @@ def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
     return log_chance < log(_CHANCE)
 
 
-def _import_past(transaction: Transaction, decisions: Sequence[PastDecision], key: str) -> int:
-    """Write the decisions and their feedback, if the study has none; return how many."""
+def _write_decisions(
+    transaction: Transaction, decisions: Sequence[PastDecision], first_key: str
+) -> None:
+    """Write the events of decisions, the first one with a key, and of their feedback."""
     state = transaction.state
-    if transaction.find_by_key(key) is not None:  # the answer to the first call may have been lost
-        return 0
-    target = _ImportTarget(state)
-    target.check_policy()
-    if state.rounds:
-        raise ValueError(
-            "past results must be the beginning of a study, and this one has "
-            f"{count_text(state.rounds, 'decision')} already: import all of them into a new study"
-        )
-    try:
-        for number, decision in enumerate(decisions):
-            decided_at = decision.at or transaction.now
-            id = new_id(decided_at)
-            body = _asked_body(state, target.arm_number(decision.arm))
-            # The first one has its reward, and so no key of its own.
-            event_key = key if number == 0 else decision.key or None
-            transaction.write_past_event(Row(state.seq + 1, ASKED, id, event_key, decided_at, body))
-            if decision.reward is not None:
-                feedback = encode_feedback(state, state.pending[id], (decision.reward,), {})
-                told_at = transaction.now
-                transaction.write_past_event(Row(state.seq + 1, TOLD, id, None, told_at, feedback))
-    except Exception:
-        state.is_dirty = True  # so that the events before this one are dropped too
-        raise
-    return len(decisions)
-
-
-def _asked_body(state: State, arm: int) -> bytes:
-    """Return the body of the event of a decision about an arm that the policy has not taken."""
-    # It draws nothing for this decision: its random stream stays where it is, which is known once
-    # a policy that draws to learn has learnt.
-    if state.draws_to_learn:
-        state.learn_batch()
-    return state.body_of_decision(state.decisions.decision.pack({"arm": arm}))
+    for number, decision in enumerate(decisions):
+        decided_at = decision.at or transaction.now
+        id = new_id(decided_at)
+        # The policy draws nothing for this decision: its random stream stays where it is, which is
+        # known once a policy that draws to learn has learnt.
+        if state.draws_to_learn:
+            state.learn_batch()
+        arm = state.vocabulary.arm_number("arm", decision.arm)
+        body = state.next_event_body(state.decisions.decision.pack({"arm": arm}))
+        # The first one has its reward, and so no key of its own.
+        key = first_key if number == 0 else decision.key or None
+        transaction.write_past_event(Row(state.seq + 1, ASKED, id, key, decided_at, body))
+        if decision.reward is not None:
+            feedback = pack_feedback(state, state.pending[id], (decision.reward,), {})
+            told_at = transaction.now
+            transaction.write_past_event(Row(state.seq + 1, TOLD, id, None, told_at, feedback))
 
 
 def read_past_decisions(

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition
 from keyhole.study.group_commit import CachedState
-from keyhole.study.policy_state import RebuildError
-from keyhole.study.state import State, find_corrections
+from keyhole.study.log_state import RebuildError, find_corrections
+from keyhole.study.state import State
 from keyhole.study.storage import Row, Store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 
@@ -75,16 +75,16 @@ class ReadOnlyReplica(CachedState):
         neither learns nor is compiled.
         """
         with self._locked():
-            self.store.check_not_replaced(self.study)
+            self.store.check_not_replaced(self.study_number)
             counts, self._counts = self._counts, None  # an error may leave it half changed
             if counts is None:
                 counts = self._new_counts()
-            is_short = self.store.last_seq(self.study) - counts.seq <= max_events
+            is_short = self.store.last_seq(self.study_number) - counts.seq <= max_events
             while is_short:
                 try:
                     with self.convert_event_errors():
-                        for row in self.store.read(self.study, counts.seq):
-                            counts.add(row)
+                        for row in self.store.read(self.study_number, counts.seq):
+                            counts.apply(row)
                     break
                 except RebuildError:
                     counts = self._new_counts(self._find_changes())
@@ -100,13 +100,19 @@ class ReadOnlyReplica(CachedState):
             definition = Definition.from_bytes(self.definition_bytes, self.policies)
             return DecisionCounts(definition, self.policies, find_corrections(changes))
 
+    def event_count(self) -> int:
+        """Return the number of the last event."""
+        with self._locked():
+            self.store.check_not_replaced(self.study_number)
+            return self.store.last_seq(self.study_number)
+
     def metadata(self, *bounds: int) -> dict[int, str]:
         """Return the metadata of decisions, by the numbers of their events."""
         with self._locked():
-            return self.store.metadata(self.study, *bounds)
+            return self.store.metadata(self.study_number, *bounds)
 
     def rows(self, after: int = 0, limit: int | None = None) -> list[Row]:
         """Return the log after event number `after`, at most `limit` events."""
         with self._locked():
-            self.store.check_not_replaced(self.study)
-            return list(self.store.read(self.study, after, limit))
+            self.store.check_not_replaced(self.study_number)
+            return list(self.store.read(self.study_number, after, limit))

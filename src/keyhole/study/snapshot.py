@@ -8,8 +8,7 @@ from typing import Final
 from keyhole.contract.policy import check_settled
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition, JsonObject, Policies
-from keyhole.study.policy_state import PolicyState
-from keyhole.study.state import State
+from keyhole.study.state import PolicyState, State
 from keyhole.study.storage import Row
 from keyhole.validate import Range, check_integer, short_repr
 
@@ -21,7 +20,7 @@ def make_snapshot(state: State) -> bytes:
     policy_state = state.arrays_to_save()
     # The keys belong to the format of snapshots: they stay when attributes are renamed.
     fields = {
-        "since": state.since,
+        "since": state.definition_seq,
         "rounds": state.rounds,
         "told": state.feedback_count,
         "arms": state.arms.names,
@@ -31,7 +30,7 @@ def make_snapshot(state: State) -> bytes:
         "digest": state.policy_state.digest,
         "open": list(state.pending),
         "returned": list(state.to_ask_again),
-        "renewed": state.asked_again_after,
+        "renewed": state.rounds_when_asked_again,
     }
     header = json.dumps(fields, allow_nan=False).encode()
     sections = (state.definition.to_bytes(), header, b"".join(state.pending.values()), policy_state)
@@ -69,20 +68,20 @@ def _resume(
 ) -> None:
     """Fill a new state from a snapshot taken after an event."""
     state.seq = last_event.seq
-    state.last = last_event
+    state.last_event = last_event
     state.rounds = fields["rounds"]
     state.feedback_count = fields["told"]
     state.arms.restore(fields["arms"], fields["live"])
     state.policy_state = PolicyState(state.definition, state.definition.facts | fields["facts"])
     state.policy_state.restore(policy_state)
     check_settled(state.definition.policy, state.policy_state.state)
-    row_size = state.decisions.bytes
+    row_size = state.decisions.size
     pending_rows = [rows[offset : offset + row_size] for offset in range(0, len(rows), row_size)]
     for row in pending_rows:
         state.checker.check_pending_row(row)
     state.pending = dict(zip(fields["open"], pending_rows, strict=True))
     state.to_ask_again = dict.fromkeys(fields["returned"])
-    state.asked_again_after = fields["renewed"]
+    state.rounds_when_asked_again = fields["renewed"]
     state.awaiting_feedback = {id: None for id in state.pending if id not in state.to_ask_again}
     if state.round is not None:
         state.round.restore(fields["round"])

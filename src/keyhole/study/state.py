@@ -1,185 +1,241 @@
-"""The state of a study, rebuilt from its events: pending decisions, arms, and the policy's state.
-
-Values are packed into rows of 8 bytes each: round, time, context and decision, and feedback.
-"""
+"""The state of a study, rebuilt from its log: pending decisions, and the policy that learns."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.kernel_checks import kernel_argument_names
-from keyhole.contract.policy import is_done, settled_arms
-from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.play.study_vocabulary import StudyRound, Values
+from keyhole.contract.policy import Policy, is_done, settled_arms
+from keyhole.contract.state_arrays import FloatArray, IntArray, allocate, copy_arms
+from keyhole.drivers import pending_step
+from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.play.study_vocabulary import RoundFeedback, StudyRound, Values
 from keyhole.study import events
-from keyhole.study.arms import Arms
 from keyhole.study.definition import Definition
 from keyhole.study.events import ROUND, ROW_HEADER
-from keyhole.study.policy_state import LearningError, PolicyState, RebuildError
-from keyhole.study.row_codec import DecisionRowCodec, FeedbackCodec, RowCodec
+from keyhole.study.log_state import (
+    NO_CORRECTIONS,
+    Corrections,
+    DecisionRowCodec,
+    LogState,
+    RebuildError,
+)
 from keyhole.study.storage import Row
+from keyhole.validate import explain_memory_errors
 
-Corrections = Mapping[str, Row]
-"""The last correction of each decision that was corrected, by its id."""
-NO_CORRECTIONS: Final[Corrections] = MappingProxyType({})
 MAX_BATCH_SIZE: Final = 4096  # rows that are learnt together
 _NO_ROWS: Final = np.zeros((0, 0))
+_NO_CELLS: Final = np.zeros(1)
 
 
-def drop_signs_of_zeros(values: Values) -> Values:
-    """Replace -0.0 by 0.0, an equal number with other bits, which a row would keep."""
-    return {name: _drop_sign_of_zero(value) for name, value in values.items()}
+class LearningError(RuntimeError):
+    """The policy fails at an event of the log, and can neither decide nor recommend.
 
-
-def _drop_sign_of_zero(value: object) -> object:
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_drop_sign_of_zero(item) for item in value]
-    return 0.0 if isinstance(value, float) and value == 0 else value
-
-
-class LogState:
-    """What the events of a log say by themselves: the arms, and the pending decisions.
-
-    A decision is kept as a row: round, time of asking, context, decision. Rows hold permanent arm
-    numbers. Heirs add what they make of feedback: `State` lets the policy learn it, and
-    `DecisionCounts` counts it.
-
-    Attributes
-    ----------
-    pending : dict of str to bytes
-        Rows of the pending decisions by id, oldest first.
-    to_ask_again : dict of str to None
-        Pending decisions that expired and are to be handed out once more.
-    awaiting_feedback : dict of str to None
-        All other pending decisions.
-    asked_again_after : dict of str to int
-        Rounds at the time at which a decision was handed out again.
-    rounds, feedback_count : int
-        How many decisions there are, and of how many the feedback is learnt: told in time or late,
-        or assumed at a timeout.
-    seq : int
-        The number of the last event.
-    assumes_no_reward : bool
-        Whether a decision that expires counts as one with a reward of 0.
+    The log is intact and can be read and exported; `Study.change_policy` lets another policy learn
+    it.
 
     Parameters
     ----------
-    definition : Definition
-        The definition of the study.
-    since : int, default 0
-        The event at which the definition came into force.
-    corrections : dict of str to Row, optional
-        The last correction of each decision that was corrected, by its id: see `find_corrections`.
-        Its feedback is learnt in the place of what was told.
+    policy : Policy
+        The policy.
+    seq : int
+        The number of the event.
+    error : Exception
+        The error that it raised.
+    """
+
+    def __init__(self, policy: Policy, seq: int, error: Exception) -> None:
+        why = str(error) if isinstance(error, RuntimeError) else repr(error)
+        super().__init__(
+            f"{policy} fails at event {seq}: {why}; the log is whole, and `change_policy` lets "
+            "another policy learn it"
+        )
+        self.policy = policy
+        self.seq = seq
+        self.error = error
+
+    def __reduce__(self) -> tuple[type["LearningError"], tuple[Policy, int, Exception]]:
+        """Return the arguments to unpickle it with."""
+        return type(self), (self.policy, self.seq, self.error)
+
+
+class PolicyState:
+    """The arrays of a policy and the kernels that read and write them.
+
+    While decisions are pending, their feedback is imputed in a copy, from which the next decision
+    is taken. With a `sibling`, a state of the same policy, its compiled code is used again.
     """
 
     def __init__(
-        self, definition: Definition, since: int = 0, corrections: Corrections = NO_CORRECTIONS
+        self,
+        definition: Definition,
+        facts: Mapping[str, object],
+        sibling: "PolicyState | None" = None,
     ) -> None:
-        self.definition, self.since = definition, since
-        self.corrections = corrections
-        self._last_correction = max((event.seq for event in corrections.values()), default=0)
         policy = definition.policy
-        sizes = compiled_policy(type(policy)).sizes(policy.numbers() | definition.facts)
-        self.arms = Arms(definition.arms)
-        self.vocabulary = definition.vocabulary(self.arms.names)
-        arm_fields = self.vocabulary.find_arm_fields()
-        self.decisions = DecisionRowCodec(policy.setting, sizes, self.arms, arm_fields)
-        self.feedback = FeedbackCodec(self.vocabulary, sizes)
-        self.sums = RowCodec(self.vocabulary.sum_fields, sizes)
-        self.checker = events.ValueChecker(self)
-        self.seq = self.rounds = self.feedback_count = 0
-        self.pending: dict[str, bytes] = {}
-        self.to_ask_again: dict[str, None] = {}
-        self.awaiting_feedback: dict[str, None] = {}
-        self.asked_again_after: dict[str, int] = {}
-        self.assumes_no_reward = definition.rule.assumes_no_reward
+        self.definition = definition
+        self.facts = dict(facts)
+        compiled = compiled_policy(type(policy)) if sibling is None else sibling._compiled
+        self._compiled: CompiledClass = compiled
+        known_quantities = policy.numbers() | self.facts
+        self.sizes = compiled.sizes(known_quantities)
+        layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
+        with explain_memory_errors(f"{policy} with {self.facts['arms']} arms"):
+            self._memory, self._plan, views = allocate(layouts, compiled.dims, self.sizes)
+        inputs, self.state, *_, self._recommendation = views
+        for name, input_view in inputs.items():
+            input_view[...] = known_quantities[name]
+        # One flat array holds inputs, state, context, decision, feedback and recommendation, at the
+        # offsets in `_plan` (see `allocate`). Imputed feedback goes into a copy: what was learnt
+        # from real feedback must not depend on when somebody asked.
+        self._imputes = definition.pending == "impute"
+        self._imputed_copy = self._memory.copy() if self._imputes else self._memory
+        begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
+        memory = self._imputed_copy.data.cast("B")
+        self._context_bytes, self._decision_bytes = memory[begin:middle], memory[middle:end]
+        self.stream = np.array([definition.seed, 0, 0, 0], np.uint64)
+        if sibling is None:
+            # Array indexes come from the log, which anybody with access to the database can write:
+            # unchecked, an altered row would let compiled code write anywhere in memory.
+            with bounds_checked():
+                self._step = pending_step.compiled_pending_step(compiled, policy.setting)
+        else:
+            self._step = sibling._step
+        self._run(pending_step.INIT, 0)
 
-    # What a row says.
+    def _run(self, action: int, t: int, rows: FloatArray = _NO_CELLS, count: int = 0) -> int:
+        arrays = self._memory, self._imputed_copy, self._plan, rows, self.stream
+        try:
+            return int(self._step(*arrays, t, count, action))
+        except IndexError as error:
+            if "out of bounds" not in str(error):  # raised by the policy's own code
+                raise
+            raise RuntimeError(
+                f"a kernel of {self.definition.policy} reads or writes beyond an array: the kernel "
+                "has an error, or the log was not written by a study"
+            ) from error
+
+    def decide(self, t: int, context: bytes, rows: FloatArray, *, imputes_all: bool) -> bytes:
+        """Return the policy's decision, after imputing feedback for the decisions in `rows`.
+
+        With `imputes_all` the copy is made again and `rows` are all pending decisions; else they
+        are those since the last call. A policy that does not impute gets none.
+        """
+        self._context_bytes[:] = context
+        cells = rows.reshape(-1) if len(rows) else _NO_CELLS
+        action = pending_step.DECIDE_ON_COPY
+        if imputes_all and self._imputes:
+            action = pending_step.DECIDE
+        if not self._run(action, t, cells, len(rows)):
+            raise ValueError(self.definition.policy.refusal(f"round {t}"))
+        return bytes(self._decision_bytes)
+
+    def is_allowed(self, context: bytes, decision: bytes) -> bool:
+        """Return whether the setting allows a decision."""
+        begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
+        memory = self._memory.data.cast("B")
+        memory[begin:middle], memory[middle:end] = context, decision
+        return bool(self._run(pending_step.CHECK, 0))
+
+    def learn(self, batch: Sequence[tuple[bytes, int]]) -> None:
+        """Learn decisions in order: rows with their feedback, and the numbers of their events.
+
+        Raises
+        ------
+        LearningError
+            If a kernel fails. The policy may then have learnt any part.
+        """
+        # A batch is one call of compiled code, which does not say how far it came. To name the
+        # event that fails, the batch is repeated row by row from a copy of the arrays.
+        arrays_before = self.arrays_to_save() if len(batch) > 1 else b""
+        try:
+            self._learn([row for row, _ in batch])
+        except Exception as error:
+            event = batch[0][1]
+            if arrays_before:
+                event = self._find_first_failing(batch, arrays_before)
+            raise LearningError(self.definition.policy, event, error) from error
+
+    def _learn(self, rows: list[bytes]) -> None:
+        self._run(pending_step.TELL, 0, np.frombuffer(bytearray(b"".join(rows))), len(rows))
+
+    def _find_first_failing(self, batch: Sequence[tuple[bytes, int]], arrays_before: bytes) -> int:
+        """Return the number of the event at which the policy fails, from its arrays before it."""
+        self.restore(arrays_before)
+        for row, event in batch:
+            try:
+                self._learn([row])
+            except Exception:
+                return event
+        return batch[-1][1]
+
+    def recommend(self) -> dict[str, NDArray[Any]]:
+        """Return the policy's recommendation, as arrays."""
+        self._run(pending_step.RECOMMEND, 0)
+        return {name: view.copy() for name, view in self._recommendation.items()}
+
+    def with_arms(self, arms: int, sources: IntArray, targets: IntArray) -> "PolicyState":
+        """Return the state with other arms: ``targets[i]`` gets the values of ``sources[i]``.
+
+        All other arms are as at the beginning.
+        """
+        new_state = PolicyState(self.definition, self.facts | {"arms": arms}, self)
+        fields = self._compiled.state.fields
+        copy_arms(fields, self.state, new_state.state, sources, targets)
+        return self._hand_over_to(new_state)
+
+    def with_facts(self, facts: Values) -> "PolicyState":
+        """Return the state with other array lengths, each array keeping its first values.
+
+        Returns itself if no fact differs.
+        """
+        if all(self.facts[name] == value for name, value in facts.items()):
+            return self
+        new_state = PolicyState(self.definition, self.facts | facts, self)
+        for name, old_array in self.state.items():
+            new_state.state[name][tuple(map(slice, old_array.shape))] = old_array
+        return self._hand_over_to(new_state)
+
+    def _hand_over_to(self, new_state: "PolicyState") -> "PolicyState":
+        """Rebuild a state whose arrays are filled, and give it the random stream of this one."""
+        # Search trees do not follow arrays that are written from outside.
+        memory = new_state._memory[new_state._plan[1] :]
+        new_state._compiled.state.rebuild_trees(memory, new_state.sizes)
+        new_state.stream[:] = self.stream
+        return new_state
+
+    def learn_round(self, t: int, feedback: RoundFeedback) -> None:
+        """Learn the feedback of a round; sequences may be shorter than their arrays."""
+        ends = self._plan[2:6] - self._plan[2] + pending_step.ROW_HEADER
+        row = np.zeros(ends[-1])
+        row[0] = t
+        channels = self._compiled.records
+        groups = (
+            (channels.context, feedback.context),
+            (channels.decision, feedback.decision),
+            (channels.feedback, feedback.feedback),
+        )
+        for (channel, values), begin, end in zip(groups, ends[:-1], ends[1:], strict=True):
+            for name, view in channel.layout.views(row[begin:end], self.sizes).items():
+                view[tuple(map(slice, np.shape(values[name])))] = values[name]
+        self._run(pending_step.TELL, 0, row, 1)
+
+    def arrays_to_save(self) -> bytes:
+        """Return random stream and arrays as bytes, for a snapshot."""
+        return self.stream[:2].tobytes() + self._memory[self._plan[1] : self._plan[2]].tobytes()
+
+    def restore(self, data: bytes) -> None:
+        """Restore the random stream and the arrays that `arrays_to_save` returned."""
+        self.stream[:2] = np.frombuffer(data[:16], np.uint64)
+        self._memory[self._plan[1] : self._plan[2]] = np.frombuffer(data[16:])
 
     @property
-    def untold(self) -> int:
-        """The number of decisions that expired for good and taught nothing."""
-        if not self.vocabulary.has_feedback:
-            return 0
-        return self.rounds - self.feedback_count - len(self.pending)
-
-    def row(self, event: Row) -> bytes:
-        """Return the row of a decision, from the event that handed it out."""
-        # The time is no part of the body: it is a column of the log.
-        (round_number,) = ROUND.unpack_from(event.body)
-        cells = self.decisions.cells_of_event(event.body)
-        return ROW_HEADER.pack(round_number, event.at) + cells
-
-    def values(self, row: bytes) -> tuple[Values, Values]:
-        """Return context and decision of a row."""
-        return self.decisions.values(row)
-
-    def split_late_body(self, body: bytes) -> tuple[bytes, bytes]:
-        """Return the row and the feedback in the body of an event of late feedback."""
-        return body[: self.decisions.bytes], body[self.decisions.bytes :]
-
-    def corrected(self, event: Row, feedback: bytes) -> bytes:
-        """Return the feedback of an event as it was last corrected; else as it was told."""
-        correction = self.corrections.get(str(event.decision))
-        return feedback if correction is None else self.split_late_body(correction.body)[1]
-
-    def is_live(self, id: str) -> bool:
-        """Return whether the arm of a pending decision is in use."""
-        return self.decisions.is_live(self.pending[id])
-
-    def is_allowed(self, row: bytes, *, may_be_retired: bool = False) -> bool:
-        """Return whether the setting allows a decision; one of a retired arm only if it may be."""
-        raise NotImplementedError  # only a policy's kernels know
-
-    def pack_sum(self, values: Values) -> bytes:
-        """Return the body of an event for anonymous feedback."""
-        return self.sums.pack(values)
-
-    # What happens: see `events`.
-
-    def add_decision(self, id: str, row: bytes) -> None:
-        """Add a decision that was handed out."""
-        self.rounds += 1
-        if self.vocabulary.has_feedback:
-            self.pending[id] = row
-            self.awaiting_feedback[id] = None
-
-    def remove_pending(self, id: str) -> bytes:
-        """Remove a pending decision and return its row."""
-        # This runs for every feedback, and both are empty in most studies.
-        if self.asked_again_after or self.to_ask_again:
-            self.to_ask_again.pop(id, None)
-            self.asked_again_after.pop(id, None)
-        self.awaiting_feedback.pop(id, None)
-        return self.pending.pop(id)
-
-    def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Learn the feedback of a decision."""
-        self.feedback_count += 1
-
-    def add_sum(self, body: bytes) -> None:
-        """Learn anonymous feedback."""
-
-    def prepare_arms_change(self) -> None:
-        """Prepare for other arms."""
-        self.checker.clear_caches()
-
-    def change_policy(self, event: Row) -> None:
-        """Replace the policy."""
-
-    def correct(self, event: Row) -> None:
-        """Raise `RebuildError` unless the correction was known from the beginning."""
-        if event.seq > self._last_correction:
-            raise RebuildError
-
-
-def find_corrections(rows: Iterable[Row]) -> Corrections:
-    """Return the last correction of each decision in a log, by its id."""
-    return {str(row.decision): row for row in rows if row.kind == events.CORRECTED}
+    def digest(self) -> str:
+        """A digest of everything that the policy's kernels depend on."""
+        return self._compiled.digest
 
 
 class State(LogState):
@@ -189,11 +245,11 @@ class State(LogState):
 
     Attributes
     ----------
-    last : Row or None
+    last_event : Row or None
         The last event.
     is_dirty : bool
-        Whether the state is ahead of `last`: a decision was taken and not yet written, or an event
-        was applied in part.
+        Whether the state is ahead of `last_event`: a decision was taken and not yet written, or an
+        event was applied in part.
     learns : bool
         Whether the policy learns.
     round : StudyRound or None
@@ -201,7 +257,7 @@ class State(LogState):
 
     Parameters
     ----------
-    definition, since, corrections
+    definition, definition_seq, corrections
         As in `LogState`.
     learns : bool, default True
         Whether the policy learns. If not, the state can do all but decide and recommend: for logs
@@ -211,41 +267,41 @@ class State(LogState):
     def __init__(
         self,
         definition: Definition,
-        since: int = 0,
+        definition_seq: int = 0,
         corrections: Corrections = NO_CORRECTIONS,
         *,
         learns: bool = True,
     ) -> None:
-        super().__init__(definition, since, corrections)
+        super().__init__(definition, definition_seq, corrections)
         self.learns = learns
         self.is_dirty = False
         self.policy_state = PolicyState(definition, definition.facts)
-        self.last: Row | None = None
+        self.last_event: Row | None = None
         # The arms that the policy's arrays are about, while others are in use.
         self._policy_arms: IntArray | None = None
         self._batch: list[tuple[bytes, int]] = []  # rows with feedback to learn, and event numbers
-        self._not_imputed: list[bytes] = []
+        self._rows_not_imputed: list[bytes] = []
         self._must_reimpute = True
         # Deciding without a copy changes the policy's own arrays, and learning may draw random
         # numbers: then decisions are replayed in the order of the log. Otherwise feedback alone is
         # replayed, in large batches, and the stream is set from the last decision.
         kernels = cast(Any, type(definition.policy))
-        self.draws_to_learn = draws = "rng" in kernel_argument_names(kernels.update)
-        self._replays_decisions = learns and (definition.pending != "impute" or draws)
+        self.draws_to_learn = "rng" in kernel_argument_names(kernels.update)
+        self._imputes = definition.pending == "impute"
+        self._replays_decisions = learns and (self.draws_to_learn or not self._imputes)
         # Feedback imputed from the age of a run or from random numbers differs between calls and
         # processes: it is imputed again for every decision.
-        self._always_reimputes = bool(definition.time_unit) or draws
+        self._always_reimputes = bool(definition.time_unit) or self.draws_to_learn
         self.round: StudyRound | None = None
         if learns and self.vocabulary.round_class is not None:
             self.round = self.vocabulary.round_class(self.vocabulary, definition.policy)
 
-    def is_allowed(self, row: bytes, *, may_be_retired: bool = False) -> bool:
-        """Return whether the setting allows a decision; one of a retired arm only if it may be."""
+    def is_allowed(self, row: bytes, *, may_be_retired: bool) -> bool:
+        """Return whether the setting allows a decision; `may_be_retired` if its arm is retired."""
         if (policy_row := self.decisions.with_positions(row)) is None:
             return may_be_retired
         self._update_arms()
-        begin = ROW_HEADER.size + self.decisions.context.bytes
-        return self.policy_state.is_allowed(policy_row[ROW_HEADER.size : begin], policy_row[begin:])
+        return self.policy_state.is_allowed(*self.decisions.split_row(policy_row))
 
     def decide(self, context: Values, now: float, excluded: Sequence[int] = ()) -> bytes:
         """Let the policy decide, without some arms; return the body of the event to write."""
@@ -255,18 +311,18 @@ class State(LogState):
         cells = self.decisions.context.pack(context)
         if excluded:
             cells += self._decide_without(excluded, cells, now)
-            return self.body_of_decision(cells, excluded)
+            return self.next_event_body(cells, excluded)
         imputes_all = self._must_reimpute or self._always_reimputes
         rows = self._rows_to_impute(self.decisions, now, imputes_all)
         decision = self.policy_state.decide(self.rounds + 1, cells, rows, imputes_all=imputes_all)
         self._must_reimpute = False
-        self._not_imputed = []
-        return self.body_of_decision(cells + self.decisions.with_numbers(decision))
+        self._rows_not_imputed = []
+        return self.next_event_body(cells + self.decisions.with_numbers(decision))
 
-    def body_of_decision(self, cells: bytes, excluded: Sequence[int] = ()) -> bytes:
+    def next_event_body(self, cells: bytes, excluded: Sequence[int] = ()) -> bytes:
         """Return the body of the event of the next decision, with the stream as it is now."""
         stream = self.policy_state.stream[:2].tolist()
-        return self.decisions.body_of_event(self.rounds + 1, cells, stream, excluded)
+        return self.decisions.event_body(self.rounds + 1, cells, stream, excluded)
 
     def _decide_without(self, excluded: Sequence[int], context: bytes, now: float) -> bytes:
         """Return the decision of the policy as if some arms had just been retired.
@@ -290,10 +346,10 @@ class State(LogState):
         self, decisions: DecisionRowCodec, now: float, imputes_all: bool
     ) -> FloatArray:
         """Return the pending decisions whose feedback is still to be imputed, as kernel rows."""
-        rows: Collection[bytes] = self.pending.values() if imputes_all else self._not_imputed
-        if self.definition.pending != "impute" or not rows:
+        rows: Collection[bytes] = self.pending.values() if imputes_all else self._rows_not_imputed
+        if not self._imputes or not rows:
             return _NO_ROWS
-        return decisions.as_cells(rows, now, self.definition.time_unit)
+        return decisions.kernel_rows(rows, now, self.definition.time_unit)
 
     def _end_round(self) -> None:
         """Let the policy learn the round that has ended, in settings that learn by round."""
@@ -301,10 +357,10 @@ class State(LogState):
             return
         policy = self.policy_state
         try:
-            round_feedback = self.round.end(policy.facts, policy.state, self.feedback_count)
-            if round_feedback is not None:
-                self.policy_state = policy = policy.with_facts(round_feedback.facts)
-                policy.learn_round(self.rounds, round_feedback)
+            feedback = self.round.end(policy.facts, policy.state, self.feedback_count)
+            if feedback is not None:
+                self.policy_state = policy.with_facts(feedback.facts)
+                self.policy_state.learn_round(self.rounds, feedback)
         except Exception as error:
             raise LearningError(self.definition.policy, self.seq, error) from error
 
@@ -322,9 +378,9 @@ class State(LogState):
         if not self.learns:
             return
         if self.round is not None:
-            self.round.add_feedback(*self.values(row), self.feedback.unpack(feedback))
+            self.round.add_feedback(*self.decisions.values(row), self.feedback.unpack(feedback))
         elif (policy_row := self.decisions.with_positions(row)) is not None:
-            self._batch.append((policy_row + feedback[: self.feedback.bytes], event.seq))
+            self._batch.append((policy_row + feedback[: self.feedback.learnt_size], event.seq))
             if len(self._batch) == MAX_BATCH_SIZE:
                 self.learn_batch()
         # The copy still holds imputed feedback of this decision: make it again.
@@ -357,9 +413,9 @@ class State(LogState):
             except Exception as error:
                 # The error does not matter if a later event replaces the policy that failed, or
                 # the feedback at which it failed.
-                for later in rows:
-                    if later.kind in events.CHANGES:
-                        events.KINDS[later.kind].apply(self, later)
+                for later_event in rows:
+                    if later_event.kind in events.CHANGES:
+                        super().apply(later_event)
                 if isinstance(error, LearningError):
                     raise
                 raise LearningError(self.definition.policy, event.seq, error) from error
@@ -368,8 +424,8 @@ class State(LogState):
 
     def _replay_decision(self, event: Row) -> None:
         """Repeat a decision for its effect on the policy's state; without some arms it has none."""
-        is_of_all_arms = len(event.body) == self.decisions.bytes_of_event
-        if self.definition.pending != "impute" and is_of_all_arms:
+        is_of_all_arms = len(event.body) == self.decisions.event_size
+        if not self._imputes and is_of_all_arms:
             self.decide(self.decisions.context.unpack(event.body, ROUND.size), event.at)
         self.learn_batch()
         self.policy_state.stream[:2] = self.decisions.stream_of_event(event.body)
@@ -377,8 +433,9 @@ class State(LogState):
     def apply(self, event: Row) -> None:
         """Apply one event, read or just decided."""
         self.is_dirty = True
-        events.KINDS[event.kind].apply(self, event)
-        self.seq, self.last = event.seq, event
+        super().apply(event)
+        self.seq = event.seq
+        self.last_event = event
         self.is_dirty = False
 
     def add_decision(self, id: str, row: bytes) -> None:
@@ -386,22 +443,22 @@ class State(LogState):
         super().add_decision(id, row)
         # Otherwise all pending decisions, this one included, are imputed anew anyway.
         if not self._must_reimpute:
-            self._not_imputed.append(row)
+            self._rows_not_imputed.append(row)
         if self.round is not None:
-            self.round.begin(*self.values(row))
+            self.round.begin(*self.decisions.values(row))
 
     def remove_pending(self, id: str) -> bytes:
         """Remove a pending decision and return its row."""
         self._must_reimpute = True
         return super().remove_pending(id)
 
-    def overdue(self, now: float) -> list[str]:
+    def overdue_ids(self, now: float) -> list[str]:
         """Return the pending decisions that have exceeded their timeout, oldest first."""
         rule = self.definition.rule
         ids: list[str] = []
         for id in self.awaiting_feedback:
             round_number, asked_at = ROW_HEADER.unpack_from(self.pending[id])
-            later_decisions = self.rounds - self.asked_again_after.get(id, int(round_number))
+            later_decisions = self.rounds - self.rounds_when_asked_again.get(id, int(round_number))
             if rule.has_expired(now - asked_at, later_decisions):
                 ids.append(id)
             # Oldest first, so the first decision within its timeout ends the search. A decision
@@ -410,11 +467,10 @@ class State(LogState):
                 break
         return ids
 
-    def pack_sum(self, values: Values) -> bytes:
-        """Return the body of an event for anonymous feedback, checked."""
+    def check_sum(self, values: Values) -> None:
+        """Refuse anonymous feedback that is impossible at this time."""
         if self.round is not None:
             self.round.check_sum(values, self.rounds)
-        return super().pack_sum(values)
 
     def add_sum(self, body: bytes) -> None:
         """Add anonymous feedback to the round."""
@@ -443,10 +499,10 @@ class State(LogState):
 
     def change_policy(self, event: Row) -> None:
         """Raise `RebuildError` if the policy changes here: `CachedState` then rebuilds."""
-        if event.seq > self.since:
+        if event.seq > self.definition_seq:
             raise RebuildError
 
-    # What is settled: see `keyhole.policy.Policy.verdicts`.
+    # Settled arms: see `keyhole.policy.Policy.verdicts`.
 
     def are_all_arms_settled(self) -> bool:
         """Return whether the policy has enough: every arm is settled."""
@@ -466,9 +522,10 @@ class State(LogState):
 
     def is_settled(self, id: str) -> bool:
         """Return whether a pending decision is about settled arms alone."""
-        arrays = self._verdict_arrays()
-        positions = self.decisions.positions(self.pending[id]) if arrays else []
-        return bool(positions) and all(arrays["settled"][position] for position in positions)
+        arms = self.decisions.arm_numbers(self.pending[id])
+        if not arms or not (arrays := self._verdict_arrays()):
+            return False
+        return all(arrays["settled"][self.arms.positions[arm]] for arm in arms)
 
     def _verdict_arrays(self) -> Mapping[str, FloatArray | IntArray]:
         """Return the arrays of a policy that can stop; of another, which has no verdicts, none."""

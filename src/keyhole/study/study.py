@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from keyhole.pages.page import Page
     from keyhole.study.log_export import Replay
-    from keyhole.study.report import Timeline
     from keyhole.study.study_summary import Shown
 
 OnTimeout = Literal["forget", "ask_again", "no_reward"]
@@ -587,7 +586,7 @@ class Study:
         columns = {"arm": arm, "reward": reward if converted_at is None else None}
         columns |= {"converted_at": converted_at, "shown_at": shown_at, "key": key}
         csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-        return import_csv(self._replica, self._writer, path, columns, within, **csv_format)
+        return import_csv(self._writer, path, columns, within, **csv_format)
 
     # What may change.
 
@@ -678,9 +677,14 @@ class Study:
         return self._writer.submit(operations.find_record, id)
 
     @property
+    def event_count(self) -> int:
+        """The number of events in the log."""
+        return self._replica.event_count()
+
+    @property
     def expired_count(self) -> int:
         """The number of decisions that expired for good, and of which nothing was learnt."""
-        return self._replica.read(lambda state: state.untold)
+        return self._replica.read(lambda state: state.unlearnt_count)
 
     @property
     def to_ask_again(self) -> list[str]:
@@ -964,20 +968,12 @@ class Study:
         except Exception as error:  # a notebook would show a traceback in the place of the study
             return quote(f"{self!r}: {' '.join(str(error).split())}")
 
-    def make_page(self, timeline: "Timeline | None" = None) -> "Page":
-        """Return the page of the study: what is recommended, means, delays, the last events.
-
-        Parameters
-        ----------
-        timeline : Timeline, optional
-            What was read of the log for an earlier page, which then need not be read again.
-        """
+    def make_page(self) -> "Page":
+        """Return the page of the study: what is recommended, means, delays, the last events."""
         from keyhole.study import report, study_summary
 
-        timeline = timeline or report.Timeline(self)
-        timeline.read(self)
         texts = self._replica.read(study_summary.learnt_texts)
-        page = self._summarize(partial(report.make_page, self.name, timeline, texts), None)
+        page = self._summarize(partial(report.make_page, self.name, texts), None)
         assert page is not None
         return page
 
@@ -1015,8 +1011,8 @@ class Study:
             "decisions": how many decisions each arm has had so far, from which one reads when the
             policy began to prefer an arm. "mean": the mean of the feedback told so far, in the
             units of the study, with the intervals of `means`; its axis fits the last means, so that
-            early means and wide intervals may lie outside. The eight arms with the most decisions
-            are named.
+            early means and wide intervals may lie outside. Both draw the eight arms with the most
+            decisions.
         axes : matplotlib Axes, optional
             Where to draw; by default on a new figure.
 

@@ -38,7 +38,7 @@ def test_a_backup_has_the_same_state_and_the_same_next_decisions(address, copy):
             assert again.log() == study.log()
             assert second.log() == other.log()
             assert again.recommend() == study.recommend()
-            assert again._writer.store.snapshot(again._writer.study)[0] == len(study.log())
+            assert again._writer.store.snapshot(again._writer.study_number)[0] == len(study.log())
             assert [again.ask().arm for _ in range(5)] == [study.ask().arm for _ in range(5)]
             check_rebuilt_states_agree(again)
     assert sorted(file.name for file in copy.parent.iterdir()) == ["copy.db", "copy.db-queue"]

@@ -1,0 +1,416 @@
+"""The state of a study without its policy: arms, pending decisions, and their rows of numbers."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
+from struct import Struct
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.setting import Setting
+from keyhole.contract.state_arrays import Field, FloatArray, IntArray
+from keyhole.play.study_vocabulary import StudyVocabulary, Values
+from keyhole.study import events
+from keyhole.study.arms import Arms, pack_numbers, unpack_numbers
+from keyhole.study.definition import Definition
+from keyhole.study.events import ROUND, ROW_HEADER, STREAM
+from keyhole.study.storage import Row
+
+Corrections = Mapping[str, Row]
+"""The last correction of each decision that was corrected, by its id."""
+NO_CORRECTIONS: Final[Corrections] = MappingProxyType({})
+_STRUCT_CODES: Final = {"int64": "q", "float64": "d"}
+_CELL_BYTES: Final = 8
+_NUMBER: Final = Struct("<q")
+
+
+class RebuildError(Exception):
+    """At a change of policy, or a correction of feedback, the whole log must be learnt anew."""
+
+
+class RowCodec:
+    """Packs named values into consecutive numbers of 8 bytes, and unpacks them.
+
+    Attributes
+    ----------
+    size : int
+        The number of bytes.
+    """
+
+    def __init__(self, fields: Mapping[str, Field], sizes: Mapping[str, int]) -> None:
+        # Little-endian without padding: the layout of kernels' arrays, the same on every machine.
+        codes = "<"
+        self._columns: list[tuple[str, int, int, bool]] = []  # name, begin, end, is it a number
+        begin = 0
+        for name, field in fields.items():
+            end = begin + field.cells(sizes)
+            codes += f"{end - begin}{_STRUCT_CODES[field.dtype]}"
+            self._columns.append((name, begin, end, not field.shape))
+            begin = end
+        self._struct = Struct(codes)
+        self.size = self._struct.size
+
+    def cells(self, name: str) -> range:
+        """Return the positions of a value's numbers."""
+        return next(range(begin, end) for column, begin, end, _ in self._columns if column == name)
+
+    def pack(self, values: Values) -> bytes:
+        """Return the values as bytes."""
+        numbers: list[Any] = []
+        for name, _, _, is_scalar in self._columns:
+            numbers += [values[name]] if is_scalar else values[name]
+        # Equal numbers get equal bytes: -0.0 becomes 0.
+        return self._struct.pack(*(0 if number == 0 else number for number in numbers))
+
+    def unpack(self, data: bytes, offset: int = 0) -> Values:
+        """Return the values that begin at an offset in bytes."""
+        numbers = self._struct.unpack_from(data, offset)
+        return {
+            name: numbers[begin] if is_scalar else list(numbers[begin:end])
+            for name, begin, end, is_scalar in self._columns
+        }
+
+
+class FeedbackCodec:
+    """Packs the feedback of a decision, followed by notes if there are any.
+
+    Attributes
+    ----------
+    learnt_size : int
+        The number of bytes that the policy learns: those of the feedback.
+    """
+
+    def __init__(self, vocabulary: StudyVocabulary, sizes: Mapping[str, int]) -> None:
+        self._feedback = RowCodec(vocabulary.feedback_fields, sizes)
+        self._notes = RowCodec(vocabulary.note_fields, sizes)
+        self._empty_notes = dict.fromkeys(vocabulary.note_fields, 0)
+        self.learnt_size = self._feedback.size
+
+    def pack(self, values: Values) -> bytes:
+        """Return feedback and notes as bytes."""
+        data = self._feedback.pack(values)
+        # Feedback mostly has no notes, which then take no bytes.
+        if any(values.get(name) for name in self._empty_notes):
+            data += self._notes.pack(self._empty_notes | values)
+        return data
+
+    def unpack(self, data: bytes) -> Values:
+        """Return feedback and notes by name."""
+        values = self._feedback.unpack(data)
+        if len(data) > self.learnt_size:
+            values |= self._notes.unpack(data, self.learnt_size)
+        return values
+
+
+class DecisionRowCodec:
+    """Reads and writes rows of decisions, in which arms have permanent numbers.
+
+    Parameters
+    ----------
+    setting : Setting
+        The fields of context and decision.
+    sizes : dict of str to int
+        The lengths that their shapes refer to.
+    arms : Arms
+        The arms of the study.
+    arm_fields : tuple of str
+        The fields of the decision that hold arms.
+
+    Attributes
+    ----------
+    size, event_size : int
+        The bytes of a row, and of the body of an event that excludes no arm.
+    """
+
+    def __init__(
+        self, setting: Setting, sizes: dict[str, int], arms: Arms, arm_fields: tuple[str, ...]
+    ) -> None:
+        self.context = RowCodec(setting.context, sizes)
+        self.decision = RowCodec(setting.decision, sizes)
+        self._arms = arms
+        self._decision_begin = ROW_HEADER.size + self.context.size
+        self.size = self._decision_begin + self.decision.size
+        self.event_size = ROUND.size + self.size - ROW_HEADER.size + STREAM.size
+        self._arm_cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
+        self._arm_offsets = [_CELL_BYTES * cell for cell in self._arm_cells]  # in a decision
+
+    def event_body(
+        self, round: float, cells: bytes, stream: Iterable[int], excluded: Sequence[int] = ()
+    ) -> bytes:
+        """Return the body of the event of a decision, given as the cells of its row."""
+        body = ROUND.pack(round) + cells + STREAM.pack(*stream)
+        return body + pack_numbers(excluded) if excluded else body
+
+    def cells_of_event(self, body: bytes) -> bytes:
+        """Return the cells of a decision's row from the body of its event."""
+        return body[ROUND.size : self.event_size - STREAM.size]
+
+    def stream_of_event(self, body: bytes) -> tuple[int, int]:
+        """Return the policy's random stream after a decision, from the body of its event."""
+        first, second = STREAM.unpack_from(body, self.event_size - STREAM.size)
+        return first, second
+
+    def excluded_arms(self, body: bytes) -> list[int]:
+        """Return the numbers of the arms that a decision left out, from the body of its event."""
+        bits = body[self.event_size :]
+        return unpack_numbers(bits) if bits else []
+
+    def with_arms(self, arms: Arms) -> "DecisionRowCodec":
+        """Return a codec of the same rows where other arms are in use."""
+        codec = copy(self)
+        codec._arms = arms
+        return codec
+
+    def values(self, row: bytes) -> tuple[Values, Values]:
+        """Return context and decision of a row."""
+        context = self.context.unpack(row, ROW_HEADER.size)
+        return context, self.decision.unpack(row, self._decision_begin)
+
+    def split_row(self, row: bytes) -> tuple[bytes, bytes]:
+        """Return context and decision of a row, packed."""
+        return row[ROW_HEADER.size : self._decision_begin], row[self._decision_begin :]
+
+    def is_live(self, row: bytes) -> bool:
+        """Return whether all arms of a decision are in use."""
+        if not self._arms.has_retired_arms:
+            return True
+        return all(self._arms.is_live(number) for number in self.arm_numbers(row))
+
+    def arm_numbers(self, row: bytes) -> list[int]:
+        """Return the numbers of the arms of a decision."""
+        begin = self._decision_begin
+        return [_NUMBER.unpack_from(row, begin + offset)[0] for offset in self._arm_offsets]
+
+    def with_positions(self, row: bytes) -> bytes | None:
+        """Return a row with positions for arm numbers; None if an arm is retired."""
+        # As long as no arm is retired, as in most studies, numbers are positions.
+        if not self._arms.has_retired_arms:
+            return row
+        if not self.is_live(row):
+            return None
+        return self._replace_arms(row, self._decision_begin, self._arms.positions)
+
+    def with_numbers(self, decision: bytes) -> bytes:
+        """Return a decision of the policy with permanent numbers for its arms."""
+        if not self._arms.has_retired_arms:
+            return decision
+        return self._replace_arms(decision, 0, self._arms.live)
+
+    def _replace_arms(self, row: bytes, begin: int, numbers: IntArray) -> bytes:
+        """Return a row with other numbers for its arms; its decision begins at `begin`."""
+        new_row = bytearray(row)
+        for offset in self._arm_offsets:
+            (number,) = _NUMBER.unpack_from(row, begin + offset)
+            _NUMBER.pack_into(new_row, begin + offset, int(numbers[number]))
+        return bytes(new_row)
+
+    def kernel_rows(self, rows: Collection[bytes], now: float, second: float) -> FloatArray:
+        """Return rows as kernels read them, one a line, without rows of retired arms.
+
+        The time of asking is replaced by the decision's age, times `second`.
+        """
+        # All rows at once: the pending decisions are imputed again for every decision of some
+        # studies.
+        cells = np.frombuffer(bytearray(b"".join(rows)), np.int64).reshape(len(rows), -1)
+        # The second number of a row is the time of the decision; kernels get its age instead.
+        times = cells[:, 1].view(np.float64)
+        times[:] = np.maximum(0.0, now - times) * second
+        if self._arms.has_retired_arms:
+            columns = self._decision_begin // _CELL_BYTES + np.array(self._arm_cells)
+            positions = self._arms.positions[cells[:, columns]]
+            are_live = (positions >= 0).all(axis=1)
+            cells = cells[are_live]
+            cells[:, columns] = positions[are_live]
+        return cells.view(np.float64)
+
+
+class LogState:
+    """The arms and the pending decisions after some event, which the log itself says.
+
+    A decision is kept as a row: round, time of asking, context, decision. Rows hold permanent arm
+    numbers. Heirs add the effect of feedback: `State` lets the policy learn it, and
+    `DecisionCounts` counts it.
+
+    Attributes
+    ----------
+    pending : dict of str to bytes
+        Rows of the pending decisions by id, oldest first.
+    to_ask_again : dict of str to None
+        Pending decisions that expired and are to be handed out once more.
+    awaiting_feedback : dict of str to None
+        All other pending decisions.
+    rounds_when_asked_again : dict of str to int
+        The number of decisions at the time at which a decision was handed out again.
+    rounds, feedback_count : int
+        How many decisions there are, and of how many the feedback is learnt: told in time or late,
+        or assumed at a timeout.
+    seq : int
+        The number of the last event.
+    assumes_no_reward : bool
+        Whether a decision that expires counts as one with a reward of 0.
+
+    Parameters
+    ----------
+    definition : Definition
+        The definition of the study.
+    definition_seq : int, default 0
+        The number of the event at which the definition came into force.
+    corrections : dict of str to Row, optional
+        The last correction of each decision that was corrected, by its id: see `find_corrections`.
+        Its feedback is learnt in the place of what was told.
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        definition_seq: int = 0,
+        corrections: Corrections = NO_CORRECTIONS,
+    ) -> None:
+        self.definition = definition
+        self.definition_seq = definition_seq
+        self.corrections = corrections
+        self._last_correction = max((event.seq for event in corrections.values()), default=0)
+        policy = definition.policy
+        sizes = compiled_policy(type(policy)).sizes(policy.numbers() | definition.facts)
+        self.arms = Arms(definition.arms)
+        self.vocabulary = definition.vocabulary(self.arms.names)
+        arm_fields = self.vocabulary.find_arm_fields()
+        self.decisions = DecisionRowCodec(policy.setting, sizes, self.arms, arm_fields)
+        self.feedback = FeedbackCodec(self.vocabulary, sizes)
+        self.sums = RowCodec(self.vocabulary.sum_fields, sizes)
+        self.checker = events.ValueChecker(self)
+        self.seq = self.rounds = self.feedback_count = 0
+        self.pending: dict[str, bytes] = {}
+        self.to_ask_again: dict[str, None] = {}
+        self.awaiting_feedback: dict[str, None] = {}
+        self.rounds_when_asked_again: dict[str, int] = {}
+        self.assumes_no_reward = definition.rule.assumes_no_reward
+
+    @property
+    def unlearnt_count(self) -> int:
+        """The number of decisions that expired for good and taught nothing."""
+        if not self.vocabulary.has_feedback:
+            return 0
+        return self.rounds - self.feedback_count - len(self.pending)
+
+    def row(self, event: Row) -> bytes:
+        """Return the row of a decision, from the event that handed it out."""
+        # The time is no part of the body: it is a column of the log.
+        (round_number,) = ROUND.unpack_from(event.body)
+        cells = self.decisions.cells_of_event(event.body)
+        return ROW_HEADER.pack(round_number, event.at) + cells
+
+    def split_late_body(self, body: bytes) -> tuple[bytes, bytes]:
+        """Return the row and the feedback in the body of an event of late feedback."""
+        return body[: self.decisions.size], body[self.decisions.size :]
+
+    def corrected_feedback(self, id: str | None, feedback: bytes) -> bytes:
+        """Return the feedback of a decision as it was last corrected; else as it was told."""
+        correction = self.corrections.get(str(id))
+        return feedback if correction is None else self.split_late_body(correction.body)[1]
+
+    def apply(self, event: Row) -> None:
+        """Change the state as an event says."""
+        if event.decision is not None:
+            self._apply_to_decision(event, event.decision)
+            return
+        match event.kind:
+            case events.SUM_TOLD:
+                self.add_sum(event.body)
+            case events.ARM_ADDED:
+                self.prepare_arms_change()
+                self.arms.add(event.body.decode())
+            case events.ARM_RETIRED:
+                self.prepare_arms_change()
+                self.arms.retire(event.body.decode())
+                # Decisions on this arm are not asked again: nobody could act on them.
+                for id in list(self.to_ask_again):
+                    if not self.decisions.is_live(self.pending[id]):
+                        self.remove_pending(id)
+            case events.POLICY_CHANGED:
+                self.change_policy(event)
+            case _:
+                raise ValueError(f"its kind is {event.kind}, which is unknown without a decision")
+
+    def _apply_to_decision(self, event: Row, id: str) -> None:
+        """Change the state as an event about a decision says."""
+        asks_again = self.definition.rule.on_timeout == "ask_again"
+        match event.kind:
+            case events.ASKED:
+                self.add_decision(id, self.row(event))
+            case events.TOLD:
+                row = self.remove_pending(id)
+                self.learn(event, row, self.corrected_feedback(id, event.body))
+            case events.TOLD_LATE:
+                row, feedback = self.split_late_body(event.body)
+                self.learn(event, row, self.corrected_feedback(id, feedback))
+            # A decision about a retired arm is not asked again: nobody could act on it.
+            case events.EXPIRED if asks_again and self.decisions.is_live(self.pending[id]):
+                self.to_ask_again[id] = None
+                self.awaiting_feedback.pop(id, None)
+            case events.EXPIRED:
+                row = self.remove_pending(id)
+                if event.body:
+                    self.learn(event, row, event.body)
+            case events.ASKED_AGAIN:
+                # Its timeout begins anew: in seconds by the time in its row, and in decisions.
+                row = self.remove_pending(id)
+                header = ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at)
+                self.pending[id] = header + row[ROW_HEADER.size :]
+                self.awaiting_feedback[id] = None
+                self.rounds_when_asked_again[id] = self.rounds
+            case events.CORRECTED:
+                self.correct(event)
+            case events.TOLD_TOO_LATE:
+                pass  # the policy has learnt that there was no reward
+            case _:
+                raise ValueError(f"its kind is {event.kind}, which is unknown for a decision")
+
+    def add_decision(self, id: str, row: bytes) -> None:
+        """Add a decision that was handed out."""
+        self.rounds += 1
+        if self.vocabulary.has_feedback:
+            self.pending[id] = row
+            self.awaiting_feedback[id] = None
+
+    def remove_pending(self, id: str) -> bytes:
+        """Remove a pending decision and return its row."""
+        # This runs for every feedback, and both are empty in most studies.
+        if self.rounds_when_asked_again or self.to_ask_again:
+            self.to_ask_again.pop(id, None)
+            self.rounds_when_asked_again.pop(id, None)
+        self.awaiting_feedback.pop(id, None)
+        return self.pending.pop(id)
+
+    def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
+        """Learn the feedback of a decision."""
+        self.feedback_count += 1
+
+    def add_sum(self, body: bytes) -> None:
+        """Learn anonymous feedback."""
+
+    def check_sum(self, values: Values) -> None:
+        """Refuse anonymous feedback that is impossible at this time."""
+
+    def is_allowed(self, row: bytes, *, may_be_retired: bool) -> bool:
+        """Return whether the setting allows a decision; `may_be_retired` if its arm is retired."""
+        raise NotImplementedError  # only a policy's kernels know
+
+    def prepare_arms_change(self) -> None:
+        """Prepare for other arms."""
+        self.checker.clear_caches()
+
+    def change_policy(self, event: Row) -> None:
+        """Replace the policy."""
+
+    def correct(self, event: Row) -> None:
+        """Raise `RebuildError` unless the correction was known from the beginning."""
+        if event.seq > self._last_correction:
+            raise RebuildError
+
+
+def find_corrections(rows: Iterable[Row]) -> Corrections:
+    """Return the last correction of each decision in a log, by its id."""
+    return {str(row.decision): row for row in rows if row.kind == events.CORRECTED}
