@@ -63,7 +63,7 @@ def serve(
 
     from keyhole.serve.api_keys import read_keys
     from keyhole.serve.json_log import make_log_config
-    from keyhole.serve.settings import VARIABLE, Settings, is_loopback, load_policies
+    from keyhole.serve.settings import SETTINGS_VARIABLE, Settings, is_loopback, load_policies
     from keyhole.study.storage import normalize_address, open_store
 
     settings = Settings(
@@ -79,7 +79,7 @@ def serve(
             f"--host must be 127.0.0.1 without keys, got {host}: keyhole serve key add ann "
             "--storage ... makes one"
         )
-    os.environ[VARIABLE] = msgspec.json.encode(settings).decode()
+    os.environ[SETTINGS_VARIABLE] = msgspec.json.encode(settings).decode()
     uvicorn.run(
         "keyhole.serve.app:make_app",
         factory=True,

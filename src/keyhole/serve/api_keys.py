@@ -1,6 +1,7 @@
 """API keys: who may do what with which studies."""
 
 import asyncio
+import base64
 import secrets
 import time
 from collections.abc import Mapping
@@ -137,20 +138,31 @@ class KeyCache:
                 raise StoreError(str(error)) from error
             self._read_at = now
 
-    async def find(self, headers: Mapping[str, str]) -> ApiKey:
-        """Return the key of a request; refuse a request without a valid one."""
+    async def find(self, headers: Mapping[str, str], *, is_page: bool) -> ApiKey:
+        """Return the key of a request, by a browser if it is for a page; refuse one without."""
         if time.monotonic() - self._read_at >= _MAX_AGE:
             await self.refresh()
         if not self._keys and not self._settings.needs_key:
             _check_local(headers)
             return _LOCAL
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token:
+        scheme, _, text = headers.get("authorization", "").partition(" ")
+        key = text if scheme.lower() == "bearer" else ""
+        if is_page and scheme.lower() == "basic":
+            key = _read_password(text)
+        if not key:
             raise MissingKeyError("send a key: Authorization: Bearer kh_...")
-        api_key = self._keys.get(_digest_key(token))
+        api_key = self._keys.get(_digest_key(key))
         if api_key is None or api_key.until <= time.time():
             raise InvalidKeyError("send another key: Authorization: Bearer kh_...")
         return api_key
+
+
+def _read_password(credentials: str) -> str:
+    """Return the password in the credentials that a browser sends; "" if there is none."""
+    try:
+        return base64.b64decode(credentials).decode().partition(":")[2]
+    except ValueError:
+        return ""
 
 
 def _check_local(headers: Mapping[str, str]) -> None:

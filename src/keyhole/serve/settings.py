@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-VARIABLE: Final = "KEYHOLE_SERVE"
+SETTINGS_VARIABLE: Final = "KEYHOLE_SERVE"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
