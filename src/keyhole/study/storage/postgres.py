@@ -213,7 +213,7 @@ class Postgres(store.Store):
         """Return whether a connection is in no transaction."""
         return db.info.transaction_status == self._driver.pq.TransactionStatus.IDLE
 
-    def _undo(self) -> None:
+    def _rollback_and_unlock(self) -> None:
         if self._db is not None and not self._is_idle(self._db):
             self._db.execute("ROLLBACK")
 
@@ -240,16 +240,13 @@ class Postgres(store.Store):
             os.dup2(null_device, db.pgconn.socket, inheritable=False)
             os.close(null_device)
 
-    def _error_class(self, error: Exception) -> type[store.StoreError]:
-        needs_session = getattr(error, "sqlstate", None) in ("42P05", "26000")
-        return store.FinalStoreError if needs_session else store.StoreError
-
-    def _explain(self, error: Exception) -> str:
-        text = str(error).strip().partition("\n")[0] or type(error).__name__
-        if isinstance(error, ConnectionError):
-            return text  # it failed to connect: nothing was written
-        state = getattr(error, "sqlstate", None)
-        return f"{text}; {_ADVICE.get(state, _ADVICE[None])}"
+    def _explain(self, error: Exception) -> tuple[type[store.StoreError], str]:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        if isinstance(error, ConnectionError):  # nothing was written, so there is no advice
+            return store.StoreError, reason
+        advice = _ADVICE.get(getattr(error, "sqlstate", None), _ADVICE[None])
+        error_class = store.FinalStoreError if advice == _NEEDS_SESSION else store.StoreError
+        return error_class, f"{reason}; {advice}"
 
     def _connect_if_needed(self) -> "psycopg.Connection":
         """Return the connection; after a failure, a new one."""

@@ -183,7 +183,8 @@ class Sqlite(store.Store):
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorname != "SQLITE_FULL":
                     raise
-                raise store.StoreError(f"{path}: {self._explain(error)}") from error
+                reason = sqlite_connection.explain_sqlite_error(error, self.path)
+                raise store.StoreError(f"{path}: {reason}") from error
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
@@ -203,11 +204,10 @@ class Sqlite(store.Store):
             db.executemany(statement, read(table, columns))
         self._commit()
 
-    def _error_class(self, error: Exception) -> type[store.StoreError]:
-        return store.DamagedError if sqlite_connection.is_damage(error) else store.StoreError
-
-    def _explain(self, error: Exception) -> str:
-        return sqlite_connection.explain_sqlite_error(error, self.path)
+    def _explain(self, error: Exception) -> tuple[type[store.StoreError], str]:
+        is_damage = sqlite_connection.is_damage(error)
+        error_class = store.DamagedError if is_damage else store.StoreError
+        return error_class, sqlite_connection.explain_sqlite_error(error, self.path)
 
     # Transactions.
 
@@ -239,7 +239,7 @@ class Sqlite(store.Store):
                     file.record(queue)
         return is_unchanged or self._is_current(has_queue_lock=True)
 
-    def _undo(self) -> None:
+    def _rollback_and_unlock(self) -> None:
         self._rollback_transaction()
         self._release_locks()
 

@@ -84,10 +84,10 @@ class Row(NamedTuple):
 
 Record = tuple[Any, ...]
 """The values of a row, then its digest."""
-
-
 Metadata = tuple[int, str]
-"""The number of a row, and the text that belongs to it."""
+"""The number of a row, and its metadata as text."""
+_Statement = tuple[str, tuple[object, ...]]
+"""The template of a statement, and its values."""
 NO_METADATA: Final[Mapping[int, str]] = MappingProxyType({})
 
 
@@ -217,9 +217,8 @@ class Store(ABC):
         return self._check_definition(records[0])
 
     def delete(self, study: int) -> None:
-        """Delete a study; whoever has it open gets a `FinalStoreError` from then on."""
-        self._lock_study(study)
-        self._run(self._delete, study)
+        """Delete a study; programs that have it open get a `FinalStoreError` from then on."""
+        self._change(study, *((template, (study,)) for template in schema.DELETIONS))
 
     def _check_definition(self, record: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:
         """Compare a definition with its digest; return the study's number and the definition."""
@@ -252,11 +251,18 @@ class Store(ABC):
         self._next_seq = (new_rows[-1].seq if new_rows else after) + 1
         return new_rows
 
-    def _lock_study(self, study: int) -> None:
-        """Begin a transaction with the lock of a study, which must be there."""
+    def _change(self, study: int, *statements: _Statement) -> int:
+        """Execute statements with the lock of a study, which must be there.
+
+        Returns
+        -------
+        int
+            How many rows they have inserted, updated or deleted.
+        """
         result = self._run(self._lock, study, _NO_ROWS)
         assert result is not None  # so many rows were never read
         self._check_study(study, result)
+        return self._run(self._execute_and_commit, statements)
 
     def has_lock(self) -> bool:
         """Return whether the lock taken by `begin` is still held; every failure releases it."""
@@ -379,7 +385,7 @@ class Store(ABC):
         """Release the lock with nothing written; if it is not held, do nothing."""
         self._next_seq = 0
         try:
-            self._undo()
+            self._rollback_and_unlock()
         except self.failures:
             self._drop()  # closing a connection rolls back
 
@@ -389,7 +395,7 @@ class Store(ABC):
         No cursor or lock is held between two rows: a reader may take its time, or stop.
         """
         # The tail is read first: rows that others add meanwhile come after it.
-        tail = self._last_seq(study) if limit is None else 0
+        tail = self._tail_seq(study) if limit is None else 0
         rows_left = inf if limit is None else limit
         while rows_left > 0:
             batch_size = int(min(rows_left, _READ_BATCH_SIZE))
@@ -408,13 +414,13 @@ class Store(ABC):
 
     def check_tail(self, study: int) -> int:
         """Return the number of a study's last row, which must be there."""
-        tail = self._last_seq(study)
+        tail = self._tail_seq(study)
         if tail > 0 and not self._select(schema.EVENTS_RANGE, study, tail, 1):
             last = self._select(schema.LAST_SEQ, study)[0][0] or 0
             self.raise_damaged(study, last + 1, f"it and all after it are missing, up to {tail}")
         return tail
 
-    def _last_seq(self, study: int) -> int:
+    def _tail_seq(self, study: int) -> int:
         """Return the number of the last row that was written, as the table `tail` has it."""
         records = self._select(schema.TAIL_SEQ, study)
         if not records or not isinstance(records[0][0], int):
@@ -450,28 +456,18 @@ class Store(ABC):
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
         """Replace the study's snapshot, unless a later one is there."""
-        self._lock_study(study)
-        self._run(self._save_snapshot, body, study, seq)
+        self._change(study, (schema.SAVE_SNAPSHOT, (body, study, seq)))
 
     def metadata(self, study: int, after: int = 0, until: int = _NO_ROWS) -> dict[int, str]:
         """Return the metadata of a study, by the numbers of rows: those above `after`."""
         return dict(self._select(schema.METADATA, study, after, until))
 
     def erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
-        """Erase the metadata of decisions, or all of it; return of how many rows there was any."""
-        self._lock_study(study)
-        return self._run(self._erase_metadata, study, decisions)
-
-    def _erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
-        """Erase metadata and commit."""
-        db = self._connect_if_needed()
+        """Erase the metadata of decisions, or all of it; return of how many events it was."""
         if decisions is None:
-            count = db.execute(self._sql[schema.ERASE_METADATA], (study,)).rowcount
-        else:
-            sql = self._sql[schema.ERASE_METADATA_OF]
-            count = sum(db.execute(sql, (study, study, id)).rowcount for id in decisions)
-        self._commit()
-        return int(count)
+            return self._change(study, (schema.ERASE_METADATA, (study,)))
+        statements = ((schema.ERASE_METADATA_OF, (study, study, id)) for id in decisions)
+        return self._change(study, *statements)
 
     def api_keys(self) -> list[tuple[str, str, str, str, float]]:
         """Return digest, owner, right, pattern of studies and end of each API key."""
@@ -487,8 +483,15 @@ class Store(ABC):
 
     def _write(self, template: str, values: tuple[object, ...]) -> None:
         """Execute a statement in a transaction without the lock of a study."""
-        self._begin_write().execute(self._sql[template], values)
+        self._begin_write()
+        self._execute_and_commit([(template, values)])
+
+    def _execute_and_commit(self, statements: Iterable[_Statement]) -> int:
+        """Execute statements and commit; return how many rows they have changed."""
+        db = self._connect_if_needed()
+        count = sum(db.execute(self._sql[sql], values).rowcount for sql, values in statements)
         self._commit()
+        return count
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
@@ -518,8 +521,8 @@ class Store(ABC):
             return operation(*values)
         except self.failures as error:
             self._drop()
-            why = " ".join(self._explain(error).split())
-            raise self._error_class(error)(f"{self.where}: {why}") from error
+            error_class, reason = self._explain(error)
+            raise error_class(f"{self.where}: {' '.join(reason.split())}") from error
         except BaseException:
             # Also after an interrupt: a lock that is held would stop all other writers.
             self.rollback()
@@ -535,22 +538,11 @@ class Store(ABC):
         """Add a study and its rows in one transaction; return whether the name was new."""
         db = self._begin_write()
         if not db.execute(self._sql[schema.CREATE_STUDY], study).rowcount:
-            self._undo()
+            self._rollback_and_unlock()
             return False
         number, *_ = db.execute(self._sql[schema.FIND_STUDY], study[:1]).fetchone()
         self._add(number, rows, len(rows), metadata)
         return True
-
-    def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
-        """Replace the snapshot and commit."""
-        self._connect_if_needed().execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
-        self._commit()
-
-    def _delete(self, study: int) -> None:
-        """Delete all rows of a study and commit."""
-        for template in schema.DELETIONS:
-            self._connect_if_needed().execute(self._sql[template], (study,))
-        self._commit()
 
     @abstractmethod
     def _connect_if_needed(self) -> Any:
@@ -586,7 +578,7 @@ class Store(ABC):
         """Write all tables to a new SQLite file."""
 
     @abstractmethod
-    def _undo(self) -> None:
+    def _rollback_and_unlock(self) -> None:
         """Roll back, if a transaction is open."""
 
     @abstractmethod
@@ -594,9 +586,5 @@ class Store(ABC):
         """Drop the connection, and with it the lock."""
 
     @abstractmethod
-    def _error_class(self, error: Exception) -> type[StoreError]:
-        """Return what an error of the driver means: damage, or whether to try again later."""
-
-    @abstractmethod
-    def _explain(self, error: Exception) -> str:
-        """Return what went wrong and what to do about it."""
+    def _explain(self, error: Exception) -> tuple[type[StoreError], str]:
+        """Return the class of the error to raise for an error of the driver, and its message."""
