@@ -22,15 +22,6 @@ from keyhole.study.storage.sqlite import Sqlite
 if TYPE_CHECKING:
     import psycopg
 
-_DIALECT: Final = {
-    "schema": "keyhole.",
-    "identity": "BIGINT GENERATED ALWAYS AS IDENTITY",
-    "integer": "BIGINT",
-    "float": "DOUBLE PRECISION",
-    "bytes": "BYTEA",
-    "clustered": "",
-    "value": "%s",
-}
 # In READ COMMITTED each statement has its own snapshot: the one after the lock sees what was
 # committed while it waited. With REPEATABLE READ, a possible default, it would not.
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
@@ -98,7 +89,7 @@ _SESSION: Final = (
 class Postgres(store.Store):
     """A store on a PostgreSQL server."""
 
-    dialect = _DIALECT
+    dialect = schema.DIALECTS["postgres"]
 
     def __init__(self, address: str) -> None:
         super().__init__()
@@ -281,7 +272,7 @@ class Postgres(store.Store):
         db.execute(_SESSION)
         db.execute(_PREPARE_ADD)
         db.execute(_PREPARE_IDENTITY)
-        db.execute(_PREPARE_SINCE + self._sql[schema.EVENTS_AFTER] % ("$1", "$2"))
+        db.execute(_PREPARE_SINCE + self._sql["events_after"] % ("$1", "$2"))
         self._has_tables = True
 
     def _migrate(self, db: "psycopg.Connection") -> None:
@@ -303,7 +294,7 @@ class Postgres(store.Store):
                 db.execute("INSERT INTO keyhole.version VALUES (0)")
             else:
                 db.execute(_MIGRATE)
-            schema.migrate(db.execute, version, _DIALECT)
+            schema.migrate(db.execute, version, self.dialect)
             db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
         db.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATION_LOCK,))
 

@@ -32,15 +32,6 @@ _INSERT: Final = (
 _INSERT_METADATA: Final = "INSERT INTO metadata (study, seq, body) VALUES (?, ?, ?)"
 _NOTHING: Final = (-1, b"")  # the last row of a study that this store has not read
 _TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
-_DIALECT: Final = {
-    "schema": "",
-    "identity": "INTEGER",
-    "integer": "INTEGER",
-    "float": "REAL",
-    "bytes": "BLOB",
-    "clustered": " WITHOUT ROWID",
-    "value": "?",
-}
 # A check that an index can be trusted at one value. If an entry of it is damaged, a search for
 # its former value ends between the last smaller and the first larger entry. So these two, and the
 # entries found, are compared with the table; SQLite leaves out entries that differ. Comparing the
@@ -69,7 +60,7 @@ class Sqlite(store.Store):
     it. With a `sibling` the store is connected to the file of that one, which must still be there.
     """
 
-    dialect = _DIALECT
+    dialect = schema.DIALECTS["sqlite"]
     failures = (sqlite3.Error, OSError)
 
     def __init__(self, path: Path, flush: bool = True, sibling: "Sqlite | None" = None) -> None:
@@ -150,8 +141,8 @@ class Sqlite(store.Store):
     def _select_events(
         self, db: Connection, study: int, after: int, version: int
     ) -> store.QueryResult:
-        identity = db.execute(self._sql[schema.DEFINITION_DIGEST], (study,)).fetchone()
-        rows = db.execute(self._sql[schema.EVENTS_AFTER], (study, after)).fetchall()
+        identity = db.execute(self._sql["definition_digest"], (study,)).fetchone()
+        rows = db.execute(self._sql["events_after"], (study, after)).fetchall()
         return store.QueryResult(version, identity and identity[0], rows)
 
     def _add(
@@ -169,7 +160,7 @@ class Sqlite(store.Store):
         if not self._commit() and rows:
             # If a copy has replaced the file within the transaction, the rows are not in it.
             seq, *_, digest = rows[-1]
-            records = self._query(self._sql[schema.EVENTS_RANGE], (study, seq, 1))
+            records = self._query(self._sql["events_range"], (study, seq, 1))
             if not records or records[0][-1] != digest:
                 self._refuse_replaced(study, seq)
 

@@ -87,7 +87,7 @@ Record = tuple[Any, ...]
 Metadata = tuple[int, str]
 """The number of a row, and its metadata as text."""
 _Statement = tuple[str, tuple[object, ...]]
-"""The template of a statement, and its values."""
+"""The name of a query in `schema.toml`, and its values."""
 NO_METADATA: Final[Mapping[int, str]] = MappingProxyType({})
 
 
@@ -183,7 +183,7 @@ class Store(ABC):
 
     def studies(self) -> list[tuple[str, float]]:
         """Return the names of all studies and when they were created, oldest first."""
-        return self._select(schema.STUDIES)
+        return self._select("studies")
 
     def create(
         self,
@@ -207,7 +207,7 @@ class Store(ABC):
 
     def find(self, name: str) -> tuple[int, bytes]:
         """Return a study's number and definition."""
-        records = self._select(schema.FIND_STUDY, check_line("name", name))
+        records = self._select("find_study", check_line("name", name))
         if not records:
             names = [study_name for study_name, _ in self.studies()]
             hint = suggestion(name, names) if names else "; it has no studies yet"
@@ -218,7 +218,7 @@ class Store(ABC):
 
     def delete(self, study: int) -> None:
         """Delete a study; programs that have it open get a `FinalStoreError` from then on."""
-        self._change(study, *((template, (study,)) for template in schema.DELETIONS))
+        self._change(study, *((query, (study,)) for query in schema.DELETIONS))
 
     def _check_definition(self, record: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:
         """Compare a definition with its digest; return the study's number and the definition."""
@@ -238,7 +238,7 @@ class Store(ABC):
     def _name_and_digest(self, study: int) -> tuple[str, bytes]:
         """Return a study's name, and the digest with which its chain begins."""
         if study not in self._studies:
-            records = self._select(schema.STUDY_BY_ID, study)
+            records = self._select("study_by_id", study)
             if not records:
                 raise DamagedError(f"{self.where}: study {study} is missing")
             self._check_definition(records[0])
@@ -401,7 +401,7 @@ class Store(ABC):
             batch_size = int(min(rows_left, _READ_BATCH_SIZE))
             # Batches by number, each its own transaction: a long read must not hold the snapshot of
             # the database, which keeps SQLite from reusing its write-ahead log.
-            records = self._select(schema.EVENTS_RANGE, study, after, batch_size + (after > 0))
+            records = self._select("events_range", study, after, batch_size + (after > 0))
             if records and after > 0 and records[0][0] != after:
                 self.raise_damaged(study, after, "it is missing")
             if len(records) <= (after > 0):
@@ -415,30 +415,30 @@ class Store(ABC):
     def check_tail(self, study: int) -> int:
         """Return the number of a study's last row, which must be there."""
         tail = self._tail_seq(study)
-        if tail > 0 and not self._select(schema.EVENTS_RANGE, study, tail, 1):
-            last = self._select(schema.LAST_SEQ, study)[0][0] or 0
+        if tail > 0 and not self._select("events_range", study, tail, 1):
+            last = self._select("last_seq", study)[0][0] or 0
             self.raise_damaged(study, last + 1, f"it and all after it are missing, up to {tail}")
         return tail
 
     def _tail_seq(self, study: int) -> int:
         """Return the number of the last row that was written, as the table `tail` has it."""
-        records = self._select(schema.TAIL_SEQ, study)
+        records = self._select("tail_seq", study)
         if not records or not isinstance(records[0][0], int):
             raise DamagedError(f"{self.where}: the number of events of study {study} is damaged")
         return int(records[0][0])
 
     def last_seq(self, study: int) -> int:
         """Return the number of the last row that a study has had, even if that row is missing."""
-        records = self._select(schema.LAST_SEQ, study) + self._select(schema.TAIL_SEQ, study)
+        records = self._select("last_seq", study) + self._select("tail_seq", study)
         return max((row[0] for row in records if isinstance(row[0], int)), default=0)
 
     def events_of_decision(self, study: int, decision: str) -> list[Row]:
         """Return the events of a decision."""
-        return self._verify_lookup(study, self._select(schema.EVENTS_OF_DECISION, study, decision))
+        return self._verify_lookup(study, self._select("events_of_decision", study, decision))
 
     def find_by_key(self, study: int, key: str) -> Row | None:
         """Return the event that has an idempotency key."""
-        records = self._select(schema.EVENT_BY_KEY, study, key)
+        records = self._select("event_by_key", study, key)
         return next(iter(self._verify_lookup(study, records)), None)
 
     def _verify_lookup(self, study: int, records: list[Record]) -> list[Row]:
@@ -452,46 +452,46 @@ class Store(ABC):
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
         """Return the last snapshot, with the number of the last event in it."""
-        return next(iter(self._select(schema.SNAPSHOT, study)), None)
+        return next(iter(self._select("snapshot", study)), None)
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
         """Replace the study's snapshot, unless a later one is there."""
-        self._change(study, (schema.SAVE_SNAPSHOT, (body, study, seq)))
+        self._change(study, ("save_snapshot", (body, study, seq)))
 
     def metadata(self, study: int, after: int = 0, until: int = _NO_ROWS) -> dict[int, str]:
         """Return the metadata of a study, by the numbers of rows: those above `after`."""
-        return dict(self._select(schema.METADATA, study, after, until))
+        return dict(self._select("metadata", study, after, until))
 
     def erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
         """Erase the metadata of decisions, or all of it; return of how many events it was."""
         if decisions is None:
-            return self._change(study, (schema.ERASE_METADATA, (study,)))
-        statements = ((schema.ERASE_METADATA_OF, (study, study, id)) for id in decisions)
+            return self._change(study, ("erase_metadata", (study,)))
+        statements = (("erase_metadata_of", (study, study, id)) for id in decisions)
         return self._change(study, *statements)
 
     def api_keys(self) -> list[tuple[str, str, str, str, float]]:
         """Return digest, owner, right, pattern of studies and end of each API key."""
-        return self._select(schema.API_KEYS)
+        return self._select("api_keys")
 
     def add_api_key(self, values: tuple[str, str, str, str, float]) -> None:
         """Add an API key, given as `api_keys` returns it."""
-        self._run(self._write, schema.ADD_API_KEY, values)
+        self._run(self._write, "add_api_key", values)
 
     def end_api_key(self, digest: str, time: float) -> None:
         """Let an API key end at a time."""
-        self._run(self._write, schema.END_API_KEY, (time, digest))
+        self._run(self._write, "end_api_key", (time, digest))
 
-    def _write(self, template: str, values: tuple[object, ...]) -> None:
-        """Execute a statement in a transaction without the lock of a study."""
+    def _write(self, query: str, values: tuple[object, ...]) -> None:
+        """Execute a query, given by its name, in a transaction without the lock of a study."""
         self._begin_write()
-        self._execute_and_commit([(template, values)])
+        self._execute_and_commit([(query, values)])
 
     def _execute_and_commit(self, statements: Iterable[_Statement]) -> int:
         """Execute statements and commit; return how many rows they have changed."""
         db = self._connect_if_needed()
-        count = sum(db.execute(self._sql[sql], values).rowcount for sql, values in statements)
+        count = sum(db.execute(self._sql[query], values).rowcount for query, values in statements)
         self._commit()
-        return count
+        return int(count)
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
@@ -505,9 +505,9 @@ class Store(ABC):
         """Close the connection; an unfinished transaction is rolled back."""
         self._drop()
 
-    def _select(self, template: str, *values: object) -> list[Record]:
-        """Return the rows of a query, without the lock."""
-        return self._run(self._query, self._sql[template], values)
+    def _select(self, query: str, *values: object) -> list[Record]:
+        """Return the rows of a query, given by its name, without the lock."""
+        return self._run(self._query, self._sql[query], values)
 
     def _run(self, operation: Callable[[*_Values], _Result], *values: *_Values) -> _Result:
         """Run an operation; if it fails, roll back and raise an error that says what to do."""
@@ -537,10 +537,10 @@ class Store(ABC):
     ) -> bool:
         """Add a study and its rows in one transaction; return whether the name was new."""
         db = self._begin_write()
-        if not db.execute(self._sql[schema.CREATE_STUDY], study).rowcount:
+        if not db.execute(self._sql["create_study"], study).rowcount:
             self._rollback_and_unlock()
             return False
-        number, *_ = db.execute(self._sql[schema.FIND_STUDY], study[:1]).fetchone()
+        number, *_ = db.execute(self._sql["find_study"], study[:1]).fetchone()
         self._add(number, rows, len(rows), metadata)
         return True
 
