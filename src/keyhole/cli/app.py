@@ -8,8 +8,8 @@ import typer
 from typer import Argument, Option
 
 from keyhole.cli import bench, init, new, reproductions, serve, study_read_commands, tune
-from keyhole.cli.options import AsJson, AsLatex, On, Out, Quiet, Threads, Verbose, add_command
-from keyhole.cli.output import check_one_format, print_result
+from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, Verbose, add_command
+from keyhole.cli.output import print_result
 from keyhole.extras import require_extra
 
 _DEMO: Final = Path("keyhole-out/demo")
@@ -88,11 +88,9 @@ def run(
         bool, Option("--dry-run", help="Print the size of the run and its expected time.")
     ] = False,
     as_json: AsJson = False,
-    as_latex: AsLatex = False,
     quiet: Quiet = False,
 ) -> None:
     """Run an experiment, or resume one."""
-    check_one_format(as_json=as_json, as_latex=as_latex)
     from keyhole.clusters.cluster import check_cluster_address
 
     # Before other imports, which take a while, so that a bad address is refused at once.
@@ -111,7 +109,7 @@ def run(
     if out is None or dry_run:
         show_forecast(spec, threads, on, as_json=as_json)
     else:
-        run_spec(spec, out, threads, on, as_json=as_json, as_latex=as_latex, quiet=quiet)
+        run_spec(spec, out, threads, on, as_json=as_json, quiet=quiet)
 
 
 @add_command(app, "keyhole report results")
@@ -157,11 +155,9 @@ def reproduce(
     list_: Annotated[bool, Option("--list", help="List the entries.")] = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
-    as_latex: AsLatex = False,
     quiet: Quiet = False,
 ) -> None:
     """Rerun published experiments and judge their claims."""
-    check_one_format(as_json=as_json, as_latex=as_latex)
     if list_:
         reproductions.show_entries(as_json=as_json)
         return
@@ -186,9 +182,7 @@ def reproduce(
         result = papers.reproduce(name, progress=not quiet, **options)
     else:
         result = papers.reproduce_all(paper=paper, progress=not quiet, **options)
-    if as_latex:
-        reproductions.print_latex(result.parts)
-    elif isinstance(result, papers.Reproduction):
+    if isinstance(result, papers.Reproduction):
         reproductions.print_verdicts(result, as_json=as_json, verbose=verbose)
     else:
         reproductions.print_all_verdicts(result, as_json=as_json, verbose=verbose)
