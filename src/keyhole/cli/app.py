@@ -95,21 +95,21 @@ def run(
 
     # Before other imports, which take a while, so that a bad address is refused at once.
     check_cluster_address(on, threads)
-    try:
-        if out is None and not dry_run:
-            raise ValueError("--out must be given: a folder for the results")
-        require_extra("files,plots,scipy", "keyhole run")
-    except (ValueError, ImportError):
-        from keyhole.experiment import Spec
+    from keyhole.experiment import Spec
 
-        Spec.from_file(spec)  # nobody should install packages for a file that is refused then
-        raise
+    # Before extras are required: nobody should install packages for a file that is then refused.
+    experiment = Spec.from_file(spec)
+    if out is None and not dry_run:
+        raise ValueError("--out must be given: a folder for the results")
+    require_extra("files,plots,scipy", "keyhole run")
     from keyhole.cli.run import run_spec, show_forecast
 
     if out is None or dry_run:
-        show_forecast(spec, threads, on, as_json=as_json)
-    else:
-        run_spec(spec, out, threads, on, as_json=as_json, quiet=quiet)
+        show_forecast(experiment, threads, on, as_json=as_json)
+        return
+    # The report shows this command: file names only, without the folders of this machine.
+    command = f"keyhole run {spec.name} --out {out.name}"
+    run_spec(experiment, out, threads, on, command, as_json=as_json, quiet=quiet)
 
 
 @add_command(app, "keyhole report results")
@@ -200,7 +200,7 @@ def compile_(
     """Compile a setting or an experiment in advance."""
     from keyhole.cli.compilation import compile_ahead
 
-    compile_ahead(target, as_json=as_json, quiet=quiet)
+    compile_ahead(target, as_json=as_json)
 
 
 @add_command(app, "keyhole cache info", "keyhole cache clear", "keyhole cache why mine.py:Mine")

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import typer
 
 from keyhole.cli.output import print_result
-from keyhole.durations import format_duration
 from keyhole.experiment import setting_registry
 from keyhole.experiment.compile_jobs import (
     CompileJob,
@@ -21,47 +19,28 @@ from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_factories import is_policy_file, load_user_policy
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 from keyhole.kernels.compile_cache import find_code_file, read_keys
-from keyhole.kernels.compiler_fork_locks import import_numba
 from keyhole.kernels.interpreted_mode import is_interpreted
-from keyhole.play.progress import StatusLine
 from keyhole.validate import check_choice, short_repr, suggestion
 
 _MEGABYTE = 10**6
-_SECONDS_BETWEEN_LINES = 10.0
-_KERNEL = ("owner", "driver", "the compiler's options")  # what one key has, and others do not
-_SHOWN_VALUES = 60  # characters of two values together
+_KERNEL = ("owner", "driver", "the compiler's options")  # parts of a key that name the kernel
+_MAX_SHOWN = 60  # characters of two values together
 
 
-def compile_ahead(target: str | None, *, as_json: bool = False, quiet: bool = False) -> None:
-    """Compile the kernels of a setting or a spec, by default of all settings; print each.
-
-    Progress tells how long the rest will take, as soon as something was compiled.
-    """
-    jobs = _jobs(target)
-    missing = [file is None or not file.exists() for file in map(find_file, jobs)]
-    if any(missing):
-        import_numba()  # which takes a second, and is no part of the time of the first kernel
-    line = StatusLine(_SECONDS_BETWEEN_LINES)
-    seconds = 0.0
-    compiled = 0
-    for number, (name, compile_it) in enumerate(jobs, 1):
-        began = monotonic()
-        compile_it()
+def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
+    """Compile the kernels of a setting or a spec, by default of all settings; print each."""
+    jobs = _find_jobs(target)
+    missing_count = sum(file is None or not file.exists() for file in map(find_file, jobs))
+    for number, (name, compile_kernel) in enumerate(jobs, 1):
+        compile_kernel()
         if not as_json:
             typer.echo(f"{number} of {len(jobs)}: {name}")
-        if not missing[number - 1]:
-            continue
-        compiled += 1
-        seconds += monotonic() - began
-        left_count = sum(missing[number:])
-        if left_count and not quiet and (compiled == 1 or line.is_due):
-            time_left = format_duration(left_count * seconds / compiled)
-            line.print(f"{left_count} left to compile, about {time_left}")
-    kernels = [name for name, _ in jobs]
-    print_result({"kernels": kernels, "compiled": compiled}, _describe_size(), as_json=as_json)
+    content = {"kernels": [name for name, _ in jobs], "compiled": missing_count}
+    print_result(content, _describe_size(), as_json=as_json)
 
 
-def _jobs(target: str | None) -> list[CompileJob]:
+def _find_jobs(target: str | None) -> list[CompileJob]:
+    """Return the kernels to compile, with their names."""
     if target is None:
         return [job for entry in setting_registry.all_settings() for job in setting_jobs(entry)]
     if target in setting_registry.setting_names():
@@ -105,9 +84,9 @@ def _policy_jobs(name: str) -> list[CompileJob]:
     return [job for setting in matches for job in policy_jobs(setting.policies[name], setting)]
 
 
-def _explain(compile_it: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
+def _explain(compile_kernel: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
     """Return whether a kernel's code is cached; if not, how its key differs from the nearest."""
-    file = find_code_file(compile_it)
+    file = find_code_file(compile_kernel)
     if file is None:
         raise ValueError("compiled code is not kept in files here; keyhole doctor says why")
     if file.path.exists():
@@ -145,7 +124,7 @@ def _describe_change(change: dict[str, str | None]) -> str:
         return f"{name} (new)"
     if current is None:
         return f"{name} (gone)"
-    if len(cached) + len(current) > _SHOWN_VALUES:
+    if len(cached) + len(current) > _MAX_SHOWN:
         return str(name)
     return f"{name} ({cached} -> {current})"
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import typer
 
 from keyhole.cli.output import one_line_text, print_json, print_result, try_to_write
-from keyhole.clusters.cluster import THREADS, check_cluster_address, cluster_connection
+from keyhole.clusters.cluster import THREADS, cluster_connection
 from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run
 from keyhole.experiment.forecast import Forecast, forecast
@@ -30,22 +30,20 @@ _SHOWN_POINTS: Final = 12
 
 
 def run_spec(
-    path: Path,
+    spec: Spec,
     out: Path,
     threads: int | None,
     on: str,
+    command: str,
     *,
     as_json: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Run a spec; print its means and the path of the report."""
-    # The report shows this command: file names only, without the folders of this machine.
-    command = f"keyhole run {path.name} --out {out.name}"
+    """Run a spec; print its means and the path of the report, which shows the command."""
     if threads is not None:
         command += f" --threads {threads}"
     if on != THREADS:
         command += f" --on {on}"
-    spec = Spec.from_file(path)
     result = run(spec, out, threads=threads, progress=not quiet, command=command, on=on)
     summaries = Summaries.of(result) if "sweep" in result.spec else None
     if not quiet:
@@ -84,10 +82,8 @@ def _point_as_json(point: Summary | Curves) -> dict[str, Any]:
     }
 
 
-def show_forecast(path: Path, threads: int | None, on: str, *, as_json: bool = False) -> None:
+def show_forecast(spec: Spec, threads: int | None, on: str, *, as_json: bool = False) -> None:
     """Print the size of a spec's run, and its expected duration here or on a cluster."""
-    check_cluster_address(on, threads)
-    spec = Spec.from_file(path)
     if not as_json:
         _print_sweep(spec)
     startup = process_time()  # CPU time so far: a run needs about as much to start
