@@ -2,8 +2,8 @@
 
 A transaction takes two round trips: one takes an advisory lock and reads new rows, the other
 inserts and commits. Each is one string of several statements: psycopg's pipeline mode costs a third
-more, and ends with a message that resets the server's idle-in-transaction timeout. All tables are
-in the schema `keyhole`.
+more, and its last message resets the server's idle-in-transaction timeout. All tables are in the
+schema `keyhole`.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 # The two modes conflict: a migration waits for all writers, and keeps new ones out.
 _WRITE: Final = "LOCK TABLE keyhole.event IN ROW EXCLUSIVE MODE"
 _MIGRATE: Final = "LOCK TABLE keyhole.event IN SHARE ROW EXCLUSIVE MODE"
-_PREPARE_SINCE: Final = "PREPARE keyhole_since (bigint, bigint) AS "
+_PREPARE_EVENTS: Final = "PREPARE keyhole_since (bigint, bigint) AS "
 _PREPARE_IDENTITY: Final = (
     "PREPARE keyhole_identity (bigint) AS"
     " SELECT version, digest FROM keyhole.version LEFT JOIN keyhole.study ON id = $1"
@@ -50,7 +50,7 @@ _ADD_METADATA: Final = (
     " SELECT %s, * FROM unnest(%s::bigint[], %s::text[]); "
 )
 _COLUMNS: Final = len(store.Row._fields) + 1  # with the digest
-_BATCH: Final = 4096  # rows that the server sends together in a backup
+_BATCH_SIZE: Final = 4096  # rows that the server sends together in a backup
 _NEEDS_SESSION: Final = (
     "the address is that of a pool which changes sessions between transactions: a study needs a "
     "session-level pool (in pgbouncer pool_mode = session), or the server's own address"
@@ -99,22 +99,22 @@ class Postgres(store.Store):
         except ImportError as error:
             raise missing_extra("postgres", "storage on PostgreSQL", error) from None
         self._driver = psycopg
-        self._given_address = address
+        self._address = address
         self.failures = (psycopg.Error, OSError)
         try:
             parameters = psycopg.conninfo.conninfo_to_dict(address)
         except psycopg.ProgrammingError as error:
             raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
-        self._address: dict[str, Any] = _DEFAULTS | parameters | {"client_encoding": "UTF8"}
+        self._parameters: dict[str, Any] = _DEFAULTS | parameters | {"client_encoding": "UTF8"}
         self.where = _format_address(parameters)
         self._db: psycopg.Connection | None = None
-        self._has_tables = False  # once they are, later connections only check them
+        self._has_tables = False  # once true, later connections only check the version
         FORK_LOCK.add(self)
         self._run(self._connect_if_needed)
 
     def connect_again(self) -> "Postgres":
         """Return another connection to the same server."""
-        new_store = Postgres(self._given_address)
+        new_store = Postgres(self._address)
         new_store._share_studies(self)
         return new_store
 
@@ -123,12 +123,12 @@ class Postgres(store.Store):
 
     def _begin_write(self) -> "psycopg.Connection":
         db = self._execute_first(f"{_BEGIN}; {_WRITE}").connection
-        self._check_version(self._version(db))
+        self._check_version(self._read_version(db))
         return db
 
     def _lock(self, study: int, after: int) -> store.QueryResult:
-        # The server queues waiters of an advisory lock. It does not for row locks: whoever has just
-        # released one gets it again before the waiting sessions have woken up.
+        # The server queues sessions that wait for an advisory lock. For row locks it does not: the
+        # session that has just released one gets it again before the waiting ones have woken up.
         lock = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, {study:d})"
         return self._select_events(f"{_BEGIN}; {_WRITE}; {lock}; ", study, after)
 
@@ -174,15 +174,15 @@ class Postgres(store.Store):
 
     def _copy(self, path: Path) -> None:
         db = self._execute_first("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").connection
-        self._check_version(self._version(db))
+        self._check_version(self._read_version(db))
         with closing(Sqlite(path)) as copy:
-            copy.fill(self._rows)
+            copy.fill(self._read_table)
         db.execute("COMMIT")
 
-    def _rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
+    def _read_table(self, table: str, columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
         """Yield the rows of a table through a server-side cursor."""
         with self._connect_if_needed().cursor(name="keyhole_rows", binary=True) as cursor:
-            cursor.itersize = _BATCH
+            cursor.itersize = _BATCH_SIZE
             yield from cursor.execute(f"SELECT {', '.join(columns)} FROM keyhole.{table}")
 
     def _execute_first(
@@ -247,37 +247,37 @@ class Postgres(store.Store):
                 # psycopg's own prepared statements are forgotten after each rollback.
                 try:
                     self._db = self._driver.connect(
-                        autocommit=True, prepare_threshold=None, **self._address
+                        autocommit=True, prepare_threshold=None, **self._parameters
                     )
                 except self._driver.OperationalError as error:
                     raise ConnectionError(error) from error
             try:
-                self._prepare(self._db)
+                self._set_up_session(self._db)
             except BaseException:
                 self._drop()
                 raise
         return self._db
 
-    def _prepare(self, db: "psycopg.Connection") -> None:
-        """Check or migrate the tables, and set up the session."""
+    def _set_up_session(self, db: "psycopg.Connection") -> None:
+        """Check or migrate the tables, and prepare settings and statements of the session."""
         if (encoding := db.info.parameter_status("server_encoding")) != "UTF8":
             raise ValueError(
                 f"storage must be a database with the encoding UTF8, got {self.where}, which has "
                 f"{encoding}: create one, CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
             )
         if self._has_tables:
-            self._check_version(self._version(db))
+            self._check_version(self._read_version(db))
         else:
             self._migrate(db)
         db.execute(_SESSION)
         db.execute(_PREPARE_ADD)
         db.execute(_PREPARE_IDENTITY)
-        db.execute(_PREPARE_SINCE + self._sql["events_after"] % ("$1", "$2"))
+        db.execute(_PREPARE_EVENTS + self._sql["events_after"] % ("$1", "$2"))
         self._has_tables = True
 
     def _migrate(self, db: "psycopg.Connection") -> None:
-        """Create the tables or migrate them, if need be."""
-        version = self._version(db)
+        """Create the tables, or migrate them from an older version."""
+        version = self._read_version(db)
         schema.check_version(self.where, version)
         if version == len(schema.STEPS):
             return
@@ -286,7 +286,7 @@ class Postgres(store.Store):
         # and the lock with it.
         db.execute("SELECT pg_advisory_lock(%s)", (_MIGRATION_LOCK,))
         with db.transaction():
-            version = self._version(db)
+            version = self._read_version(db)
             schema.check_version(self.where, version)
             if version == 0:
                 db.execute("CREATE SCHEMA keyhole")
@@ -298,7 +298,7 @@ class Postgres(store.Store):
             db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
         db.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATION_LOCK,))
 
-    def _version(self, db: "psycopg.Connection") -> int:
+    def _read_version(self, db: "psycopg.Connection") -> int:
         """Return the version of the schema, 0 if there is none."""
         is_there, version_table = db.execute(_IS_THERE).fetchone() or (False, None)
         if is_there and version_table is None:

@@ -158,7 +158,7 @@ def explain_damage(prior_digest: object, row: Row, digest: object) -> str:
 
 
 class Store(ABC):
-    """A connection to a database, for one thread at a time, in the process that made it."""
+    """A connection to a database, used by one thread at a time of the process that opened it."""
 
     dialect: ClassVar[Mapping[str, str]]  # types and placeholders of its SQL
     failures: tuple[type[Exception], ...]  # errors of its driver
@@ -168,8 +168,10 @@ class Store(ABC):
         self._process = os.getpid()
         self._sql = schema.format_queries(self.dialect)
         self._next_seq = 0  # the number of the next row, while the lock is held; else 0
-        self._studies: dict[int, tuple[str, bytes]] = {}  # names, and digests of definitions
-        self._last_rows: dict[int, tuple[int, bytes]] = {}  # last numbers read, and digests
+        # By the numbers of studies: names and digests of definitions; the number and the digest of
+        # the last row that was read or written.
+        self._studies: dict[int, tuple[str, bytes]] = {}
+        self._last_rows: dict[int, tuple[int, bytes]] = {}
         self._refusals: list[str] = []  # why the database is refused from now on
 
     @abstractmethod
@@ -273,10 +275,10 @@ class Store(ABC):
         return self._verify_new_rows(study, after, self._run(self._events_after, study, after))
 
     def check_not_replaced(self, study: int) -> None:
-        """Refuse to go on if the study was replaced by another one or has lost rows.
+        """Refuse a study that was replaced by another one or has lost rows.
 
-        It is called before the log is read anew: a fresh read would not notice that the file is
-        another study's, or an older copy.
+        Called before the log is read anew: a fresh read would not notice that the file holds
+        another study, or is an older copy.
         """
         last_seq, digest = self._last_rows.get(study, (0, b""))
         # Where no row has been read, only identity and version are compared.
@@ -286,7 +288,7 @@ class Store(ABC):
             self._refuse_replaced(study, last_seq)
 
     def _check_study(self, study: int, result: QueryResult) -> None:
-        """Refuse a study that is not the one found first, and a database of another version."""
+        """Refuse a study that has replaced the one found before, and another schema version."""
         if result.version != len(schema.STEPS):
             self.rollback()
         self._check_version(result.version)
@@ -320,8 +322,8 @@ class Store(ABC):
         self._check_study(study, result)
         records = result.rows
         if after > 0 and (not records or records[0][0] != after):
-            # Row `after` is in this process's memory and not in the log: the file was replaced
-            # by an older copy. To go on would give numbers twice.
+            # This process has read row `after`, and the log lacks it: the file was replaced by an
+            # older copy. To go on would give numbers twice.
             self._refuse_replaced(study, after)
         last_seq, last_digest = self._last_rows.get(study, (0, b""))
         if last_seq == after > 0 and records[0][-1] != last_digest:
@@ -341,13 +343,13 @@ class Store(ABC):
             digest = record[-1]
 
     def _verify_row(self, study: int, row: Row, prior_digest: object, digest: object) -> Row:
-        """Return a row, compared with its digest, given the digest of the row before."""
+        """Return a row; refuse it if its digest does not follow from that of the row before."""
         if why := explain_damage(prior_digest, row, digest):
             self.raise_damaged(study, row.seq, why)
         return row
 
     def raise_damaged(self, study: int, event_or_decision: int | str, why: str) -> NoReturn:
-        """Release the lock and raise the error that names a damaged event or decision."""
+        """Release the lock, and raise an error that names a damaged event or decision."""
         self.rollback()
         noun = "event" if isinstance(event_or_decision, int) else "decision"
         raise DamagedError(
@@ -361,14 +363,14 @@ class Store(ABC):
     ) -> None:
         """Append rows, all or none, and release the lock; they are durable when this returns.
 
-        `metadata` are texts by the numbers of rows; those of other rows are left out.
+        `metadata` has texts by the numbers of rows; texts for other rows are left out.
         """
         if not self._next_seq:
             raise RuntimeError("commit needs the lock, which begin takes")
         self._check_numbers(rows, self._next_seq)
+        # Before the attempt: if the connection breaks during the commit, nobody knows whether it
+        # happened, and the caller must read the log again.
         self._next_seq = 0
-        # The lock counts as released before the attempt: if the connection breaks during the
-        # commit, nobody knows whether it happened, and the caller must read the log again.
         last_seq, digest = self._last_rows[study]
         records = add_row_digests(digest, rows)
         tail = last_seq + len(rows)
@@ -392,9 +394,9 @@ class Store(ABC):
     def read(self, study: int, after: int = 0, limit: int | None = None) -> Iterator[Row]:
         """Yield the rows after number `after`, at most `limit`, without the lock.
 
-        No cursor or lock is held between two rows: a reader may take its time, or stop.
+        No cursor or lock is held between two rows: the caller may take long, or stop.
         """
-        # The tail is read first: rows that others add meanwhile come after it.
+        # The number of the last row is read first: rows that others add meanwhile come after it.
         tail = self._tail_seq(study) if limit is None else 0
         rows_left = inf if limit is None else limit
         while rows_left > 0:
@@ -421,14 +423,14 @@ class Store(ABC):
         return tail
 
     def _tail_seq(self, study: int) -> int:
-        """Return the number of the last row that was written, as the table `tail` has it."""
+        """Return the number of the last row that was written, from the table `tail`."""
         records = self._select("tail_seq", study)
         if not records or not isinstance(records[0][0], int):
             raise DamagedError(f"{self.where}: the number of events of study {study} is damaged")
         return int(records[0][0])
 
     def last_seq(self, study: int) -> int:
-        """Return the number of the last row that a study has had, even if that row is missing."""
+        """Return the highest number that a row of a study has had, even if the row is missing."""
         records = self._select("last_seq", study) + self._select("tail_seq", study)
         return max((row[0] for row in records if isinstance(row[0], int)), default=0)
 
@@ -442,7 +444,7 @@ class Store(ABC):
         return next(iter(self._verify_lookup(study, records)), None)
 
     def _verify_lookup(self, study: int, records: list[Record]) -> list[Row]:
-        """Verify rows that were selected together with the digests of the rows before them."""
+        """Return the rows of records that end with the digest of the row before, verified."""
         rows = []
         for *values, digest, prior_digest in records:
             if values[0] == 1:
@@ -510,7 +512,7 @@ class Store(ABC):
         return self._run(self._query, self._sql[query], values)
 
     def _run(self, operation: Callable[[*_Values], _Result], *values: *_Values) -> _Result:
-        """Run an operation; if it fails, roll back and raise an error that says what to do."""
+        """Return the result of an operation; if it fails, roll back and explain the error."""
         if self._process != os.getpid():
             raise StoreError(
                 f"{self.where} was opened by another process: open it again in this one"
@@ -524,7 +526,7 @@ class Store(ABC):
             error_class, reason = self._explain(error)
             raise error_class(f"{self.where}: {' '.join(reason.split())}") from error
         except BaseException:
-            # Also after an interrupt: a lock that is held would stop all other writers.
+            # Also after an interrupt: a lock that stays held would stop all other writers.
             self.rollback()
             raise
 
