@@ -147,23 +147,21 @@ class Client:
             if key != key.strip(" \t"):
                 raise ValueError(f"key must have no blanks at its ends, got {short_repr(key)}")
             headers = headers | {"Idempotency-Key": key.encode()}
+        is_safe = is_safe or method == "GET"
         deadline = time.monotonic() + self._retry_seconds
         wait = _FIRST_WAIT
         while True:
             error: Exception
-            may_repeat = is_safe or method == "GET"
             try:
                 status, answer = self._send(method, path, content, headers)
-            except ConnectionRefusedError as refusal:
-                error = refusal
-                may_repeat = True
             except (OSError, http.client.HTTPException) as failure:
                 error = failure
+                may_repeat = is_safe or isinstance(failure, ConnectionRefusedError)
             else:
                 if status < 400:
                     return answer
                 error = make_error(answer)
-                may_repeat = may_repeat and status == 503
+                may_repeat = is_safe and status == 503
             if not may_repeat or time.monotonic() + wait > deadline:
                 raise error
             # At random, so that the clients of a service that was away do not all come at once.
@@ -187,26 +185,21 @@ class Client:
         try:
             return response.status, json.loads(data) if data else None
         except ValueError:  # an answer of a proxy, say
-            return response.status, {
-                "status": response.status,
-                "detail": data[:200].decode(errors="replace"),
-            }
+            return response.status, {"detail": data[:200].decode(errors="replace")}
 
     def _connect(self) -> http.client.HTTPConnection:
         """Return the connection of this thread, which connects again if it was idle for long."""
-        now = time.monotonic()
-        connection: http.client.HTTPConnection | None
-        connection = getattr(self._by_thread, "connection", None)
-        if connection is None:
+        thread_data = self._by_thread
+        if not hasattr(thread_data, "connection"):
             is_secure = self._address.scheme == "https"
             make = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
             host = self._address.hostname or ""
-            connection = make(host, self._address.port, timeout=self._timeout)
-            self._by_thread.connection = connection
-            self._connections.append(connection)
-        elif now - self._by_thread.used_at > _MAX_IDLE:
-            connection.close()  # `http.client` connects again at the next request
-        self._by_thread.used_at = now
+            thread_data.connection = make(host, self._address.port, timeout=self._timeout)
+            self._connections.append(thread_data.connection)
+        elif time.monotonic() - thread_data.used_at > _MAX_IDLE:
+            thread_data.connection.close()  # `http.client` connects again at the next request
+        thread_data.used_at = time.monotonic()
+        connection: http.client.HTTPConnection = thread_data.connection
         return connection
 
 

@@ -203,12 +203,12 @@ async def create_study(request: Request) -> object:
     if not request.key.sees(name):
         # The same answer whether there is such a study or not.
         raise MissingRightError(f"name must fit the pattern of the key, {request.key.studies}")
-    storage = request.service.settings.storage
-    study = await asyncio.to_thread(Study.create_from, storage, table, own_policies=False)
-    try:
-        return await asyncio.to_thread(_describe_study, study)
-    finally:
-        await asyncio.to_thread(study.close)
+    return await asyncio.to_thread(_create_study, request.service.settings.storage, table)
+
+
+def _create_study(storage: str, table: JsonObject) -> bodies.StudyBody:
+    with Study.create_from(storage, table, own_policies=False) as study:
+        return _describe_study(study)
 
 
 async def show_study(request: Request) -> object:
@@ -302,20 +302,17 @@ async def show_metrics(request: Request) -> object:
     """Show the metrics of this process, to a key that sees all studies."""
     if request.key.studies != "*":
         raise MissingRightError("the key must see all studies, those of *")
-    studies = request.service.studies.in_memory
-    pending_count, expired_count = await asyncio.to_thread(_count_decisions, studies)
-    gauges = {
-        "open_studies": len(studies),
-        "pending_decisions": pending_count,
-        "expired_decisions": expired_count,
-    }
+    gauges = await asyncio.to_thread(_count_decisions, request.service.studies.in_memory)
     return PlainTextResponse(request.service.metrics.format(gauges))
 
 
-def _count_decisions(studies: list[Study]) -> tuple[int, int]:
-    """Return how many decisions of the studies are pending, and how many have expired."""
-    pending_count = sum(study.pending_count for study in studies)
-    return pending_count, sum(study.expired_count for study in studies)
+def _count_decisions(studies: list[Study]) -> dict[str, int]:
+    """Return how many studies are open, and how many decisions in them are pending or expired."""
+    return {
+        "open_studies": len(studies),
+        "pending_decisions": sum(study.pending_count for study in studies),
+        "expired_decisions": sum(study.expired_count for study in studies),
+    }
 
 
 _STUDIES: Final = "/v1/studies"
