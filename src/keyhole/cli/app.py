@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer import Argument, Option
 
-from keyhole.cli import bench, init, new, reproductions, serve, study_read_commands, tune
+from keyhole.cli import bench, cite, init, new, reproductions, serve, study_read_commands, tune
 from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, Verbose, add_command
 from keyhole.cli.output import print_result
 from keyhole.extras import require_extra
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 
 app.command(name="bench", epilog=bench.EXAMPLES)(bench.run_bench)
+app.command(name="cite", epilog=cite.EXAMPLES)(cite.cite)
 app.command(name="init", epilog=init.EXAMPLES)(init.init)
 app.command(name="new", epilog=new.EXAMPLES)(new.new)
 app.add_typer(study_read_commands.app, name="study", short_help="Decide for real, in a database.")
@@ -58,19 +59,6 @@ def catalog(
     from keyhole.cli.setting_catalog import print_catalog
 
     print_catalog(setting, as_json)
-
-
-@add_command(app, "keyhole cite", "keyhole cite LSA", "keyhole cite tao2019-setup1")
-def cite(
-    name: Annotated[
-        str | None, Argument(help="A policy, an entry or a data set; by default Keyhole.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print BibTeX of Keyhole, or of what a name rests on."""
-    from keyhole.cli.cite import print_citation
-
-    print_citation(name, as_json)
 
 
 @add_command(
