@@ -22,33 +22,7 @@ from keyhole.study.storage.sqlite import Sqlite
 if TYPE_CHECKING:
     import psycopg
 
-# In READ COMMITTED each statement has its own snapshot: the one after the lock sees what was
-# committed while it waited. With REPEATABLE READ, a possible default, it would not.
-_BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-# The two modes conflict: a migration waits for all writers, and keeps new ones out.
-_WRITE: Final = "LOCK TABLE keyhole.event IN ROW EXCLUSIVE MODE"
-_MIGRATE: Final = "LOCK TABLE keyhole.event IN SHARE ROW EXCLUSIVE MODE"
-_PREPARE_EVENTS: Final = "PREPARE keyhole_since (bigint, bigint) AS "
-_PREPARE_IDENTITY: Final = (
-    "PREPARE keyhole_identity (bigint) AS"
-    " SELECT version, digest FROM keyhole.version LEFT JOIN keyhole.study ON id = $1"
-)
-_PREPARE_ADD: Final = (
-    "PREPARE keyhole_add"
-    " (bigint, bigint, bigint[], bigint[], text[], text[], double precision[], bytea[], bytea[]) AS"
-    " WITH last AS (INSERT INTO keyhole.tail (study, seq) VALUES ($1, $2)"
-    " ON CONFLICT (study) DO UPDATE SET seq = excluded.seq)"
-    " INSERT INTO keyhole.event (study, seq, kind, decision, key, at, body, digest)"
-    " SELECT $1, * FROM unnest($3, $4, $5, $6, $7, $8, $9)"
-)
-_ADD: Final = (
-    "EXECUTE keyhole_add(%s, %s, %s::bigint[], %s::bigint[], %s::text[], %s::text[],"
-    " %s::double precision[], %s::bytea[], %s::bytea[]); COMMIT"
-)
-_ADD_METADATA: Final = (
-    "INSERT INTO keyhole.metadata (study, seq, body)"
-    " SELECT %s, * FROM unnest(%s::bigint[], %s::text[]); "
-)
+_SQL: Final = schema.POSTGRES
 _COLUMNS: Final = len(store.Row._fields) + 1  # with the digest
 _BATCH_SIZE: Final = 4096  # rows that the server sends together in a backup
 _NEEDS_SESSION: Final = (
@@ -67,23 +41,6 @@ _ADVICE: Final = {
 # Advisory locks are numbers shared by all applications of a database: ours have this class.
 _LOCK_CLASS: Final = int.from_bytes(b"Keyh")
 _MIGRATION_LOCK: Final = int.from_bytes(b"Keyhole")
-_IS_THERE: Final = "SELECT to_regnamespace('keyhole') IS NOT NULL, to_regclass('keyhole.version')"
-# Connection parameters that the address may override. A lost server is noticed within a minute.
-_DEFAULTS: Final = {
-    "application_name": "keyhole",
-    "connect_timeout": 10,
-    "keepalives_idle": 30,
-    "keepalives_interval": 10,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 60_000,
-}
-# A client that stops while it holds the lock is disconnected after a minute. Commits are durable
-# when they return, even on a server where `synchronous_commit` is off.
-_SESSION: Final = (
-    "SELECT set_config('idle_in_transaction_session_timeout', '60s', false),"
-    " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-    " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"
-)
 
 
 class Postgres(store.Store):
@@ -105,7 +62,9 @@ class Postgres(store.Store):
             parameters = psycopg.conninfo.conninfo_to_dict(address)
         except psycopg.ProgrammingError as error:
             raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
-        self._parameters: dict[str, Any] = _DEFAULTS | parameters | {"client_encoding": "UTF8"}
+        self._parameters: dict[str, Any] = (
+            _SQL["connection"] | parameters | {"client_encoding": "UTF8"}
+        )
         self.where = _format_address(parameters)
         self._db: psycopg.Connection | None = None
         self._has_tables = False  # once true, later connections only check the version
@@ -122,7 +81,7 @@ class Postgres(store.Store):
         return self._execute_first(sql, values, binary=True).fetchall()
 
     def _begin_write(self) -> "psycopg.Connection":
-        db = self._execute_first(f"{_BEGIN}; {_WRITE}").connection
+        db = self._execute_first(_SQL["begin_write"]).connection
         self._check_version(self._read_version(db))
         return db
 
@@ -130,7 +89,7 @@ class Postgres(store.Store):
         # The server queues sessions that wait for an advisory lock. For row locks it does not: the
         # session that has just released one gets it again before the waiting ones have woken up.
         lock = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, {study:d})"
-        return self._select_events(f"{_BEGIN}; {_WRITE}; {lock}; ", study, after)
+        return self._select_events(f"{_SQL['begin_write']}; {lock}; ", study, after)
 
     def _events_after(self, study: int, after: int) -> store.QueryResult:
         return self._select_events("", study, after)
@@ -138,7 +97,7 @@ class Postgres(store.Store):
     def _select_events(self, begin_sql: str, study: int, after: int) -> store.QueryResult:
         """Return version, identity and rows of a study, in one round trip."""
         identity_sql = f"EXECUTE keyhole_identity({study:d})"
-        events_sql = f"EXECUTE keyhole_since({study:d}, {after:d})"
+        events_sql = f"EXECUTE keyhole_events_after({study:d}, {after:d})"
         cursor = self._execute_first(f"{begin_sql}{identity_sql}; {events_sql}")
         results = []
         has_next = True
@@ -161,10 +120,10 @@ class Postgres(store.Store):
         metadata: Sequence[store.Metadata],
     ) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMNS
-        sql = _ADD
+        sql: str = _SQL["append"]
         values: tuple[object, ...] = (study, tail, *columns)
         if metadata:
-            sql = _ADD_METADATA + sql
+            sql = _SQL["append_metadata"] + sql
             values = (study, *(list(column) for column in zip(*metadata, strict=True)), *values)
         cursor = self._driver.ClientCursor(self._connect_if_needed()).execute(sql, values)
         while cursor.nextset():
@@ -269,10 +228,10 @@ class Postgres(store.Store):
             self._check_version(self._read_version(db))
         else:
             self._migrate(db)
-        db.execute(_SESSION)
-        db.execute(_PREPARE_ADD)
-        db.execute(_PREPARE_IDENTITY)
-        db.execute(_PREPARE_EVENTS + self._sql["events_after"] % ("$1", "$2"))
+        for name in ("set_up_session", "prepare_append", "prepare_identity"):
+            db.execute(_SQL[name])
+        events_query = self._sql["events_after"] % ("$1", "$2")
+        db.execute(f"PREPARE keyhole_events_after (bigint, bigint) AS {events_query}")
         self._has_tables = True
 
     def _migrate(self, db: "psycopg.Connection") -> None:
@@ -293,14 +252,14 @@ class Postgres(store.Store):
                 db.execute("CREATE TABLE keyhole.version (version INTEGER NOT NULL)")
                 db.execute("INSERT INTO keyhole.version VALUES (0)")
             else:
-                db.execute(_MIGRATE)
+                db.execute(_SQL["lock_for_migration"])
             schema.migrate(db.execute, version, self.dialect)
             db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
         db.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATION_LOCK,))
 
     def _read_version(self, db: "psycopg.Connection") -> int:
         """Return the version of the schema, 0 if there is none."""
-        is_there, version_table = db.execute(_IS_THERE).fetchone() or (False, None)
+        is_there, version_table = db.execute(_SQL["find_tables"]).fetchone() or (False, None)
         if is_there and version_table is None:
             raise ValueError(
                 f"storage must be a database whose schema keyhole is ours, got {self.where}, "
