@@ -24,7 +24,7 @@ from keyhole.validate import check_choice, short_repr, suggestion
 
 _MEGABYTE = 10**6
 _KERNEL = ("owner", "driver", "the compiler's options")  # parts of a key that name the kernel
-_MAX_SHOWN = 60  # characters of two values together
+_MAX_SHOWN = 60  # characters of both values of a change
 
 
 def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
@@ -116,17 +116,9 @@ def _differences(cached: dict[str, str], key: dict[str, str]) -> list[dict[str, 
 
 
 def _describe_change(change: dict[str, str | None]) -> str:
-    """Return a difference as text, with both values if they are short."""
-    name = change["part"]
-    cached = change["cached"]
-    current = change["now"]
-    if cached is None:
-        return f"{name} (new)"
-    if current is None:
-        return f"{name} (gone)"
-    if len(cached) + len(current) > _MAX_SHOWN:
-        return str(name)
-    return f"{name} ({cached} -> {current})"
+    """Return the part of a key that differs, with both values if they are short."""
+    values = f"{change['cached'] or 'none'} -> {change['now'] or 'none'}"
+    return f"{change['part']} ({values})" if len(values) <= _MAX_SHOWN else str(change["part"])
 
 
 def _describe_size() -> str:

@@ -141,8 +141,7 @@ class KeyCache:
 
     async def find(self, headers: Mapping[str, str], *, is_page: bool) -> ApiKey:
         """Return the key in the headers of a request; raise an error if there is no valid one."""
-        if time.monotonic() - self._read_at >= _MAX_AGE:
-            await self.refresh()
+        await self.refresh()
         if not self._keys and not self._settings.needs_key:
             _check_local(headers)
             return _LOCAL

@@ -58,7 +58,7 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
     operation: JsonObject = {
         "operationId": route.name,
         "summary": route.handler.__doc__,
-        "parameters": [*_path_parameters(route), *_query_parameters(route)],
+        "parameters": list(_parameters(route)),
         "responses": {str(route.status): response, "default": {"$ref": _PROBLEM}},
     }
     if route.response is not None:
@@ -72,17 +72,13 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
     return operation
 
 
-def _path_parameters(route: Route) -> Iterable[JsonObject]:
-    """Yield the parameters in the path and, where one is taken, the idempotency key."""
+def _parameters(route: Route) -> Iterable[JsonObject]:
+    """Yield the parameters in the path and the query, and the idempotency key if one is taken."""
     for name in re.findall(r"{(\w+)}", route.path):
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
     if route.handler in (ask, ask_many):
         schema = {"type": "string", "maxLength": 500}
         yield {"name": "Idempotency-Key", "in": "header", "schema": schema}
-
-
-def _query_parameters(route: Route) -> Iterable[JsonObject]:
-    """Yield the parameters in the query."""
     if route.query is not None:
         _, components = msgspec.json.schema_components([route.query])
         for name, schema in components[route.query.__name__]["properties"].items():
