@@ -72,9 +72,7 @@ def run(
     out: Out = None,
     threads: Threads = None,
     on: On = "threads",
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Print the size of the run and its expected time.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print size and expected time.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -194,9 +192,7 @@ def compile_(
 @add_command(app, "keyhole cache info", "keyhole cache clear", "keyhole cache why mine.py:Mine")
 def cache(
     action: Annotated[str, Argument(metavar="info|clear|why", help="Show, empty, or explain.")],
-    policy: Annotated[
-        str | None, Argument(metavar="[POLICY]", help="A name, or your FILE.py:CLASS.")
-    ] = None,
+    policy: Annotated[str | None, Argument(metavar="[POLICY]", help="Or FILE.py:CLASS.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show or empty the compile cache, or say why it lacks code."""

@@ -30,7 +30,7 @@ _BETWEEN: Final = r"(?:[^.;\d()]|\b(?:al|[a-z])\.)*"
 
 def cite(
     name: Annotated[
-        str | None, Argument(help="A policy, an entry or a data set; by default Keyhole.")
+        str | None, Argument(help="Policy, entry or data set; default Keyhole.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

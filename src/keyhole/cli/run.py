@@ -68,9 +68,8 @@ def _point_as_json(point: Summary | Curves) -> dict[str, Any]:
     """Return the metrics of all policies at the last checkpoint of a point, by name."""
     metrics: dict[str, dict[str, Any]] = {}
     for label in point.labels:
-        for metric in (
-            point.estimates_by_policy[label] if isinstance(point, Summary) else point.metrics
-        ):
+        names = point.estimates_by_policy[label] if isinstance(point, Summary) else point.metrics
+        for metric in names:
             last = point.estimates(label, metric)[-1]
             estimate = {"mean": last.value, "low": last.low, "high": last.high}
             metrics.setdefault(metric, {})[label] = estimate
@@ -151,7 +150,6 @@ def _print_points(summaries: Summaries) -> None:
         for point in summaries.points:
             means = ((label, point.last(label, metric)) for label in point.labels)
             means_text = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
-            typer.echo(
-                f"  {one_line_text(format_point_title(point.names))}: {one_line_text(means_text)}"
-            )
+            title = format_point_title(point.names)
+            typer.echo(f"  {one_line_text(f'{title}: {means_text}')}")
     typer.echo(f"{capitalize(summarize_sweep(summaries))} {explain_best(summaries)}")

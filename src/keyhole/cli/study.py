@@ -105,9 +105,7 @@ def create(
     print_result(description, text, as_json=as_json)
 
 
-@add_command(
-    app, "keyhole study delete items.db labels", "keyhole study delete items.db labels --yes"
-)
+@add_command(app, "keyhole study delete items.db labels --yes")
 def delete(
     storage: Storage,
     name: Annotated[str, Argument(help="The study.")],
@@ -187,9 +185,7 @@ def tell(
     study: Any,
     id: Id,
     values: Feedback = None,
-    by_key: Annotated[
-        bool, Option("--by-key", help="ID is an idempotency key, of ask or of import.")
-    ] = False,
+    by_key: Annotated[bool, Option("--by-key", help="ID is a key, of ask or of import.")] = False,
 ) -> None:
     """Record the feedback of a decision."""
     study.tell(study.find_decision(id) if by_key else id, **parse_key_values(values))
@@ -204,9 +200,7 @@ def correct(study: Any, id: Id, values: Feedback = None) -> None:
 @study_command("keyhole study erase-metadata items.db labels", name="erase-metadata")
 def erase_metadata(
     study: Any,
-    ids: Annotated[
-        list[str] | None, Argument(metavar="[ID]...", help="By default all decisions.")
-    ] = None,
+    ids: Annotated[list[str] | None, Argument(metavar="[ID]...", help="By default all.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Erase the metadata of decisions; the log stays as it is."""
@@ -232,9 +226,7 @@ def expire(study: Any, id: Id) -> None:
 
 
 @study_command("keyhole study add-arm items.db labels emu gnu")
-def add_arm(
-    study: Any, arms: Annotated[list[str], Argument(metavar="ARM...", help="Their names.")]
-) -> None:
+def add_arm(study: Any, arms: Annotated[list[str], Argument(metavar="ARM...")]) -> None:
     """Add arms, all or none."""
     study.add_arms(arms)
 
@@ -290,20 +282,12 @@ def import_results(
     path: Annotated[Path, Argument(metavar="FILE.csv", help="A row for each decision.")],
     arm: Annotated[str, Option(help="The column of the arm's name.")] = "arm",
     reward: Annotated[str, Option(help="The column of its reward.")] = "reward",
-    converted_at: Annotated[
-        str | None, Option(help="The column that is empty for a reward 0.")
-    ] = None,
+    converted_at: Annotated[str | None, Option(help="The column, empty for a reward 0.")] = None,
     shown_at: Annotated[str | None, Option(help="The column of the decisions' times.")] = None,
-    within: Annotated[
-        str | None, Option(help="The length of a window: 7d (default: timeout).")
-    ] = None,
-    key: Annotated[
-        str | None, Option(help="The column of keys; younger rows become pending.")
-    ] = None,
+    within: Annotated[str | None, Option(help="Length of a window: 7d (default: timeout).")] = None,
+    key: Annotated[str | None, Option(help="Column of keys; younger rows become pending.")] = None,
     delimiter: Annotated[str, Option(help="Such as ';' or '\\t'.")] = ",",
-    date_format: Annotated[
-        str | None, Option(help="Of times: '%d.%m.%Y %H:%M', unix, unix_ms.")
-    ] = None,
+    date_format: Annotated[str | None, Option(help="'%d.%m.%Y %H:%M', unix or unix_ms.")] = None,
     decimal: Annotated[str, Option(help="The decimal sign.")] = ".",
     as_json: AsJson = False,
 ) -> None:

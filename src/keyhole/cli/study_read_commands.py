@@ -26,9 +26,7 @@ app = commands.app
 _ENDS: Final = 5  # pending decisions that are printed at the beginning and at the end, of many
 _RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
 _SO_FAR: Final = " (those so far: the highest of them is likely too high, and the test then longer)"
-Means = Annotated[
-    str | None, Option(metavar="MEAN,...", help="Mean rewards that you think possible.")
-]
+Means = Annotated[str | None, Option(metavar="MEAN,...", help="Mean rewards you think possible.")]
 
 
 @add_command(app, "keyhole study list items.db", name="list")
@@ -73,9 +71,7 @@ def report(
     print_result({"page": str(path)}, f"page: {path}", as_json=as_json)
 
 
-@commands.study_command(
-    "keyhole study show items.db labels", "keyhole study show items.db labels --json"
-)
+@commands.study_command("keyhole study show items.db labels")
 def show(study: Any, as_json: AsJson = False) -> None:
     """Print the recommendation, the means by arm, and the pending decisions.
 
@@ -211,9 +207,7 @@ def replay(
 @add_command(app, "keyhole study check items.db")
 def check(
     storage: commands.Storage,
-    name: Annotated[
-        str | None, Argument(metavar="[NAME]", help="The study; by default all.")
-    ] = None,
+    name: Annotated[str | None, Argument(metavar="[NAME]", help="A study; by default all.")] = None,
     repair_to: Annotated[
         int | None,
         Option(
