@@ -29,9 +29,7 @@ _BETWEEN: Final = r"(?:[^.;\d()]|\b(?:al|[a-z])\.)*"
 
 
 def cite(
-    name: Annotated[
-        str | None, Argument(help="Policy, entry or data set; default Keyhole.")
-    ] = None,
+    name: Annotated[str | None, Argument(help="Policy, entry, data set; default Keyhole.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print BibTeX of Keyhole, or of what a name rests on."""

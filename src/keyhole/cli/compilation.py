@@ -7,14 +7,7 @@ from typing import Any
 import typer
 
 from keyhole.cli.output import print_result
-from keyhole.experiment import setting_registry
-from keyhole.experiment.compile_jobs import (
-    CompileJob,
-    find_file,
-    policy_jobs,
-    setting_jobs,
-    spec_jobs,
-)
+from keyhole.experiment import compile_jobs, setting_registry
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_factories import is_policy_file, load_user_policy
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
@@ -30,7 +23,9 @@ _MAX_SHOWN = 60  # characters of both values of a change
 def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
     """Compile the kernels of a setting or a spec, by default of all settings; print each."""
     jobs = _find_jobs(target)
-    missing_count = sum(file is None or not file.exists() for file in map(find_file, jobs))
+    missing_count = sum(
+        file is None or not file.exists() for file in map(compile_jobs.find_file, jobs)
+    )
     for number, (name, compile_kernel) in enumerate(jobs, 1):
         compile_kernel()
         if not as_json:
@@ -39,19 +34,23 @@ def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
     print_result(content, _describe_size(), as_json=as_json)
 
 
-def _find_jobs(target: str | None) -> list[CompileJob]:
+def _find_jobs(target: str | None) -> list[compile_jobs.CompileJob]:
     """Return the kernels to compile, with their names."""
     if target is None:
-        return [job for entry in setting_registry.all_settings() for job in setting_jobs(entry)]
+        return [
+            job
+            for entry in setting_registry.all_settings()
+            for job in compile_jobs.setting_jobs(entry)
+        ]
     if target in setting_registry.setting_names():
-        return setting_jobs(setting_registry.find_setting(target))
+        return compile_jobs.setting_jobs(setting_registry.find_setting(target))
     if not target.endswith(".toml"):
         settings_text = ", ".join(setting_registry.setting_names())
         raise ValueError(
             f"compile must be given one of the settings {settings_text}, or a file SPEC.toml; got "
             f"{short_repr(target)}{suggestion(target, setting_registry.setting_names())}"
         )
-    return spec_jobs(Spec.from_file(Path(target)))
+    return compile_jobs.spec_jobs(Spec.from_file(Path(target)))
 
 
 def show_cache(*, as_json: bool = False) -> None:
@@ -72,16 +71,20 @@ def explain_cache(name: str, *, as_json: bool = False) -> None:
     print_result(rows, *lines, as_json=as_json)
 
 
-def _policy_jobs(name: str) -> list[CompileJob]:
+def _policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
     """Return the kernels of a policy of Keyhole or of a file, in its settings."""
     if is_policy_file(name):
         policy = load_user_policy(name, Path(), field="POLICY")
-        return policy_jobs(policy, setting_registry.find_setting(policy.setting.name))
+        return compile_jobs.policy_jobs(policy, setting_registry.find_setting(policy.setting.name))
     settings = list(setting_registry.all_settings())
     policy_names = sorted({policy for setting in settings for policy in setting.policies})
     check_choice("POLICY", name, policy_names, "keyhole catalog")
     matches = [setting for setting in settings if name in setting.policies]
-    return [job for setting in matches for job in policy_jobs(setting.policies[name], setting)]
+    return [
+        job
+        for setting in matches
+        for job in compile_jobs.policy_jobs(setting.policies[name], setting)
+    ]
 
 
 def _explain(compile_kernel: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:

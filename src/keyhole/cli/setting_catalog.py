@@ -56,7 +56,7 @@ def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[st
             for metric in registered.metrics.values()
         },
         "policies": {
-            policy.__name__: _describe_policy(policy) for policy in registered.policies.values()
+            name: _describe_policy(policy) for name, policy in registered.policies.items()
         },
     }
 

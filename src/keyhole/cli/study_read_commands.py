@@ -25,9 +25,7 @@ app = commands.app
 
 _SHOWN_AT_ENDS: Final = 5  # of many pending decisions, at the beginning and at the end
 _STOPPING_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
-_SO_FAR_NOTE: Final = (
-    " (those so far: the highest of them is likely too high, and the test then longer)"
-)
+_SO_FAR: Final = " (those so far: the highest of them is likely too high, and the test then longer)"
 Means = Annotated[str | None, Option(metavar="MEAN,...", help="Mean rewards you think possible.")]
 
 
@@ -213,11 +211,7 @@ def check(
     storage: commands.Storage,
     name: Annotated[str | None, Argument(metavar="[NAME]", help="A study; by default all.")] = None,
     repair_to: Annotated[
-        int | None,
-        Option(
-            metavar="EVENT",
-            help="Copy the events up to this one to --out, where the study continues.",
-        ),
+        int | None, Option(metavar="EVENT", help="Copy the events up to this one to --out.")
     ] = None,
     out: Annotated[str | None, Option(help="Another database: a file, or postgresql://...")] = None,
     as_json: AsJson = False,
@@ -320,7 +314,7 @@ def plan(
     texts = [f"{name}={reward:.4g}" if name else f"{reward:.4g}" for name, reward in pairs]
     means_text = f"means: {', '.join(texts)}"
     if not means:
-        means_text += _SO_FAR_NOTE
+        means_text += _SO_FAR
     print_result(content, means_text, times, as_json=as_json)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from keyhole.extras import missing_extra
 from keyhole.study.storage import schema, store
@@ -62,9 +62,7 @@ class Postgres(store.Store):
             parameters = psycopg.conninfo.conninfo_to_dict(address)
         except psycopg.ProgrammingError as error:
             raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
-        self._parameters: dict[str, Any] = (
-            _SQL["connection"] | parameters | {"client_encoding": "UTF8"}
-        )
+        self._parameters = _SQL["connection"] | parameters | {"client_encoding": "UTF8"}
         self.where = _format_address(parameters)
         self._db: psycopg.Connection | None = None
         self._has_tables = False  # once true, later connections only check the version
