@@ -264,7 +264,8 @@ class StudyClient:
             body["exclude"] = list(exclude)
         if metadata is not None:
             body["metadata"] = metadata
-        key = secrets.token_urlsafe(16) if key is None else key
+        if key is None:
+            key = secrets.token_urlsafe(16)
         return self._request("POST", f"/decisions{path}", body, key=key, is_safe=True)
 
     def tell(self, id: str | Decision, *unnamed: object, **feedback: object) -> None:

@@ -275,9 +275,10 @@ def plan(
     from keyhole.experiment.spec_factories import make_policy, make_problem
     from keyhole.play.simulation import stopping_times
 
-    if (storage is None and means is None) or (storage is not None and name is None):
-        missing_argument = "--means" if storage is None else "NAME (see keyhole study list)"
-        raise ValueError(f"{missing_argument} must be given")
+    if storage is None and means is None:
+        raise ValueError("--means must be given")
+    if storage is not None and name is None:
+        raise ValueError("NAME (see keyhole study list) must be given")
     setting = "stochastic" if threshold is None else "thresholding"
     policy: Policy | None = None
     scale = UNIT

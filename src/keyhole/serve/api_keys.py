@@ -145,11 +145,11 @@ class KeyCache:
         if not self._keys and not self._settings.needs_key:
             _check_local(headers)
             return _LOCAL
-        scheme, _, text = headers.get("authorization", "").partition(" ")
-        key = text if scheme.lower() == "bearer" else ""
-        if is_page and scheme.lower() == "basic":
-            key = _read_password(text)
-        if not key:
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        is_password = is_page and scheme.lower() == "basic"
+        if is_password:
+            key = _read_password(key)
+        if not key or not (is_password or scheme.lower() == "bearer"):
             raise MissingKeyError("send a key: Authorization: Bearer kh_...")
         api_key = self._keys.get(_digest_key(key))
         if api_key is None or api_key.until <= time.time():

@@ -42,7 +42,9 @@ class HistoryReader:
                 skipped_events = self._format(formatter, study, batch_size)
                 if not skipped_events:
                     break
-            events = self._format(formatter, study, limit) if self._last_seq == after else []
+            events: list[JsonObject] = []
+            if self._last_seq == after:
+                events = self._format(formatter, study, limit)
             self._formatter = formatter
             return events
 

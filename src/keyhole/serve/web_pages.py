@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from keyhole.serve.routes import Request
 
 _SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
-_ASK_FOR_KEY: Final = {"WWW-Authenticate": 'Basic realm="Keyhole: the key is the password"'}
+_ASK_FOR_KEY: Final = 'Basic realm="Keyhole: the key is the password"'
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,7 @@ def _make_response(page: Page, status: int = 200) -> Response:
         f"default-src 'none'; script-src {_script_hashes()}; style-src 'unsafe-inline'; "
         "img-src data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
-    headers = {"Content-Security-Policy": policy} | (_ASK_FOR_KEY if status == 401 else {})
-    return HTMLResponse(page_html(page), status, headers)
+    return HTMLResponse(page_html(page), status, {"Content-Security-Policy": policy})
 
 
 @cache
@@ -65,7 +64,10 @@ def _script_hashes() -> str:
 def make_problem_page(document: ProblemDocument) -> Response:
     """Return the page of a problem; if a key is needed, it makes the browser ask for one."""
     blocks: list[PageBlock] = [Answer(document.title), Text(document.detail), Navigation(-1)]
-    return _make_response(Page(title="Keyhole", answer=blocks), document.status)
+    response = _make_response(Page(title="Keyhole", answer=blocks), document.status)
+    if document.status == 401:
+        response.headers["WWW-Authenticate"] = _ASK_FOR_KEY
+    return response
 
 
 async def visible_names(request: "Request") -> list[str]:

@@ -177,7 +177,9 @@ class OpenFile:
         # commits.
         data = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
         commits, last_size = _LOG_FORMAT.unpack(data.ljust(_LOG_FORMAT.size, b"\0"))
-        growth = log_size - last_size if log_size >= last_size else log_size  # of a new log
+        growth: int = log_size - last_size
+        if growth < 0:  # the log is a new one
+            growth = log_size
         is_checkpoint_due = growth > _MIN_LOG_SIZE // 8 or commits + 1 >= _MAX_COMMITS
         record = (0, log_size) if is_checkpoint_due else (commits + 1, last_size)
         os.pwrite(queue, _LOG_FORMAT.pack(*record), _FORMAT.size)

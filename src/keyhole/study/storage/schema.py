@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from keyhole.files import read_toml
 
 _TABLES: Final = read_toml(Path(__file__).with_name("schema.toml"))
 STEPS: Final[list[list[str]]] = _TABLES["steps"]
 DIALECTS: Final[dict[str, dict[str, str]]] = _TABLES["dialects"]
-POSTGRES: Final[dict[str, Any]] = _TABLES["postgres"]
+POSTGRES: Final = _TABLES["postgres"]
 OLDEST: Final = 3
 """The version of 0.2.0; earlier ones were not published."""
 DELETIONS: Final = (

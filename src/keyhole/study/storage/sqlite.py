@@ -204,9 +204,10 @@ class Sqlite(store.Store):
         self._commit()
 
     def _explain(self, error: Exception) -> tuple[type[store.StoreError], str]:
-        is_damage = sqlite_connection.is_damage(error)
-        error_class = store.DamagedError if is_damage else store.StoreError
-        return error_class, sqlite_connection.explain_sqlite_error(error, self.path)
+        reason = sqlite_connection.explain_sqlite_error(error, self.path)
+        if sqlite_connection.is_damage(error):
+            return store.DamagedError, reason
+        return store.StoreError, reason
 
     # Transactions.
 

@@ -357,8 +357,8 @@ def check_header(path: Path, db: sqlite3.Connection) -> int:
 
 def format_damage(check_rows: Iterable[tuple[object, ...]]) -> str:
     """Return what a check of pages and indexes has found, on one line; "" if nothing."""
-    text = "; ".join(str(line) for (line,) in check_rows)
-    return "" if text == "ok" else " ".join(text.split())
+    lines = [str(line) for (line,) in check_rows if line != "ok"]
+    return " ".join("; ".join(lines).split())
 
 
 def read_pragma(db: sqlite3.Connection, name: str) -> int:
