@@ -200,9 +200,10 @@ def cache(
     from keyhole.validate import check_choice
 
     check_choice("action", action, ("info", "clear", "why"))
-    if (policy is None) == (action == "why"):
-        problem = "be given with" if policy is None else "be left out without"
-        raise ValueError(f"POLICY must {problem} keyhole cache why")
+    if action == "why" and policy is None:
+        raise ValueError("POLICY must be given with keyhole cache why")
+    if action != "why" and policy is not None:
+        raise ValueError("POLICY must be left out without keyhole cache why")
     if policy is not None:
         explain_cache(policy, as_json=as_json)
     else:

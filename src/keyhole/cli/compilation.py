@@ -121,8 +121,8 @@ def _differences(cached: dict[str, str], key: dict[str, str]) -> list[dict[str, 
 def _describe_change(change: dict[str, str | None]) -> str:
     """Return the part of a key that differs, with both values if they are short."""
     values = f"{change['cached'] or 'none'} -> {change['now'] or 'none'}"
-    part = str(change["part"])
-    return part + f" ({values})" * (len(values) <= _MAX_SHOWN)
+    name = str(change["part"])
+    return name + f" ({values})" * (len(values) <= _MAX_SHOWN)
 
 
 def _describe_size() -> str:

@@ -56,7 +56,7 @@ Name = Annotated[
 ]
 
 
-def _key_value_argument(example: str) -> Any:
+def _key_value_argument(example: str) -> object:
     """Return an argument for values by name, with an example in its help."""
     return Argument(metavar="[FIELD=VALUE]...", help=f"Such as {example}.")
 

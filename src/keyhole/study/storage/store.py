@@ -13,7 +13,6 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from math import inf
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar, TypeVarTuple
@@ -397,10 +396,12 @@ class Store(ABC):
         No cursor or lock is held between two rows: the caller may take long, or stop.
         """
         # The number of the last row is read first: rows that others add meanwhile come after it.
-        tail = self._tail_seq(study) if limit is None else 0
-        rows_left = inf if limit is None else limit
-        while rows_left > 0:
-            batch_size = int(min(rows_left, _READ_BATCH_SIZE))
+        tail = 0
+        if limit is None:
+            tail = self._tail_seq(study)
+            limit = _NO_ROWS
+        while limit > 0:
+            batch_size = min(limit, _READ_BATCH_SIZE)
             # Batches by number, each its own transaction: a long read must not hold the snapshot of
             # the database, which keeps SQLite from reusing its write-ahead log.
             records = self._select("events_range", study, after, batch_size + (after > 0))
@@ -410,7 +411,7 @@ class Store(ABC):
                 break
             yield from self._verify_rows(study, after, records)
             after = records[-1][0]
-            rows_left -= batch_size
+            limit -= batch_size
         if after < tail:
             self.raise_damaged(study, after + 1, "it is missing")
 
