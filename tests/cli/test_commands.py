@@ -214,6 +214,10 @@ def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
     assert page == f"index: {out / 'index.html'}"
     assert code == int("not hold" in printed)
     assert keyhole(*words)[:2] == (code, printed)
+    code_of_tables, tables, _ = keyhole(*words, "--latex")
+    assert code_of_tables == code
+    assert tables.count(r"\begin{tabular}") == 5  # of four problems, and of the claims
+    assert len(re.findall(r"& (?:holds|does not hold|undecided) \\\\$", tables, re.M)) == 5
 
 
 @pytest.mark.parametrize("refuted", [1, 30])
@@ -606,3 +610,17 @@ def test_a_wrong_name_is_answered_shortly_and_with_the_nearest(keyhole, words, m
     assert code == 2
     assert error.endswith(f" (did you mean {meant!r}?)\n")
     assert len(error) < 300
+
+
+def test_latex_has_a_table_for_each_point_and_no_json_beside(keyhole, spec, tmp_path):
+    spec.write_text(TEXT + SWEEP)
+    command = ("run", spec, "--out", tmp_path / "out", "--threads", 1, "--quiet", "--latex")
+    code, out, _ = keyhole(*command)
+    assert code == 0
+    assert out.count(r"\begin{tabular}") == 4
+    assert "alpha = 1.0, " in out
+    assert out.count(r"\textbf") >= 4
+    for words in (command, ("bench", "--out", "x", "--latex"), ("reproduce", "a", "--latex")):
+        code, out, err = keyhole(*words, "--json")
+        assert (code, out) == (2, "")
+        assert err == "keyhole: --latex must be left out with --json\n"

@@ -8,8 +8,8 @@ import typer
 from typer import Argument, Option
 
 from keyhole.cli import bench, cite, init, new, reproductions, serve, study_read_commands, tune
-from keyhole.cli.options import AsJson, On, Out, Quiet, Threads, Verbose, add_command
-from keyhole.cli.output import print_result
+from keyhole.cli.options import AsJson, AsLatex, On, Out, Quiet, Threads, Verbose, add_command
+from keyhole.cli.output import check_one_format, print_result
 from keyhole.extras import require_extra
 
 _DEMO: Final = Path("keyhole-out/demo")
@@ -74,9 +74,11 @@ def run(
     on: On = "threads",
     dry_run: Annotated[bool, Option("--dry-run", help="Print size and expected time.")] = False,
     as_json: AsJson = False,
+    as_latex: AsLatex = False,
     quiet: Quiet = False,
 ) -> None:
     """Run an experiment, or resume one."""
+    check_one_format(as_json=as_json, as_latex=as_latex)
     from keyhole.clusters.cluster import check_cluster_address
 
     # Before other imports, which take a while, so that a bad address is refused at once.
@@ -95,7 +97,9 @@ def run(
         return
     # The report shows this command: file names only, without the folders of this machine.
     command = f"keyhole run {spec.name} --out {out.name}"
-    run_spec(experiment, out, threads, on, command, as_json=as_json, quiet=quiet)
+    run_spec(
+        experiment, out, threads, on, command, as_json=as_json, as_latex=as_latex, quiet=quiet
+    )
 
 
 @add_command(app, "keyhole report results")
@@ -141,9 +145,11 @@ def reproduce(
     list_: Annotated[bool, Option("--list", help="List the entries.")] = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
+    as_latex: AsLatex = False,
     quiet: Quiet = False,
 ) -> None:
     """Rerun published experiments and judge their claims."""
+    check_one_format(as_json=as_json, as_latex=as_latex)
     if list_:
         reproductions.show_entries(as_json=as_json)
         return
@@ -168,7 +174,9 @@ def reproduce(
         result = papers.reproduce(name, progress=not quiet, **options)
     else:
         result = papers.reproduce_all(paper=paper, progress=not quiet, **options)
-    if isinstance(result, papers.Reproduction):
+    if as_latex:
+        reproductions.print_latex(result.parts)
+    elif isinstance(result, papers.Reproduction):
         reproductions.print_verdicts(result, as_json=as_json, verbose=verbose)
     else:
         reproductions.print_all_verdicts(result, as_json=as_json, verbose=verbose)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from typer import Argument, Option
 
-from keyhole.cli.options import AsJson, Out, Quiet, Threads, Verbose, examples_epilog
-from keyhole.cli.output import print_heading, print_json
+from keyhole.cli.options import AsJson, AsLatex, Out, Quiet, Threads, Verbose, examples_epilog
+from keyhole.cli.output import check_one_format, print_heading, print_json
 from keyhole.extras import require_extra
 
 if TYPE_CHECKING:
@@ -35,9 +35,11 @@ def run_bench(
     threads: Threads = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
+    as_latex: AsLatex = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare policies on a fixed list of problems."""
+    check_one_format(as_json=as_json, as_latex=as_latex)
     if out is None:
         raise ValueError("--out must be given: a folder for the results")
     require_extra("files,plots,scipy", "keyhole bench")
@@ -71,6 +73,9 @@ def run_bench(
     if as_json:
         print_json(paths | {"situations": [summary.as_json() for summary in summaries]})
         return
+    if as_latex:
+        _print_latex(summaries)
+        return
     # Yardsticks know what is unknown in practice: of them alone, none is the best.
     ranked = [summary for summary in summaries if summary.ranked]
     if verbose or not ranked:
@@ -79,6 +84,28 @@ def run_bench(
         _print_best(ranked)
     for name, path in paths.items():
         typer.echo(f"{name}: {path}")
+
+
+def _print_latex(summaries: "Sequence[SituationSummary]") -> None:
+    """Print the tables of situations and problems for LaTeX; bold: none is clearly better."""
+    from keyhole.benchmark.summary import policies_on_problem_table, situation_table
+    from keyhole.results.latex import latex_table
+
+    note = "Bold: no other is clearly better, by a paired 95 % interval."
+    for summary in summaries:
+        table = situation_table(summary)
+        firsts = [
+            not standing.is_yardstick and standing.firsts == len(standing.ranks)
+            for standing in summary.standings
+        ]
+        bold = {(row, 0) for row, is_first in enumerate(firsts) if is_first}
+        typer.echo(latex_table(f"{table.caption}. {note}", table.head, table.rows, bold) + "\n")
+        for problem in summary.problems:
+            table = policies_on_problem_table(problem)
+            rank = table.head.index("rank")
+            bold = {(i, 1) for i, row in enumerate(table.rows) if row[rank] == "1"}
+            typer.echo(latex_table(f"{table.caption}. {note}", table.head, table.rows, bold))
+            typer.echo()
 
 
 def _print_standings(summaries: "Sequence[SituationSummary]") -> None:

@@ -12,6 +12,9 @@ Out = Annotated[
     typer.Option("--out", metavar="DIR", help="Folder for the results; if it has some, resume."),
 ]
 On = Annotated[str, typer.Option("--on", help="Where: threads, dask[=ADDRESS] or ray[=ADDRESS].")]
+AsLatex = Annotated[
+    bool, typer.Option("--latex", help="Print tables for LaTeX, with its package booktabs.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

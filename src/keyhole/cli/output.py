@@ -106,6 +106,12 @@ def print_result(content: object, *lines: object, as_json: bool) -> None:
         typer.echo(line)
 
 
+def check_one_format(*, as_json: bool, as_latex: bool) -> None:
+    """Refuse two formats of output at once."""
+    if as_json and as_latex:
+        raise ValueError("--latex must be left out with --json")
+
+
 def print_json(content: object) -> None:
     """Print data as one line of JSON, in which numbers that are not finite are null."""
     typer.echo(json.dumps(_json_value(content)))

@@ -121,6 +121,22 @@ def _verdicts_as_json(verdicts: "Iterable[Verdict]") -> dict[str, Any]:
     }
 
 
+def print_latex(entries: "Sequence[JudgedEntry]") -> None:
+    """Print for each entry the means on each problem, and its verdicts, as tables for LaTeX."""
+    from keyhole.results.latex import latex_table
+
+    for judged in entries:
+        for problem, curves in judged.curves.items():
+            title = judged.entry.title
+            if len(judged.curves) > 1:
+                title += f", {judged.entry.problems[problem].title}"
+            typer.echo(curves.to_latex(metrics=judged.entry.metrics, caption=title) + "\n")
+        rows = [[verdict.headline, verdict.about, verdict.status] for verdict in judged.verdicts]
+        if rows:
+            head = ["claim", "about", "verdict"]
+            typer.echo(latex_table(f"{judged.entry.title}: claims.", head, rows) + "\n")
+
+
 def exit_by_status(verdicts: "Iterable[Verdict]") -> NoReturn:
     """End with 1 if a claim does not hold, else with 0."""
     failed = any(verdict.status == "does not hold" for verdict in verdicts)

@@ -37,6 +37,7 @@ def run_spec(
     command: str,
     *,
     as_json: bool = False,
+    as_latex: bool = False,
     quiet: bool = False,
 ) -> None:
     """Run a spec; print its means and the path of the report, which shows the command."""
@@ -53,6 +54,11 @@ def run_spec(
     if as_json:
         points = summaries.points if summaries is not None else [result.curves]
         print_json({"points": [_point_as_json(point) for point in points], "report": report})
+        return
+    if as_latex:
+        for point in result.points:
+            values = ", ".join(f"{name} = {value}" for name, value in point.values.items())
+            typer.echo(point.curves.to_latex(caption=values or result.spec["name"]) + "\n")
         return
     if summaries is not None:
         _print_points(summaries)
