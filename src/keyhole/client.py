@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, Self
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlsplit
 
 from keyhole.study import DamagedError, Decision, DecisionRecord, StoreError, errors
 from keyhole.study.arm_means import ArmMean
@@ -23,19 +23,19 @@ _ERRORS: Final[dict[str, type[Exception]]] = {
     "missing-right": PermissionError,
     "storage": StoreError,
 } | {errors.problem_name(error): error for error in errors.ALL}
-"""The error of each type of problem; of others a RuntimeError."""
-_FIRST_WAIT: Final = 0.1  # seconds before the second attempt; twice as many before the next
-_LONGEST_WAIT: Final = 5.0
+"""The class of the error for each name of a problem; for other names it is RuntimeError."""
+_FIRST_WAIT: Final = 0.1  # seconds before the second attempt; doubled before each later one
+_MAX_WAIT: Final = 5.0  # seconds
 _PAGE: Final = 1000  # events that are asked for at once
-_MAX_IDLE: Final = 2.0  # seconds; a service closes what is idle for five
+_MAX_IDLE: Final = 2.0  # seconds that a connection is kept; the service closes it after five
 
 
 class Client:
-    """A service of studies, which `keyhole serve` runs.
+    """A client of a service of studies, which `keyhole serve` runs.
 
-    Threads may share a client. What can be repeated without harm (reading; asking, with a key that
-    is drawn where none is given; telling) is repeated while the service or its database cannot be
-    reached, for `retry_seconds` seconds.
+    Threads may share a client. While the service or its database cannot be reached, a call is
+    repeated for `retry_seconds` seconds, if that does no harm: to read, to ask (with a random key
+    where none is given) and to tell.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Client:
         self, method: str, path: str, body: object = None, *, key: str | None = None,
         is_safe: bool = False,
     ) -> Any:  # fmt: skip
-        """Return the content of an answer, or raise the error that it is about.
+        """Return the content of the answer to a request; raise the error if it is refused.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Client:
         key : str, optional
             The idempotency key.
         is_safe : bool, default False
-            Whether the request may be sent again if its answer is lost. To read always may.
+            Whether the request may be sent again if its answer is lost. A GET always may.
         """
         content = None if body is None else json.dumps(body).encode()
         headers = self._headers
@@ -147,33 +147,31 @@ class Client:
             if key != key.strip(" \t"):
                 raise ValueError(f"key must have no blanks at its ends, got {short_repr(key)}")
             headers = headers | {"Idempotency-Key": key.encode()}
+        is_safe = is_safe or method == "GET"
         deadline = time.monotonic() + self._retry_seconds
         wait = _FIRST_WAIT
         while True:
             error: Exception
-            may_repeat = is_safe or method == "GET"
             try:
                 status, answer = self._send(method, path, content, headers)
-            except ConnectionRefusedError as refusal:
-                error = refusal
-                may_repeat = True
             except (OSError, http.client.HTTPException) as failure:
                 error = failure
+                may_repeat = is_safe or isinstance(failure, ConnectionRefusedError)
             else:
                 if status < 400:
                     return answer
                 error = make_error(answer)
-                may_repeat = may_repeat and status == 503
+                may_repeat = is_safe and status == 503
             if not may_repeat or time.monotonic() + wait > deadline:
                 raise error
-            # By chance, so that the clients of a service that was away do not all come at once.
+            # At random, so that the clients of a service that was away do not all come at once.
             time.sleep(wait * random.uniform(0.5, 1.0))
-            wait = min(2.0 * wait, _LONGEST_WAIT)
+            wait = min(2.0 * wait, _MAX_WAIT)
 
     def _send(
         self, method: str, path: str, content: bytes | None, headers: Mapping[str, str | bytes]
     ) -> tuple[int, Any]:
-        """Return status and content of the answer to a request that is sent once."""
+        """Send a request once; return status and content of the answer."""
         connection = self._connect()
         try:
             connection.request(method, path, content, dict(headers))
@@ -186,36 +184,31 @@ class Client:
             return response.status, [json.loads(line) for line in data.splitlines()]
         try:
             return response.status, json.loads(data) if data else None
-        except ValueError:  # of a proxy, say
-            return response.status, {
-                "status": response.status,
-                "detail": data[:200].decode(errors="replace"),
-            }
+        except ValueError:  # an answer of a proxy, say
+            return response.status, {"detail": data[:200].decode(errors="replace")}
 
     def _connect(self) -> http.client.HTTPConnection:
-        """Return the connection of this thread."""
-        now = time.monotonic()
-        connection: http.client.HTTPConnection | None
-        connection = getattr(self._by_thread, "connection", None)
-        if connection is None:
+        """Return the connection of this thread, which connects again if it was idle for long."""
+        thread_data = self._by_thread
+        if not hasattr(thread_data, "connection"):
             is_secure = self._address.scheme == "https"
             make = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
             host = self._address.hostname or ""
-            connection = make(host, self._address.port, timeout=self._timeout)
-            self._by_thread.connection = connection
-            self._connections.append(connection)
-        elif now - self._by_thread.used_at > _MAX_IDLE:
-            connection.close()  # it connects again by itself
-        self._by_thread.used_at = now
+            thread_data.connection = make(host, self._address.port, timeout=self._timeout)
+            self._connections.append(thread_data.connection)
+        elif time.monotonic() - thread_data.used_at > _MAX_IDLE:
+            thread_data.connection.close()  # `http.client` connects again at the next request
+        thread_data.used_at = time.monotonic()
+        connection: http.client.HTTPConnection = thread_data.connection
         return connection
 
 
 class StudyClient:
     """A study of a service: the verbs of `keyhole.study.Study`, with its arguments and errors.
 
-    Make one with `Client.study`. Decisions, records and means are of the same types; what JSON does
-    not have is as JSON has it: a recommendation by threshold has the thresholds as text, and a pair
-    is a list. A key that may not do something is a `PermissionError`.
+    Make one with `Client.study`. Decisions, records and means have the types that `Study` returns.
+    Recommendations are as in JSON: thresholds as keys are text, and a pair is a list. An API key
+    without the right for a call is refused by a `PermissionError`.
 
     Parameters
     ----------
@@ -265,15 +258,15 @@ class StudyClient:
         self, path: str, key: str | None, exclude: Iterable[str] | None,
         metadata: Mapping[str, Any] | None, context: Mapping[str, object], **options: object,
     ) -> Any:  # fmt: skip
-        """Return the answer to a request for decisions, which may be sent again by its key."""
+        """Return the answer to a request for decisions, with a key so that it may be repeated."""
         body: dict[str, object] = {"context": context} | options
         if exclude is not None:
             body["exclude"] = list(exclude)
         if metadata is not None:
             body["metadata"] = metadata
-        path = f"{self._path}/decisions{path}"
-        key = secrets.token_urlsafe(16) if key is None else key
-        return self.client.request("POST", path, body, key=key, is_safe=True)
+        if key is None:
+            key = secrets.token_urlsafe(16)
+        return self._request("POST", f"/decisions{path}", body, key=key, is_safe=True)
 
     def tell(self, id: str | Decision, *unnamed: object, **feedback: object) -> None:
         """Record the feedback of a decision, as `Study.tell` does; at most one value unnamed."""
@@ -288,47 +281,39 @@ class StudyClient:
         items = [{"id": _id_of(item), "feedback": feedback} for item, feedback in tellings]
         if not items:
             return []
-        path = f"{self._path}/feedback"
-        answer = self.client.request("POST", path, {"tellings": items}, is_safe=True)
+        answer = self._request("POST", "/feedback", {"tellings": items}, is_safe=True)
         return [None if problem is None else make_error(problem) for problem in answer["outcomes"]]
 
     def tell_sum(self, **feedback: object) -> None:
-        """Record a sum, as `Study.tell_sum` does; never sent twice, since it would count twice."""
-        self.client.request("POST", f"{self._path}/sums", feedback)
+        """Record a sum, as `Study.tell_sum` does; not repeated, since it would count twice."""
+        self._request("POST", "/sums", feedback)
 
     def correct(self, id: str | Decision, **feedback: object) -> None:
         """Set right what was told by mistake, as `Study.correct` does."""
-        self._request_item("POST", id, "/correction", feedback, is_safe=True)
+        self._request("POST", f"{_decision_path(id)}/correction", feedback, is_safe=True)
 
     def expire(self, id: str | Decision) -> None:
         """Expire a pending decision, as `Study.expire` does."""
-        self._request_item("POST", id, "/expire")
+        self._request("POST", f"{_decision_path(id)}/expire")
 
     def decision(self, id: str | Decision) -> DecisionRecord:
         """Return a decision and what has become of it, as `Study.decision` does."""
-        answer = self._request_item("GET", id)
+        answer = self._request("GET", _decision_path(id))
         status, feedback = answer.pop("status"), answer.pop("feedback")
         settled_at = _parse_time(answer.pop("settled_at"))
         return DecisionRecord(_parse_decision(answer), status, feedback, settled_at)
 
-    def _request_item(self, method: str, id: str | Decision, path: str = "", *rest: object,
-                      is_safe: bool = False) -> Any:  # fmt: skip
-        """Return the answer to a request about a decision."""
-        path = f"{self._path}/decisions/{quote(_id_of(id), safe='')}{path}"
-        return self.client.request(method, path, *rest, is_safe=is_safe)
-
-    def _read(self, part: str = "", **query: object) -> Any:
-        """Return what the service says of the study, or of a part of it."""
-        path = self._path + part
-        return self.client.request("GET", f"{path}?{urlencode(query)}" if query else path)
+    def _request(self, method: str, path: str, body: object = None, **options: Any) -> Any:
+        """Return the answer to a request about the study."""
+        return self.client.request(method, self._path + path, body, **options)
 
     def recommend(self) -> Any:
         """Return the policy's recommendation so far."""
-        return self._read("/recommendation")["recommendation"]
+        return self._request("GET", "/recommendation")["recommendation"]
 
     def means(self) -> dict[str, dict[str, ArmMean]]:
         """Return the means by arm, as `Study.means` does."""
-        means = self._read("/means")["means"]
+        means = self._request("GET", "/means")["means"]
         return {
             arm: {name: _parse_mean(mean) for name, mean in by_name.items()}
             for arm, by_name in means.items()
@@ -336,42 +321,43 @@ class StudyClient:
 
     def history(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """Yield the events after a number, oldest first."""
-        while events := self._read("/history", after=after, limit=_PAGE):
+        while events := self._request("GET", f"/history?after={after}&limit={_PAGE}"):
             yield from events
             after = events[-1]["seq"]
 
     def oldest_pending(self, limit: int = 100) -> list[Decision]:
         """Return the oldest decisions without feedback, at most 1,000."""
-        return list(map(_parse_decision, self._read("/decisions", limit=limit)["pending"]))
+        answer = self._request("GET", f"/decisions?limit={limit}")
+        return list(map(_parse_decision, answer["pending"]))
 
     @property
     def pending_count(self) -> int:
         """How many decisions are pending."""
-        return int(self._read()["pending_count"])
+        return int(self._request("GET", "")["pending_count"])
 
     @property
     def arms(self) -> tuple[str, ...]:
         """The arms in use."""
-        return tuple(self._read("/arms")["arms"])
+        return tuple(self._request("GET", "/arms")["arms"])
 
     @property
     def settled(self) -> dict[str, str]:
         """The final verdict on each settled arm in use, by name."""
-        return dict(self._read("/arms")["settled"])
+        return dict(self._request("GET", "/arms")["settled"])
 
     @property
     def remaining(self) -> list[str]:
         """The arms in use that are not settled."""
-        return list(self._read("/arms")["remaining"])
+        return list(self._request("GET", "/arms")["remaining"])
 
     @property
     def is_done(self) -> bool:
         """Whether the policy has enough."""
-        return bool(self._read()["is_done"])
+        return bool(self._request("GET", "")["is_done"])
 
     def add_arms(self, names: Iterable[str]) -> None:
         """Add arms, all or none."""
-        self.client.request("POST", f"{self._path}/arms", {"arms": list(names)})
+        self._request("POST", "/arms", {"arms": list(names)})
 
     def add_arm(self, name: str) -> None:
         """Add an arm."""
@@ -379,11 +365,11 @@ class StudyClient:
 
     def retire(self, name: str) -> None:
         """Retire an arm, for good."""
-        self.client.request("POST", f"{self._path}/arms/retire", {"arm": name})
+        self._request("POST", "/arms/retire", {"arm": name})
 
 
 def make_error(problem: Mapping[str, Any]) -> Exception:
-    """Return the error that a problem document is about.
+    """Return the error that a problem document describes.
 
     Examples
     --------
@@ -415,3 +401,7 @@ def _parse_time(text: str | None) -> datetime | None:
 
 def _id_of(decision: str | Decision) -> str:
     return decision.id if isinstance(decision, Decision) else decision
+
+
+def _decision_path(decision: str | Decision) -> str:
+    return f"/decisions/{quote(_id_of(decision), safe='')}"

@@ -548,8 +548,10 @@ main()
     ],
 )
 def test_only_commands_that_resume_say_so_when_interrupted(
-    keyhole, monkeypatch, words, function, said
+    keyhole, monkeypatch, spec, words, function, said
 ):
+    monkeypatch.chdir(spec.parent)
+
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 

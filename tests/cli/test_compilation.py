@@ -1,7 +1,6 @@
 """`keyhole compile` and `keyhole compile_cache`."""
 
 import json
-import re
 from types import SimpleNamespace
 
 import pytest
@@ -62,13 +61,12 @@ def test_a_spec_is_compiled_ahead_shown_and_removed(keyhole, spec, folder):
 
 
 @pytest.mark.usefixtures("compiles_all")
-def test_it_says_what_was_compiled_as_json_and_how_long_the_rest_takes(keyhole, spec, folder):
+def test_it_says_what_was_compiled_as_json(keyhole, spec, folder):
     spec.write_text(TEXT.rpartition("[[policy]]")[0])
     names = ["LSA", "LSA loaded from a file", "LSA in BernoulliRewardEnvironment"]
-    code, out, err = keyhole("compile", spec, "--json")
+    code, out, _ = keyhole("compile", spec, "--json")
     assert code == 0
     assert json.loads(out) == {"kernels": names, "compiled": 3}
-    assert re.search("^2 left to compile, about ", err, re.MULTILINE)
     code, out, err = keyhole("compile", spec, "--json", "--quiet")
     assert (code, err) == (0, "")
     assert json.loads(out) == {"kernels": names, "compiled": 0}

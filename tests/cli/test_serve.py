@@ -4,7 +4,7 @@ import os
 import pytest
 import uvicorn
 
-from keyhole.serve.settings import VARIABLE
+from keyhole.serve.settings import SETTINGS_VARIABLE
 from keyhole.study import list_studies
 
 
@@ -13,14 +13,14 @@ def started(monkeypatch):
     """Return the options with which servers were started, instead of starting them."""
     options = []
     monkeypatch.setattr(uvicorn, "run", lambda app, **given: options.append(given))
-    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.setenv(SETTINGS_VARIABLE, "")
     return options
 
 
 def test_a_service_on_this_machine_needs_no_key_and_makes_the_file(keyhole, tmp_path, started):
     assert keyhole("serve", "--storage", tmp_path / "s.db", "--port", 8123)[0] == 0
     assert (started[0]["host"], started[0]["port"]) == ("127.0.0.1", 8123)
-    settings = json.loads(os.environ[VARIABLE])
+    settings = json.loads(os.environ[SETTINGS_VARIABLE])
     assert settings["storage"] == str(tmp_path / "s.db")
     assert not settings["needs_key"]
     assert list_studies(tmp_path / "s.db") == []
@@ -33,7 +33,7 @@ def test_elsewhere_it_starts_with_a_key_alone(keyhole, tmp_path, started):
     assert err.startswith("keyhole: --host must be 127.0.0.1 without keys, got 0.0.0.0")
     keyhole("serve", "key", "add", "ann", "--storage", tmp_path / "s.db")
     assert keyhole(*command)[0] == 0
-    assert json.loads(os.environ[VARIABLE])["needs_key"]
+    assert json.loads(os.environ[SETTINGS_VARIABLE])["needs_key"]
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_snapshots_are_taken_now_and_then(tmp_path, monkeypatch):
 def test_a_snapshot_that_cannot_be_written_harms_nobody(tmp_path, monkeypatch):
     monkeypatch.setattr(group_commit, "_SNAPSHOT_EVERY", 1)
     with labels(tmp_path / "studies.db") as study:
-        monkeypatch.setattr(study._writer.store, "_save_snapshot", no_room)
+        monkeypatch.setattr(study._writer.store, "_execute_and_commit", no_room)
         assert [study.ask().arm for _ in range(3)] == ["a", "b", "c"]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer import Argument, Option
 
-from keyhole.cli import bench, init, new, reproductions, serve, study_read_commands, tune
+from keyhole.cli import bench, cite, init, new, reproductions, serve, study_read_commands, tune
 from keyhole.cli.options import AsJson, AsLatex, On, Out, Quiet, Threads, Verbose, add_command
 from keyhole.cli.output import check_one_format, print_result
 from keyhole.extras import require_extra
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 
 app.command(name="bench", epilog=bench.EXAMPLES)(bench.run_bench)
+app.command(name="cite", epilog=cite.EXAMPLES)(cite.cite)
 app.command(name="init", epilog=init.EXAMPLES)(init.init)
 app.command(name="new", epilog=new.EXAMPLES)(new.new)
 app.add_typer(study_read_commands.app, name="study", short_help="Decide for real, in a database.")
@@ -60,19 +61,6 @@ def catalog(
     print_catalog(setting, as_json)
 
 
-@add_command(app, "keyhole cite", "keyhole cite LSA", "keyhole cite tao2019-setup1")
-def cite(
-    name: Annotated[
-        str | None, Argument(help="A policy, an entry or a data set; by default Keyhole.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print BibTeX of Keyhole, or of what a name rests on."""
-    from keyhole.cli.cite import print_citation
-
-    print_citation(name, as_json)
-
-
 @add_command(
     app,
     "keyhole run spec.toml --out results",
@@ -84,9 +72,7 @@ def run(
     out: Out = None,
     threads: Threads = None,
     on: On = "threads",
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Print the size of the run and its expected time.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print size and expected time.")] = False,
     as_json: AsJson = False,
     as_latex: AsLatex = False,
     quiet: Quiet = False,
@@ -97,21 +83,21 @@ def run(
 
     # Before other imports, which take a while, so that a bad address is refused at once.
     check_cluster_address(on, threads)
-    try:
-        if out is None and not dry_run:
-            raise ValueError("--out must be given: a folder for the results")
-        require_extra("files,plots,scipy", "keyhole run")
-    except (ValueError, ImportError):
-        from keyhole.experiment import Spec
+    from keyhole.experiment import Spec
 
-        Spec.from_file(spec)  # nobody should install packages for a file that is refused then
-        raise
+    # Before extras are required: nobody should install packages for a file that is then refused.
+    experiment = Spec.from_file(spec)
+    if out is None and not dry_run:
+        raise ValueError("--out must be given: a folder for the results")
+    require_extra("files,plots,scipy", "keyhole run")
     from keyhole.cli.run import run_spec, show_forecast
 
     if out is None or dry_run:
-        show_forecast(spec, threads, on, as_json=as_json)
-    else:
-        run_spec(spec, out, threads, on, as_json=as_json, as_latex=as_latex, quiet=quiet)
+        show_forecast(experiment, threads, on, as_json=as_json)
+        return
+    # The report shows this command: file names only, without the folders of this machine.
+    command = f"keyhole run {spec.name} --out {out.name}"
+    run_spec(experiment, out, threads, on, command, as_json=as_json, as_latex=as_latex, quiet=quiet)
 
 
 @add_command(app, "keyhole report results")
@@ -206,15 +192,13 @@ def compile_(
     """Compile a setting or an experiment in advance."""
     from keyhole.cli.compilation import compile_ahead
 
-    compile_ahead(target, as_json=as_json, quiet=quiet)
+    compile_ahead(target, as_json=as_json)
 
 
 @add_command(app, "keyhole cache info", "keyhole cache clear", "keyhole cache why mine.py:Mine")
 def cache(
     action: Annotated[str, Argument(metavar="info|clear|why", help="Show, empty, or explain.")],
-    policy: Annotated[
-        str | None, Argument(metavar="[POLICY]", help="A name, or your FILE.py:CLASS.")
-    ] = None,
+    policy: Annotated[str | None, Argument(metavar="[POLICY]", help="Or FILE.py:CLASS.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show or empty the compile cache, or say why it lacks code."""
@@ -222,9 +206,10 @@ def cache(
     from keyhole.validate import check_choice
 
     check_choice("action", action, ("info", "clear", "why"))
-    if (policy is None) == (action == "why"):
-        problem = "be given with" if policy is None else "be left out without"
-        raise ValueError(f"POLICY must {problem} keyhole cache why")
+    if action == "why" and policy is None:
+        raise ValueError("POLICY must be given with keyhole cache why")
+    if action != "why" and policy is not None:
+        raise ValueError("POLICY must be left out without keyhole cache why")
     if policy is not None:
         explain_cache(policy, as_json=as_json)
     else:

@@ -29,12 +29,8 @@ def run_bench(
     problems: Annotated[
         list[str] | None, Option(help="Names (with *), or tuning or judging; repeatable.")
     ] = None,
-    policies: Annotated[
-        list[str] | None, Option(help="A name, or your FILE.py:CLASS; repeatable.")
-    ] = None,
-    add: Annotated[
-        list[Path] | None, Option(help="A results file to compare with; repeatable.")
-    ] = None,
+    policies: Annotated[list[str] | None, Option(help="Name or FILE.py:CLASS; repeatable.")] = None,
+    add: Annotated[list[Path] | None, Option(help="A results file to compare; repeatable.")] = None,
     seed: Annotated[int, Option(help="Of all random numbers.")] = 29,
     threads: Threads = None,
     verbose: Verbose = False,

@@ -7,29 +7,38 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from importlib.metadata import version
-from typing import Final
+from pathlib import Path
+from typing import Annotated, Final
 
+from typer import Argument
+
+from keyhole.cli.new import fill_template
+from keyhole.cli.options import AsJson, examples_epilog
 from keyhole.cli.output import print_result
 from keyhole.validate import check_choice
 
+EXAMPLES: Final = examples_epilog("keyhole cite", "keyhole cite LSA", "keyhole cite tao2019-setup1")
 RELEASED: Final = "2026-11-27"
 """The day of this version, as in CITATION.cff."""
 
 _ENTRY: Final = re.compile(r"^@\w+{(\w+),\n.*?^}$", re.MULTILINE | re.DOTALL)
 _KEY: Final = re.compile(r"([a-z]+)(\d{4})([a-z]?)")
 _LETTERS: Final = str.maketrans({"ö": "oe", "ü": "ue", "ä": "ae", "-": ""})
-# Between the first author and the year stand names alone, or a title and a conference.
+# What may stand between the first author and the year: names, or a title and a conference.
 _BETWEEN: Final = r"(?:[^.;\d()]|\b(?:al|[a-z])\.)*"
 
 
-def print_citation(name: str | None, as_json: bool) -> None:
-    """Print the works that a name stands for; of one that names none, Keyhole itself."""
+def cite(
+    name: Annotated[str | None, Argument(help="Policy, entry, data set; default Keyhole.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print BibTeX of Keyhole, or of what a name rests on."""
     works = {}
     if name is not None:
         sources = dict(_named_sources())
         text = sources[check_choice("NAME", name, sources, "keyhole catalog, reproduce --list")]
         works = {key: bibliography()[key] for key in cited_keys(text)}
-    works = works or {"keyhole": _own_entry()}
+    works = works or {"keyhole": _own_entry()}  # also if the source of a name cites no work
     print_result(works, "\n\n".join(works.values()), as_json=as_json)
 
 
@@ -82,7 +91,7 @@ def _named_sources() -> Iterator[tuple[str, str]]:
 
 
 def _paragraph_of(file: str, notes: str) -> str:
-    """Return what notes on a folder say of the source of one file, or of the folder."""
+    """Return the item on one file in the notes on its folder; all notes if there is none."""
     name = file.removesuffix(".csv")
     items = re.findall(r"^- \*\*(.*?)\*\*:(.*?)(?=^- |\Z)", notes, re.MULTILINE | re.DOTALL)
     texts = [text for names, text in items if name in names.split(", ")]
@@ -90,12 +99,6 @@ def _paragraph_of(file: str, notes: str) -> str:
 
 
 def _own_entry() -> str:
-    # The type and the fields that styles of BibTeX print, too.
-    return (
-        "@misc{keyhole,\n"
-        "  author = {{The Keyhole developers}},\n"
-        "  title = {Keyhole: Bandits That Decide from Partial Feedback},\n"
-        f"  note = {{Version {version('keyhole')}}},\n"
-        f"  year = {{{RELEASED[:4]}}}\n"
-        "}"
-    )
+    """Return the entry of Keyhole; styles of BibTeX print its type and its fields."""
+    template = Path(__file__).with_name("keyhole.bib.tmpl")
+    return fill_template(template, version=version("keyhole"), year=RELEASED[:4]).rstrip()

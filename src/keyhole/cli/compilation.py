@@ -2,77 +2,55 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import typer
 
 from keyhole.cli.output import print_result
-from keyhole.durations import format_duration
-from keyhole.experiment import setting_registry
-from keyhole.experiment.compile_jobs import (
-    CompileJob,
-    find_file,
-    policy_jobs,
-    setting_jobs,
-    spec_jobs,
-)
+from keyhole.experiment import compile_jobs, setting_registry
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_factories import is_policy_file, load_user_policy
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 from keyhole.kernels.compile_cache import find_code_file, read_keys
-from keyhole.kernels.compiler_fork_locks import import_numba
 from keyhole.kernels.interpreted_mode import is_interpreted
-from keyhole.play.progress import StatusLine
 from keyhole.validate import check_choice, short_repr, suggestion
 
 _MEGABYTE = 10**6
-_SECONDS_BETWEEN_LINES = 10.0
-_KERNEL = ("owner", "driver", "the compiler's options")  # what one key has, and others do not
-_SHOWN_VALUES = 60  # characters of two values together
+_KERNEL = ("owner", "driver", "the compiler's options")  # parts of a key that name the kernel
+_MAX_SHOWN = 60  # characters of both values of a change
 
 
-def compile_ahead(target: str | None, *, as_json: bool = False, quiet: bool = False) -> None:
-    """Compile the kernels of a setting or a spec, by default of all settings; print each.
-
-    Progress tells how long the rest will take, as soon as something was compiled.
-    """
-    jobs = _jobs(target)
-    missing = [file is None or not file.exists() for file in map(find_file, jobs)]
-    if any(missing):
-        import_numba()  # which takes a second, and is no part of the time of the first kernel
-    line = StatusLine(_SECONDS_BETWEEN_LINES)
-    seconds = 0.0
-    compiled = 0
-    for number, (name, compile_it) in enumerate(jobs, 1):
-        began = monotonic()
-        compile_it()
+def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
+    """Compile the kernels of a setting or a spec, by default of all settings; print each."""
+    jobs = _find_jobs(target)
+    missing_count = sum(
+        file is None or not file.exists() for file in map(compile_jobs.find_file, jobs)
+    )
+    for number, (name, compile_kernel) in enumerate(jobs, 1):
+        compile_kernel()
         if not as_json:
             typer.echo(f"{number} of {len(jobs)}: {name}")
-        if not missing[number - 1]:
-            continue
-        compiled += 1
-        seconds += monotonic() - began
-        left_count = sum(missing[number:])
-        if left_count and not quiet and (compiled == 1 or line.is_due):
-            time_left = format_duration(left_count * seconds / compiled)
-            line.print(f"{left_count} left to compile, about {time_left}")
-    kernels = [name for name, _ in jobs]
-    print_result({"kernels": kernels, "compiled": compiled}, _describe_size(), as_json=as_json)
+    content = {"kernels": [name for name, _ in jobs], "compiled": missing_count}
+    print_result(content, _describe_size(), as_json=as_json)
 
 
-def _jobs(target: str | None) -> list[CompileJob]:
+def _find_jobs(target: str | None) -> list[compile_jobs.CompileJob]:
+    """Return the kernels to compile, with their names."""
     if target is None:
-        return [job for entry in setting_registry.all_settings() for job in setting_jobs(entry)]
+        return [
+            job
+            for entry in setting_registry.all_settings()
+            for job in compile_jobs.setting_jobs(entry)
+        ]
     if target in setting_registry.setting_names():
-        return setting_jobs(setting_registry.find_setting(target))
+        return compile_jobs.setting_jobs(setting_registry.find_setting(target))
     if not target.endswith(".toml"):
         settings_text = ", ".join(setting_registry.setting_names())
         raise ValueError(
             f"compile must be given one of the settings {settings_text}, or a file SPEC.toml; got "
             f"{short_repr(target)}{suggestion(target, setting_registry.setting_names())}"
         )
-    return spec_jobs(Spec.from_file(Path(target)))
+    return compile_jobs.spec_jobs(Spec.from_file(Path(target)))
 
 
 def show_cache(*, as_json: bool = False) -> None:
@@ -93,21 +71,25 @@ def explain_cache(name: str, *, as_json: bool = False) -> None:
     print_result(rows, *lines, as_json=as_json)
 
 
-def _policy_jobs(name: str) -> list[CompileJob]:
+def _policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
     """Return the kernels of a policy of Keyhole or of a file, in its settings."""
     if is_policy_file(name):
         policy = load_user_policy(name, Path(), field="POLICY")
-        return policy_jobs(policy, setting_registry.find_setting(policy.setting.name))
+        return compile_jobs.policy_jobs(policy, setting_registry.find_setting(policy.setting.name))
     settings = list(setting_registry.all_settings())
     policy_names = sorted({policy for setting in settings for policy in setting.policies})
     check_choice("POLICY", name, policy_names, "keyhole catalog")
     matches = [setting for setting in settings if name in setting.policies]
-    return [job for setting in matches for job in policy_jobs(setting.policies[name], setting)]
+    return [
+        job
+        for setting in matches
+        for job in compile_jobs.policy_jobs(setting.policies[name], setting)
+    ]
 
 
-def _explain(compile_it: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
+def _explain(compile_kernel: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
     """Return whether a kernel's code is cached; if not, how its key differs from the nearest."""
-    file = find_code_file(compile_it)
+    file = find_code_file(compile_kernel)
     if file is None:
         raise ValueError("compiled code is not kept in files here; keyhole doctor says why")
     if file.path.exists():
@@ -137,17 +119,10 @@ def _differences(cached: dict[str, str], key: dict[str, str]) -> list[dict[str, 
 
 
 def _describe_change(change: dict[str, str | None]) -> str:
-    """Return a difference as text, with both values if they are short."""
-    name = change["part"]
-    cached = change["cached"]
-    current = change["now"]
-    if cached is None:
-        return f"{name} (new)"
-    if current is None:
-        return f"{name} (gone)"
-    if len(cached) + len(current) > _SHOWN_VALUES:
-        return str(name)
-    return f"{name} ({cached} -> {current})"
+    """Return the part of a key that differs, with both values if they are short."""
+    values = f"{change['cached'] or 'none'} -> {change['now'] or 'none'}"
+    name = str(change["part"])
+    return name + f" ({values})" * (len(values) <= _MAX_SHOWN)
 
 
 def _describe_size() -> str:

@@ -19,12 +19,12 @@ from keyhole.kernels.kernel_declaration import changed_settings
 from keyhole.runner import Runner
 from keyhole.text_formatting import count_text
 
-_ALMOST: Final = 0.9  # of the cache's limit: the next pieces remove others
+_NEARLY_FULL: Final = 0.9  # of the cache's limit, at which new pieces soon replace old ones
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 
 
 def show_doctor(*, as_json: bool = False) -> None:
-    """Print versions, folders, what is there of what need not be, and what is slow."""
+    """Print versions, folders, which optional packages are installed, and what is slow."""
     usable, total = _count_processors()
     rows = {
         "keyhole": version("keyhole"),
@@ -100,7 +100,7 @@ def _slow_compilation() -> Iterator[str]:
             "nothing is compiled yet: the first run of a policy on a kind of problem takes seconds "
             "longer; `keyhole compile` compiles ahead"
         )
-    elif sum(file.st_size for _, file in files) > _ALMOST * cache_limit():
+    elif sum(file.st_size for _, file in files) > _NEARLY_FULL * cache_limit():
         yield (
             f"the cache of compiled code is full ({cache_limit() // 10**6} MB): what is removed "
             "must be compiled again; set KEYHOLE_CACHE_MB to more"

@@ -6,9 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-Threads = Annotated[
-    int | None, typer.Option("--threads", help="Threads; by default one for each processor.")
-]
+Threads = Annotated[int | None, typer.Option("--threads", help="By default one a processor.")]
 Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder for the results; if it has some, resume."),
@@ -29,13 +27,9 @@ def _keep_quiet(context: typer.Context, is_quiet: bool) -> bool:
     return is_quiet
 
 
-Quiet = Annotated[
-    bool, typer.Option("--quiet", help="No progress on standard error.", callback=_keep_quiet)
-]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress output.", callback=_keep_quiet)]
 
-Verbose = Annotated[
-    bool, typer.Option("--verbose", help="Print all results instead of the answer.")
-]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print all results, not the answer.")]
 
 
 def examples_epilog(*lines: str) -> str:

@@ -20,36 +20,30 @@ _MOST_LINES: Final = 12  # what is printed of a reproduction is read at one look
 def show_entries(*, as_json: bool = False) -> None:
     """Print the available reproductions."""
     # Unchecked tables suffice: a check of an entry creates its problems, which takes seconds.
-    tables = {name: read_tables(*entry_folder(name)) for name in FILES}
+    entries = [_describe_entry(name, read_tables(*entry_folder(name))) for name in FILES]
     if as_json:
-        entries = [
-            {
-                "name": name,
-                "title": table["title"],
-                "source": table["source"],
-                "problems": list(table["problems"]),
-                "claims": _count_claims(table),
-                "replications": {s: size["replications"] for s, size in table["scales"].items()},
-            }
-            for name, table in tables.items()
-        ]
         output.print_json(entries)
         return
-    for name, table in tables.items():
-        output.print_heading(name, 0)
-        output.print_paragraph(table["title"], 2)
-        runs = ", ".join(
-            f"{scale} {size['replications']:,} replications"
-            for scale, size in table["scales"].items()
-        )
-        problems = ", ".join(table["problems"])
-        output.print_paragraph(f"problems: {problems}; claims: {_count_claims(table)}; {runs}", 2)
-        output.print_paragraph(table["source"], 2)
+    for entry in entries:
+        output.print_heading(entry["name"], 0)
+        output.print_paragraph(entry["title"], 2)
+        replications = entry["replications"].items()
+        runs = ", ".join(f"{scale} {number:,} replications" for scale, number in replications)
+        problems = ", ".join(entry["problems"])
+        output.print_paragraph(f"problems: {problems}; claims: {entry['claims']}; {runs}", 2)
+        output.print_paragraph(entry["source"], 2)
 
 
-def _count_claims(table: dict[str, Any]) -> int:
-    """Return the number of claims of an entry: a claim about two problems counts twice."""
-    return sum(len(claim.get("problems", [""])) for claim in table.get("claims", []))
+def _describe_entry(name: str, table: dict[str, Any]) -> dict[str, Any]:
+    """Return what is listed of an entry; a claim about two problems counts twice."""
+    return {
+        "name": name,
+        "title": table["title"],
+        "source": table["source"],
+        "problems": list(table["problems"]),
+        "claims": sum(len(claim.get("problems", [""])) for claim in table.get("claims", [])),
+        "replications": {scale: size["replications"] for scale, size in table["scales"].items()},
+    }
 
 
 def print_verdicts(result: "Reproduction", *, as_json: bool, verbose: bool) -> None:

@@ -30,23 +30,21 @@ _SHOWN_POINTS: Final = 12
 
 
 def run_spec(
-    path: Path,
+    spec: Spec,
     out: Path,
     threads: int | None,
     on: str,
+    command: str,
     *,
     as_json: bool = False,
     as_latex: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Run a spec; print its means and the path of the report."""
-    # The report shows this command: file names only, without the folders of this machine.
-    command = f"keyhole run {path.name} --out {out.name}"
+    """Run a spec; print its means and the path of the report, which shows the command."""
     if threads is not None:
         command += f" --threads {threads}"
     if on != THREADS:
         command += f" --on {on}"
-    spec = Spec.from_file(path)
     result = run(spec, out, threads=threads, progress=not quiet, command=command, on=on)
     summaries = Summaries.of(result) if "sweep" in result.spec else None
     if not quiet:
@@ -77,9 +75,8 @@ def _point_as_json(point: Summary | Curves) -> dict[str, Any]:
     """Return the metrics of all policies at the last checkpoint of a point, by name."""
     metrics: dict[str, dict[str, Any]] = {}
     for label in point.labels:
-        for metric in (
-            point.estimates_by_policy[label] if isinstance(point, Summary) else point.metrics
-        ):
+        names = point.estimates_by_policy[label] if isinstance(point, Summary) else point.metrics
+        for metric in names:
             last = point.estimates(label, metric)[-1]
             estimate = {"mean": last.value, "low": last.low, "high": last.high}
             metrics.setdefault(metric, {})[label] = estimate
@@ -91,14 +88,13 @@ def _point_as_json(point: Summary | Curves) -> dict[str, Any]:
     }
 
 
-def show_forecast(path: Path, threads: int | None, on: str, *, as_json: bool = False) -> None:
+def show_forecast(spec: Spec, threads: int | None, on: str, *, as_json: bool = False) -> None:
     """Print the size of a spec's run, and its expected duration on this machine."""
     if on != THREADS:
         raise ValueError(
             f"--on must be left out for a forecast, got {on!r}: divide the time of one thread "
             "(--threads 1) by the number of workers"
         )
-    spec = Spec.from_file(path)
     if not as_json:
         _print_sweep(spec)
     startup = process_time()  # CPU time so far: a run needs about as much to start
@@ -159,7 +155,6 @@ def _print_points(summaries: Summaries) -> None:
         for point in summaries.points:
             means = ((label, point.last(label, metric)) for label in point.labels)
             means_text = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
-            typer.echo(
-                f"  {one_line_text(format_point_title(point.names))}: {one_line_text(means_text)}"
-            )
+            title = format_point_title(point.names)
+            typer.echo(f"  {one_line_text(f'{title}: {means_text}')}")
     typer.echo(f"{capitalize(summarize_sweep(summaries))} {explain_best(summaries)}")

@@ -7,13 +7,13 @@ import typer
 
 from keyhole.cli.options import AsJson, add_command, examples_epilog
 from keyhole.cli.output import print_result
-from keyhole.cli.study import Own
+from keyhole.cli.study import PolicyFiles
 from keyhole.extras import require_extra
 from keyhole.validate import Range, check_choice, check_integer
 
-# Of connections: more are answered 503 at once. Each needs a descriptor.
+# Requests on further connections are answered 503 at once. Each connection needs a descriptor.
 _MAX_CONNECTIONS: Final = 500
-_STOP_SECONDS: Final = 30  # for the answers to what was accepted
+_STOP_SECONDS: Final = 30  # in which accepted requests are answered
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -42,7 +42,7 @@ def serve(
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
     max_open: Annotated[int, typer.Option(help="Studies open at once in each process.")] = 100,
     log_level: Annotated[str, typer.Option(help="info (each request), warning or error.")] = "info",
-    policy_names: Own = None,
+    policy_names: PolicyFiles = None,
 ) -> None:
     """Serve the studies of a database over HTTP.
 
@@ -63,7 +63,7 @@ def serve(
 
     from keyhole.serve.api_keys import read_keys
     from keyhole.serve.json_log import make_log_config
-    from keyhole.serve.settings import VARIABLE, Settings, is_loopback, load_policies
+    from keyhole.serve.settings import SETTINGS_VARIABLE, Settings, is_loopback, load_policies
     from keyhole.study.storage import normalize_address, open_store
 
     settings = Settings(
@@ -72,14 +72,14 @@ def serve(
         policies=policy_names or [],
         max_open=max_open,
     )
-    load_policies(settings)  # a wrong one is refused here, and not in each process
+    load_policies(settings)  # so that a wrong one is refused once, before processes start
     open_store(settings.storage).close()  # a new file is created, an old one migrated
     if settings.needs_key and not read_keys(settings.storage):
         raise ValueError(
             f"--host must be 127.0.0.1 without keys, got {host}: keyhole serve key add ann "
             "--storage ... makes one"
         )
-    os.environ[VARIABLE] = msgspec.json.encode(settings).decode()
+    os.environ[SETTINGS_VARIABLE] = msgspec.json.encode(settings).decode()
     uvicorn.run(
         "keyhole.serve.app:make_app",
         factory=True,

@@ -1,13 +1,10 @@
 """Command `catalog`: list settings (kinds of decision problems), their problems and policies."""
 
 import inspect
-import json
 from dataclasses import MISSING, asdict, fields
 from typing import Any, cast
 
-import typer
-
-from keyhole.cli.output import print_heading, print_paragraph
+from keyhole.cli.output import print_heading, print_json, print_paragraph
 from keyhole.contract.policy import Policy
 from keyhole.experiment import setting_registry
 from keyhole.metric import Metric
@@ -31,7 +28,7 @@ def print_catalog(name: str | None, as_json: bool) -> None:
             settings = [setting_registry.find_setting(name)]
         descriptions = list(map(_describe_setting, settings))
     if as_json:
-        typer.echo(json.dumps(descriptions))
+        print_json(descriptions)
         return
     for description in descriptions:
         _print_setting(description)
@@ -59,7 +56,7 @@ def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[st
             for metric in registered.metrics.values()
         },
         "policies": {
-            policy.__name__: _describe_policy(policy) for policy in registered.policies.values()
+            name: _describe_policy(policy) for name, policy in registered.policies.items()
         },
     }
 

@@ -36,7 +36,7 @@ Storage = Annotated[str, Argument(metavar="STORAGE", help="A file, or postgresql
 
 
 def _only_study(context: typer.Context, name: str | None) -> str | None:
-    """Return the name of a study; of the only one in its storage if none is given."""
+    """Return a name; if none is given, that of the only study in the storage."""
     if name is not None or context.resilient_parsing:
         return name
     from keyhole.study import list_studies
@@ -56,15 +56,15 @@ Name = Annotated[
 ]
 
 
-def _key_value_argument(example: str) -> Any:
-    """Return an argument that takes values by name."""
+def _key_value_argument(example: str) -> object:
+    """Return an argument for values by name, with an example in its help."""
     return Argument(metavar="[FIELD=VALUE]...", help=f"Such as {example}.")
 
 
 Context = Annotated[list[str] | None, _key_value_argument("threshold=3")]
 Feedback = Annotated[list[str] | None, _key_value_argument("reward=1")]
 Parameters = Annotated[list[str] | None, _key_value_argument("epsilon=0.05")]
-Own = Annotated[
+PolicyFiles = Annotated[
     list[str] | None,
     Option(
         "--policy",
@@ -74,11 +74,11 @@ Own = Annotated[
     ),
 ]
 
-Other = Annotated[str, Argument(metavar="POLICY", help="A policy of the same setting.")]
+OtherPolicy = Annotated[str, Argument(metavar="POLICY", help="A policy of the same setting.")]
 Id = Annotated[str, Argument(metavar="ID", help="The id of the decision.")]
 
-# Arguments of the commands themselves.
-_RESERVED: Final = ("exclude", "id", "key", "metadata", "policy", "self")
+# Names of arguments of `Study`'s own, which no field may have.
+_RESERVED_NAMES: Final = ("exclude", "id", "key", "metadata", "policy", "self")
 
 
 @app.callback()
@@ -105,9 +105,7 @@ def create(
     print_result(description, text, as_json=as_json)
 
 
-@add_command(
-    app, "keyhole study delete items.db labels", "keyhole study delete items.db labels --yes"
-)
+@add_command(app, "keyhole study delete items.db labels --yes")
 def delete(
     storage: Storage,
     name: Annotated[str, Argument(help="The study.")],
@@ -122,17 +120,17 @@ def delete(
 
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
-    """Open a study, with the policies of `--policy` among which its own may be."""
+    """Open a study; its policy may be one of `--policy`."""
     from keyhole.study import Study
 
     return Study.open(storage, name, policies=load_user_policies(policy_names))
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
-    """Return a decorator that makes a function a command about a study, which it gets open.
+    """Return a decorator that makes a function of an open study a command.
 
-    The command takes the study's storage and name before the arguments of the function, and behind
-    them `--policy`.
+    The command takes storage and name of the study before the other arguments of the function, and
+    `--policy` after them.
     """
 
     def decorate(work: Callable[..., None]) -> Any:
@@ -148,7 +146,7 @@ def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]
                 keyword("storage", annotation=Storage),
                 keyword("name", annotation=Name),
                 *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in options),
-                keyword("policy_names", annotation=Own, default=None),
+                keyword("policy_names", annotation=PolicyFiles, default=None),
             ]
         )
         return add_command(app, *examples, name=name)(run)
@@ -187,9 +185,7 @@ def tell(
     study: Any,
     id: Id,
     values: Feedback = None,
-    by_key: Annotated[
-        bool, Option("--by-key", help="ID is an idempotency key, of ask or of import.")
-    ] = False,
+    by_key: Annotated[bool, Option("--by-key", help="ID is a key, of ask or of import.")] = False,
 ) -> None:
     """Record the feedback of a decision."""
     study.tell(study.find_decision(id) if by_key else id, **parse_key_values(values))
@@ -204,9 +200,7 @@ def correct(study: Any, id: Id, values: Feedback = None) -> None:
 @study_command("keyhole study erase-metadata items.db labels", name="erase-metadata")
 def erase_metadata(
     study: Any,
-    ids: Annotated[
-        list[str] | None, Argument(metavar="[ID]...", help="By default all decisions.")
-    ] = None,
+    ids: Annotated[list[str] | None, Argument(metavar="[ID]...", help="By default all.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Erase the metadata of decisions; the log stays as it is."""
@@ -232,9 +226,7 @@ def expire(study: Any, id: Id) -> None:
 
 
 @study_command("keyhole study add-arm items.db labels emu gnu")
-def add_arm(
-    study: Any, arms: Annotated[list[str], Argument(metavar="ARM...", help="Their names.")]
-) -> None:
+def add_arm(study: Any, arms: Annotated[list[str], Argument(metavar="ARM...")]) -> None:
     """Add arms, all or none."""
     study.add_arms(arms)
 
@@ -256,7 +248,7 @@ def restore(
     storage: Storage,
     path: Annotated[Path, Argument(metavar="FILE", help="A file that export wrote.")],
     name: Annotated[str | None, Option(help="By default the exported one.")] = None,
-    policy_names: Own = None,
+    policy_names: PolicyFiles = None,
 ) -> None:
     """Create a study from an export."""
     from keyhole.study import Study
@@ -290,20 +282,12 @@ def import_results(
     path: Annotated[Path, Argument(metavar="FILE.csv", help="A row for each decision.")],
     arm: Annotated[str, Option(help="The column of the arm's name.")] = "arm",
     reward: Annotated[str, Option(help="The column of its reward.")] = "reward",
-    converted_at: Annotated[
-        str | None, Option(help="The column that is empty for a reward 0.")
-    ] = None,
+    converted_at: Annotated[str | None, Option(help="The column, empty for a reward 0.")] = None,
     shown_at: Annotated[str | None, Option(help="The column of the decisions' times.")] = None,
-    within: Annotated[
-        str | None, Option(help="The length of a window: 7d (default: timeout).")
-    ] = None,
-    key: Annotated[
-        str | None, Option(help="The column of keys; younger rows become pending.")
-    ] = None,
+    within: Annotated[str | None, Option(help="Length of a window: 7d (default: timeout).")] = None,
+    key: Annotated[str | None, Option(help="Column of keys; younger rows become pending.")] = None,
     delimiter: Annotated[str, Option(help="Such as ';' or '\\t'.")] = ",",
-    date_format: Annotated[
-        str | None, Option(help="Of times: '%d.%m.%Y %H:%M', unix, unix_ms.")
-    ] = None,
+    date_format: Annotated[str | None, Option(help="'%d.%m.%Y %H:%M', unix or unix_ms.")] = None,
     decimal: Annotated[str, Option(help="The decimal sign.")] = ".",
     as_json: AsJson = False,
 ) -> None:
@@ -331,7 +315,7 @@ def import_results(
 
 
 @study_command("keyhole study change items.db labels APT epsilon=0.05")
-def change(study: Any, policy: Other, values: Parameters = None) -> None:
+def change(study: Any, policy: OtherPolicy, values: Parameters = None) -> None:
     """Replace the policy; the new one learns the whole log.
 
     Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
@@ -348,8 +332,8 @@ def make_other_policy(
 
     policy_class = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
     values = parse_key_values(arguments)
-    # Parameters and facts come in one list of words. The number of arms is no fact to be given: the
-    # study has it, and it may grow.
+    # Each argument is a parameter or a fact. The number of arms is not given: the study knows it,
+    # and it may grow.
     parameter_names = [field.name for field in fields(cast(Any, policy_class))]
     fact_names = [fact for fact in study.policy.setting.facts if fact != "arms"]
     for key in values:
@@ -388,7 +372,7 @@ def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
             raise ValueError(
                 f"an argument must be FIELD=VALUE, such as reward=1, got {short_repr(argument)}"
             )
-        if name in _RESERVED or name in values:
+        if name in _RESERVED_NAMES or name in values:
             raise ValueError(
                 f"each field must be one of the study's, and given once, got {short_repr(argument)}"
             )
@@ -396,7 +380,7 @@ def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
             content = tomllib.loads(f"value = {text}")
         except (tomllib.TOMLDecodeError, RecursionError):
             content = {}
-        # A text with a line break may be TOML with further keys.
+        # A text with a line break may be TOML with more keys than one.
         values[name] = content["value"] if content.keys() == {"value"} else text
     return values
 
@@ -411,7 +395,7 @@ def format_recommendation(recommendation: object) -> str:
 
 
 def format_key_values(values: Mapping[str, object]) -> str:
-    """Return values as ``parse_key_values`` reads them."""
+    """Return values on one line, in the form that `parse_key_values` reads."""
     return " ".join(f"{name}={_text_or_json(value)}" for name, value in values.items())
 
 

@@ -21,14 +21,12 @@ if TYPE_CHECKING:
     from keyhole.study.arm_means import ArmMean
 
 app = commands.app
-"""With the commands of this module and of `keyhole.cli.study`."""
+"""The commands of `keyhole.cli.study`, to which this module adds others."""
 
-_ENDS: Final = 5  # pending decisions that are printed at the beginning and at the end, of many
-_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
+_SHOWN_AT_ENDS: Final = 5  # of many pending decisions, at the beginning and at the end
+_STOPPING_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
 _SO_FAR: Final = " (those so far: the highest of them is likely too high, and the test then longer)"
-Means = Annotated[
-    str | None, Option(metavar="MEAN,...", help="Mean rewards that you think possible.")
-]
+Means = Annotated[str | None, Option(metavar="MEAN,...", help="Mean rewards you think possible.")]
 
 
 @add_command(app, "keyhole study list items.db", name="list")
@@ -53,8 +51,8 @@ def history(study: Any, as_json: AsJson = False) -> None:
         else:
             when = datetime.fromtimestamp(event.pop("at"), UTC)
             time_text = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
-            # Left out: the position of the random stream and the whole definition. They are
-            # long, and of use to programs only, which have --json.
+            # Without the position of the random stream and the whole definition, which are long
+            # and of use to programs alone: these have --json.
             fields = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
             if "head" in event:
                 fields["policy"] = event["head"]["policy"]
@@ -73,9 +71,7 @@ def report(
     print_result({"page": str(path)}, f"page: {path}", as_json=as_json)
 
 
-@commands.study_command(
-    "keyhole study show items.db labels", "keyhole study show items.db labels --json"
-)
+@commands.study_command("keyhole study show items.db labels")
 def show(study: Any, as_json: AsJson = False) -> None:
     """Print the recommendation, the means by arm, and the pending decisions.
 
@@ -124,13 +120,15 @@ def show(study: Any, as_json: AsJson = False) -> None:
         f"{remarks.get(decision.id, '')}"
         for decision in pending
     ]
-    if len(lines) > 2 * _ENDS:
-        lines[_ENDS:-_ENDS] = [f"... {len(lines) - 2 * _ENDS:,} more pending (all: --json)"]
+    if len(lines) > 2 * _SHOWN_AT_ENDS:
+        lines[_SHOWN_AT_ENDS:-_SHOWN_AT_ENDS] = [
+            f"... {len(lines) - 2 * _SHOWN_AT_ENDS:,} more pending (all: --json)"
+        ]
     typer.echo("".join(f"{line}\n" for line in lines), nl=False)
 
 
 def _study_as_json(study: Any, means: "dict[str, dict[str, ArmMean]] | None") -> dict[str, Any]:
-    """Return all that is shown of a study as JSON, but its name and its pending decisions."""
+    """Return what is shown of a study, except its name and its pending decisions, as JSON."""
     from keyhole.study.arm_means import means_as_json
     from keyhole.study.study_summary import MOST_EVENTS
 
@@ -156,7 +154,7 @@ def _study_as_json(study: Any, means: "dict[str, dict[str, ArmMean]] | None") ->
 
 
 def _select_named(recommendation: object, arms: list[str]) -> list[str]:
-    """Return those of some arms that a recommendation names."""
+    """Return the arms of a list that a recommendation names."""
     names = [recommendation]
     if isinstance(recommendation, dict):
         names = [*recommendation, *recommendation.values()]
@@ -166,7 +164,7 @@ def _select_named(recommendation: object, arms: list[str]) -> list[str]:
 
 
 def _print_state(policy: "Policy", content: Mapping[str, Any], pending: int, expired: int) -> None:
-    """Print the lines on policy, recommendation and settled arms."""
+    """Print policy, recommendation and settled arms, given what `_study_as_json` returns."""
     from keyhole.study.study_summary import progress_text
 
     arms = content["arms"]
@@ -192,7 +190,7 @@ def _print_state(policy: "Policy", content: Mapping[str, Any], pending: int, exp
 @commands.study_command("keyhole study replay items.db labels APT epsilon=0.05")
 def replay(
     study: Any,
-    policy: commands.Other,
+    policy: commands.OtherPolicy,
     values: commands.Parameters = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -211,19 +209,13 @@ def replay(
 @add_command(app, "keyhole study check items.db")
 def check(
     storage: commands.Storage,
-    name: Annotated[
-        str | None, Argument(metavar="[NAME]", help="The study; by default all.")
-    ] = None,
+    name: Annotated[str | None, Argument(metavar="[NAME]", help="A study; by default all.")] = None,
     repair_to: Annotated[
-        int | None,
-        Option(
-            metavar="EVENT",
-            help="Copy the events up to this one to --out, where the study continues.",
-        ),
+        int | None, Option(metavar="EVENT", help="Copy the events up to this one to --out.")
     ] = None,
     out: Annotated[str | None, Option(help="Another database: a file, or postgresql://...")] = None,
     as_json: AsJson = False,
-    policy_names: commands.Own = None,
+    policy_names: commands.PolicyFiles = None,
 ) -> None:
     """Check a database: every page, definition, event and snapshot.
 
@@ -270,7 +262,7 @@ def plan(
     replications: Annotated[int, Option(min=1, help="The number of simulated tests.")] = 200,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    policy_names: commands.Own = None,
+    policy_names: commands.PolicyFiles = None,
 ) -> None:
     """Simulate how many decisions a test takes until it ends.
 
@@ -283,9 +275,10 @@ def plan(
     from keyhole.experiment.spec_factories import make_policy, make_problem
     from keyhole.play.simulation import stopping_times
 
-    if (storage is None and means is None) or (storage is not None and name is None):
-        missing_argument = "--means" if storage is None else "NAME (see keyhole study list)"
-        raise ValueError(f"{missing_argument} must be given")
+    if storage is None and means is None:
+        raise ValueError("--means must be given")
+    if storage is not None and name is None:
+        raise ValueError("NAME (see keyhole study list) must be given")
     setting = "stochastic" if threshold is None else "thresholding"
     policy: Policy | None = None
     scale = UNIT
@@ -306,7 +299,7 @@ def plan(
     if rule is None and policy is not None and policy.verdicts:
         policy = type(policy).from_parameters(policy.parameters() | parameters)
     else:
-        table = {"name": rule or _RULES.get(setting) or type(policy).__name__}
+        table = {"name": rule or _STOPPING_RULES.get(setting) or type(policy).__name__}
         policy = make_policy(table | parameters, setting, Path())
     unit_means = [scale.check_reward("each of --means", reward) for reward in rewards]
     entries = {"setting": setting, "means": unit_means, "threshold": unit_threshold}

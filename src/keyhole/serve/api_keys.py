@@ -1,11 +1,12 @@
 """API keys: who may do what with which studies."""
 
 import asyncio
+import base64
 import secrets
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from hashlib import blake2b
@@ -20,27 +21,27 @@ from keyhole.study.storage import open_store
 from keyhole.validate import Range, check_choice, check_line, check_number
 
 RIGHTS: Final = ("read", "decide", "admin")  # each includes those before it
-_MAX_AGE: Final = 1.0  # seconds that the table is kept: a revoked key is then refused
+_MAX_AGE: Final = 1.0  # seconds for which keys are kept in memory: then a revoked one is refused
 _LIFETIMES: Final = Range(gt=0, le=100 * 365 * 86_400)  # in seconds, up to a century
 _ID_LENGTH: Final = 12
 
 
 @dataclass(frozen=True)
 class ApiKey:
-    """What is kept of a key.
+    """An API key, of which only the hash is stored.
 
     Attributes
     ----------
     digest : str
-        The hash of the key, of 256 bits: the key itself is nowhere.
+        The hash of the key, of 256 bits.
     who : str
-        To whom it was given.
+        The name of the owner, for logs.
     right : str
-        "read", "decide" or "admin", each with those before it.
+        "read", "decide" or "admin"; each includes those before it.
     studies : str
         The pattern of the studies that it sees, such as "shop-*".
     until : float
-        When it ends, in seconds since 1970; minus the time at which it was revoked.
+        When it ends, in seconds since 1970; for a revoked key minus the time of that.
     """
 
     digest: str
@@ -51,11 +52,11 @@ class ApiKey:
 
     @property
     def id(self) -> str:
-        """The beginning of the hash, by which a key is revoked."""
+        """The beginning of the hash, which names the key in commands."""
         return self.digest[:_ID_LENGTH]
 
     def as_json(self) -> dict[str, str]:
-        """Return what may be shown of it."""
+        """Return what commands show of the key."""
         until = datetime.fromtimestamp(abs(self.until), UTC).isoformat(timespec="seconds")
         columns = {"id": self.id, "who": self.who, "right": self.right}
         return columns | {"studies": self.studies, "until" if self.until > 0 else "revoked": until}
@@ -69,45 +70,46 @@ class ApiKey:
         return RIGHTS.index(self.right) >= RIGHTS.index(right)
 
     def check_right(self, right: str) -> None:
-        """Refuse what the key may not do."""
+        """Refuse a key without the right."""
         if not self.may(right):
             raise MissingRightError(f"the key must have the right {right}, got {self.right}")
 
 
 _LOCAL: Final = ApiKey("", "local", "admin", "*", inf)
-"""Stands for all requests of this machine while there are no keys."""
+"""The key of all requests from this machine while the database has no keys."""
 NOBODY: Final = ApiKey("", "", "read", "", inf)
-"""Stands for requests to routes that everybody may use."""
+"""The key of requests to routes that need none."""
 
 
 def _digest_key(key: str) -> str:
-    # A key is random: a fast hash without salt is enough, and nobody can guess it.
+    # A key has 256 random bits, which nobody can guess: a fast hash without salt is enough.
     return blake2b(key.encode(), digest_size=32).hexdigest()
 
 
 def add_key(
     storage: str, who: str, right: str, studies: str = "*", lifetime: float | str = "365d"
 ) -> tuple[str, ApiKey]:
-    """Add a key to a database; return it, which is kept nowhere, and what is kept of it."""
+    """Add a key to a database; return its text, which is not stored, and the stored key."""
     check_choice("right", right, RIGHTS)
     seconds = check_number("lifetime", to_seconds("lifetime", lifetime), _LIFETIMES)
     key = f"kh_{secrets.token_urlsafe(32)}"
     until = time.time() + seconds
-    names = check_line("who", who), right, check_line("studies", studies)
-    api_key = ApiKey(_digest_key(key), *names, until)
+    check_line("who", who)
+    check_line("studies", studies)
+    api_key = ApiKey(_digest_key(key), who, right, studies, until)
     with closing(open_store(storage)) as store:
-        store.add_api_key((api_key.digest, *names, until))
+        store.add_api_key(astuple(api_key))
     return key, api_key
 
 
 def read_keys(storage: str) -> dict[str, ApiKey]:
-    """Return all keys of a database by their hashes, those that have ended too."""
+    """Return all keys of a database by their hashes, also those that have ended."""
     with closing(open_store(storage, make=False)) as store:
         return {values[0]: ApiKey(*values) for values in store.api_keys()}
 
 
 def revoke_key(storage: str, id: str) -> ApiKey:
-    """End a key now; it stays in the table, so that nobody takes the database for one without."""
+    """End a key now; its row stays, since a database without any key would need none."""
     matches = [key for key in read_keys(storage).values() if key.id == id]
     if not matches:
         raise ValueError(f"id must be that of a key (keyhole serve key list), got {id!r}")
@@ -137,24 +139,34 @@ class KeyCache:
                 raise StoreError(str(error)) from error
             self._read_at = now
 
-    async def find(self, headers: Mapping[str, str]) -> ApiKey:
-        """Return the key of a request; refuse a request without a valid one."""
-        if time.monotonic() - self._read_at >= _MAX_AGE:
-            await self.refresh()
+    async def find(self, headers: Mapping[str, str], *, is_page: bool) -> ApiKey:
+        """Return the key in the headers of a request; raise an error if there is no valid one."""
+        await self.refresh()
         if not self._keys and not self._settings.needs_key:
             _check_local(headers)
             return _LOCAL
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token:
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        is_password = is_page and scheme.lower() == "basic"
+        if is_password:
+            key = _read_password(key)
+        if not key or not (is_password or scheme.lower() == "bearer"):
             raise MissingKeyError("send a key: Authorization: Bearer kh_...")
-        api_key = self._keys.get(_digest_key(token))
+        api_key = self._keys.get(_digest_key(key))
         if api_key is None or api_key.until <= time.time():
             raise InvalidKeyError("send another key: Authorization: Bearer kh_...")
         return api_key
 
 
+def _read_password(credentials: str) -> str:
+    """Return the password in the credentials that a browser sends; "" if there is none."""
+    try:
+        return base64.b64decode(credentials).decode().partition(":")[2]
+    except ValueError:
+        return ""
+
+
 def _check_local(headers: Mapping[str, str]) -> None:
-    """Refuse what a page of another site sends from a browser on this machine."""
+    """Refuse a request that a page of another site sends from a browser on this machine."""
     host = headers.get("host", "")
     origin = headers.get("origin", f"http://{host}")
     if not is_loopback(host.rsplit(":", 1)[0].strip("[]")) or origin != f"http://{host}":

@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
-from starlette.requests import ClientDisconnect, cookie_parser
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
@@ -24,13 +24,12 @@ from keyhole.serve.metrics import Metrics
 from keyhole.serve.open_studies import OpenStudies
 from keyhole.serve.openapi import make_openapi
 from keyhole.serve.routes import ROUTES, Request, Route
-from keyhole.serve.settings import VARIABLE, Settings
+from keyhole.serve.settings import SETTINGS_VARIABLE, Settings
 from keyhole.study import UnknownStudyError
 
 _LOG: Final = logging.getLogger("keyhole.serve")
 _REQUEST_ID: Final = re.compile(r"[\w.:/+=-]{1,100}", re.ASCII)
-_VARIABLE: Final = re.compile(r"{(\w+)}")
-# As ASGI has them: to add them so takes a tenth of the time of `Response.headers`.
+_PATH_PART: Final = re.compile(r"{(\w+)}")
 _SECURITY_HEADERS: Final = [
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -46,7 +45,7 @@ _HEADERS_BY_STATUS: Final = {
 
 
 class Service:
-    """What a process of the service keeps: its open studies, keys and metrics."""
+    """A process of the service, with its open studies, keys and metrics."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -54,10 +53,10 @@ class Service:
         self.studies = OpenStudies(settings)
         self.metrics = Metrics()
         self.openapi = make_openapi(version("keyhole"))
-        # Matched by the path as it was sent: a study's name may have an encoded slash.
+        # For paths as they were sent: a study's name may have an encoded slash.
         self._routes: dict[re.Pattern[str], dict[str, Route]] = {}
         for route in ROUTES:
-            pattern = re.compile(_VARIABLE.sub(r"(?P<\1>[^/]+)", route.path))
+            pattern = re.compile(_PATH_PART.sub(r"(?P<\1>[^/]+)", route.path))
             self._routes.setdefault(pattern, {})[route.method] = route
 
     @asynccontextmanager
@@ -79,8 +78,8 @@ class Service:
         try:
             response = await self._respond(request, scope, receive)
         except Exception as error:
-            response = _refuse(error, request, request_id)
-        # As bytes: Starlette's mapping takes a tenth of the time of a request.
+            response = _make_refusal(error, request, request_id)
+        # As bytes: Starlette's mapping of headers takes a tenth of the time of a request.
         own_names = dict(response.raw_headers)
         security_headers = [header for header in _SECURITY_HEADERS if header[0] not in own_names]
         response.raw_headers += [*security_headers, (b"x-request-id", request_id.encode())]
@@ -99,36 +98,28 @@ class Service:
         await response(scope, receive, send)
 
     async def _respond(self, request: Request, scope: Scope, receive: Receive) -> Response:
-        """Return the answer to a request that is as it should be."""
+        """Return the answer to a request; raise an error if it is refused or fails."""
         route = request.route = self._find_route(scope, request.path)
         headers = request.headers
         if route.right is not None:
-            # A browser sends what other programs of this machine have set, too.
-            cookies = cookie_parser(headers.get("cookie", "")) if route.is_page else {}
-            if token := cookies.get(web_pages.COOKIE):
-                headers.setdefault("authorization", f"Bearer {token}")
-            request.key = await self.keys.find(headers)
+            request.key = await self.keys.find(headers, is_page=route.is_page)
             if route.is_about_study and not request.key.sees(request.path["study"]):
                 raise UnknownStudyError  # as if there were none
             request.key.check_right(route.right)
         if route.request is not None:
             content = await _read_body(headers, receive, self.settings)
-            if route.is_page:
-                web_pages.check_origin(headers)
-                request.body = dict(parse_qsl(content.decode(), keep_blank_values=True))
-            else:
-                request.body = msgspec.json.decode(content or b"{}", type=route.request)
+            request.body = msgspec.json.decode(content or b"{}", type=route.request)
         if route.query is not None:
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             request.query = msgspec.convert(query, route.query, strict=False)
-        # One that is deleted need not be opened, which it may not even allow.
+        # A study that is deleted is not opened before, since that may fail if it is damaged.
         if not route.is_about_study or route.method == "DELETE":
             return _make_response(route, await route.handler(request))
         async with self.studies.use(request.path["study"]) as request.entry:
             return _make_response(route, await route.handler(request))
 
     def _find_route(self, scope: Scope, path: dict[str, str]) -> Route:
-        """Return the route of a request, and fill in the parts of the path that it names."""
+        """Return the route of a request; add to `path` the parts of the path that it names."""
         raw_path = scope["raw_path"].decode("latin-1")
         for pattern, route_by_method in self._routes.items():
             if match := pattern.fullmatch(raw_path):
@@ -140,7 +131,7 @@ class Service:
         raise problems.UnknownRouteError("see /v1/openapi.json")
 
 
-def _refuse(error: Exception, request: Request, request_id: str) -> Response:
+def _make_refusal(error: Exception, request: Request, request_id: str) -> Response:
     """Return the answer to a request that failed."""
     document = problems.make_document(error, request_id)
     if document.status >= 500:
@@ -155,7 +146,7 @@ def _refuse(error: Exception, request: Request, request_id: str) -> Response:
 async def _read_body(headers: dict[str, str], receive: Receive, settings: Settings) -> bytes:
     """Return the body; refuse one that is too long or too slow."""
     if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
-        return b""  # a timeout takes a tenth of the time of a request
+        return b""  # without a timeout, which takes a tenth of the time of a request
     body = bytearray()
     message: Message = {"more_body": True}
     try:
@@ -173,7 +164,7 @@ async def _read_body(headers: dict[str, str], receive: Receive, settings: Settin
 
 
 def _make_response(route: Route, result: object) -> Response:
-    """Return the answer with what a route returned."""
+    """Return the answer with the result of a handler."""
     if isinstance(result, Response):
         return result
     if result is None:
@@ -183,7 +174,7 @@ def _make_response(route: Route, result: object) -> Response:
 
 
 def _plain_value(value: Any) -> object:
-    """Return a number of NumPy as one of Python, and a mapping as a dict."""
+    """Return a number of NumPy as a Python number, and a mapping as a dict."""
     return value.item() if hasattr(value, "item") else dict(value)
 
 
@@ -193,7 +184,7 @@ def make_app(settings: Settings | None = None) -> Router:
     Parameters
     ----------
     settings : Settings, optional
-        By default those that `keyhole serve` hands to its processes.
+        By default those that `keyhole serve` put into the environment variable.
 
     Examples
     --------
@@ -215,7 +206,8 @@ def make_app(settings: Settings | None = None) -> Router:
     'red'
     """
     if settings is None:
-        settings = msgspec.json.decode(os.environ[VARIABLE], type=Settings)
+        settings = msgspec.json.decode(os.environ[SETTINGS_VARIABLE], type=Settings)
     service = Service(settings)
-    # Starlette begins and ends it; its own routes and layers take a sixth of the time of a request.
+    # Starlette's own routes and middleware take a sixth of the time of a request: it has none here,
+    # and only starts and ends the service.
     return Router(default=service, lifespan=service.run, redirect_slashes=False)

@@ -1,4 +1,4 @@
-"""Metrics of a process in Prometheus' text format."""
+"""Metrics of a process of the service, in Prometheus' text format."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import Final
 
+# Seconds, the upper bounds of the histogram of times.
 _BOUNDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -21,40 +22,40 @@ class Metrics:
     keyhole_asks_total 2
     # TYPE keyhole_open_studies gauge
     keyhole_open_studies 1
+    # TYPE keyhole_requests_total counter
+    # TYPE keyhole_request_seconds histogram
     <BLANKLINE>
     """
 
     def __init__(self) -> None:
         self._totals: Counter[str] = Counter()
-        self._statuses: Counter[tuple[str, int]] = Counter()
-        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._answers: Counter[tuple[str, int]] = Counter()  # by route and status
+        self._seconds: defaultdict[str, float] = defaultdict(float)  # sums by route
         self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(_BOUNDS) + 1))
 
     def count(self, name: str, number: int) -> None:
-        """Add to a counter."""
+        """Add a number to a counter."""
         self._totals[name] += number
 
     def observe(self, route: str, status: int, seconds: float) -> None:
-        """Count an answer and its time."""
-        self._statuses[route, status] += 1
+        """Count an answer, and how many seconds it took."""
+        self._answers[route, status] += 1
         self._seconds[route] += seconds
         self._buckets[route][bisect_left(_BOUNDS, seconds)] += 1
 
     def format(self, gauges: Mapping[str, float]) -> str:
-        """Return all metrics as text, and gauges by name."""
+        """Return all metrics as text, with the present values of gauges, given by their names."""
         lines = []
         for name, total in self._totals.items():
             lines += [f"# TYPE keyhole_{name}_total counter", f"keyhole_{name}_total {total}"]
-        for name, number in gauges.items():
-            lines += [f"# TYPE keyhole_{name} gauge", f"keyhole_{name} {number}"]
-        if self._statuses:
-            lines += ["# TYPE keyhole_requests_total counter"]
-        for (route, status), number in self._statuses.items():
-            lines.append(f'keyhole_requests_total{{route="{route}",status="{status}"}} {number}')
-        if self._buckets:
-            lines += ["# TYPE keyhole_request_seconds histogram"]
-        for route, numbers in self._buckets.items():
-            totals = list(accumulate(numbers))
+        for name, value in gauges.items():
+            lines += [f"# TYPE keyhole_{name} gauge", f"keyhole_{name} {value}"]
+        lines.append("# TYPE keyhole_requests_total counter")
+        for (route, status), total in self._answers.items():
+            lines.append(f'keyhole_requests_total{{route="{route}",status="{status}"}} {total}')
+        lines.append("# TYPE keyhole_request_seconds histogram")
+        for route, counts in self._buckets.items():
+            totals = list(accumulate(counts))
             for bound, total in zip([*_BOUNDS, "+Inf"], totals, strict=True):
                 label = f'route="{route}",le="{bound}"'
                 lines.append(f"keyhole_request_seconds_bucket{{{label}}} {total}")

@@ -16,7 +16,7 @@ from keyhole.study.log_export import EventFormatter
 from keyhole.validate import check_line
 
 _LOG: Final = logging.getLogger("keyhole.serve")
-_BATCH: Final = 10_000  # events that are read at once
+_BATCH_SIZE: Final = 10_000  # events that are read together
 
 
 class HistoryReader:
@@ -24,44 +24,46 @@ class HistoryReader:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._formatter: EventFormatter | None = None
-        self._seq = 0
+        self._formatter: EventFormatter | None = None  # None after an error: it may be half changed
+        self._last_seq = 0  # of the last event that the formatter has read
 
     def read(self, study: Study, after: int, limit: int) -> list[JsonObject]:
-        """Return events after a number; what comes before is read if this has not been done."""
+        """Return at most `limit` events after a number; events before it are read first."""
         with self._lock:
-            # An event is told by the names of earlier ones: its decision, its arms.
             formatter = self._formatter
-            if formatter is None or after < self._seq:
+            self._formatter = None
+            if formatter is None or after < self._last_seq:
                 formatter = EventFormatter(study.definition)
-                self._seq = 0
-            self._formatter = None  # an error may leave it half changed
-            while self._seq < after:
-                rows = study.log(after=self._seq, limit=min(after - self._seq, _BATCH))
-                if not rows:
+                self._last_seq = 0
+            # The formatter takes names of arms and decisions from the events before.
+            while self._last_seq < after:
+                batch_size = min(after - self._last_seq, _BATCH_SIZE)
+                skipped_events = self._format(formatter, study, batch_size)
+                if not skipped_events:
                     break
-                for row in rows:
-                    formatter.words(row)
-                self._seq = rows[-1].seq
-            rows = []
-            if self._seq == after:
-                rows = study.log(after=after, limit=limit)
-                formatter.metadata = study.metadata(after, after + len(rows))
-            events = [formatter.words(row) for row in rows]
-            self._seq += len(rows)
+            events: list[JsonObject] = []
+            if self._last_seq == after:
+                events = self._format(formatter, study, limit)
             self._formatter = formatter
             return events
 
+    def _format(self, formatter: EventFormatter, study: Study, limit: int) -> list[JsonObject]:
+        """Return the next events."""
+        rows = study.log(after=self._last_seq, limit=limit)
+        formatter.metadata = study.metadata(self._last_seq, self._last_seq + len(rows))
+        self._last_seq += len(rows)
+        return [formatter.words(row) for row in rows]
+
 
 class OpenStudy:
-    """A study that is open, or is being opened, and how many requests use it."""
+    """A study that is open or is being opened, with the number of requests that use it."""
 
     study: AsyncStudy
 
     def __init__(self, opening: "asyncio.Future[AsyncStudy]") -> None:
         self.opening = opening
-        self.users = 0
-        self.is_kept = True
+        self.user_count = 0
+        self.is_listed = True  # else it is closed once nobody uses it
         self.history = HistoryReader()
         self._page_lock = Lock()
         self._page: Page | None = None
@@ -79,14 +81,14 @@ class OpenStudy:
 
 
 class OpenStudies:
-    """Studies by name, the last one used at the end; at most `max_open` at once."""
+    """Studies by name, the last used at the end; at most `max_open` are open at once."""
 
     def __init__(self, settings: Settings) -> None:
         self._storage = settings.storage
         self._policies = load_policies(settings)
         self._max_open = settings.max_open
         self._entries: OrderedDict[str, OpenStudy] = OrderedDict()
-        # As many requests use studies at once: so there is always one to close for a new one.
+        # No more requests than that use studies at once: one can always be closed for a new one.
         self._slots = asyncio.Semaphore(settings.max_open)
 
     @property
@@ -97,62 +99,62 @@ class OpenStudies:
 
     @asynccontextmanager
     async def use(self, name: str) -> AsyncIterator[OpenStudy]:
-        """Hold a study open; it is opened if need be."""
+        """Keep a study open within the context; open it first if need be."""
         async with self._slots:
             entry = self._entries.get(name)
             if entry is None:
                 entry = OpenStudy(asyncio.ensure_future(self._open(name)))
                 self._entries[name] = entry
             self._entries.move_to_end(name)
-            entry.users += 1
+            entry.user_count += 1
             try:
-                # Shielded: whoever else waits for it still wants it when one request is cancelled.
+                # Shielded: other requests may wait for it when this one is cancelled.
                 entry.study = await asyncio.shield(entry.opening)
                 yield entry
             except (StoreError, UnknownStudyError):
-                # It may have been replaced or deleted: the next request opens it anew.
+                # The study may have been replaced or deleted: the next request opens it anew.
                 self.forget(name, entry)
                 raise
             finally:
-                entry.users -= 1
-                await self._close_unused(entry)
+                entry.user_count -= 1
+                await self._close_if_unused(entry)
 
     def forget(self, name: str, entry: OpenStudy | None = None) -> None:
-        """Close a study once nobody uses it; the next request opens it anew."""
+        """Remove a study, or only this entry of it; it is closed once no request uses it."""
         current = self._entries.get(name)
         if current is not None and entry in (None, current):
             del self._entries[name]
-            current.is_kept = False
+            current.is_listed = False
 
     async def _open(self, name: str) -> AsyncStudy:
-        """Open a study; close the one that was used longest ago, if too many are open."""
+        """Open a study; if too many are open, close those that were used longest ago."""
         for other_name, entry in list(self._entries.items()):
             if len(self._entries) <= self._max_open:
                 break
-            if not entry.users:
+            if not entry.user_count:
                 self.forget(other_name)
-                await self._close_unused(entry)
+                await self._close_if_unused(entry)
         try:
             check_line("name", name)
         except ValueError as error:
-            raise UnknownStudyError(str(error)) from error
+            raise UnknownStudyError from error
         try:
             return await AsyncStudy.open(self._storage, name, policies=self._policies)
         except UnknownStudyError:
             raise
-        except (ValueError, OSError) as error:  # the file is gone, or no policy of the service's
+        except (ValueError, OSError) as error:  # the file is gone, or the policy not known here
             raise StoreError(str(error)) from error
 
-    async def _close_unused(self, entry: OpenStudy) -> None:
-        if entry.users or entry.is_kept or not hasattr(entry, "study"):
+    async def _close_if_unused(self, entry: OpenStudy) -> None:
+        if entry.user_count or entry.is_listed or not hasattr(entry, "study"):
             return
         try:
             await entry.study.close()
-        except Exception as error:  # it is durable without: only a snapshot may be missing
+        except Exception as error:  # its events are durable: only a snapshot may be missing
             _LOG.warning("a study was closed without a snapshot", exc_info=error)
 
     async def close(self) -> None:
         """Close all studies."""
         for name, entry in list(self._entries.items()):
             self.forget(name)
-            await self._close_unused(entry)
+            await self._close_if_unused(entry)

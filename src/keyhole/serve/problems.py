@@ -9,7 +9,7 @@ from keyhole import study
 from keyhole.study import errors
 
 RETRY_SECONDS: Final = 1
-"""After how many seconds a request may be sent again, where the database does not answer."""
+"""Seconds after which a request may be sent again if the database did not answer."""
 
 
 class MissingKeyError(Exception):
@@ -41,7 +41,7 @@ class SlowBodyError(Exception):
 
 
 class ProblemDocument(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What went wrong with a request, or with an item of it (RFC 9457)."""
+    """The problem of a request, or of an item in it (RFC 9457)."""
 
     type: str
     title: str
@@ -58,12 +58,12 @@ class Problem(NamedTuple):
     status : int
         The status of the answer.
     name : str
-        The last part of its address.
+        The last part of the type's address.
     title : str
-        What is wrong, in general.
+        A sentence that is true of all problems of the type.
     detail : str
-        What is said of each case: by default the text of the error. It is given where that text may
-        name a file, another study, or code.
+        The text that documents have instead of the error's own, which may name a file, another
+        study, or code; "" where the error's text is shown.
     """
 
     status: int
@@ -72,11 +72,11 @@ class Problem(NamedTuple):
     detail: str = ""
 
 
-# Errors that have a type of problems of their own: its name is theirs, its title their docstring.
+# Errors whose name and docstring are the name and title of a type of problems of their own.
 _STATUSES: Final[dict[int, tuple[type[Exception], ...]]] = {
     401: (MissingKeyError, InvalidKeyError),
     403: (MissingRightError,),
-    404: (UnknownRouteError, errors.UnknownStudyError, errors.UnknownDecisionError),
+    404: (UnknownRouteError, errors.UnknownDecisionError),
     405: (WrongMethodError,),
     408: (SlowBodyError,),
     409: (errors.StudyExistsError, errors.KeyUsedError, errors.DifferentFeedbackError,
@@ -84,19 +84,18 @@ _STATUSES: Final[dict[int, tuple[type[Exception], ...]]] = {
     413: (LargeBodyError,),
     422: (errors.UnknownArmError,),
 }  # fmt: skip
-_DETAILS: Final[dict[type[Exception], str]] = {
-    errors.UnknownStudyError: "the key sees no study of this name"
-}
 _SEE_LOG: Final = "the log of the service says why"
 _DAMAGED: Final = Problem(500, "damaged", "The study cannot be read.", _SEE_LOG)
 _MALFORMED: Final = Problem(400, "malformed", "The body is not JSON in UTF-8.")
 _INVALID: Final = Problem(422, "invalid-value", "A value is not allowed.")
-# The first class of an error's that is in this table says what the answer is.
 PROBLEMS: Final[dict[type[Exception], Problem]] = {
-    error: Problem(status, errors.problem_name(error), error.__doc__ or "", _DETAILS.get(error, ""))
+    error: Problem(status, errors.problem_name(error), error.__doc__ or "")
     for status, classes in _STATUSES.items()
     for error in classes
 } | {
+    errors.UnknownStudyError: Problem(
+        404, "unknown-study", "There is no such study.", "the key sees no study of this name"
+    ),
     msgspec.DecodeError: _MALFORMED,
     RecursionError: _MALFORMED._replace(detail="nested too deep"),
     ClientDisconnect: Problem(400, "cut-off", "The request ended early."),
@@ -113,21 +112,18 @@ PROBLEMS: Final[dict[type[Exception], Problem]] = {
     ),
 }
 
-
-def find_problem(error: BaseException) -> Problem:
-    """Return the type of problem that an error is.
-
-    Examples
-    --------
-    >>> find_problem(errors.UnknownDecisionError("id must be ...")).status
-    404
-    """
-    return next(PROBLEMS[base] for base in type(error).__mro__ if base in PROBLEMS)
+"""The types of problems by class of error; an error of another class is of the type of its base."""
 
 
 def make_document(error: BaseException, instance: str = "") -> ProblemDocument:
-    """Return the problem document of an error; `instance` is the request's id."""
-    problem = find_problem(error)
+    """Return the problem document of an error; `instance` is the request's id.
+
+    Examples
+    --------
+    >>> make_document(errors.UnknownDecisionError("id must be ...")).status
+    404
+    """
+    problem = next(PROBLEMS[base] for base in type(error).__mro__ if base in PROBLEMS)
     return ProblemDocument(
         type=f"/problems/{problem.name}",
         title=problem.title,

@@ -15,7 +15,7 @@ from keyhole.serve.api_keys import NOBODY, ApiKey
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.open_studies import OpenStudy
 from keyhole.serve.problems import MissingRightError, make_document
-from keyhole.study import AsyncStudy, Decision, Study, errors
+from keyhole.study import AsyncStudy, Decision, Study
 from keyhole.study.arm_means import means_as_json
 from keyhole.study.study_summary import MOST_EVENTS
 from keyhole.validate import check_line, short_repr
@@ -23,13 +23,14 @@ from keyhole.validate import check_line, short_repr
 if TYPE_CHECKING:
     from keyhole.serve.app import Service
 
-_RESERVED: Final = ("key", "exclude", "metadata", "n")  # arguments of `Study.ask` itself
-_LINES: Final = "application/x-ndjson"
+# Arguments of `Study.ask` and `Study.ask_many` themselves.
+_RESERVED: Final = ("key", "exclude", "metadata", "n")
+_JSON_LINES: Final = "application/x-ndjson"
 
 
 @dataclass
 class Request:
-    """A request, and what is found out about it until it is answered.
+    """A request, with what the service finds out about it before its handler runs.
 
     Attributes
     ----------
@@ -40,13 +41,13 @@ class Request:
     path : dict of str to str
         The parts of the path that the route names.
     route : Route or None
-        The route; None where there is none.
+        The route; None if no route has the path and the method.
     key : ApiKey
-        Who asks.
+        The key that was sent.
     body, query : object
-        The body and the query, as the route's types.
+        The body and the query, as the types that the route names.
     entry : OpenStudy
-        The study of the path, if there is one.
+        The study that the path names; only with routes that are about a study.
     """
 
     service: "Service"
@@ -56,12 +57,11 @@ class Request:
     key: ApiKey = NOBODY
     body: Any = None
     query: Any = None
-    entry: OpenStudy | None = None
+    entry: OpenStudy = field(init=False)
 
     @property
     def study(self) -> AsyncStudy:
         """The study of the path."""
-        assert self.entry is not None
         return self.entry.study
 
 
@@ -70,26 +70,24 @@ Handler = Callable[[Request], Awaitable[object]]
 
 @dataclass(frozen=True)
 class Route:
-    """A method and a path, who may use it, and what goes in and out.
+    """A method and a path, the right to use it, and the types of request and answer.
 
     Attributes
     ----------
     method, path : str
-        A path with ``{study}`` is about a study, which is then open.
+        A path with ``{study}`` is about a study, which is open while the handler runs.
     right : str or None
         The right that a key needs; None for everybody.
     handler : callable
-        What is done; its docstring describes the route.
+        Does the work; its docstring is the summary of the route.
     status : int
-        The status of a good answer.
+        The status of the answer if nothing fails.
     response, request, query : type or None
-        The type of the answer, of the body and of the query.
-    problems : tuple of exception classes
-        What may go wrong beside what may go wrong everywhere.
+        The types of the answer, of the body and of the query.
     media_type : str
         The type of the answer's content.
     is_page : bool
-        Whether it is for browsers: it answers with pages, takes forms, and a key as a cookie.
+        Whether it is for browsers: it answers with pages, and takes a key as a password.
     """
 
     method: str
@@ -100,18 +98,17 @@ class Route:
     response: type | None = None
     request: type | None = None
     query: type | None = None
-    problems: tuple[type[Exception], ...] = field(default=())
     media_type: str = "application/json"
     is_page: bool = False
 
     @property
     def name(self) -> str:
-        """The name of the route, in logs and metrics."""
+        """The name of the route in logs and metrics."""
         return self.handler.__name__
 
     @property
     def is_about_study(self) -> bool:
-        """Whether a study is named in the path, and must be there."""
+        """Whether the path names a study."""
         return "{study}" in self.path
 
 
@@ -127,24 +124,24 @@ async def ask_many(request: Request) -> object:
     outcomes = await request.study.ask_many(request.body.count, **_ask_options(request))
     decisions = [outcome for outcome in outcomes if isinstance(outcome, Decision)]
     request.service.metrics.count("asks", len(decisions))
-    return {"decisions": [_as_json(outcome) for outcome in outcomes]}
+    return {"decisions": [_outcome_as_json(outcome) for outcome in outcomes]}
 
 
 def _ask_options(request: Request) -> JsonObject:
-    """Return the arguments of `Study.ask` that a body gives."""
+    """Return the arguments of `Study.ask` in a request."""
     body: bodies.AskBody = request.body
     for name in body.context:
         if name in _RESERVED:
             raise ValueError(f"context must have words of the setting, got {short_repr(name)}")
     key = request.headers.get("idempotency-key")
     if key is not None:
-        # Programs send other letters than those of ASCII in UTF-8 or in Latin-1.
+        # The header was decoded as Latin-1; most programs send letters beyond ASCII in UTF-8.
         with suppress(UnicodeDecodeError):
             key = key.encode("latin-1").decode()
     return {"key": key, "exclude": body.exclude, "metadata": body.metadata} | body.context
 
 
-def _as_json(outcome: Decision | Exception) -> object:
+def _outcome_as_json(outcome: Decision | Exception) -> object:
     return outcome.as_json() if isinstance(outcome, Decision) else make_document(outcome)
 
 
@@ -204,14 +201,14 @@ async def create_study(request: Request) -> object:
     if name.strip() in ("", ".", ".."):  # programs leave such a part of a path out
         raise ValueError(f"name must not be '.', '..' or blank, got {short_repr(name)}")
     if not request.key.sees(name):
-        # Said of every such name, whether there is a study or not.
+        # The same answer whether there is such a study or not.
         raise MissingRightError(f"name must fit the pattern of the key, {request.key.studies}")
-    storage = request.service.settings.storage
-    study = await asyncio.to_thread(Study.create_from, storage, table, own_policies=False)
-    try:
-        return await asyncio.to_thread(_describe_study, study)
-    finally:
-        await asyncio.to_thread(study.close)
+    return await asyncio.to_thread(_create_study, request.service.settings.storage, table)
+
+
+def _create_study(storage: str, table: JsonObject) -> bodies.StudyBody:
+    with Study.create_from(storage, table, own_policies=False) as study:
+        return _describe_study(study)
 
 
 async def show_study(request: Request) -> object:
@@ -276,14 +273,13 @@ async def show_means(request: Request) -> object:
 
 async def show_history(request: Request) -> object:
     """Show events after a number, one on each line."""
-    assert request.entry is not None
     query: bodies.HistoryQuery = request.query
     events = await asyncio.to_thread(
         request.entry.history.read, request.study.study, query.after, query.limit
     )
     for event in events:
         event["at"] = datetime.fromtimestamp(event["at"], UTC).isoformat()
-    return Response(msgspec.json.Encoder().encode_lines(events), media_type=_LINES)
+    return Response(msgspec.json.Encoder().encode_lines(events), media_type=_JSON_LINES)
 
 
 async def show_openapi(request: Request) -> object:
@@ -292,12 +288,12 @@ async def show_openapi(request: Request) -> object:
 
 
 async def check_health(_request: Request) -> object:
-    """Answer: the process lives."""
+    """Answer that the process lives."""
     return PlainTextResponse("ok\n")
 
 
 async def check_readiness(request: Request) -> object:
-    """Answer whether the database does."""
+    """Answer whether the database answers."""
     await request.service.keys.refresh()
     return PlainTextResponse("ok\n")
 
@@ -306,63 +302,45 @@ async def show_metrics(request: Request) -> object:
     """Show the metrics of this process, to a key that sees all studies."""
     if request.key.studies != "*":
         raise MissingRightError("the key must see all studies, those of *")
-    studies = request.service.studies.in_memory
-    pending_count, expired_count = await asyncio.to_thread(_count_decisions, studies)
-    gauges = {
-        "open_studies": len(studies),
-        "pending_decisions": pending_count,
-        "expired_decisions": expired_count,
-    }
+    gauges = await asyncio.to_thread(_count_decisions, request.service.studies.in_memory)
     return PlainTextResponse(request.service.metrics.format(gauges))
 
 
-def _count_decisions(studies: list[Study]) -> tuple[int, int]:
-    """Return how many decisions of the studies are pending, and how many have expired."""
-    pending_count = sum(study.pending_count for study in studies)
-    return pending_count, sum(study.expired_count for study in studies)
+def _count_decisions(studies: list[Study]) -> dict[str, int]:
+    """Return how many studies are open, and how many decisions in them are pending or expired."""
+    return {
+        "open_studies": len(studies),
+        "pending_decisions": sum(study.pending_count for study in studies),
+        "expired_decisions": sum(study.expired_count for study in studies),
+    }
 
 
 _STUDIES: Final = "/v1/studies"
 _STUDY: Final = "/v1/studies/{study}"
-_PAGE: Final = "/studies/{study}"
-_ITEMS: Final = f"{_STUDY}/decisions"
-_ITEM: Final = f"{_ITEMS}/{{id}}"
-_ASK: Final = (
-    errors.KeyUsedError,
-    errors.PendingDecisionError,
-    errors.StudyDoneError,
-    RuntimeError,
-    errors.UnknownArmError,
-)
-_TELL: Final = (errors.UnknownDecisionError, errors.DifferentFeedbackError)
-
-_PLAIN: Final = "text/plain"
-
-
-def _form_route(path: str, right: str | None, handler: Handler) -> Route:
-    """Return the route of a form, which is answered with the address of a page."""
-    return Route("POST", path, right, handler, 303, request=JsonObject, is_page=True)
+_DECISIONS: Final = f"{_STUDY}/decisions"
+_DECISION: Final = f"{_DECISIONS}/{{id}}"
+_TEXT: Final = "text/plain"
 
 
 # The routes of most requests come first: they are compared with a path in this order.
 ROUTES: Final = (
-    Route("POST", _ITEMS, "decide", ask, 201, bodies.DecisionBody, bodies.AskBody, problems=_ASK),
-    Route("POST", f"{_ITEM}/feedback", "decide", tell, 204, None, JsonObject, problems=_TELL),
-    Route("POST", f"{_ITEMS}/many", "decide", ask_many, 200, bodies.DecisionsBody,
+    Route("POST", _DECISIONS, "decide", ask, 201, bodies.DecisionBody, bodies.AskBody),
+    Route("POST", f"{_DECISION}/feedback", "decide", tell, 204, None, JsonObject),
+    Route("POST", f"{_DECISIONS}/many", "decide", ask_many, 200, bodies.DecisionsBody,
           bodies.AskManyBody),
     Route("POST", f"{_STUDY}/feedback", "decide", tell_many, 200, bodies.OutcomesBody,
           bodies.TellManyBody),
     Route("POST", f"{_STUDY}/sums", "decide", tell_sum, 204, None, JsonObject),
-    Route("POST", f"{_ITEM}/correction", "decide", correct, 204, None, JsonObject, problems=_TELL),
-    Route("POST", f"{_ITEM}/expire", "decide", expire, 204, None, problems=_TELL),
-    Route("GET", _ITEMS, "read", show_pending, 200, bodies.PendingBody, query=bodies.PendingQuery),
-    Route("GET", _ITEM, "read", show_decision, 200, bodies.RecordBody, problems=_TELL[:1]),
+    Route("POST", f"{_DECISION}/correction", "decide", correct, 204, None, JsonObject),
+    Route("POST", f"{_DECISION}/expire", "decide", expire, 204, None),
+    Route("GET", _DECISIONS, "read", show_pending, 200, bodies.PendingBody,
+          query=bodies.PendingQuery),
+    Route("GET", _DECISION, "read", show_decision, 200, bodies.RecordBody),
     Route("GET", f"{_STUDY}/recommendation", "read", show_recommendation, 200,
           bodies.Recommendation),
-    Route("GET", f"{_STUDY}/means", "read", show_means, 200, bodies.MeansBody,
-          problems=(RuntimeError,)),
+    Route("GET", f"{_STUDY}/means", "read", show_means, 200, bodies.MeansBody),
     Route("GET", f"{_STUDY}/history", "read", show_history, 200, bodies.EventBody,
-          query=bodies.HistoryQuery, media_type=_LINES),
+          query=bodies.HistoryQuery, media_type=_JSON_LINES),
     Route("GET", f"{_STUDY}/arms", "read", show_arms, 200, bodies.ArmsState),
     Route("POST", f"{_STUDY}/arms", "admin", add_arms, 200, bodies.ArmsState, bodies.ArmsBody),
     Route("POST", f"{_STUDY}/arms/retire", "admin", retire_arm, 200, bodies.ArmsState,
@@ -370,17 +348,12 @@ ROUTES: Final = (
     Route("GET", _STUDY, "read", show_study, 200, bodies.StudyBody),
     Route("DELETE", _STUDY, "admin", delete_study, 204),
     Route("GET", _STUDIES, "read", list_names, 200, bodies.StudyNames),
-    Route("POST", _STUDIES, "admin", create_study, 201, bodies.StudyBody, JsonObject,
-          problems=(errors.StudyExistsError,)),
+    Route("POST", _STUDIES, "admin", create_study, 201, bodies.StudyBody, JsonObject),
     Route("GET", "/v1/openapi.json", None, show_openapi, 200, JsonObject),
-    Route("GET", "/healthz", None, check_health, 200, str, media_type=_PLAIN),
-    Route("GET", "/readyz", None, check_readiness, 200, str, media_type=_PLAIN),
-    Route("GET", "/metrics", "read", show_metrics, 200, str, media_type=_PLAIN),
+    Route("GET", "/healthz", None, check_health, 200, str, media_type=_TEXT),
+    Route("GET", "/readyz", None, check_readiness, 200, str, media_type=_TEXT),
+    Route("GET", "/metrics", "read", show_metrics, 200, str, media_type=_TEXT),
     Route("GET", "/", "read", web_pages.list_page, 200, is_page=True),
-    Route("GET", _PAGE, "read", web_pages.study_page, 200, query=bodies.PageQuery, is_page=True),
-    _form_route("/login", None, web_pages.log_in),
-    _form_route("/logout", None, web_pages.log_out),
-    _form_route("/studies", "admin", web_pages.create_by_form),
-    _form_route(f"{_PAGE}/arms", "admin", web_pages.add_arms_by_form),
-    _form_route(f"{_PAGE}/retire", "admin", web_pages.retire_by_form),
+    Route("GET", "/studies/{study}", "read", web_pages.study_page, 200, query=bodies.PageQuery,
+          is_page=True),
 )  # fmt: skip

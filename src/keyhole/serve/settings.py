@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-VARIABLE: Final = "KEYHOLE_SERVE"
+SETTINGS_VARIABLE: Final = "KEYHOLE_SERVE"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,5 @@ def load_policies(settings: Settings) -> list[type]:
     from keyhole.experiment import setting_registry, spec_factories
 
     setting_registry.import_plugins()
-    return [
-        spec_factories.load_user_policy(name, Path(), field="--policy")
-        for name in settings.policies
-    ]
+    names = settings.policies
+    return [spec_factories.load_user_policy(name, Path(), field="--policy") for name in names]

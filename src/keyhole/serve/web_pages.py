@@ -1,52 +1,36 @@
-"""Pages for a browser: the list of studies, a study, and forms that change it."""
+"""Pages for a browser: the list of studies, and a study."""
 
 import asyncio
 import base64
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar, Final
-from urllib.parse import quote, urlsplit
+from typing import TYPE_CHECKING, ClassVar, Final
+from urllib.parse import quote
 
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 
-from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, page_html
-from keyhole.serve.problems import MissingRightError, ProblemDocument
+from keyhole.pages.page import Answer, Page, PageBlock, Text, page_html
+from keyhole.serve.problems import ProblemDocument
 from keyhole.study import list_studies
 
 if TYPE_CHECKING:
     from keyhole.serve.routes import Request
 
-COOKIE: Final = "keyhole_key"
 _SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Field:
-    """A field of a form; of several lines if it has `rows`."""
-
-    name: str
-    label: str
-    rows: int = 0
-    is_secret: bool = False
-
-
-@dataclass(frozen=True)
-class Form:
-    """Block with a form."""
-
-    action: str
-    button: str
-    fields: tuple[Field, ...]
-    template: ClassVar[str] = "serve/templates/form.html.j2"
+_ASK_FOR_KEY: Final = 'Basic realm="Keyhole: the key is the password"'
 
 
 @dataclass(frozen=True)
 class Navigation:
-    """Block with the way back, and the script that keeps the page as it is now."""
+    """Block with a link to the list of studies, and the script that keeps a page up to date.
+
+    Attributes
+    ----------
+    seq : int
+        The number of the last event that the page shows; -1 for a page without the script.
+    """
 
     seq: int
     template: ClassVar[str] = "serve/templates/navigation.html.j2"
@@ -54,65 +38,36 @@ class Navigation:
 
 @dataclass(frozen=True)
 class StudyList:
-    """Block with the studies, a link each."""
+    """Block with the names of studies, each with the address of its page."""
 
-    rows: tuple[tuple[str, str], ...]  # names, and their addresses
+    rows: tuple[tuple[str, str], ...]
     template: ClassVar[str] = "serve/templates/studies.html.j2"
 
 
-_CREATE: Final = Form(
-    "/studies",
-    "Create",
-    (
-        Field("name", "Name of the study"),
-        Field("setting", "Setting, such as stochastic"),
-        Field("policy", "Policy, such as KLUCB"),
-        Field("arms", "Arms, one a line", rows=4),
-        Field("facts", "What the setting needs, such as threshold=0.5, one a line", rows=2),
-        Field("timeout", "Time after which a decision expires, such as 2h; empty for never"),
-    ),
-)
-_LOG_IN: Final = Form("/login", "Log in", (Field("key", "API key", is_secret=True),))
-
-
-def check_origin(headers: Mapping[str, str]) -> None:
-    """Refuse a form that another site sent."""
-    origin = headers.get("origin")
-    if origin is None or urlsplit(origin).netloc != headers.get("host"):
-        raise MissingRightError("a form must be sent from a page of this service")
-
-
-def make_html(page: Page, status: int = 200) -> Response:
-    """Return the answer with a page, whose own scripts alone may run."""
+def _make_response(page: Page, status: int = 200) -> Response:
+    """Return the answer with a page; browsers run the scripts of Keyhole alone."""
     policy = (
         f"default-src 'none'; script-src {_script_hashes()}; style-src 'unsafe-inline'; "
-        "img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'"
+        "img-src data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
-    # Without a referrer a browser would not say from where it sends a form: see `check_origin`.
-    headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}
-    return HTMLResponse(page_html(page), status, headers)
+    return HTMLResponse(page_html(page), status, {"Content-Security-Policy": policy})
 
 
 @cache
 def _script_hashes() -> str:
-    """Return the hashes of the scripts of all pages, read where no name of a study is."""
+    """Return the hashes of the scripts of all pages, from a page without texts of users."""
     html = page_html(Page(title="Keyhole", answer=[Navigation(0)]))
     digests = [sha256(script.encode()).digest() for script in _SCRIPT.findall(html)]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
 def make_problem_page(document: ProblemDocument) -> Response:
-    """Return the page of a problem; without a key, the way to give one."""
-    if document.status == 401:
-        page = Page(title="Keyhole", answer=[Answer(document.title), _LOG_IN])
-        return make_html(page, 401)
+    """Return the page of a problem; if a key is needed, it makes the browser ask for one."""
     blocks: list[PageBlock] = [Answer(document.title), Text(document.detail), Navigation(-1)]
-    return make_html(Page(title="Keyhole", answer=blocks), document.status)
-
-
-def _study_path(name: str) -> str:
-    return f"/studies/{quote(name, safe='')}"
+    response = _make_response(Page(title="Keyhole", answer=blocks), document.status)
+    if document.status == 401:
+        response.headers["WWW-Authenticate"] = _ASK_FOR_KEY
+    return response
 
 
 async def visible_names(request: "Request") -> list[str]:
@@ -123,88 +78,14 @@ async def visible_names(request: "Request") -> list[str]:
 
 async def list_page(request: "Request") -> Response:
     """Show the studies that the key sees."""
-    rows = tuple((name, _study_path(name)) for name in await visible_names(request))
-    blocks: list[PageBlock] = [StudyList(rows)]
-    sections = []
-    if f"{COOKIE}=" in request.headers.get("cookie", ""):
-        blocks.append(Form("/logout", "Log out", ()))
-    if request.key.may("admin"):
-        sections.append(Section("create", "Create a study", [_CREATE]))
-    return make_html(Page(title="Studies", answer=blocks, sections=sections))
+    names = await visible_names(request)
+    rows = tuple((name, f"/studies/{quote(name, safe='')}") for name in names)
+    return _make_response(Page(title="Studies", answer=[StudyList(rows)]))
 
 
 async def study_page(request: "Request") -> Response:
-    """Show a study; nothing where the page that the browser has is as it is now."""
-    entry = request.entry
-    assert entry is not None
-    study = entry.study.study
-    page, seq = await asyncio.to_thread(entry.read_page, study)
-    if request.query is not None and request.query.seq == seq:
+    """Show a study; send no content if the browser has its page up to date."""
+    page, seq = await asyncio.to_thread(request.entry.read_page, request.study.study)
+    if request.query.seq == seq:
         return Response(status_code=204)
-    sections = list(page.sections)
-    if request.key.may("admin"):
-        path = _study_path(study.name)
-        forms = [
-            Form(f"{path}/arms", "Add", (Field("arms", "Arms to add, one a line", rows=3),)),
-            Form(f"{path}/retire", "Retire for good", (Field("arm", "Arm to retire"),)),
-        ]
-        sections.append(Section("arms", "Add or retire arms", forms))
-    return make_html(replace(page, answer=[Navigation(seq), *page.answer], sections=sections))
-
-
-async def log_in(request: "Request") -> Response:
-    """Keep a key in the browser, where no script reads it and no other site uses it."""
-    key = str(request.body.get("key", "")).strip()
-    await request.service.keys.find({"authorization": f"Bearer {key}"})
-    response = RedirectResponse("/", 303)
-    # Behind a proxy that does TLS, only the browser knows that it asks by HTTPS.
-    is_secure = request.headers.get("origin", "").startswith("https:")
-    response.set_cookie(COOKIE, key, httponly=True, samesite="strict", secure=is_secure)
-    return response
-
-
-async def log_out(_request: "Request") -> Response:
-    """Let the browser forget the key."""
-    response = RedirectResponse("/", 303)
-    response.delete_cookie(COOKIE)
-    return response
-
-
-async def create_by_form(request: "Request") -> Response:
-    """Create a study that a form describes."""
-    from keyhole.serve.routes import create_study
-
-    fields = request.body
-    table: dict[str, Any] = {name: fields.get(name, "") for name in ("name", "setting", "policy")}
-    table["arms"] = _lines(fields.get("arms", ""))
-    table["facts"] = dict(map(_read_fact, _lines(fields.get("facts", ""))))
-    if timeout := fields.get("timeout", "").strip():
-        table["timeout"] = timeout
-    await create_study(replace(request, body=table))
-    return RedirectResponse(_study_path(table["name"]), 303)
-
-
-async def add_arms_by_form(request: "Request") -> Response:
-    """Add the arms of a form."""
-    await request.study.add_arms(_lines(request.body.get("arms", "")))
-    return RedirectResponse(_study_path(request.path["study"]), 303)
-
-
-async def retire_by_form(request: "Request") -> Response:
-    """Retire the arm of a form."""
-    await request.study.retire(request.body.get("arm", "").strip())
-    return RedirectResponse(_study_path(request.path["study"]), 303)
-
-
-def _lines(text: str) -> list[str]:
-    """Return the lines of a field that are not empty."""
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _read_fact(line: str) -> tuple[str, object]:
-    """Return name and value of a line ``name=value``, in JSON or as text."""
-    name, _, text = line.partition("=")
-    try:
-        return name.strip(), json.loads(text)
-    except ValueError:
-        return name.strip(), text.strip()
+    return _make_response(replace(page, answer=[Navigation(seq), *page.answer]))

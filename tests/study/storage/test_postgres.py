@@ -198,7 +198,7 @@ def test_a_connection_that_is_lost_twice_is_an_error(database, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "change", ["PREPARE keyhole_add AS SELECT 1", "DEALLOCATE ALL"], ids=["another's", "gone"]
+    "change", ["PREPARE keyhole_append AS SELECT 1", "DEALLOCATE ALL"], ids=["another's", "gone"]
 )
 def test_a_pool_that_changes_sessions_is_refused_with_what_is_needed(database, monkeypatch, change):
     # As pgbouncer does with pool_mode = transaction: the session is that of another client.

@@ -23,7 +23,7 @@ PAGE = 4120
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
-    monkeypatch.setattr(replaced_file_check, "_LONG", 40 * PAGE)
+    monkeypatch.setattr(replaced_file_check, "_MIN_LOG_SIZE", 40 * PAGE)
     monkeypatch.setattr(replaced_file_check, "_MAX_COMMITS", 10)
     return tmp_path / "studies.db"
 

@@ -1,4 +1,4 @@
-"""A shared-exclusive lock: database operations share it, a fork of the process has it alone.
+"""A shared-exclusive lock: database operations share it, and a fork of the process excludes them.
 
 SQLite keeps a table of its locks in the process. A fork inherits the table but not the locks, so a
 child of a process with an open connection would write without any. Therefore no connection is open
@@ -8,9 +8,9 @@ The lock also covers other locks that a child would inherit locked: those of mod
 of pyarrow, which imports pandas at its first use, and of the compiler.
 """
 
-# This module registers fork hooks when it is imported. If that happened while a fork waits, its
-# hook after the fork would run without the one before, and release a lock that nobody acquired.
-# Pandas imports it, and pyarrow imports pandas late: so it is imported here, at the beginning.
+# The module `concurrent.futures.thread` registers fork hooks when it is imported. If that happened
+# while a fork waits, its hook after the fork would run without the one before, and release a lock
+# that nobody acquired. Pyarrow imports pandas late, and pandas this module: so it is imported here.
 import concurrent.futures.thread  # noqa: F401
 import contextlib
 import os
@@ -22,16 +22,16 @@ from time import monotonic
 from types import FrameType
 from typing import Final, NamedTuple, Protocol
 
-# A fork also waits for compilations under way, but only after operations: one that needs a kernel
-# would otherwise wait for the fork. `before` hooks run in the reverse order of registration.
+# A fork also waits for compilations under way, but only after operations: an operation that needs a
+# kernel would otherwise wait for the fork. `before` hooks run in the reverse order of registration.
 import keyhole.kernels.compiler_fork_locks  # noqa: F401
 
 FORK_TIMEOUT: Final = 35.0  # seconds; more than BUSY_TIMEOUT, after which an operation fails
-_POLL_INTERVAL: Final = 1.0  # seconds, in case the thread that should notify was interrupted
+_POLL_INTERVAL: Final = 1.0  # seconds: a thread that was interrupted notifies nobody
 
 
 class Forkable(Protocol):
-    """The owner of a connection, as a fork sees it."""
+    """The interface of an owner of a connection to the fork hooks."""
 
     def before_fork(self) -> None:
         """Close the connection; no operation is at work on it."""
@@ -44,7 +44,7 @@ class Forkable(Protocol):
 
 
 class _NoOwner:
-    """The owner of an operation without a connection."""
+    """The owner of an operation that has no connection."""
 
 
 class _Fork(NamedTuple):
@@ -58,6 +58,7 @@ class _Fork(NamedTuple):
     is_exclusive: bool = False  # it no longer waits for other threads
 
     def is_over(self, thread: int) -> bool:
+        """Return whether the thread that forks has moved on."""
         if self.caller is None:
             return False
         return self.caller.f_lasti != self.instruction or _has_ended(thread, self.caller)
@@ -67,7 +68,7 @@ class _Fork(NamedTuple):
 # forks nevertheless. So nothing is held between them that only they could release: a fork is noted
 # with its calling instruction, and is over when its thread has moved on from there.
 class ForkLock:
-    """A lock that operations share and a fork has alone.
+    """A lock that operations share, and that a fork has alone.
 
     A fork never waits for operations of its own thread, which may fork in a user's clock or a
     signal handler, and waits for others at most `FORK_TIMEOUT`. Connections that are open after
@@ -77,7 +78,7 @@ class ForkLock:
     def __init__(self) -> None:
         # Reentrant: a signal handler may fork while its thread holds the lock. It is acquired by
         # `with self._lock` and not through the condition, whose `__enter__` is Python code: an
-        # interrupt within that would leave it locked for ever.
+        # interrupt within `__enter__` would leave it locked for ever.
         self._lock = RLock()
         self._changed = Condition(self._lock)
         # For each owner the thread of its operation, and the frame with which that ends at the
@@ -109,23 +110,23 @@ class ForkLock:
             return is_new
 
     def _can_begin(self, thread: int) -> bool:
-        """Return whether no fork keeps a thread from beginning an operation."""
-        # Those within an operation go on, or the fork would wait for them for ever; unless a fork
-        # has given up waiting and closes connections right now.
+        """Return whether a thread may begin an operation although there may be forks."""
+        # Threads within an operation go on, or the fork would wait for them for ever; unless a fork
+        # has given up waiting and is closing connections.
         forking_threads = self._threads_forking()
         if not forking_threads or self._is_another_fork_running(thread):
             return not forking_threads
         return thread in forking_threads or thread in self._busy_threads()
 
     def _threads_forking(self) -> list[int]:
-        """Return the threads that fork just now."""
+        """Return the threads with a fork under way."""
         for thread, fork in list(self._forks.items()):
             if fork.is_over(thread):
                 self._forks.pop(thread, None)
         return list(self._forks)
 
     def _is_another_fork_running(self, own_thread: int) -> bool:
-        """Return whether another thread is about to fork, and waits no longer."""
+        """Return whether the fork of another thread no longer waits."""
         return any(self._forks[t].is_exclusive for t in self._threads_forking() if t != own_thread)
 
     def _busy_threads(self) -> list[int]:
@@ -144,8 +145,8 @@ class ForkLock:
     def shared(self, owner: object | None = None) -> "_SharedOperation":
         """Return a context that holds the lock for an operation, or for part of one.
 
-        It may have no `owner`. Nothing within may wait for a lock whose holder may wait for this
-        one.
+        An operation without a connection has no `owner`. Nothing within the context may wait for a
+        lock whose holder may wait for this one.
         """
         return _SharedOperation(self, owner or _NoOwner())
 
@@ -178,7 +179,8 @@ class ForkLock:
 
     def after_fork_in_child(self) -> None:
         """Start afresh: the threads that held the lock do not exist in the child."""
-        # Here only the forking thread exists. `__init__` replaces the locks, which others may hold.
+        # In a child only the forking thread exists. `__init__` replaces the locks, which threads of
+        # the parent may hold.
         threads = {owner: thread for owner, (thread, _) in self._operations.items()}
         owners = list(self._owners)
         self.__init__()  # type: ignore[misc]
@@ -186,9 +188,9 @@ class ForkLock:
             owner.after_fork(threads.get(owner) == get_ident())
 
 
-# A class and no generator, which takes longer: an ask and a tell enter it eight times.
+# Not a generator with `contextmanager`, which takes longer: an ask and a tell enter it eight times.
 class _SharedOperation:
-    """The context of an operation that holds the lock together with others."""
+    """The context of an operation that shares the lock with others."""
 
     __slots__ = ("_is_new", "_lock", "_owner")
 
@@ -197,7 +199,7 @@ class _SharedOperation:
         self._owner = owner
 
     def __enter__(self) -> None:
-        # The frame is for an interrupt in here, after which nothing would release the lock.
+        # The frame ends the operation if an interrupt comes before `__exit__` can run.
         self._is_new = self._lock.acquire(self._owner, _find_caller())
 
     def __exit__(self, *_: object) -> None:
@@ -217,7 +219,7 @@ def _find_caller() -> FrameType | None:
 
 def _has_ended(thread: int, frame: FrameType | None) -> bool:
     """Return whether a frame is no longer on its thread's stack."""
-    # The other thread runs on and may change its frames while they are walked: three attempts.
+    # The other thread goes on and may change its frames during the search: three attempts.
     return frame is not None and not any(_is_frame_on_stack(thread, frame) for _ in range(3))
 
 

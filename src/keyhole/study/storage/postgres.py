@@ -2,8 +2,8 @@
 
 A transaction takes two round trips: one takes an advisory lock and reads new rows, the other
 inserts and commits. Each is one string of several statements: psycopg's pipeline mode costs a third
-more, and ends with a message that resets the server's idle-in-transaction timeout. All tables are
-in the schema `keyhole`.
+more, and its last message resets the server's idle-in-transaction timeout. All tables are in the
+schema `keyhole`.
 """
 
 import ctypes
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from keyhole.extras import missing_extra
 from keyhole.study.storage import schema, store
@@ -22,44 +22,9 @@ from keyhole.study.storage.sqlite import Sqlite
 if TYPE_CHECKING:
     import psycopg
 
-_DIALECT: Final = {
-    "schema": "keyhole.",
-    "identity": "BIGINT GENERATED ALWAYS AS IDENTITY",
-    "integer": "BIGINT",
-    "float": "DOUBLE PRECISION",
-    "bytes": "BYTEA",
-    "clustered": "",
-    "value": "%s",
-}
-# In READ COMMITTED each statement has its own snapshot: the one after the lock sees what was
-# committed while it waited. With REPEATABLE READ, a possible default, it would not.
-_BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-# The two modes conflict: a migration waits for all writers, and keeps new ones out.
-_WRITE: Final = "LOCK TABLE keyhole.event IN ROW EXCLUSIVE MODE"
-_MIGRATE: Final = "LOCK TABLE keyhole.event IN SHARE ROW EXCLUSIVE MODE"
-_PREPARE_SINCE: Final = "PREPARE keyhole_since (bigint, bigint) AS "
-_PREPARE_IDENTITY: Final = (
-    "PREPARE keyhole_identity (bigint) AS"
-    " SELECT version, digest FROM keyhole.version LEFT JOIN keyhole.study ON id = $1"
-)
-_PREPARE_ADD: Final = (
-    "PREPARE keyhole_add"
-    " (bigint, bigint, bigint[], bigint[], text[], text[], double precision[], bytea[], bytea[]) AS"
-    " WITH last AS (INSERT INTO keyhole.tail (study, seq) VALUES ($1, $2)"
-    " ON CONFLICT (study) DO UPDATE SET seq = excluded.seq)"
-    " INSERT INTO keyhole.event (study, seq, kind, decision, key, at, body, digest)"
-    " SELECT $1, * FROM unnest($3, $4, $5, $6, $7, $8, $9)"
-)
-_ADD: Final = (
-    "EXECUTE keyhole_add(%s, %s, %s::bigint[], %s::bigint[], %s::text[], %s::text[],"
-    " %s::double precision[], %s::bytea[], %s::bytea[]); COMMIT"
-)
-_ADD_METADATA: Final = (
-    "INSERT INTO keyhole.metadata (study, seq, body)"
-    " SELECT %s, * FROM unnest(%s::bigint[], %s::text[]); "
-)
+_SQL: Final = schema.POSTGRES
 _COLUMNS: Final = len(store.Row._fields) + 1  # with the digest
-_BATCH: Final = 4096  # rows that the server sends together in a backup
+_BATCH_SIZE: Final = 4096  # rows that the server sends together in a backup
 _NEEDS_SESSION: Final = (
     "the address is that of a pool which changes sessions between transactions: a study needs a "
     "session-level pool (in pgbouncer pool_mode = session), or the server's own address"
@@ -76,29 +41,12 @@ _ADVICE: Final = {
 # Advisory locks are numbers shared by all applications of a database: ours have this class.
 _LOCK_CLASS: Final = int.from_bytes(b"Keyh")
 _MIGRATION_LOCK: Final = int.from_bytes(b"Keyhole")
-_IS_THERE: Final = "SELECT to_regnamespace('keyhole') IS NOT NULL, to_regclass('keyhole.version')"
-# Connection parameters that the address may override. A lost server is noticed within a minute.
-_DEFAULTS: Final = {
-    "application_name": "keyhole",
-    "connect_timeout": 10,
-    "keepalives_idle": 30,
-    "keepalives_interval": 10,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 60_000,
-}
-# A client that stops while it holds the lock is disconnected after a minute. Commits are durable
-# when they return, even on a server where `synchronous_commit` is off.
-_SESSION: Final = (
-    "SELECT set_config('idle_in_transaction_session_timeout', '60s', false),"
-    " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-    " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"
-)
 
 
 class Postgres(store.Store):
     """A store on a PostgreSQL server."""
 
-    dialect = _DIALECT
+    dialect = schema.DIALECTS["postgres"]
 
     def __init__(self, address: str) -> None:
         super().__init__()
@@ -108,22 +56,22 @@ class Postgres(store.Store):
         except ImportError as error:
             raise missing_extra("postgres", "storage on PostgreSQL", error) from None
         self._driver = psycopg
-        self._given_address = address
+        self._address = address
         self.failures = (psycopg.Error, OSError)
         try:
             parameters = psycopg.conninfo.conninfo_to_dict(address)
         except psycopg.ProgrammingError as error:
             raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
-        self._address: dict[str, Any] = _DEFAULTS | parameters | {"client_encoding": "UTF8"}
+        self._parameters = _SQL["connection"] | parameters | {"client_encoding": "UTF8"}
         self.where = _format_address(parameters)
         self._db: psycopg.Connection | None = None
-        self._has_tables = False  # once they are, later connections only check them
+        self._has_tables = False  # once true, later connections only check the version
         FORK_LOCK.add(self)
         self._run(self._connect_if_needed)
 
     def connect_again(self) -> "Postgres":
         """Return another connection to the same server."""
-        new_store = Postgres(self._given_address)
+        new_store = Postgres(self._address)
         new_store._share_studies(self)
         return new_store
 
@@ -131,15 +79,15 @@ class Postgres(store.Store):
         return self._execute_first(sql, values, binary=True).fetchall()
 
     def _begin_write(self) -> "psycopg.Connection":
-        db = self._execute_first(f"{_BEGIN}; {_WRITE}").connection
-        self._check_version(self._version(db))
+        db = self._execute_first(_SQL["begin_write"]).connection
+        self._check_version(self._read_version(db))
         return db
 
     def _lock(self, study: int, after: int) -> store.QueryResult:
-        # The server queues waiters of an advisory lock. It does not for row locks: whoever has just
-        # released one gets it again before the waiting sessions have woken up.
+        # The server queues sessions that wait for an advisory lock. For row locks it does not: the
+        # session that has just released one gets it again before the waiting ones have woken up.
         lock = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, {study:d})"
-        return self._select_events(f"{_BEGIN}; {_WRITE}; {lock}; ", study, after)
+        return self._select_events(f"{_SQL['begin_write']}; {lock}; ", study, after)
 
     def _events_after(self, study: int, after: int) -> store.QueryResult:
         return self._select_events("", study, after)
@@ -147,7 +95,7 @@ class Postgres(store.Store):
     def _select_events(self, begin_sql: str, study: int, after: int) -> store.QueryResult:
         """Return version, identity and rows of a study, in one round trip."""
         identity_sql = f"EXECUTE keyhole_identity({study:d})"
-        events_sql = f"EXECUTE keyhole_since({study:d}, {after:d})"
+        events_sql = f"EXECUTE keyhole_events_after({study:d}, {after:d})"
         cursor = self._execute_first(f"{begin_sql}{identity_sql}; {events_sql}")
         results = []
         has_next = True
@@ -170,10 +118,10 @@ class Postgres(store.Store):
         metadata: Sequence[store.Metadata],
     ) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMNS
-        sql = _ADD
+        sql: str = _SQL["append"]
         values: tuple[object, ...] = (study, tail, *columns)
         if metadata:
-            sql = _ADD_METADATA + sql
+            sql = _SQL["append_metadata"] + sql
             values = (study, *(list(column) for column in zip(*metadata, strict=True)), *values)
         cursor = self._driver.ClientCursor(self._connect_if_needed()).execute(sql, values)
         while cursor.nextset():
@@ -183,15 +131,15 @@ class Postgres(store.Store):
 
     def _copy(self, path: Path) -> None:
         db = self._execute_first("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").connection
-        self._check_version(self._version(db))
+        self._check_version(self._read_version(db))
         with closing(Sqlite(path)) as copy:
-            copy.fill(self._rows)
+            copy.fill(self._read_table)
         db.execute("COMMIT")
 
-    def _rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
+    def _read_table(self, table: str, columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
         """Yield the rows of a table through a server-side cursor."""
         with self._connect_if_needed().cursor(name="keyhole_rows", binary=True) as cursor:
-            cursor.itersize = _BATCH
+            cursor.itersize = _BATCH_SIZE
             yield from cursor.execute(f"SELECT {', '.join(columns)} FROM keyhole.{table}")
 
     def _execute_first(
@@ -213,7 +161,7 @@ class Postgres(store.Store):
         """Return whether a connection is in no transaction."""
         return db.info.transaction_status == self._driver.pq.TransactionStatus.IDLE
 
-    def _undo(self) -> None:
+    def _rollback_and_unlock(self) -> None:
         if self._db is not None and not self._is_idle(self._db):
             self._db.execute("ROLLBACK")
 
@@ -240,16 +188,13 @@ class Postgres(store.Store):
             os.dup2(null_device, db.pgconn.socket, inheritable=False)
             os.close(null_device)
 
-    def _error_class(self, error: Exception) -> type[store.StoreError]:
-        needs_session = getattr(error, "sqlstate", None) in ("42P05", "26000")
-        return store.FinalStoreError if needs_session else store.StoreError
-
-    def _explain(self, error: Exception) -> str:
-        text = str(error).strip().partition("\n")[0] or type(error).__name__
-        if isinstance(error, ConnectionError):
-            return text  # it failed to connect: nothing was written
-        state = getattr(error, "sqlstate", None)
-        return f"{text}; {_ADVICE.get(state, _ADVICE[None])}"
+    def _explain(self, error: Exception) -> tuple[type[store.StoreError], str]:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        if isinstance(error, ConnectionError):  # nothing was written, so there is no advice
+            return store.StoreError, reason
+        advice = _ADVICE.get(getattr(error, "sqlstate", None), _ADVICE[None])
+        error_class = store.FinalStoreError if advice == _NEEDS_SESSION else store.StoreError
+        return error_class, f"{reason}; {advice}"
 
     def _connect_if_needed(self) -> "psycopg.Connection":
         """Return the connection; after a failure, a new one."""
@@ -259,37 +204,37 @@ class Postgres(store.Store):
                 # psycopg's own prepared statements are forgotten after each rollback.
                 try:
                     self._db = self._driver.connect(
-                        autocommit=True, prepare_threshold=None, **self._address
+                        autocommit=True, prepare_threshold=None, **self._parameters
                     )
                 except self._driver.OperationalError as error:
                     raise ConnectionError(error) from error
             try:
-                self._prepare(self._db)
+                self._set_up_session(self._db)
             except BaseException:
                 self._drop()
                 raise
         return self._db
 
-    def _prepare(self, db: "psycopg.Connection") -> None:
-        """Check or migrate the tables, and set up the session."""
+    def _set_up_session(self, db: "psycopg.Connection") -> None:
+        """Check or migrate the tables, and prepare settings and statements of the session."""
         if (encoding := db.info.parameter_status("server_encoding")) != "UTF8":
             raise ValueError(
                 f"storage must be a database with the encoding UTF8, got {self.where}, which has "
                 f"{encoding}: create one, CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
             )
         if self._has_tables:
-            self._check_version(self._version(db))
+            self._check_version(self._read_version(db))
         else:
             self._migrate(db)
-        db.execute(_SESSION)
-        db.execute(_PREPARE_ADD)
-        db.execute(_PREPARE_IDENTITY)
-        db.execute(_PREPARE_SINCE + self._sql[schema.EVENTS_AFTER] % ("$1", "$2"))
+        for name in ("set_up_session", "prepare_append", "prepare_identity"):
+            db.execute(_SQL[name])
+        events_query = self._sql["events_after"] % ("$1", "$2")
+        db.execute(f"PREPARE keyhole_events_after (bigint, bigint) AS {events_query}")
         self._has_tables = True
 
     def _migrate(self, db: "psycopg.Connection") -> None:
-        """Create the tables or migrate them, if need be."""
-        version = self._version(db)
+        """Create the tables, or migrate them from an older version."""
+        version = self._read_version(db)
         schema.check_version(self.where, version)
         if version == len(schema.STEPS):
             return
@@ -298,21 +243,21 @@ class Postgres(store.Store):
         # and the lock with it.
         db.execute("SELECT pg_advisory_lock(%s)", (_MIGRATION_LOCK,))
         with db.transaction():
-            version = self._version(db)
+            version = self._read_version(db)
             schema.check_version(self.where, version)
             if version == 0:
                 db.execute("CREATE SCHEMA keyhole")
                 db.execute("CREATE TABLE keyhole.version (version INTEGER NOT NULL)")
                 db.execute("INSERT INTO keyhole.version VALUES (0)")
             else:
-                db.execute(_MIGRATE)
-            schema.migrate(db.execute, version, _DIALECT)
+                db.execute(_SQL["lock_for_migration"])
+            schema.migrate(db.execute, version, self.dialect)
             db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
         db.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATION_LOCK,))
 
-    def _version(self, db: "psycopg.Connection") -> int:
+    def _read_version(self, db: "psycopg.Connection") -> int:
         """Return the version of the schema, 0 if there is none."""
-        is_there, version_table = db.execute(_IS_THERE).fetchone() or (False, None)
+        is_there, version_table = db.execute(_SQL["find_tables"]).fetchone() or (False, None)
         if is_there and version_table is None:
             raise ValueError(
                 f"storage must be a database whose schema keyhole is ours, got {self.where}, "

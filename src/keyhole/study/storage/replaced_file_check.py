@@ -1,9 +1,9 @@
 """The check whether the database file of an open connection, or its log, was replaced.
 
 In write-ahead-log mode SQLite writes to the main file only in a checkpoint, which here happens
-within the commit of a process that holds the writers' lock. That process records what `stat` says
-of the file, in the `-queue` beside it. If another process finds something else, the file was
-replaced, a program was killed during a checkpoint, or another program has made one.
+within the commit of a process that holds the writers' lock. In the `-queue` beside the file that
+process records what `stat` says of it. If another process finds something else, the file was
+replaced, a process was killed during a checkpoint, or another program has made a checkpoint.
 """
 
 import os
@@ -24,11 +24,13 @@ WHY_REPLACED = (
     "had the old one open, remove the -wal and -shm beside it if they are there, and open the "
     "study again"
 )
-_LONG: Final = 2000 * 4120  # bytes, of two thousand pages: writing it takes three flushes
-_MAX_COMMITS: Final = 500  # in which as many are written, or so
+# Bytes of a log of two thousand pages, which some five hundred commits write.
+_MIN_LOG_SIZE: Final = 2000 * 4120
+_MAX_COMMITS: Final = 500  # between two checkpoints of a log that is as large
 _FORMAT: Final = Struct("<8sQqqQq")
 _MAGIC: Final = b"keyhole2"
-# Behind it: commits of all since the last checkpoint, and the bytes of the log at that time.
+# After the record: the number of commits since the last checkpoint, by all processes, and the size
+# of the log in bytes at that checkpoint.
 _LOG_FORMAT: Final = Struct("<QQ")
 
 WHY_MIXED: Final = (
@@ -39,21 +41,21 @@ WHY_MIXED: Final = (
 
 
 class FileRecord(NamedTuple):
-    """The `stat` of a main file, the inode of its log (0 for none), and when it was accepted.
+    """What `stat` says of a main file and its log, and when the file was accepted.
 
     While `accepted_at` stays, only our own checkpoints have changed the main file, and all
     connections know of them.
     """
 
-    file: int
-    changed: int  # nanoseconds
-    size: int
-    log: int
-    accepted_at: int  # nanoseconds, when somebody took the file for the right one by what it holds
+    inode: int
+    changed_at: int  # nanoseconds
+    size: int  # bytes
+    log_inode: int  # 0 if there is no log
+    accepted_at: int  # nanoseconds, when a process had checked its content and took it for intact
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """Return the record of the last transaction; None if there is none."""
+        """Return the record that the last transaction left; None if there is none."""
         # The `-queue` is no database: opening and closing it drops none of SQLite's locks.
         try:
             with open(f"{path}-queue", "rb", buffering=0) as queue:
@@ -74,10 +76,10 @@ class FileRecord(NamedTuple):
 
 
 class OpenFile:
-    """The identity and `stat` of a database file, as last seen through a connection.
+    """The identity and `stat` of a database file, as a connection last saw them.
 
     SQLite goes on with a log that was removed, or whose file was replaced, and all that it then
-    writes is lost. Comparing the three names costs three `stat`, 4 µs in all.
+    writes is lost. To compare file, `-wal` and `-shm` costs three `stat`, 4 µs in all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,10 +88,11 @@ class OpenFile:
         self._log_names = (f"{path}-wal", f"{path}-shm")
         self.identity = file_identity(path)
         self._logs: list[tuple[int, int] | None] | None = None  # identities of -wal and -shm
-        self._last_stamp: tuple[int, int] | None = None  # time and size when last seen
-        self._accepted_stamp: tuple[int, int] | None = None  # time and size when last accepted
+        # Time of change and size of the file, when it was last seen and when it was last accepted.
+        self._last_stamp: tuple[int, int] | None = None
+        self._accepted_stamp: tuple[int, int] | None = None
         self.is_recorded = False  # by this connection
-        self._accepted_at = 0  # that of the record it was last compared with
+        self._accepted_at = 0  # as in the last record with which the file was compared
 
     def check(self, *, has_logs: bool) -> bool:
         """Refuse a file or log that was replaced; return whether the file is as last accepted."""
@@ -117,16 +120,19 @@ class OpenFile:
         return stamp == self._accepted_stamp
 
     def _read_record(self) -> FileRecord:
-        """Return the record of the file as it is now."""
+        """Return a record of the file as it is now."""
         status = os.stat(self._name)
         _, log = self._log_identities()[0] or (0, 0)
         return FileRecord(status.st_ino, status.st_mtime_ns, status.st_size, log, self._accepted_at)
 
     def accept(self, queue: int | None) -> bool:
-        """Accept the file as it is now as the right one; with the writers' lock, record that.
+        """Accept the file as it is now; record that if the caller holds the writers' lock.
 
-        Return whether SQLite knows of all changes since it was last accepted: it does of our own
-        checkpoints, not of a copy that another process has found intact and accepted.
+        Returns
+        -------
+        bool
+            Whether SQLite knows of all changes since the file was last accepted. It knows of our
+            own checkpoints, and not of a copy that another process has found intact and accepted.
         """
         old_stamp, old_accepted_at = self._accepted_stamp, self._accepted_at
         record = self._read_record()
@@ -150,7 +156,7 @@ class OpenFile:
         if queue is not None:
             record.write(queue)
             self.is_recorded = True
-        self._accepted_stamp = record.changed, record.size
+        self._accepted_stamp = record.changed_at, record.size
 
     def _log_identities(self) -> list[tuple[int, int] | None]:
         """Return the identities of `-wal` and `-shm`; None for one that is not there."""
@@ -164,30 +170,30 @@ class OpenFile:
 
     def is_checkpoint_due(self, log_size: int, queue: int) -> bool:
         """Return whether a checkpoint is due, given the size of the log; called once a commit."""
-        if log_size < _LONG:
+        if log_size < _MIN_LOG_SIZE:
             return False
-        # SQLite overwrites the log from its beginning after a checkpoint and never truncates it, so
-        # its size is the longest it has been: what counts is growth, or else the number of commits.
+        # After a checkpoint SQLite overwrites the log from its beginning and never truncates it, so
+        # its size is the largest that it has had. A checkpoint is due if it grew, or after many
+        # commits.
         data = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
         commits, last_size = _LOG_FORMAT.unpack(data.ljust(_LOG_FORMAT.size, b"\0"))
-        # A shorter log is a new one.
         growth: int = log_size - last_size
-        if growth < 0:
+        if growth < 0:  # the log is a new one
             growth = log_size
-        is_checkpoint_due = growth > _LONG // 8 or commits + 1 >= _MAX_COMMITS
+        is_checkpoint_due = growth > _MIN_LOG_SIZE // 8 or commits + 1 >= _MAX_COMMITS
         record = (0, log_size) if is_checkpoint_due else (commits + 1, last_size)
         os.pwrite(queue, _LOG_FORMAT.pack(*record), _FORMAT.size)
         return is_checkpoint_due
 
     def is_replaced(self) -> bool:
-        """Return whether another file has its name, or the log beside it is another's."""
+        """Return whether another file has its name, or the log beside it is of another file."""
         status = find_status(self._name)
         if status is None:
             return False
         if self.identity != (status.st_dev, status.st_ino):
             return True
         logs = self._log_identities()
-        # Closing the last connection removes the log by its name, which would be another's.
+        # The last connection to close removes the log by its name, which another log may have now.
         is_own = self._logs is None or logs == self._logs
         return not is_own and (logs[0] is not None or not self.is_unchanged())
 
@@ -200,7 +206,7 @@ class OpenFile:
     def fits(self) -> bool:
         """Return whether the file is as the last transaction left it, or has no log beside it."""
         if not os.path.exists(self._name):
-            return True  # the log is of the file that was moved
+            return True  # the log belongs to the file that was moved away
         last_record = FileRecord.read(self._path)
         is_as_left = last_record is None or last_record.has_same_file(self._read_record())
         return is_as_left or not self.log_size()
@@ -215,9 +221,9 @@ class OpenFile:
         if last_record is None or self.fits():
             return ""
         record = self._read_record()
-        if last_record.file != record.file and last_record.log == record.log:
+        if last_record.inode != record.inode and last_record.log_inode == record.log_inode:
             return WHY_MIXED
-        # Closing a connection that can only read writes no log into the file.
+        # A connection that can only read writes no log into the file when it closes.
         with closing(sqlite_connection.connect(self._path, "mode=ro")) as db:
             damage = shorten(_find_any_damage(db), 100, placeholder="...")
         return f"{WHY_MIXED} (found: {damage})" if damage else ""
@@ -226,7 +232,7 @@ class OpenFile:
 def _find_any_damage(db: sqlite3.Connection) -> str:
     """Return a line on the first damage of pages, definitions and events."""
     try:
-        if damage := sqlite_connection.find_damage(db.execute):
+        if damage := sqlite_connection.format_damage(db.execute(sqlite_connection.CHECK)):
             return damage
         studies = db.execute("SELECT id, name, at, head, digest FROM study").fetchall()
         return next(filter(None, (_find_study_damage(db, *study) for study in studies)), "")

@@ -1,9 +1,9 @@
 """The SQLite back end, which keeps the event logs of studies in one file.
 
 Writers queue at an advisory lock (`flock`) on the file ``...-queue``. Processes that wait for
-SQLite's own lock retry until a timeout, and one of them may never succeed; `flock` lets them in as
-they came. A program that does not queue is still held off by SQLite's lock. On Windows, without
-`flock`, the order is a matter of chance.
+SQLite's own lock retry until a timeout, and one of them may never succeed; `flock` grants
+its lock in the order of the requests. SQLite's lock still holds off programs that do not queue. On
+Windows, without `flock`, the order is a matter of chance.
 """
 
 import os
@@ -30,21 +30,12 @@ _INSERT: Final = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_METADATA: Final = "INSERT INTO metadata (study, seq, body) VALUES (?, ?, ?)"
-_NOTHING: Final = (-1, b"")  # the last row of a study that this store has not read
-_TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
-_DIALECT: Final = {
-    "schema": "",
-    "identity": "INTEGER",
-    "integer": "INTEGER",
-    "float": "REAL",
-    "bytes": "BLOB",
-    "clustered": " WITHOUT ROWID",
-    "value": "?",
-}
-# A check that an index can be trusted at one value. If an entry of it is damaged, a search for
+_NO_LAST_ROW: Final = (-1, b"")  # stands for the last row of a study that was not read yet
+_REPLACE_TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
+# The check that an index is intact at one value. If an entry of the index is damaged, a search for
 # its former value ends between the last smaller and the first larger entry. So these two, and the
-# entries found, are compared with the table; SQLite leaves out entries that differ. Comparing the
-# whole index would take a third of a second for 100,000 events.
+# entries of the value, are compared with the table; SQLite leaves out entries that differ. To
+# compare the whole index would take a third of a second for 100,000 events.
 _ENTRIES: Final = (
     "SELECT i.{column}, e.{column} FROM (SELECT study, seq, {column} FROM event"
     " INDEXED BY event_{column} WHERE {column} IS NOT NULL AND {condition}) AS i"
@@ -66,10 +57,10 @@ class Sqlite(store.Store):
     """A store in an SQLite file.
 
     With `flush`, a commit returns once it is on the disk; without, once the operating system has
-    it. With a `sibling` the store is connected to the file of that one, which must still be there.
+    it. A store with a `sibling` connects to the file of the sibling, which must still be there.
     """
 
-    dialect = _DIALECT
+    dialect = schema.DIALECTS["sqlite"]
     failures = (sqlite3.Error, OSError)
 
     def __init__(self, path: Path, flush: bool = True, sibling: "Sqlite | None" = None) -> None:
@@ -79,16 +70,17 @@ class Sqlite(store.Store):
         self._flush = flush
         self._queue: int | None = None
         self._db: Connection | None = None
+        # The stamp of a file that is read without locks, as of the time of the connection.
         self._immutable_stamp: tuple[int, int, int, bool] | None = None
         self._identity: tuple[int, int] | None = None  # of the file that was first opened
-        self._data_version: int | None = None  # after which nobody else has committed
+        self._data_version: int | None = None  # SQLite's, when this store last read or wrote
         if sibling is not None:
             self._share_studies(sibling)
             self._identity = sibling._identity
         FORK_LOCK.add(self)
         try:
             if sibling is None:
-                self._run(self._open)
+                self._run(self._connect_or_create)
             else:
                 self._run(self._query, "SELECT 1", ())
         except BaseException:
@@ -130,10 +122,13 @@ class Sqlite(store.Store):
             )
 
     def _lock(self, study: int, after: int) -> store.QueryResult | None:
-        db = self._lock_all()
-        # It changes with each commit of another connection, of this process or another.
+        db = self._begin_in_turn()
+        # SQLite changes `data_version` with each commit of another connection.
         data_version = read_pragma(db, "data_version")
-        if data_version == self._data_version and self._last_rows.get(study, _NOTHING)[0] == after:
+        if (
+            data_version == self._data_version
+            and self._last_rows.get(study, _NO_LAST_ROW)[0] == after
+        ):
             return None
         result = self._select_events(db, study, after, read_pragma(db, "user_version"))
         self._data_version = data_version
@@ -150,8 +145,8 @@ class Sqlite(store.Store):
     def _select_events(
         self, db: Connection, study: int, after: int, version: int
     ) -> store.QueryResult:
-        identity = db.execute(self._sql[schema.DEFINITION_DIGEST], (study,)).fetchone()
-        rows = db.execute(self._sql[schema.EVENTS_AFTER], (study, after)).fetchall()
+        identity = db.execute(self._sql["definition_digest"], (study,)).fetchone()
+        rows = db.execute(self._sql["events_after"], (study, after)).fetchall()
         return store.QueryResult(version, identity and identity[0], rows)
 
     def _add(
@@ -165,11 +160,11 @@ class Sqlite(store.Store):
         db.executemany(_INSERT, [(study, *row) for row in rows])
         if metadata:
             db.executemany(_INSERT_METADATA, [(study, *entry) for entry in metadata])
-        db.execute(_TAIL, (study, tail))
+        db.execute(_REPLACE_TAIL, (study, tail))
         if not self._commit() and rows:
             # If a copy has replaced the file within the transaction, the rows are not in it.
             seq, *_, digest = rows[-1]
-            records = self._query(self._sql[schema.EVENTS_RANGE], (study, seq, 1))
+            records = self._query(self._sql["events_range"], (study, seq, 1))
             if not records or records[0][-1] != digest:
                 self._refuse_replaced(study, seq)
 
@@ -183,14 +178,19 @@ class Sqlite(store.Store):
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorname != "SQLITE_FULL":
                     raise
-                raise store.StoreError(f"{path}: {self._explain(error)}") from error
+                reason = sqlite_connection.explain_sqlite_error(error, self.path)
+                raise store.StoreError(f"{path}: {reason}") from error
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
-        return sqlite_connection.find_damage(self._run, self._query)
+        try:
+            check_rows = self._run(self._query, sqlite_connection.CHECK, ())
+        except store.DamagedError as error:
+            return str(error)
+        return sqlite_connection.format_damage(check_rows)
 
     def fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
-        """Fill all tables; `read` yields the rows of a table, given the names of its columns."""
+        """Fill all tables; `read` yields the rows of a table, given its name and its columns."""
         self._run(self._fill, read)
 
     def _fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
@@ -203,16 +203,16 @@ class Sqlite(store.Store):
             db.executemany(statement, read(table, columns))
         self._commit()
 
-    def _error_class(self, error: Exception) -> type[store.StoreError]:
-        return store.DamagedError if sqlite_connection.is_damage(error) else store.StoreError
-
-    def _explain(self, error: Exception) -> str:
-        return sqlite_connection.explain_sqlite_error(error, self.path)
+    def _explain(self, error: Exception) -> tuple[type[store.StoreError], str]:
+        reason = sqlite_connection.explain_sqlite_error(error, self.path)
+        if sqlite_connection.is_damage(error):
+            return store.DamagedError, reason
+        return store.StoreError, reason
 
     # Transactions.
 
     def _commit(self) -> bool:
-        """Commit; return whether the file is unchanged, else the commit may be lost."""
+        """Commit; return whether the file is unchanged: if not, the commit may be lost."""
         db = self._connect_if_needed()
         db.execute("COMMIT")
         is_unchanged = self._queue is None or self._is_file_unchanged(db, self._queue)
@@ -239,11 +239,11 @@ class Sqlite(store.Store):
                     file.record(queue)
         return is_unchanged or self._is_current(has_queue_lock=True)
 
-    def _undo(self) -> None:
-        self._rollback_transaction()
+    def _rollback_and_unlock(self) -> None:
+        self._rollback_if_open()
         self._release_locks()
 
-    def _rollback_transaction(self) -> None:
+    def _rollback_if_open(self) -> None:
         self._data_version = None  # what was read in it may have been refused
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
@@ -258,7 +258,7 @@ class Sqlite(store.Store):
     def _disconnect(self) -> None:
         """Close the connection, or leak it where closing would do harm."""
         # The last connection to close makes a checkpoint and removes the log. That must not
-        # happen if the disk has no room for all of it, since a partial checkpoint looks like a
+        # happen if the disk has no room for all of the log, since a partial checkpoint looks like a
         # copy, nor if the file is not as recorded: the next writer finds out why. `_db` is reset
         # only afterwards, so an interrupt in between leaves the connection to the next attempt.
         if (db := self._db) is None:
@@ -299,17 +299,17 @@ class Sqlite(store.Store):
             db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         self._close_queue()
 
-    def _lock_all(self) -> Connection:
-        """Begin a transaction with the writers' lock, and return the connection."""
-        # In this order: waiting for the writers' lock may take long, and a fork, which waits for
-        # FORK_LOCK, must not wait for that. `_release_locks` releases both.
+    def _begin_in_turn(self) -> Connection:
+        """Take the writers' lock, begin a transaction, and return the connection."""
+        # In this order: to wait for the writers' lock may take long, and a fork, which waits for
+        # the end of all operations, must not wait so long. `_release_locks` releases both.
         self._lock_queue()
         FORK_LOCK.acquire(self)
         return self._begin_immediate()
 
     def _begin_write(self) -> Connection:
         """Begin a transaction with the writers' lock; refuse a schema of another version."""
-        db = self._lock_all()
+        db = self._begin_in_turn()
         self._check_version(read_pragma(db, "user_version"))
         return db
 
@@ -325,7 +325,7 @@ class Sqlite(store.Store):
             db.execute("BEGIN IMMEDIATE")
             if self._is_current(has_queue_lock=True):
                 return db
-            self._rollback_transaction()
+            self._rollback_if_open()
             self._disconnect()
 
     def _release_locks(self) -> None:
@@ -338,7 +338,7 @@ class Sqlite(store.Store):
         """Yield a connection to read with."""
         with FORK_LOCK.shared(self):
             if self._immutable_stamp is not None:
-                self._disconnect()  # it has no lock: its pages may be those of before
+                self._disconnect()  # it has no lock: the pages in its cache may be old
             db = self._connect_if_needed()
             # Within a transaction the file was compared when it began.
             while not (db.in_transaction or self._is_current(has_queue_lock=False)):
@@ -348,19 +348,19 @@ class Sqlite(store.Store):
             try:
                 yield db
             finally:
-                # Half of a transaction may have been read, which may even look like damage.
+                # If so, half of a transaction may have been read, which may look like damage.
                 if stamp is not None and stamp != sqlite_connection.file_stamp(self.path):
                     raise sqlite3.OperationalError("the file was written to meanwhile: try again")
 
     def _is_current(self, *, has_queue_lock: bool) -> bool:
-        """Return whether the connection is to the file as it is; refuse a replaced file."""
-        # If the main file was changed by others, the pages that SQLite has cached are stale: the
-        # caller must connect again, for which False is the answer.
+        """Return whether the connection knows the file as it is now; refuse a replaced file."""
+        # If others changed the main file, the pages that SQLite has cached are stale: False tells
+        # the caller to connect again.
         file = self._file
         try:
             is_unchanged = file.check(has_logs=self._immutable_stamp is None)
         except store.FinalStoreError as error:
-            self._refuse(str(error))
+            self._refuse_file(str(error))
         if self._immutable_stamp is not None or not has_queues():
             return True
         if is_unchanged and (file.is_recorded or not has_queue_lock):
@@ -371,31 +371,31 @@ class Sqlite(store.Store):
             try:
                 if why := file.explain_mixture():
                     sqlite_connection.refuse_file(self.path, why, is_as_before=False)
-                    self._refuse(f"{self.path}: {why}")
+                    self._refuse_file(f"{self.path}: {why}")
             finally:
                 if not has_queue_lock:
                     self._unlock_queue()
             if has_queue_lock:
-                self._rewrite(file, self._queue_descriptor())
+                self._rewrite_file(file, self._queue_descriptor())
                 return False
         return file.accept(self._queue if has_queue_lock else None)
 
-    def _rewrite(self, file: OpenFile, queue: int) -> None:
+    def _rewrite_file(self, file: OpenFile, queue: int) -> None:
         """Rewrite an intact file that was changed by others; the caller holds the writers' lock."""
         # SQLite takes part of the log for checkpointed already, though the file may be another.
         # VACUUM writes every page through the log again.
-        self._rollback_transaction()
+        self._rollback_if_open()
         with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
             db.execute("VACUUM")
             file.record(queue, is_rewritten=True)
 
-    def _refuse(self, why: str) -> NoReturn:
+    def _refuse_file(self, why: str) -> NoReturn:
         """Refuse the file from now on, in every connection: it was replaced."""
         self._refusals.append(why)
         raise store.FinalStoreError(why)
 
-    def _open(self) -> None:
-        """Connect, and create what is not there yet."""
+    def _connect_or_create(self) -> None:
+        """Connect; create the file and its tables if they are not there yet."""
         with FORK_LOCK.shared(self):
             sqlite_connection.check_file(self.path)
             is_ready = self._connect_and_check(sqlite_connection.CREATE)
@@ -410,7 +410,7 @@ class Sqlite(store.Store):
         if self._db is None:
             with suppress(FileNotFoundError):
                 if self._identity not in (None, sqlite_connection.file_identity(self.path)):
-                    self._refuse(f"{self.path}: {WHY_REPLACED}")
+                    self._refuse_file(f"{self.path}: {WHY_REPLACED}")
             try:
                 sqlite_connection.check_file(self.path)
                 is_ready = self._connect_and_check("mode=rw")

@@ -2,8 +2,8 @@
 
 When a process closes a file, it loses all its POSIX locks on that file, SQLite's included,
 whichever part of the program opened it. So a database, its `-wal` and its `-shm` are opened by
-SQLite alone, even to read a header. Their identity (device, inode) tells when another file has been
-put in the place of one that is open; messages say what went wrong, and what to do.
+SQLite alone, even to read a header. The identity of a file (device, inode) tells whether another
+file was put in its place.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ import re
 import sqlite3
 import sys
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from stat import S_IFREG, S_ISDIR
@@ -21,19 +21,18 @@ from typing import Final, cast
 
 from keyhole.files import explain_os_error
 from keyhole.study.storage import schema
-from keyhole.study.storage.store import DamagedError
 
 BUSY_TIMEOUT: Final = 30.0  # seconds, for a program that holds SQLite's lock without queueing
-_CHECK: Final = "PRAGMA integrity_check(5)"
+CHECK: Final = "PRAGMA integrity_check(5)"
 APPLICATION: Final = int.from_bytes(b"Keyh")  # the application id in the header of our files
 
-_READ: Final = "mode=ro"
+_READ_ONLY: Final = "mode=ro"
 CREATE: Final = "mode=rwc"
 READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, no file created beside it
-# Errors of a damaged file; SQLite's message may quote bytes that are no text.
-_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+# Errors in reading a damaged file; SQLite's message may quote bytes that are no text.
+_READ_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 _MOUNTS: Final = Path("/proc/self/mountinfo")  # of Linux
-_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")
+_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # a byte of a path there, as an octal number
 _LET_WRITE: Final = "this process must be allowed to write to the file and to its folder"
 _NOT_SHARED: Final = (
     "{0} belongs to {1}, and this process may not write to it: {1} or root ends the programs that "
@@ -48,12 +47,12 @@ _ADVICE: Final = {
     "NOTADB": _REPLACE,
     "IOERR": "check the disk, then open the study again to see what was written",
 }
-# The tables exist and all texts are UTF-8, so these errors can only come from damage.
-_DAMAGE: Final = ("no such table", "no such column", "Could not decode to UTF-8")
+# Beginnings of messages: the tables exist and all texts are UTF-8, so only damage can be the cause.
+_DAMAGE_MESSAGES: Final = ("no such table", "no such column", "Could not decode to UTF-8")
 
 _connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
-_inherited_files: set[tuple[int, int]] = set()
-_abandoned_files: dict[tuple[int, int], str] = {}
+_inherited_files: set[tuple[int, int]] = set()  # the parent had connections to them at a fork
+_abandoned_files: dict[tuple[int, int], str] = {}  # why they are refused, by identity
 
 
 def has_access(path: Path, mode: int) -> bool:
@@ -80,7 +79,7 @@ def explain_hard_links(path: Path) -> str:
 
 
 def check_location(path: Path) -> None:
-    """Refuse a file that can be reached by another path, where it would have another `-wal`.
+    """Refuse a file that others can reach by another path, beside which they have another `-wal`.
 
     Raises
     ------
@@ -109,8 +108,8 @@ def _is_mounted(path: Path) -> bool:
 
 def open_queue(path: Path) -> int:
     """Open the file at which writers queue, with the permissions of the database."""
-    # As SQLite does with `-wal` and `-shm`: else the first writer, perhaps root, would lock out
-    # all others who may write to the database. A reader would do so for good.
+    # As SQLite does with `-wal` and `-shm`: otherwise the first writer, perhaps root, would lock
+    # out all others who may write to the database. A reader would lock them out for good.
     if not has_access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -127,7 +126,7 @@ def open_queue(path: Path) -> int:
 
 
 def share_with_group(path: Path | str) -> None:
-    """Give what this user has made beside a database the group of the database."""
+    """Give the files that this user has made beside a database the group of the database."""
     for name in (f"{path}-wal", f"{path}-shm", f"{path}-queue"):
         with suppress(OSError, AttributeError):  # not its group, no such file; Windows
             if os.stat(name).st_uid == os.geteuid() != 0:
@@ -135,7 +134,7 @@ def share_with_group(path: Path | str) -> None:
 
 
 class Connection(sqlite3.Connection):
-    """A connection that the fork hook knows of, from before it is opened until it is closed."""
+    """A connection that the fork hook knows, from before it is opened until it is closed."""
 
     def __init__(self, path: Path, uri_query: str) -> None:
         self.path = path
@@ -187,7 +186,7 @@ def connect(path: Path, uri_query: str) -> Connection:
             os.mknod(path, S_IFREG | 0o666)
     is_reader = not has_access(path, os.W_OK)
     if is_reader and uri_query != READ_FILE_ALONE:
-        # Otherwise the `-shm` would be the reader's, and lock writers out.
+        # Otherwise SQLite would make a `-shm` that belongs to the reader, and lock writers out.
         uri_query += "&readonly_shm=1"
     db = Connection(path, uri_query)
     if uri_query != READ_FILE_ALONE and os.name == "posix":
@@ -200,22 +199,22 @@ def connect(path: Path, uri_query: str) -> Connection:
 
 
 def _open_log(db: Connection, is_reader: bool) -> None:
-    """Let SQLite open the log; leave none that belongs to a user who may only read.
+    """Let SQLite open the log; remove one that it made for a user who may only read.
 
     Raises
     ------
     OSError
         If the last writer has just removed the log, or if the log is one that a reader has made.
     """
-    # Where there is no log SQLite makes one, also for a reader. Nobody goes on with that, since a
-    # writer could not write to it, and would find that the reader removes it.
+    # Where there is no log SQLite makes one, also for a reader. Such a log is not used: a writer
+    # could not write to it, and the reader removes it.
     log = Path(f"{db.path}-wal")
     status_before = find_status(log)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except _UNREADABLE as error:
+    except _READ_ERRORS as error:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY":
-            raise  # another error is that of the next statement too, which may know what to do
+            raise  # other errors: the caller's next statement raises the same
     status_after = find_status(log)
     if status_after and not status_after.st_size:
         if is_reader and status_after.st_uid == os.geteuid():
@@ -241,7 +240,7 @@ def find_status(path: Path | str) -> os.stat_result | None:
 def _is_emptied(path: Path) -> bool:
     """Return whether the file is empty and its log is not: a copy is just being put there."""
     log = find_status(f"{path}-wal")
-    # SQLite removes the log of an empty file, and with it commits of those who have it open.
+    # SQLite removes the log of an empty file, and with it commits of programs that have it open.
     return not path.stat().st_size and log is not None and log.st_size > 0
 
 
@@ -276,7 +275,7 @@ def _size_with_log(db: sqlite3.Connection) -> int:
 
 def has_disk_space(db: Connection) -> bool:
     """Return whether a connection that closes can write all of the log into the file."""
-    with suppress(*_UNREADABLE, FileNotFoundError):
+    with suppress(*_READ_ERRORS, FileNotFoundError):
         db.execute("PRAGMA busy_timeout = 0")
         growth = _size_with_log(db) - os.stat(db.path).st_size
         disk = os.statvfs(db.path.parent)
@@ -297,14 +296,14 @@ def can_read_immutable(path: Path) -> bool:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a file that is no store of ours, before anything is written.
+    """Refuse a file that is no database of Keyhole, before anything is written.
 
     Raises
     ------
     ValueError
-        If it is none.
+        With the reason.
     """
-    # Not `Path.is_dir`, which from Python 3.14 on is false where a folder may not be looked into.
+    # Not `Path.is_dir`, which from Python 3.14 on is also false if permission is missing.
     try:
         is_folder = S_ISDIR(path.parent.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -329,7 +328,7 @@ def check_file(path: Path) -> None:
                 ) from None
     # The last transactions, and so the header, may be in the log alone.
     if Path(f"{path}-wal").exists():
-        with suppress(sqlite3.Error, OSError), closing(connect(path, _READ)) as db:
+        with suppress(sqlite3.Error, OSError), closing(connect(path, _READ_ONLY)) as db:
             check_header(path, db)
 
 
@@ -356,28 +355,22 @@ def check_header(path: Path, db: sqlite3.Connection) -> int:
     return version
 
 
-def find_damage(execute: Callable[..., Iterable[tuple[object, ...]]], *arguments: object) -> str:
-    """Return a line on damaged pages and indexes; "" if there are none.
-
-    `execute` returns the rows of a statement, given `arguments`, the statement and its values.
-    """
-    try:
-        lines = [str(text) for (text,) in execute(*arguments, _CHECK, ())]
-    except DamagedError as error:
-        return str(error)
-    return "" if lines == ["ok"] else " ".join("; ".join(lines).split())
+def format_damage(check_rows: Iterable[tuple[object, ...]]) -> str:
+    """Return what a check of pages and indexes has found, on one line; "" if nothing."""
+    lines = [str(line) for (line,) in check_rows if line != "ok"]
+    return " ".join("; ".join(lines).split())
 
 
 def read_pragma(db: sqlite3.Connection, name: str) -> int:
-    """Return the number that a PRAGMA gives, such as one in the header of the file."""
+    """Return a number that a PRAGMA reads, such as one in the header of the file."""
     return cast(int, db.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
     """Refuse a file in this process from now on, since its log was removed or replaced."""
-    # Closing the last connection would write the log into what may be another database by now,
+    # To close the last connection would write the log into what may be another database by now,
     # and a new connection would share memory with the old ones, since SQLite keeps one `-shm`
-    # mapping a file. The log is written into the main file first only if that is unchanged.
+    # mapping for each file. An unchanged main file gets the log first.
     file = file_identity(path)
     for db in list(_connections):
         if db.path != path or db.is_abandoned:
@@ -392,22 +385,22 @@ def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
 
 
 def close_without_checkpoint(db: Connection) -> None:
-    """Close a connection, and leave file and log as they are."""
+    """Close a connection without a change to file and log."""
     # The last connection to close makes a checkpoint and removes the log, unless it is read-only.
     # While a read-only connection is open, closing this one is not the last.
     if db.is_abandoned:
         return
     try:
-        with closing(connect(db.path, _READ)) as reader:
+        with closing(connect(db.path, _READ_ONLY)) as reader:
             reader.execute("PRAGMA busy_timeout = 0")
             reader.execute("SELECT 1 FROM sqlite_master").fetchone()  # SQLite opens files lazily
             db.close()
-    except (*_UNREADABLE, OSError):
+    except (*_READ_ERRORS, OSError):
         leak_connection(db)
 
 
 def leak_connection(db: Connection) -> None:
-    """Leak a connection: closing it would write to a file or remove a log of others."""
+    """Leave a connection open for ever: to close it would write to a file or remove a log."""
     if db.is_abandoned:
         return
     with suppress(sqlite3.Error):  # release its lock
@@ -423,7 +416,7 @@ def is_damage(error: Exception) -> bool:
     """Return whether an error means that the file is damaged."""
     name = getattr(error, "sqlite_errorname", "")
     return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or (
-        isinstance(error, sqlite3.OperationalError) and str(error).startswith(_DAMAGE)
+        isinstance(error, sqlite3.OperationalError) and str(error).startswith(_DAMAGE_MESSAGES)
     )
 
 
@@ -431,7 +424,7 @@ def explain_sqlite_error(error: Exception, path: Path) -> str:
     """Return what went wrong with a database file and what to do about it."""
     if isinstance(error, OSError) and error.strerror:
         reason = explain_os_error(error)
-        if error.filename not in (None, path, str(path)):  # the error of a study names the path
+        if error.filename not in (None, path, str(path)):  # the caller's message names the path
             reason += f": {str(error.filename)!r}"
         if isinstance(error, PermissionError):
             reason += f"; {_explain_access(path)}"
@@ -468,7 +461,7 @@ def _owner(path: Path) -> str:
 
 
 def _after_fork() -> None:
-    """In a child, leak the connections that are still open: they are the parent's."""
+    """In a child, leave the connections that are still open for ever: they are the parent's."""
     for db in list(_connections):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # as in `leak_connection`
         with suppress(OSError):

@@ -13,7 +13,6 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from math import inf
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar, TypeVarTuple
@@ -84,10 +83,10 @@ class Row(NamedTuple):
 
 Record = tuple[Any, ...]
 """The values of a row, then its digest."""
-
-
 Metadata = tuple[int, str]
-"""The number of a row, and the text that belongs to it."""
+"""The number of a row, and its metadata as text."""
+_Statement = tuple[str, tuple[object, ...]]
+"""The name of a query in `schema.toml`, and its values."""
 NO_METADATA: Final[Mapping[int, str]] = MappingProxyType({})
 
 
@@ -158,7 +157,7 @@ def explain_damage(prior_digest: object, row: Row, digest: object) -> str:
 
 
 class Store(ABC):
-    """A connection to a database, for one thread at a time, in the process that made it."""
+    """A connection to a database, used by one thread at a time of the process that opened it."""
 
     dialect: ClassVar[Mapping[str, str]]  # types and placeholders of its SQL
     failures: tuple[type[Exception], ...]  # errors of its driver
@@ -168,8 +167,10 @@ class Store(ABC):
         self._process = os.getpid()
         self._sql = schema.format_queries(self.dialect)
         self._next_seq = 0  # the number of the next row, while the lock is held; else 0
-        self._studies: dict[int, tuple[str, bytes]] = {}  # names, and digests of definitions
-        self._last_rows: dict[int, tuple[int, bytes]] = {}  # last numbers read, and digests
+        # By the numbers of studies: names and digests of definitions; the number and the digest of
+        # the last row that was read or written.
+        self._studies: dict[int, tuple[str, bytes]] = {}
+        self._last_rows: dict[int, tuple[int, bytes]] = {}
         self._refusals: list[str] = []  # why the database is refused from now on
 
     @abstractmethod
@@ -183,7 +184,7 @@ class Store(ABC):
 
     def studies(self) -> list[tuple[str, float]]:
         """Return the names of all studies and when they were created, oldest first."""
-        return self._select(schema.STUDIES)
+        return self._select("studies")
 
     def create(
         self,
@@ -207,7 +208,7 @@ class Store(ABC):
 
     def find(self, name: str) -> tuple[int, bytes]:
         """Return a study's number and definition."""
-        records = self._select(schema.FIND_STUDY, check_line("name", name))
+        records = self._select("find_study", check_line("name", name))
         if not records:
             names = [study_name for study_name, _ in self.studies()]
             hint = suggestion(name, names) if names else "; it has no studies yet"
@@ -217,9 +218,8 @@ class Store(ABC):
         return self._check_definition(records[0])
 
     def delete(self, study: int) -> None:
-        """Delete a study; whoever has it open gets a `FinalStoreError` from then on."""
-        self._lock_study(study)
-        self._run(self._delete, study)
+        """Delete a study; programs that have it open get a `FinalStoreError` from then on."""
+        self._change(study, *((query, (study,)) for query in schema.DELETIONS))
 
     def _check_definition(self, record: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:
         """Compare a definition with its digest; return the study's number and the definition."""
@@ -239,7 +239,7 @@ class Store(ABC):
     def _name_and_digest(self, study: int) -> tuple[str, bytes]:
         """Return a study's name, and the digest with which its chain begins."""
         if study not in self._studies:
-            records = self._select(schema.STUDY_BY_ID, study)
+            records = self._select("study_by_id", study)
             if not records:
                 raise DamagedError(f"{self.where}: study {study} is missing")
             self._check_definition(records[0])
@@ -252,11 +252,18 @@ class Store(ABC):
         self._next_seq = (new_rows[-1].seq if new_rows else after) + 1
         return new_rows
 
-    def _lock_study(self, study: int) -> None:
-        """Begin a transaction with the lock of a study, which must be there."""
+    def _change(self, study: int, *statements: _Statement) -> int:
+        """Execute statements with the lock of a study, which must be there.
+
+        Returns
+        -------
+        int
+            How many rows they have inserted, updated or deleted.
+        """
         result = self._run(self._lock, study, _NO_ROWS)
         assert result is not None  # so many rows were never read
         self._check_study(study, result)
+        return self._run(self._execute_and_commit, statements)
 
     def has_lock(self) -> bool:
         """Return whether the lock taken by `begin` is still held; every failure releases it."""
@@ -267,10 +274,10 @@ class Store(ABC):
         return self._verify_new_rows(study, after, self._run(self._events_after, study, after))
 
     def check_not_replaced(self, study: int) -> None:
-        """Refuse to go on if the study was replaced by another one or has lost rows.
+        """Refuse a study that was replaced by another one or has lost rows.
 
-        It is called before the log is read anew: a fresh read would not notice that the file is
-        another study's, or an older copy.
+        Called before the log is read anew: a fresh read would not notice that the file holds
+        another study, or is an older copy.
         """
         last_seq, digest = self._last_rows.get(study, (0, b""))
         # Where no row has been read, only identity and version are compared.
@@ -280,7 +287,7 @@ class Store(ABC):
             self._refuse_replaced(study, last_seq)
 
     def _check_study(self, study: int, result: QueryResult) -> None:
-        """Refuse a study that is not the one found first, and a database of another version."""
+        """Refuse a study that has replaced the one found before, and another schema version."""
         if result.version != len(schema.STEPS):
             self.rollback()
         self._check_version(result.version)
@@ -314,8 +321,8 @@ class Store(ABC):
         self._check_study(study, result)
         records = result.rows
         if after > 0 and (not records or records[0][0] != after):
-            # Row `after` is in this process's memory and not in the log: the file was replaced
-            # by an older copy. To go on would give numbers twice.
+            # This process has read row `after`, and the log lacks it: the file was replaced by an
+            # older copy. To go on would give numbers twice.
             self._refuse_replaced(study, after)
         last_seq, last_digest = self._last_rows.get(study, (0, b""))
         if last_seq == after > 0 and records[0][-1] != last_digest:
@@ -335,13 +342,13 @@ class Store(ABC):
             digest = record[-1]
 
     def _verify_row(self, study: int, row: Row, prior_digest: object, digest: object) -> Row:
-        """Return a row, compared with its digest, given the digest of the row before."""
+        """Return a row; refuse it if its digest does not follow from that of the row before."""
         if why := explain_damage(prior_digest, row, digest):
             self.raise_damaged(study, row.seq, why)
         return row
 
     def raise_damaged(self, study: int, event_or_decision: int | str, why: str) -> NoReturn:
-        """Release the lock and raise the error that names a damaged event or decision."""
+        """Release the lock, and raise an error that names a damaged event or decision."""
         self.rollback()
         noun = "event" if isinstance(event_or_decision, int) else "decision"
         raise DamagedError(
@@ -355,14 +362,14 @@ class Store(ABC):
     ) -> None:
         """Append rows, all or none, and release the lock; they are durable when this returns.
 
-        `metadata` are texts by the numbers of rows; those of other rows are left out.
+        `metadata` has texts by the numbers of rows; texts for other rows are left out.
         """
         if not self._next_seq:
             raise RuntimeError("commit needs the lock, which begin takes")
         self._check_numbers(rows, self._next_seq)
+        # Before the attempt: if the connection breaks during the commit, nobody knows whether it
+        # happened, and the caller must read the log again.
         self._next_seq = 0
-        # The lock counts as released before the attempt: if the connection breaks during the
-        # commit, nobody knows whether it happened, and the caller must read the log again.
         last_seq, digest = self._last_rows[study]
         records = add_row_digests(digest, rows)
         tail = last_seq + len(rows)
@@ -379,64 +386,66 @@ class Store(ABC):
         """Release the lock with nothing written; if it is not held, do nothing."""
         self._next_seq = 0
         try:
-            self._undo()
+            self._rollback_and_unlock()
         except self.failures:
             self._drop()  # closing a connection rolls back
 
     def read(self, study: int, after: int = 0, limit: int | None = None) -> Iterator[Row]:
         """Yield the rows after number `after`, at most `limit`, without the lock.
 
-        No cursor or lock is held between two rows: a reader may take its time, or stop.
+        No cursor or lock is held between two rows: the caller may take long, or stop.
         """
-        # The tail is read first: rows that others add meanwhile come after it.
-        tail = self._last_seq(study) if limit is None else 0
-        rows_left = inf if limit is None else limit
-        while rows_left > 0:
-            batch_size = int(min(rows_left, _READ_BATCH_SIZE))
+        # The number of the last row is read first: rows that others add meanwhile come after it.
+        tail = 0
+        if limit is None:
+            tail = self._tail_seq(study)
+            limit = _NO_ROWS
+        while limit > 0:
+            batch_size = min(limit, _READ_BATCH_SIZE)
             # Batches by number, each its own transaction: a long read must not hold the snapshot of
             # the database, which keeps SQLite from reusing its write-ahead log.
-            records = self._select(schema.EVENTS_RANGE, study, after, batch_size + (after > 0))
+            records = self._select("events_range", study, after, batch_size + (after > 0))
             if records and after > 0 and records[0][0] != after:
                 self.raise_damaged(study, after, "it is missing")
             if len(records) <= (after > 0):
                 break
             yield from self._verify_rows(study, after, records)
             after = records[-1][0]
-            rows_left -= batch_size
+            limit -= batch_size
         if after < tail:
             self.raise_damaged(study, after + 1, "it is missing")
 
     def check_tail(self, study: int) -> int:
         """Return the number of a study's last row, which must be there."""
-        tail = self._last_seq(study)
-        if tail > 0 and not self._select(schema.EVENTS_RANGE, study, tail, 1):
-            last = self._select(schema.LAST_SEQ, study)[0][0] or 0
+        tail = self._tail_seq(study)
+        if tail > 0 and not self._select("events_range", study, tail, 1):
+            last = self._select("last_seq", study)[0][0] or 0
             self.raise_damaged(study, last + 1, f"it and all after it are missing, up to {tail}")
         return tail
 
-    def _last_seq(self, study: int) -> int:
-        """Return the number of the last row that was written, as the table `tail` has it."""
-        records = self._select(schema.TAIL_SEQ, study)
+    def _tail_seq(self, study: int) -> int:
+        """Return the number of the last row that was written, from the table `tail`."""
+        records = self._select("tail_seq", study)
         if not records or not isinstance(records[0][0], int):
             raise DamagedError(f"{self.where}: the number of events of study {study} is damaged")
         return int(records[0][0])
 
     def last_seq(self, study: int) -> int:
-        """Return the number of the last row that a study has had, even if that row is missing."""
-        records = self._select(schema.LAST_SEQ, study) + self._select(schema.TAIL_SEQ, study)
+        """Return the highest number that a row of a study has had, even if the row is missing."""
+        records = self._select("last_seq", study) + self._select("tail_seq", study)
         return max((row[0] for row in records if isinstance(row[0], int)), default=0)
 
     def events_of_decision(self, study: int, decision: str) -> list[Row]:
         """Return the events of a decision."""
-        return self._verify_lookup(study, self._select(schema.EVENTS_OF_DECISION, study, decision))
+        return self._verify_lookup(study, self._select("events_of_decision", study, decision))
 
     def find_by_key(self, study: int, key: str) -> Row | None:
         """Return the event that has an idempotency key."""
-        records = self._select(schema.EVENT_BY_KEY, study, key)
+        records = self._select("event_by_key", study, key)
         return next(iter(self._verify_lookup(study, records)), None)
 
     def _verify_lookup(self, study: int, records: list[Record]) -> list[Row]:
-        """Verify rows that were selected together with the digests of the rows before them."""
+        """Return the rows of records that end with the digest of the row before, verified."""
         rows = []
         for *values, digest, prior_digest in records:
             if values[0] == 1:
@@ -446,49 +455,46 @@ class Store(ABC):
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
         """Return the last snapshot, with the number of the last event in it."""
-        return next(iter(self._select(schema.SNAPSHOT, study)), None)
+        return next(iter(self._select("snapshot", study)), None)
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
         """Replace the study's snapshot, unless a later one is there."""
-        self._lock_study(study)
-        self._run(self._save_snapshot, body, study, seq)
+        self._change(study, ("save_snapshot", (body, study, seq)))
 
     def metadata(self, study: int, after: int = 0, until: int = _NO_ROWS) -> dict[int, str]:
         """Return the metadata of a study, by the numbers of rows: those above `after`."""
-        return dict(self._select(schema.METADATA, study, after, until))
+        return dict(self._select("metadata", study, after, until))
 
     def erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
-        """Erase the metadata of decisions, or all of it; return of how many rows there was any."""
-        self._lock_study(study)
-        return self._run(self._erase_metadata, study, decisions)
-
-    def _erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
-        """Erase metadata and commit."""
-        db = self._connect_if_needed()
+        """Erase the metadata of decisions, or all of it; return of how many events it was."""
         if decisions is None:
-            count = db.execute(self._sql[schema.ERASE_METADATA], (study,)).rowcount
-        else:
-            sql = self._sql[schema.ERASE_METADATA_OF]
-            count = sum(db.execute(sql, (study, study, id)).rowcount for id in decisions)
-        self._commit()
-        return int(count)
+            return self._change(study, ("erase_metadata", (study,)))
+        statements = (("erase_metadata_of", (study, study, id)) for id in decisions)
+        return self._change(study, *statements)
 
     def api_keys(self) -> list[tuple[str, str, str, str, float]]:
         """Return digest, owner, right, pattern of studies and end of each API key."""
-        return self._select(schema.API_KEYS)
+        return self._select("api_keys")
 
     def add_api_key(self, values: tuple[str, str, str, str, float]) -> None:
         """Add an API key, given as `api_keys` returns it."""
-        self._run(self._write, schema.ADD_API_KEY, values)
+        self._run(self._write, "add_api_key", values)
 
     def end_api_key(self, digest: str, time: float) -> None:
         """Let an API key end at a time."""
-        self._run(self._write, schema.END_API_KEY, (time, digest))
+        self._run(self._write, "end_api_key", (time, digest))
 
-    def _write(self, template: str, values: tuple[object, ...]) -> None:
-        """Execute a statement in a transaction without the lock of a study."""
-        self._begin_write().execute(self._sql[template], values)
+    def _write(self, query: str, values: tuple[object, ...]) -> None:
+        """Execute a query, given by its name, in a transaction without the lock of a study."""
+        self._begin_write()
+        self._execute_and_commit([(query, values)])
+
+    def _execute_and_commit(self, statements: Iterable[_Statement]) -> int:
+        """Execute statements and commit; return how many rows they have changed."""
+        db = self._connect_if_needed()
+        count = sum(db.execute(self._sql[query], values).rowcount for query, values in statements)
         self._commit()
+        return int(count)
 
     def find_page_damage(self) -> str:
         """Return a line on damaged pages and indexes; "" if there are none."""
@@ -502,12 +508,12 @@ class Store(ABC):
         """Close the connection; an unfinished transaction is rolled back."""
         self._drop()
 
-    def _select(self, template: str, *values: object) -> list[Record]:
-        """Return the rows of a query, without the lock."""
-        return self._run(self._query, self._sql[template], values)
+    def _select(self, query: str, *values: object) -> list[Record]:
+        """Return the rows of a query, given by its name, without the lock."""
+        return self._run(self._query, self._sql[query], values)
 
     def _run(self, operation: Callable[[*_Values], _Result], *values: *_Values) -> _Result:
-        """Run an operation; if it fails, roll back and raise an error that says what to do."""
+        """Return the result of an operation; if it fails, roll back and explain the error."""
         if self._process != os.getpid():
             raise StoreError(
                 f"{self.where} was opened by another process: open it again in this one"
@@ -518,10 +524,10 @@ class Store(ABC):
             return operation(*values)
         except self.failures as error:
             self._drop()
-            why = " ".join(self._explain(error).split())
-            raise self._error_class(error)(f"{self.where}: {why}") from error
+            error_class, reason = self._explain(error)
+            raise error_class(f"{self.where}: {' '.join(reason.split())}") from error
         except BaseException:
-            # Also after an interrupt: a lock that is held would stop all other writers.
+            # Also after an interrupt: a lock that stays held would stop all other writers.
             self.rollback()
             raise
 
@@ -534,23 +540,12 @@ class Store(ABC):
     ) -> bool:
         """Add a study and its rows in one transaction; return whether the name was new."""
         db = self._begin_write()
-        if not db.execute(self._sql[schema.CREATE_STUDY], study).rowcount:
-            self._undo()
+        if not db.execute(self._sql["create_study"], study).rowcount:
+            self._rollback_and_unlock()
             return False
-        number, *_ = db.execute(self._sql[schema.FIND_STUDY], study[:1]).fetchone()
+        number, *_ = db.execute(self._sql["find_study"], study[:1]).fetchone()
         self._add(number, rows, len(rows), metadata)
         return True
-
-    def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
-        """Replace the snapshot and commit."""
-        self._connect_if_needed().execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
-        self._commit()
-
-    def _delete(self, study: int) -> None:
-        """Delete all rows of a study and commit."""
-        for template in schema.DELETIONS:
-            self._connect_if_needed().execute(self._sql[template], (study,))
-        self._commit()
 
     @abstractmethod
     def _connect_if_needed(self) -> Any:
@@ -586,7 +581,7 @@ class Store(ABC):
         """Write all tables to a new SQLite file."""
 
     @abstractmethod
-    def _undo(self) -> None:
+    def _rollback_and_unlock(self) -> None:
         """Roll back, if a transaction is open."""
 
     @abstractmethod
@@ -594,9 +589,5 @@ class Store(ABC):
         """Drop the connection, and with it the lock."""
 
     @abstractmethod
-    def _error_class(self, error: Exception) -> type[StoreError]:
-        """Return what an error of the driver means: damage, or whether to try again later."""
-
-    @abstractmethod
-    def _explain(self, error: Exception) -> str:
-        """Return what went wrong and what to do about it."""
+    def _explain(self, error: Exception) -> tuple[type[StoreError], str]:
+        """Return the class of the error to raise for an error of the driver, and its message."""

@@ -1,4 +1,4 @@
-"""The choice of the database for an address, an SQLite file or a PostgreSQL server, and backups."""
+"""Opening of the store at an address (an SQLite file or a PostgreSQL server), and backups."""
 
 import os
 import re
@@ -30,8 +30,8 @@ def open_store(
         A path (SQLite), or `postgresql://user@host/database`, for which the extra `postgres` of
         this package must be installed.
     durability
-        What committed rows survive: `"power_loss"`, or only `"process_crash"`, which is faster in
-        SQLite.
+        The event that committed rows survive: `"power_loss"`, or only `"process_crash"`, which
+        makes commits to SQLite faster.
     make
         Whether to create a file that is not there.
 
@@ -110,8 +110,8 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     path = Path(os.path.abspath(path))
     _check_new(path)
     _remove_drafts(path)
-    # A complete draft is renamed, so a backup that is killed leaves no file that looks like one.
-    # Its folder is locked while it is at work: the next backup removes unlocked drafts.
+    # The draft is renamed once it is complete, so that a backup that is killed leaves no file at
+    # `path`. Its folder is locked meanwhile: the next backup removes drafts that are not locked.
     folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     with errors_with_path(path):
         folder.mkdir()
@@ -138,8 +138,8 @@ def _check_new(path: Path) -> None:
 
 
 def _remove_drafts(path: Path) -> None:
-    """Remove drafts of backups that were killed; a living backup holds a lock on its folder."""
-    if sys.platform == "win32":  # where no folder is held
+    """Remove drafts of backups that were killed; a running backup holds a lock on its folder."""
+    if sys.platform == "win32":  # where folders cannot be locked
         return
     draft_name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
     for folder in path.parent.iterdir():
