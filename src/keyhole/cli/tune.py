@@ -18,9 +18,8 @@ from keyhole.text_formatting import count_text
 from keyhole.validate import check_integer, escape_controls, suggestion
 
 if TYPE_CHECKING:
-    from keyhole.tune import SavedSpaceTune, SavedTune, Spec, TrialRecord
-
-    AnyTune = SavedTune | SavedSpaceTune
+    from keyhole.tune import Spec, TrialRecord
+    from keyhole.tune.space_tune import AnyTune
 
 _RUN: Final = "run"
 _DRY_RUNS: Final = 10
@@ -109,7 +108,7 @@ def run(
             f"{spec} cannot be read: Is a directory; a saved tune is shown by keyhole tune show "
             f"{spec}"
         )
-    from keyhole.tune import Spec, Tuner
+    from keyhole.tune import Spec, Tuner, summary
     from keyhole.tune.tuner import WORKERS
 
     tune_spec = Spec.from_file(spec)
@@ -129,7 +128,7 @@ def run(
     )  # fmt: skip
     page = _write_report(tune)  # before anything is printed: a closed pipe makes printing fail
     if as_json:
-        print_json(_summary_of(tune).tune_as_json(tune) | {"report": page})
+        print_json(summary.tune_as_json(tune) | {"report": page})
         return
     _print_tune(tune)
     if page is not None:
@@ -141,11 +140,11 @@ def run(
 @add_command(app, "keyhole tune show results")
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Print progress and results of a tune."""
-    from keyhole.tune import load_tune
+    from keyhole.tune import load_tune, summary
 
     tune = load_tune(folder)
     if as_json:
-        print_json(_summary_of(tune).tune_as_json(tune))
+        print_json(summary.tune_as_json(tune))
     else:
         _print_tune(tune)
 
@@ -153,20 +152,17 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 @add_command(app, "keyhole tune best results --json")
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
-    from keyhole.tune import SavedTune, load_tune
+    from keyhole.pages.notebook_html import text_table
+    from keyhole.tune import load_tune, summary
 
     tune = load_tune(folder)
-    summary = _summary_of(tune)
-    command = summary.best_line(tune)
+    result = summary.summarize(tune)
     # On standard error: a script that reads the command from standard output sees nothing else
     # there, and its user is still warned.
     for text in summary.format_warnings(tune):
         typer.echo(text, err=True)
-    sentences = summary.format_recommendation(tune)
-    # The command says which pair is the best.
-    if not (isinstance(tune, SavedTune) and tune.best().untried):
-        del sentences[0]
-    print_result(summary.best_as_json(tune), command, *sentences, as_json=as_json)
+    lines = [result.command_line, text_table(*result.table), *result.sentences]
+    print_result(summary.best_as_json(tune), *lines, as_json=as_json)
 
 
 @add_command(app, "keyhole tune report results")
@@ -174,8 +170,9 @@ def report(folder: Folder, as_json: AsJson = False) -> None:
     """Write the report again; a tuner may be at work."""
     require_extra("plots", "keyhole tune report")
     from keyhole.tune import load_tune
+    from keyhole.tune.report import write_report
 
-    page = _write_page(load_tune(folder))
+    page = write_report(load_tune(folder))
     print_result({"report": page}, f"report: {page}", as_json=as_json)
 
 
@@ -211,7 +208,7 @@ def validate(
     quiet: Quiet = False,
 ) -> None:
     """Compare the recommended parameters with the default on instances kept aside."""
-    from keyhole.tune import SavedSpaceTune, Tuner, space_summary
+    from keyhole.tune import SavedSpaceTune, Tuner, summary
 
     path = str(Path(instances).absolute())
     readers = {".txt": "file", ".csv": "csv"}
@@ -223,28 +220,12 @@ def validate(
     tune = SavedSpaceTune.load(folder)
     page = _write_report(tune)
     if as_json:
-        validation = space_summary.tune_as_json(tune)["validation"]
+        validation = summary.tune_as_json(tune)["validation"]
         print_json({"validation": validation, "report": page})
         return
-    for text in space_summary.format_validation(tune):
-        typer.echo(text)
+    typer.echo(summary.format_validation(tune))
     if page is not None:
         typer.echo(f"report: {page}")
-
-
-def _summary_of(tune: "AnyTune") -> Any:
-    """Return the module that summarises a tune: of a list of commands, or of a space."""
-    from keyhole.tune import space_summary, summary
-
-    return space_summary if tune.spec.search else summary
-
-
-def _write_page(tune: "AnyTune") -> Path:
-    from keyhole.tune import SavedTune, report, space_report
-
-    if isinstance(tune, SavedTune):
-        return report.write_report(tune)
-    return space_report.write_report(tune)
 
 
 def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
@@ -273,29 +254,32 @@ def _write_report(tune: "AnyTune") -> Path | None:
     """Write the report of a tune, if it has runs and what the report needs is installed."""
     if not (tune.runs and has_extra("plots")):
         return None
-    return try_to_write(_write_page, tune)
+    from keyhole.tune.report import write_report
+
+    return try_to_write(write_report, tune)
 
 
 def _print_tune(tune: "AnyTune") -> None:
     from keyhole.pages.notebook_html import text_table
-    from keyhole.tune import SavedTune, grids
-    from keyhole.tune.summary import arms_table, format_progress, table_notes
+    from keyhole.tune import SavedTune, summary
+    from keyhole.tune.parameter_effects import effects_table
 
-    summary = _summary_of(tune)
-    typer.echo(format_progress(tune))
+    typer.echo(summary.format_progress(tune))
     if not tune.runs:
         return
-    for text in [*summary.format_warnings(tune), *summary.format_recommendation(tune)]:
-        typer.echo(text)
+    result = summary.summarize(tune)
+    lines = [*summary.format_warnings(tune), f"best: {result.name}"]
+    lines += [text_table(*result.table), *result.sentences]
+    counted = "configurations"
     if isinstance(tune, SavedTune):
-        typer.echo(text_table(*arms_table(tune)))
-        for text in table_notes(tune):
-            typer.echo(text)
-        head, rows = grids.effects_table(grids.estimate_effects(tune), "arms")
+        counted = "arms"
+        lines += [text_table(*summary.tried_table(tune)), summary.tried_note(tune)]
     else:
-        head, rows = grids.effects_table(tune.effects(), "configurations")
-    if rows:
-        typer.echo(text_table(head, rows))
+        lines.append(summary.format_validation(tune))
+    if effects := tune.effects():
+        lines.append(text_table(*effects_table(effects, counted)))
+    for line in filter(None, lines):
+        typer.echo(line)
 
 
 class _Progress:

@@ -1,6 +1,7 @@
 """Bayesian model of run times: each configuration and each instance has an effect."""
 
 import math
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -8,6 +9,9 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 
+DRAWS: Final = 200
+"""Draws from a posterior, of which estimates are means and quantiles."""
+_BURN_IN: Final = 50
 _FROM_TAIL: Final = 0.45
 """Above this bound, exponential proposals are accepted more often than normal ones."""
 # Inverse gamma distributions of variances, by shape and scale: of configurations and of single
@@ -37,6 +41,8 @@ class RunTimeModel:
     ----------
     instance_count, feature_count : int
         Numbers of instances and of features.
+    configuration_scale : float, default 1
+        Scale of the prior of :math:`v_a`, whose mean it is.
 
     Attributes
     ----------
@@ -54,7 +60,10 @@ class RunTimeModel:
         The last draws of :math:`s^2, v_a, v_b`.
     """
 
-    def __init__(self, instance_count: int, feature_count: int) -> None:
+    def __init__(
+        self, instance_count: int, feature_count: int, configuration_scale: float = _SCALE
+    ) -> None:
+        self._configuration_scale = configuration_scale
         self.configuration_effects: FloatArray = np.zeros(0)
         self.instance_effects: FloatArray = np.zeros(instance_count)
         self.means: FloatArray = np.zeros(0)
@@ -161,7 +170,18 @@ class RunTimeModel:
         squares = self.feature_effects**2
         self._feature_variance = _draw_variance(rng, _FEATURE_SCALE, squares, len(squares))
         squares = (rest - features @ self.feature_effects) ** 2
-        self.configuration_variance = _draw_variance(rng, _SCALE, squares, count)
+        scale = self._configuration_scale
+        self.configuration_variance = _draw_variance(rng, scale, squares, count)
+
+
+def posterior_sweeps(
+    model: RunTimeModel, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator
+) -> Iterator[RunTimeModel]:
+    """Yield a model after each of `DRAWS` sweeps, which follow a burn-in."""
+    for sweep in range(-_BURN_IN, DRAWS):
+        model.sweep(runs, features, rng)
+        if sweep >= 0:
+            yield model
 
 
 def _draw_variance(

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 import numpy as np
 
@@ -21,8 +21,10 @@ from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.text_formatting import count_text
+from keyhole.tune.grids import estimate_effects
+from keyhole.tune.parameter_effects import ParameterEffect
+from keyhole.tune.recommendation import TOLERANCE, Best, CommandLimitEstimate
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
-from keyhole.tune.summary import TOLERANCE, Best, CommandLimitEstimate
 from keyhole.tune.trial_log import TrialLog, TrialRecord, read_records
 from keyhole.tune.value_estimates import Interval, ValueEstimates
 from keyhole.validate import escape_controls, short_repr
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from keyhole.study.log_export import Replay
+    from keyhole.tune.space_tune import AnyTune
 
 SPEC: Final = "tune.json"
 RUNS: Final = "runs.jsonl"
@@ -228,12 +231,49 @@ class SavedRuns:
             raise ValueError(f"{folder} must be opened with keyhole.tune.load_tune")
         return cls(folder, spec, read_runs(folder, spec))
 
+    def refuse_empty(self) -> None:
+        """Raise a ValueError if nothing has been run yet."""
+        if not self.runs:
+            raise ValueError(f"{self.folder}: nothing has been run yet")
+
     def to_pandas(self) -> "pandas.DataFrame":
         """Return the runs as a pandas data frame, a column for each parameter (keyhole[pandas])."""
         require_extra("pandas", "SavedTune.to_pandas()")
         import pandas
 
         return pandas.json_normalize([vars(run) for run in self.runs])
+
+    def plot(self, *, axes: "Axes | None" = None) -> "Axes":
+        """Draw the gain of a run by time limit, with 95 % intervals.
+
+        A circle marks what is recommended. Commands without runs are left out, and so are the
+        limits above the largest one that a command was run with.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Raises
+        ------
+        ValueError
+            If nothing has been run yet.
+        """
+        require_extra("plots", "SavedTune.plot()")
+        from keyhole.pages.matplotlib_chart import plot_chart
+        from keyhole.tune.charts import gain_chart
+
+        return plot_chart(gain_chart(cast("AnyTune", self)), axes)
+
+    def __repr__(self) -> str:
+        """Return name and number of runs."""
+        return f"{type(self).__name__}({self.spec.name}: {count_text(len(self.runs), 'run')})"
+
+    def _repr_html_(self) -> str:
+        """Return the HTML for notebooks: the recommendation, a picture and tables."""
+        from keyhole.tune.summary import tune_html
+
+        return tune_html(cast("AnyTune", self))
 
 
 class SavedTune(SavedRuns):
@@ -260,16 +300,16 @@ class SavedTune(SavedRuns):
         """Return the runs of an arm."""
         return [run for run in self.runs if run.arm == arm]
 
-    def estimate_pair(self, arm: int, place: int) -> CommandLimitEstimate:
+    def estimate_pair(self, arm: int, limit_index: int) -> CommandLimitEstimate:
         """Return the estimates of a pair, given the indices of its arm and its limit."""
         gains = self.gains
         return CommandLimitEstimate(
             arm=self.spec.names[arm],
-            limit=self.spec.limits[place],
-            gain=gains.gain(arm, place),
-            success_rate=gains.success_rate(arm, place),
-            seconds=Interval.from_draws(gains.seconds[:, arm, place]),
-            runs=int(gains.run_counts[arm, place]),
+            limit=self.spec.limits[limit_index],
+            gain=gains.gain(arm, limit_index),
+            success_rate=gains.success_rate(arm, limit_index),
+            seconds=Interval.from_draws(gains.seconds[:, arm, limit_index]),
+            runs=int(gains.run_counts[arm, limit_index]),
         )
 
     def best(self) -> Best:
@@ -284,8 +324,7 @@ class SavedTune(SavedRuns):
 
     @cached_property
     def _best(self) -> Best:
-        if not self.runs:
-            raise ValueError(f"{self.folder}: nothing has been run yet")
+        self.refuse_empty()
         gains = self.gains
         arm, limit_index = gains.best_pair()
         full_means = gains.tried_means[:, -1]
@@ -316,7 +355,7 @@ class SavedTune(SavedRuns):
         Which command that is, is uncertain: mean and lower end compare with the best of each draw,
         the upper end with the command that has the largest mean.
         """
-        draws = self.gains.cut_off_draws[0]
+        draws = self.gains.cut_off_gains
         pair_draws = draws[:, arm, limit_index]
         full_draws = draws[:, :, -1]
         has_runs = self.gains.run_counts[:, 0] > 0
@@ -324,43 +363,14 @@ class SavedTune(SavedRuns):
         over_full = Interval.from_draws(pair_draws - full_draws[:, full])
         return Interval(over_best.value, over_best.low, over_full.high)
 
+    def effects(self) -> list[ParameterEffect]:
+        """Return what each value of a parameter of grids does to run times."""
+        return estimate_effects(self.spec, self.runs)
+
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
         """Replay another policy on the recorded decisions: see `keyhole.study.Study.replay`."""
         with open_tune_study(self.folder, self.spec) as study:
             return study.replay(policy, **facts)
-
-    def plot(self, *, axes: "Axes | None" = None) -> "Axes":
-        """Draw the gain of a run by time limit and command, with 95 % intervals.
-
-        A circle marks the recommended pair. Commands without runs are left out, and so are the
-        limits above the largest one that a command was run with.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-
-        Raises
-        ------
-        ValueError
-            If nothing has been run yet.
-        """
-        require_extra("plots", "SavedTune.plot()")
-        from keyhole.pages.matplotlib_chart import plot_chart
-        from keyhole.tune.charts import gain_chart
-
-        return plot_chart(gain_chart(self), axes)
-
-    def __repr__(self) -> str:
-        """Return name, number of arms and number of runs."""
-        arms = count_text(len(self.spec.arms), "arm")
-        return f"SavedTune({self.spec.name}: {arms}, {count_text(len(self.runs), 'run')})"
-
-    def _repr_html_(self) -> str:
-        """Return the HTML for notebooks: the recommendation, a table of the arms, and a picture."""
-        from keyhole.tune.summary import tune_html
-
-        return tune_html(self)
 
 
 _STATUSES: Final = {
@@ -376,8 +386,7 @@ def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
 
     Rewards that were read from outputs become the solution quality, scaled to [0, 1].
     """
-    if not tune.runs:
-        raise ValueError(f"{tune.folder}: nothing has been run yet")
+    tune.refuse_empty()
     if (Path(folder) / SPEC).exists():
         raise ValueError(
             f"the scenario must be written to a folder of its own, got the tune folder {folder}"

@@ -11,10 +11,12 @@ import numpy as np
 from keyhole.tune.adaptive_racing import AdaptiveRacing
 from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import ModelSearch
+from keyhole.tune.parameter_effects import ParameterEffect
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
+from keyhole.tune.recommendation import Recommendation
 from keyhole.tune.run_history import RunGains, RunHistory, RunOutcome, Trial
 from keyhole.tune.run_time_model import RunTimeModel
-from keyhole.tune.space_estimates import ParameterEffect, Recommendation, SpaceEstimates
+from keyhole.tune.space_estimates import SpaceEstimates
 
 _TRIES: Final = 1_000
 _FIRST_SIZE: Final = 64

@@ -22,8 +22,8 @@ from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_functio
 from keyhole.tune.cluster_executor import cluster_executors, is_local
 from keyhole.tune.decisions import Decisions, PlannedTrial, SpaceDecisions, StudyDecisions
 from keyhole.tune.instances import Instance, InstanceOrder, command_seed, parse_instances
+from keyhole.tune.recommendation import ConfigurationEstimate
 from keyhole.tune.space_decider import SpaceExhaustedError
-from keyhole.tune.space_estimates import ConfigurationEstimate
 from keyhole.tune.space_tune import SavedSpaceTune, load_tune, make_decider
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome

@@ -16,15 +16,13 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.results.estimate import exact_interval, mean_estimate
 from keyhole.tune.decisions import PlannedTrial
 from keyhole.tune.instances import Instance
-from keyhole.tune.space_estimates import ConfigurationEstimate
+from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate
 from keyhole.tune.spec import CostModel, Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.tune.value_estimates import Interval
 from keyhole.validate import short_repr
 
 VALIDATION: Final = "validation.jsonl"
-YARDSTICK: Final = "default, full cut-off"
-"""Name of what all are compared with."""
 
 
 def is_known_from(record: TrialRecord, estimate: ConfigurationEstimate) -> bool:
@@ -53,14 +51,13 @@ class ValidationPlan:
         instances: Sequence[Instance],
         log: TrialLog,
     ) -> None:
-        self._spec = spec
         self._log = log
         self._lock = Lock()
-        self._round = len(log.all)
         # A run with the longest limit tells how the same configuration ends with a shorter one.
         by_limit = sorted(estimates, key=lambda estimate: estimate.limit)
         longest = {estimate.configuration: estimate for estimate in by_limit}
-        self._waiting = deque(
+        # Instance by instance, so that pairs are complete early.
+        missing_runs = [
             (estimate, instance)
             for instance in instances
             for estimate in longest.values()
@@ -68,31 +65,32 @@ class ValidationPlan:
                 record.instance == instance.name and is_known_from(record, estimate)
                 for record in log.by_id.values()
             )
+        ]
+        first_number = max((record.round for record in log.all), default=0) + 1
+        self._waiting = deque(
+            PlannedTrial(
+                str(number),
+                number,
+                spec.configure(estimate.parameters),
+                estimate.limit,
+                instance,
+                estimate.configuration,
+                estimate.parameters,
+            )
+            for number, (estimate, instance) in enumerate(missing_runs, first_number)
         )
-        self._pending: dict[str, tuple[ConfigurationEstimate, Instance]] = {}
 
     def ask(self) -> PlannedTrial | None:
-        """Return the next run; instance by instance, so that pairs are complete early."""
+        """Return the next run; None if all are made or pending."""
         with self._lock:
-            if not self._waiting:
-                return None
-            estimate, instance = self._waiting.popleft()
-            self._round += 1
-            number = self._round
-            self._pending[str(number)] = estimate, instance
-        parameters = estimate.parameters
-        arm = self._spec.configure(parameters)
-        return PlannedTrial(
-            str(number), number, arm, estimate.limit, instance, estimate.configuration, parameters
-        )
+            return self._waiting.popleft() if self._waiting else None
 
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """Record an outcome; an expired run is made again."""
         with self._lock:
             self._log.add(record)
-            pair = self._pending.pop(trial.id)
             if not record.is_counted:
-                self._waiting.appendleft(pair)
+                self._waiting.appendleft(trial)
 
 
 def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:

@@ -11,6 +11,7 @@ from keyhole.cached_property import cached_property
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.durations import duration_unit
 from keyhole.resource.hazard_rate_policy import grid_coarseness
+from keyhole.results.estimate import format_estimate
 from keyhole.tune.arm_shrinkage import draw_interval_shares, draw_posterior_means
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
@@ -61,8 +62,6 @@ class Interval:
 
     def __str__(self) -> str:
         """Return it in as many digits as it is good for."""
-        from keyhole.results.estimate import format_estimate
-
         reach = (self.high - self.low) / 2
         value, low, high = (format_estimate(x, reach) for x in (self.value, self.low, self.high))
         return f"{value} [{low}, {high}]"
@@ -190,10 +189,9 @@ class ValueEstimates:
         return self._gains(*self._posterior.draw_all(rng, len(self.draws), weight, unrelated))[0]
 
     @cached_property
-    def cut_off_draws(self) -> tuple[FloatArray, FloatArray]:
-        """Draws of gains and mean durations for comparisons with the full cut-off."""
-        gains, _, seconds = self._draw(np.random.default_rng([self._spec.seed, 2]), _CUT_OFF_WEIGHT)
-        return gains, seconds
+    def cut_off_gains(self) -> FloatArray:
+        """Draws of gains for comparisons with the full cut-off, shaped as `draws`."""
+        return self._draw(np.random.default_rng([self._spec.seed, 2]), _CUT_OFF_WEIGHT)[0]
 
     def _draw(
         self, rng: np.random.Generator, weight: float
