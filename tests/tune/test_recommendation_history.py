@@ -42,8 +42,7 @@ def test_many_pairs_have_no_history(tmp_path, monkeypatch):
     assert [past.runs for past in replay_recommendations(tune)] == [41]
     chart = gain_chart(tune)
     assert len(chart.curves) == 40
-    assert "Left out, since not tried yet: arm 41, arm 42, arm 43, ..." in chart.caption
-    assert "Of 41 commands, the 40 with the largest gains." in chart.caption
+    assert "of more than 40 commands those with smaller gains" in chart.caption
 
 
 def test_the_ring_is_around_the_recommended_pair(tmp_path):
@@ -52,7 +51,6 @@ def test_the_ring_is_around_the_recommended_pair(tmp_path):
     assert (ring.x, ring.y, ring.low, ring.high) == (
         best.limit, best.gain.value, best.gain.low, best.gain.high
     )  # fmt: skip
-    assert "not tried yet: slow." in gain_chart(tune).caption
 
 
 def test_all_charts_have_the_commands_in_one_order_and_so_in_the_same_colours(tmp_path):

@@ -1,8 +1,6 @@
 """The commands `keyhole tune`: learn which of several commands to run, with which time limit."""
 
-import re
 import shlex
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -18,16 +16,11 @@ from keyhole.text_formatting import count_text
 from keyhole.validate import check_integer, escape_controls, suggestion
 
 if TYPE_CHECKING:
-    from keyhole.tune import Spec, TrialRecord
+    from keyhole.tune import Spec
     from keyhole.tune.space_tune import AnyTune
 
 _RUN: Final = "run"
 _DRY_RUNS: Final = 10
-_UNIT: Final = re.compile(r"s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?", re.IGNORECASE)
-# Seconds between two lines of progress: at least, as a share of the elapsed time, and at most.
-_MIN_INTERVAL: Final = 5.0
-_INTERVAL_SHARE: Final = 0.1
-_MAX_INTERVAL: Final = 600.0
 
 
 class _Group(TyperGroup):
@@ -42,17 +35,7 @@ class _Group(TyperGroup):
             if hint and not args[0].startswith("-") and not Path(args[0]).exists():
                 raise ValueError(f"there is no command or file {args[0]!r}{hint}")
             args = [_RUN, *args]
-        if args[0] == _RUN:
-            _check_budget(args)
         return super().parse_args(ctx, args)
-
-
-def _check_budget(args: list[str]) -> None:
-    """Refuse a budget of two words, such as 10 minutes, whose unit would be an extra argument."""
-    pieces = [piece for arg in args for piece in arg.split("=", 1)]  # --budget=10 is --budget 10
-    for option, number, unit in zip(pieces, pieces[1:], pieces[2:], strict=False):
-        if option == "--budget" and _UNIT.fullmatch(unit):
-            parse_seconds("--budget", f"{number} {unit}")
 
 
 app = typer.Typer(
@@ -103,11 +86,6 @@ def run(
 
     # Before other imports, so that a bad address is refused at once.
     check_cluster_address(on, None)
-    if spec.is_dir():
-        raise ValueError(
-            f"{spec} cannot be read: Is a directory; a saved tune is shown by keyhole tune show "
-            f"{spec}"
-        )
     from keyhole.tune import Spec, Tuner, summary
     from keyhole.tune.tuner import WORKERS
 
@@ -121,9 +99,8 @@ def run(
         raise ValueError("--out must be given: a folder for the results")
     if budget is None and runs is None:
         raise ValueError("--budget or --runs must be given: the time or the number of runs")
-    progress = None if quiet else _Progress(runs)
     tune = Tuner(tune_spec, out).run(
-        runs=runs, budget=seconds, workers=workers, on=on, progress=progress,
+        runs=runs, budget=seconds, workers=workers, on=on, progress=not quiet,
         warm_start=warm_start, weight=weight,
     )  # fmt: skip
     page = _write_report(tune)  # before anything is printed: a closed pipe makes printing fail
@@ -215,8 +192,7 @@ def validate(
     reader = readers.get(Path(path).suffix) if Path(path).is_file() else None
     entry = {reader: path} if reader else path
     tuner = Tuner(SavedSpaceTune.load(folder).spec, folder)
-    progress = None if quiet else _Progress(None)
-    tuner.validate(entry, workers=workers, on=on, progress=progress)
+    tuner.validate(entry, workers=workers, on=on, progress=not quiet)
     tune = SavedSpaceTune.load(folder)
     page = _write_report(tune)
     if as_json:
@@ -280,28 +256,3 @@ def _print_tune(tune: "AnyTune") -> None:
         lines.append(text_table(*effects_table(effects, counted)))
     for line in filter(None, lines):
         typer.echo(line)
-
-
-class _Progress:
-    """Prints progress to standard error, at increasing intervals."""
-
-    def __init__(self, runs: int | None) -> None:
-        self._total = "" if runs is None else f" of {runs:,}"
-        self._counts: dict[str, int] = {}
-        self._began = self._last = time.monotonic()
-
-    def __call__(self, record: "TrialRecord") -> None:
-        """Take a run into account."""
-        self._counts[record.outcome] = self._counts.get(record.outcome, 0) + 1
-        now = time.monotonic()
-        # Ever less often: a line every five seconds would make a tune of days a log that nobody
-        # reads.
-        interval = max(_MIN_INTERVAL, _INTERVAL_SHARE * (now - self._began))
-        if now - self._last < min(interval, _MAX_INTERVAL):
-            return
-        self._last = now
-        counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())
-        print_status(
-            f"keyhole: run {record.round:,}{self._total}, {record.elapsed:,.0f} s; now "
-            f"{counts_text}; last {record.label} with {record.limit:g} s"
-        )

@@ -27,17 +27,6 @@ _FORMAT: Final = re.compile(r":[^{}]*(?=\})")  # of a field, such as {limit:>5}
 _SYNTAX: Final = re.compile(
     r"\|\||&&|>>|<<|[|&;<>`*\n]|\$\(|\$\{?[A-Za-z_]\w*\}?|(?:^|(?<=\s))(?:~(?=/|\s|$)|#)"
 )
-# Each goes on after "... is run without a shell, ".
-_OTHER_ADVICE: Final = {
-    "\n": "which a second line needs: write sh -c '...', or end a line with \\ if the command goes "
-    "on in the next",
-    "#": "which a comment needs: write the comment outside the command, or quote # if it begins "
-    "an argument",
-}
-_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=.*", re.DOTALL)
-_BUILTINS: Final = frozenset(
-    ("alias", "cd", "eval", "exec", "export", "set", "source", "ulimit", "unset", ".")
-)
 
 
 def find_shell_syntax(text: str) -> str:
@@ -68,25 +57,12 @@ def join_lines(text: str) -> str:
 
 def explain_shell_syntax(path: str, text: str) -> str:
     """Return the error about shell syntax in a command: what to write instead; "" for none."""
-    syntax = find_shell_syntax(text)
-    advice = _OTHER_ADVICE.get(
-        syntax, f"which {syntax} needs: write sh -c '...', or quote it if it is an argument"
-    )
-    if not syntax:
+    if not (syntax := find_shell_syntax(text)):
         return ""
-    return f"{path} is run without a shell, {advice}; got {short_repr(text)}"
-
-
-def explain_missing_program(path: str, program: str) -> str:
-    """Return the error about a program that is not found, and may be a word of the shell."""
-    if assignment := _ASSIGNMENT.fullmatch(program):
-        return (
-            f"{path} must begin with a program, got {short_repr(program)}: set {assignment[1]} in "
-            f"the entry environment of the spec, or write env {short_repr(program)[1:-1]} ..."
-        )
-    if program in _BUILTINS:
-        return f"{path} is run without a shell, which {program} needs: write sh -c '...'"
-    return f"{path}: the program {program!r} was not found, or is not executable"
+    return (
+        f"{path} is run without a shell, which {short_repr(syntax)} needs: write sh -c '...', or "
+        f"quote it if it is an argument; got {short_repr(text)}"
+    )
 
 
 LOAD_SECONDS: Final = 60.0
@@ -233,20 +209,14 @@ class Arm:
         of this process.
         """
         known_names = list(dict.fromkeys([*fields, *self.parameters]))
-        for word in self.command:
-            for name in _field_names(path, word):
-                if name not in known_names:
-                    listed = ", ".join(f"{{{known_name}}}" for known_name in known_names)
-                    hint = (
-                        f"; a parameter has its values in grid = {{ {name} = [1, 2] }} of the arm, "
-                        "or in the table [parameters]"
-                    )
-                    if name in RUN_FIELDS:
-                        hint = "; it needs the entry instances"
-                    raise ValueError(
-                        f"{path}: unknown field {{{name}}}; known are {listed}"
-                        f"{suggestion(name, known_names)}{hint}"
-                    )
+        for name in self.open_fields():
+            if name not in fields:
+                raise ValueError(
+                    f"{path}: unknown field {{{name}}}; known are {{{'}, {'.join(known_names)}}}"
+                    f"{suggestion(name, known_names)}; {{instance}} needs the entry instances, and "
+                    f"a parameter has its values in grid = {{ {name} = [1, 2] }} of the arm, or in "
+                    "the table [parameters]"
+                )
         # A format such as {limit:d} fails only once a fraction is filled in.
         try:
             self.format_command(fields)
@@ -258,7 +228,11 @@ class Arm:
         # As the system does: a name with a slash is a path, and others are looked up on the PATH.
         program_path = folder / program if "/" in program else program
         if shutil.which(program_path, path=search) is None:
-            raise ValueError(self.shell_error or explain_missing_program(path, program))
+            raise ValueError(
+                self.shell_error
+                or f"{path}: the program {program!r} was not found, or is not executable; words of "
+                "a shell need sh -c '...', and variables the entry environment of the spec"
+            )
 
 
 def _is_option(word: str) -> bool:

@@ -27,8 +27,11 @@ from keyhole.tune.validation import is_known_from
 from keyhole.tune.value_estimates import Interval, ValueEstimates
 
 _NORMAL: Final = 1.959964  # the 97.5 % quantile
-MOST_ARMS: Final = 40
-"""At most so many arms are drawn: those with the largest gains."""
+_MOST_ARMS: Final = 40
+_LEFT_OUT: Final = (
+    "Left out are commands without runs, limits above the largest that a command was run with, and "
+    f"of more than {_MOST_ARMS} commands those with smaller gains."
+)
 _MAX_STEPS: Final = 500
 HISTORY_DRAWS: Final = 400
 """Posterior draws of each past estimate: fewer than of the present one, since these are many."""
@@ -103,7 +106,7 @@ def thin_curve(curve: Survival) -> Survival:
 def drawn_arms(tune: SavedTune) -> list[int]:
     """Return the indices of the arms with runs, that with the largest gain first; at most 40."""
     means = tune.gains.tried_means.max(axis=1)
-    order = np.argsort(-means, kind="stable")[:MOST_ARMS]
+    order = np.argsort(-means, kind="stable")[:_MOST_ARMS]
     return [int(arm) for arm in order if np.isfinite(means[arm])]
 
 
@@ -117,7 +120,7 @@ def gain_chart(tune: AnyTune) -> LineChart:
     if isinstance(tune, SavedTune):
         labels, explanation = label_arms(tune.spec)
         curves = [_arm_gain_curve(tune, arm, labels[arm]) for arm in drawn_arms(tune)]
-        sentences += [explanation, *_describe_left_out(tune)]
+        sentences += [explanation, _LEFT_OUT]
     else:
         curves = [
             _interval_curve(name, limits[-len(estimate.gains) :], estimate.gains)
@@ -148,21 +151,6 @@ def _arm_gain_curve(tune: SavedTune, arm: int, label: str) -> Curve:
     gains = map(Interval.from_draws, tune.gains.draws[:, arm, has_runs].T)
     curve = _interval_curve(label, np.array(tune.spec.limits)[has_runs].tolist(), [*gains])
     return replace(curve, note=count_text(int(tune.gains.run_counts[arm, 0]), "run"))
-
-
-def _describe_left_out(tune: SavedTune) -> list[str]:
-    """Return the sentences on arms and limits that are not drawn."""
-    counts = tune.gains.run_counts
-    tried_count = int((counts[:, 0] > 0).sum())
-    sentences = []
-    if untried := tune.best().untried:
-        names = ", ".join([*untried[:3], *["..."] * (len(untried) > 3)])
-        sentences.append(f"Left out, since not tried yet: {names}.")
-    if tried_count > MOST_ARMS:
-        sentences.append(f"Of {tried_count:,} commands, the {MOST_ARMS} with the largest gains.")
-    if (counts[counts[:, 0] > 0] == 0).any():
-        sentences.append("A command's curve ends at the largest limit that it was run with.")
-    return sentences
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Final
 
-import numpy as np
-
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, write_page
@@ -18,7 +16,6 @@ from keyhole.provenance import describe_software, software_text
 from keyhole.text_formatting import capitalize, count_text
 from keyhole.tune import charts, summary
 from keyhole.tune.arms import Arm
-from keyhole.tune.grids import label_arms
 from keyhole.tune.parameter_effects import EFFECTS_CAPTION, effects_table
 from keyhole.tune.recommendation import YARDSTICK
 from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune
@@ -126,7 +123,6 @@ def _list_sections(tune: SavedTune) -> list[Section]:
     return [
         Section("arms", "Time and outcomes by arm", [_tried_block(tune)]),
         *_effects_sections(tune, "arms"),
-        Section("gains", "Gain by limit", [_gains_block(tune)]),
         Section("survival", "Run times", [_write_chart(tune, chart, "survival", "Run times")]),
     ]
 
@@ -151,12 +147,8 @@ def make_title(tune: AnyTune) -> str:
     spec = tune.spec
     if spec.name.endswith("?"):
         return spec.name
-    choices = ["command"] * (len(spec.arms) > 1) + ["time limit"] * (len(spec.limits) > 1)
-    if spec.search is not None:
-        choices = ["parameters", "time limit"]
-    if not choices:
-        return f"How often does {spec.name} succeed?"
-    return f"Which {' and which '.join(choices)} for {spec.name}?"
+    choice = "command" if spec.search is None else "parameters"
+    return f"Which {choice} and which time limit for {spec.name}?"
 
 
 def _answer_blocks(tune: AnyTune) -> list[PageBlock]:
@@ -175,11 +167,9 @@ def _answer_blocks(tune: AnyTune) -> list[PageBlock]:
 def _describe_use(spec: Spec, arm: Arm, limit: float) -> str:
     """Return what to add to a recommended command line: its open fields, and its limit."""
     clock = " of CPU time" * (spec.clock == "cpu")
-    stop_text = f"stop it after {limit:g}\N{NO-BREAK SPACE}s{clock}."
-    fields = arm.open_fields()
-    if not fields:
-        return capitalize(stop_text)
-    return f"Fill in {', '.join(f'{{{name}}}' for name in fields)}; {stop_text}"
+    fields = ", ".join(f"{{{name}}}" for name in arm.open_fields())
+    fill_text = f"; fill in {fields}" if fields else ""
+    return f"Stop it after {limit:g}\N{NO-BREAK SPACE}s{clock}{fill_text}."
 
 
 def _estimates_block(tune: AnyTune) -> PageBlock:
@@ -219,22 +209,6 @@ def _effects_sections(tune: AnyTune, counted: str) -> list[Section]:
     table = Table(EFFECTS_CAPTION, *effects_table(effects, counted))
     section = Section("effects", "What each parameter did", [table], is_open=counted != "arms")
     return [section] if effects else []
-
-
-def _gains_block(tune: SavedTune) -> Table:
-    limits = [f"{limit:g} s" for limit in tune.spec.limits]
-    run_counts = tune.gains.run_counts
-    labels, explanation = label_arms(tune.spec)
-    rows = [
-        [labels[i], *(f"{tune.gains.gain(i, k)}\nn = {run_counts[i, k]:,}"
-                      if run_counts[i, k] else "" for k in range(len(limits)))]
-        for i in np.argsort(-tune.gains.tried_means.max(axis=1), kind="stable")
-    ]  # fmt: skip
-    caption = (
-        f"Gain of a run ({summary.gain_unit(tune)}) by arm and limit, and the number n of runs "
-        f"that inform it. {summary.describe_objective(tune)} {explanation}"
-    )
-    return Table(caption.strip(), ["arm", *limits], rows)
 
 
 def _write_chart(tune: AnyTune, chart: LineChart, name: str, title: str) -> LineChart:

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from keyhole.contract.policy import Policy
+from keyhole.durations import to_seconds
 from keyhole.experiment import setting_registry
 from keyhole.files import read_toml
 from keyhole.resource import HazardUCB
@@ -107,18 +108,15 @@ class CostModel:
 DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 """Policy of a spec without the entry ``policy``."""
 
-_ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "objective", "seed",
-                   "memory", "cores", "clock", "environment", "policy", "grace",
-                   *SPACE_ENTRIES)  # fmt: skip
 _DEFAULTS: Final = {"name": "tune", "notes": "", "seed": DEFAULT_SEED, "memory": None, "cores": 1,
                     "clock": "wall", "environment": {}, "policy": None, "grace": 0,
                     "success": {}, "objective": "PAR2"}  # fmt: skip
+_ENTRIES: Final = ("arm", "instances", "limits", *_DEFAULTS, *SPACE_ENTRIES)
 _PLAIN: Final = ("name", "notes", "seed", "memory", "cores", "clock", "grace")
 _CLOCKS: Final = ("wall", "cpu")
 _BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
                  "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # fmt: skip
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
-_SECONDS: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*s?\s*")
 _LEAST_LIMIT: Final = 0.001  # seconds: nothing starts faster
 
 
@@ -382,14 +380,8 @@ def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
         "environment": _check_environment(table["environment"]),
         "policy": _parse_policy(table["policy"]),
         "notes": _check_text("notes", table["notes"]),
-        "grace": _parse_grace(table["grace"]),
+        "grace": check_number("grace", to_seconds("grace", table["grace"]), Range(ge=0)),
     }
-
-
-def _parse_grace(value: object) -> float:
-    if isinstance(value, str) and (match := _SECONDS.fullmatch(value)):
-        value = float(match[1])
-    return check_number("grace (seconds, such as 2 or '2s')", value, Range(ge=0))
 
 
 def _check_environment(value: object) -> dict[str, str]:

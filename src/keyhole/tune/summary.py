@@ -263,17 +263,10 @@ def format_cut_off(tune: SavedTune) -> str:
     cut_off_count = count_cut_off(tune)
     if not cut_off_count or has_shorter_limit(tune):
         return ""
-    runs = count_text(best.runs, "run")
-    text = (
-        f"this holds among the limits tried: {cut_off_count:,} of {runs} with {best.limit:g} s "
-        f"{'was' if cut_off_count == 1 else 'were'} still at work then: a longer limit, "
-        "if you can wait for it, may be better"
+    return (
+        f"this holds among the limits tried: {best.limit:g} s ended {cut_off_count:,} of "
+        f"{count_text(best.runs, 'run')}; a longer limit, if you can wait for it, may be better"
     )
-    success = tune.spec.success
-    arm = tune.spec.arms[tune.spec.names.index(best.arm)]
-    if not success.at_limit and (success.number or "limit" in arm.open_fields()):
-        text += "; success.at_limit counts what a run has printed by its limit"
-    return text
 
 
 def format_next_runs(tune: SavedTune) -> str:

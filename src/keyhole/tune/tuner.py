@@ -3,6 +3,7 @@
 import os
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import closing, contextmanager, suppress
@@ -42,7 +43,8 @@ from keyhole.validate import Range, check_integer, check_number, short_repr
 _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
 _KEPT_OUTPUT: Final = 500  # characters of the output of a failed run that are recorded
 _POLL_SECONDS: Final = 0.05
-_SECONDS_BETWEEN_LINES: Final = 5.0  # of progress
+_SECONDS_BETWEEN_LINES: Final = 5.0  # of progress, at least
+_SHARE_BETWEEN_LINES: Final = 0.1  # of the elapsed time
 WORKERS: Final = Range(ge=1, le=1024)
 _WALL_FACTOR: Final = 10.0  # with clock "cpu": wall limit per second of CPU limit
 Progress = Callable[[TrialRecord], None]
@@ -347,8 +349,8 @@ class Tuner:
             Where the commands are run: on this machine, on a cluster, as for
             `keyhole.clusters.connect`, or on an executor.
         progress : bool or callable, optional
-            Whether to show the last run: on standard error, in a notebook below the cell; or a
-            function that is called with the record of every run.
+            Whether to show counts and the last run: on standard error, in a notebook below the
+            cell; or a function that is called with the record of every run.
         warm_start : str or Path, optional
             The folder of an earlier tune, whose runs of configurations of this space are known
             before the first run. They are copied; a later call may leave it out.
@@ -454,7 +456,7 @@ class Tuner:
     ) -> None:
         with cluster_executors(on, workers, self.spec) as cluster_factory:
             if not callable(progress):
-                progress = _show_last(runs) if progress else None
+                progress = _show_progress(runs) if progress else None
             executors = cluster_factory or self._executors
             loop = TuningLoop(
                 self.spec, decisions, log, executors, progress, runs=runs, budget=budget
@@ -468,15 +470,22 @@ class Tuner:
         return f"Tuner({self.spec.name}: {arms}, {str(self.out)!r})"
 
 
-def _show_last(max_runs: int | None) -> Progress:
-    """Return a function that shows the last run, from time to time."""
+def _show_progress(max_runs: int | None) -> Progress:
+    """Return a function that shows counts of outcomes and the last run, from time to time."""
     line = StatusLine(_SECONDS_BETWEEN_LINES)
     total_text = f" of {max_runs:,}" if max_runs else ""
+    counts: Counter[str] = Counter()
 
     def show(record: TrialRecord) -> None:
+        counts[record.outcome] += 1
         if line.is_due or record.round == max_runs:
-            run_text = f"{record.label} with {record.limit:g} s: {record.outcome}"
-            line.print(f"run {record.round:,}{total_text}: {run_text}")
+            # Ever less often: nobody reads a line every five seconds in the log of days.
+            line.seconds = max(line.seconds, min(_SHARE_BETWEEN_LINES * record.elapsed, 600.0))
+            counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
+            line.print(
+                f"run {record.round:,}{total_text}, {record.elapsed:,.0f} s; now {counts_text}; "
+                f"last {record.label} with {record.limit:g} s"
+            )
 
     return show
 

@@ -216,11 +216,10 @@ def workers_warning(workers: int, each: int, cores: Sequence[int]) -> str:
     core_count = physical_cores(cores)
     if not cores or workers * each <= core_count:
         return ""
-    threads = f", which have {len(cores)} threads" if core_count < len(cores) else ""
-    demand = f"{workers} workers with {count_text(each, 'core')} each share"
-    if workers == 1:
-        demand = f"1 worker with {count_text(each, 'core')} has"
-    return f"{demand} {core_count}{threads}: the measured seconds are too long"
+    return (
+        f"workers: {count_text(workers * each, 'core')} would be needed, and the machine has "
+        f"{core_count} with {count_text(len(cores), 'thread')}: the measured seconds are too long"
+    )
 
 
 def _format_output(record: TrialRecord) -> str:
