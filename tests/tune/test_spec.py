@@ -5,6 +5,7 @@ import pytest
 from keyhole.resource import RCUCB
 from keyhole.tune import Spec
 from tests.tune.conftest import TABLE
+from tests.tune.work import works
 
 BAD = {
     "an unknown entry": ({"limit": [1]}, "limit is not known; known are .*did you mean 'limits'"),
@@ -41,7 +42,7 @@ BAD = {
     "an empty list of instances": ({"instances": []}, "instances must be a pattern of files"),
     "an instance twice": ({"instances": ["a", "a"]}, "instances must differ, got 'a' twice"),
     "instances that a command needs": (
-        {"instances": None}, r"unknown field \{instance\}; .*; \{instance\} needs the entry instances"),
+        {"instances": None}, r"unknown field \{instance\}; .* needs the entry instances"),
     "arms that are one": (
         {"arm": [{"name": "a", "command": "true"}] * 2}, "names of arms must differ, got 'a'"),
     "an arm without a command": (
@@ -109,6 +110,10 @@ BAD = {
         {"arm": [{"name": "a", "command": "true {x:c}", "parameters": {"x": 2**40}}]},
         "arm 'a': a field cannot be formatted: "),
     "another clock": ({"clock": "sun"}, "clock must be one of wall, cpu; got 'sun'"),
+    "a function with an argument that no run has": (
+        {"arm": [{"name": "f", "function": works, "parameters": {"factors": 2}}]},
+        "arm 'f': the argument factor of its function must have a default or another name; all "
+        "runs have instance, seed, limit, factors .did you mean 'factors'"),
     "functions by the clock of processors": (
         {"clock": "cpu", "arm": [{"name": "f", "function": "math:exp"}]},
         "clock must be 'wall' for functions, such as 'f'"),

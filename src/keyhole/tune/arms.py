@@ -100,6 +100,22 @@ def _find_target(path: str, function: Callable[..., object]) -> str:
     return f"{Path(str(module.__file__)).resolve()}:{name}"
 
 
+def _find_arguments(path: str, target: Any) -> dict[str, bool]:
+    """Return the arguments of a function, and whether each must be given; "**" for all others."""
+    try:
+        function = target if callable(target) else function_process_child.import_function(target)
+        arguments = inspect.signature(function).parameters.values()
+    except Exception as error:  # of any code that the module runs
+        raise ValueError(f"{path}: {target} cannot be imported: {error}") from error
+    return {
+        "**" if argument.kind is argument.VAR_KEYWORD else argument.name: (
+            argument.default is argument.empty
+            and argument.kind not in (argument.VAR_KEYWORD, argument.VAR_POSITIONAL)
+        )
+        for argument in arguments
+    }
+
+
 def function_command(
     target: str, fields: Mapping[str, object], cells: Sequence[str] = ()
 ) -> list[str]:
@@ -149,6 +165,8 @@ class Arm:
         In a tune of version 0.2.0: the source of a function that was typed in a notebook.
     shell_error : str
         Error about shell syntax in the command as it was written, or "". It is not saved.
+    arguments : mapping of str to bool
+        Arguments of the function, and whether each must be given; empty if unknown. Not saved.
     """
 
     name: str
@@ -157,11 +175,12 @@ class Arm:
     function: str = ""
     cells: tuple[str, ...] = ()
     shell_error: str = field(default="", compare=False, repr=False)
+    arguments: Mapping[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def as_json(self) -> dict[str, object]:
         """Return the arm as JSON data."""
         data = vars(self) | {"command": list(self.command), "cells": list(self.cells)}
-        del data["shell_error"]
+        del data["shell_error"], data["arguments"]
         return data
 
     def format_command(self, fields: Mapping[str, object]) -> list[str]:
@@ -217,6 +236,12 @@ class Arm:
                     f"a parameter has its values in grid = {{ {name} = [1, 2] }} of the arm, or in "
                     "the table [parameters]"
                 )
+        for name, is_required in self.arguments.items():
+            if is_required and name not in (*RUN_FIELDS, *known_names):
+                raise ValueError(
+                    f"{path}: the argument {name} of its function must have a default or another "
+                    f"name; all runs have {', '.join(known_names)}{suggestion(name, known_names)}"
+                )
         # A format such as {limit:d} fails only once a fraction is filled in.
         try:
             self.format_command(fields)
@@ -241,11 +266,18 @@ def _is_option(word: str) -> bool:
     return is_plain and word.startswith("-") and word != "--"
 
 
-def parse_arms(value: object) -> tuple[Arm, ...]:
-    """Return the arms of the tables ``[[arm]]``; a grid of parameters makes several."""
+def parse_arms(value: object, *, has_space: bool = False) -> tuple[Arm, ...]:
+    """Return the arms of the tables ``[[arm]]``; a grid of parameters makes several.
+
+    A function that is searched by a parameter space is imported, to know its arguments.
+    """
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise TypeError(f"arm must be a list of tables, [[arm]], got {short_repr(value)}")
-    arms = [arm for i, table in enumerate(value) for arm in _parse_arm_table(f"arm[{i}]", table)]
+    arms = [
+        arm
+        for i, table in enumerate(value)
+        for arm in _parse_arm_table(f"arm[{i}]", table, has_space)
+    ]
     check_names("names of arms", [arm.name for arm in arms])
     return tuple(arms)
 
@@ -254,7 +286,7 @@ ARM_ENTRIES: Final = ("name", "command", "function", "parameters", "grid")
 """Entries of a table ``[[arm]]``."""
 
 
-def _parse_arm_table(path: str, table: object) -> list[Arm]:
+def _parse_arm_table(path: str, table: object, has_space: bool) -> list[Arm]:
     if not isinstance(table, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(table)}")
     check_entries(path, table, ARM_ENTRIES)
@@ -269,12 +301,15 @@ def _parse_arm_table(path: str, table: object) -> list[Arm]:
     is_text = isinstance(command_entry, str)
     shell_error = explain_shell_syntax(f"{path}.command", command_entry) if is_text else ""
     function = parse_target(f"{path}.function", table["function"]) if "function" in table else ""
+    arguments: dict[str, bool] = {}
+    if function and (has_space or callable(table["function"])):
+        arguments = _find_arguments(f"{path}.function", table["function"])
     is_multiple = "grid" in table or not isinstance(table.get("parameters", {}), Mapping)
     arms = []
     for parameters in _parameter_rows(path, table):
         assignments = [f"{key}={value}" for key, value in parameters.items()] if is_multiple else []
         label = check_line("names of arms", " ".join([name, *assignments]))
-        arms.append(Arm(label, command, parameters, function, shell_error=shell_error))
+        arms.append(Arm(label, command, parameters, function, (), shell_error, arguments))
     return arms
 
 

@@ -79,6 +79,19 @@ class StudyDecisions:
             self._study.expire(trial.id)
 
 
+def plan_configuration(spec: Spec, trial: Trial) -> PlannedTrial:
+    """Return the run of a configuration, with its command and its instance."""
+    return PlannedTrial(
+        str(trial.round),
+        trial.round,
+        spec.configure(trial.parameters),
+        trial.limit,
+        spec.instances[trial.instance],
+        trial.configuration,
+        trial.parameters,
+    )
+
+
 class SpaceDecisions:
     """Decisions on the configurations of a parameter space; the log is their only state."""
 
@@ -98,13 +111,8 @@ class SpaceDecisions:
                 if not self._pending:
                     warnings.warn(str(error), stacklevel=2)
                 return None
-            trial_id = str(trial.round)
-            self._pending[trial_id] = trial
-        arm = self._spec.configure(trial.parameters)
-        instance = self._spec.instances[trial.instance]
-        return PlannedTrial(
-            trial_id, trial.round, arm, trial.limit, instance, trial.configuration, trial.parameters
-        )
+            self._pending[str(trial.round)] = trial
+        return plan_configuration(self._spec, trial)
 
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """Record an outcome, and tell the decider."""

@@ -234,6 +234,11 @@ class ParameterSpace:
         """Defaults of all parameters, also of those that are inactive in `default`."""
         return {name: definition.default for name, definition in self._definitions.items()}
 
+    @property
+    def unconditional(self) -> dict[str, Parameter]:
+        """Defaults of the parameters that each configuration has."""
+        return {name: d.default for name, d in self._definitions.items() if not d.when}
+
     def sample(self, rng: np.random.Generator) -> dict[str, Parameter]:
         """Draw a configuration: its active parameters, and no forbidden combination."""
         while self._find_forbidden(values := self._sample_any(rng)) is not None:

@@ -116,15 +116,23 @@ class RunHistory:
         """The runs: a structured array."""
         return self._array[: self.count]
 
-    def add(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float = 1.0) -> None:
+    def add(
+        self,
+        configuration: int,
+        instance: int,
+        limit: float,
+        outcome: RunOutcome,
+        seconds: float,
+        weight: float = 1.0,
+    ) -> None:
         """Add a run; its weight is below 1 for one of another tune."""
         if self.count == len(self._array):
             self._array = np.resize(self._array, 2 * self.count)
         is_failed = outcome in ("failed", "out of memory")
-        duration = {"ok": seconds, "out of time": trial.limit}.get(outcome, self._cutoff)
+        duration = {"ok": seconds, "out of time": limit}.get(outcome, self._cutoff)
         self._array[self.count] = (
-            trial.configuration,
-            trial.instance,
+            configuration,
+            instance,
             max(seconds, SHORTEST),
             math.log(max(duration, SHORTEST)),
             outcome != "ok",

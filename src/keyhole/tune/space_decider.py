@@ -3,7 +3,6 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final, Literal
 
 import numpy as np
@@ -105,7 +104,10 @@ class SpaceDecider:
 
     def ask(self) -> Trial:
         """Return the next run; several may be pending at a time."""
-        choice = self._race(self._racing) if self._racing else self._choose()
+        if self._racing:
+            choice = self._racing.next(self._started, self._next_new(), self._positions)
+        else:
+            choice = self._choose()
         if choice is None:
             raise SpaceExhaustedError(
                 f"nothing is left to be run: the space has {len(self.configurations)} "
@@ -121,9 +123,6 @@ class SpaceDecider:
         instance = self._instance(configuration, position)
         parameters = self.configurations[configuration]
         return Trial(self._last_round, configuration, parameters, instance, limit)
-
-    def _race(self, racing: AdaptiveRacing) -> tuple[int, int, float] | None:
-        return racing.next(self._started, self._next_new(), self._positions)
 
     def _choose(self) -> tuple[int, int, float] | None:
         challenger = self._next_new()
@@ -157,7 +156,7 @@ class SpaceDecider:
         position = self._position(configuration, trial.instance)
         self._told[configuration].add(position)
         self._start(configuration, position)
-        self._record(trial, outcome, seconds, 1.0)
+        self._record(configuration, trial, outcome, seconds, 1.0)
         if self._racing:
             self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
 
@@ -208,7 +207,7 @@ class SpaceDecider:
         self._next_number = 1 if self._racing else self._first_new
         for trial, outcome, seconds in runs:
             number = self._numbers[configuration_key(trial.parameters)]
-            self._record(replace(trial, configuration=number), outcome, seconds, weight)
+            self._record(number, trial, outcome, seconds, weight)
         self._warm_count = self._history.count
 
     def recommend(self) -> Recommendation:
@@ -239,13 +238,20 @@ class SpaceDecider:
     def _rng(self, *purpose: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, *purpose])
 
-    def _record(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
+    def _record(
+        self,
+        configuration: int,
+        trial: Trial,
+        outcome: RunOutcome,
+        seconds: float,
+        weight: float,
+    ) -> None:
         """Add a run to the history, and to the model."""
-        self._history.add(trial, outcome, seconds, weight)
+        self._history.add(configuration, trial.instance, trial.limit, outcome, seconds, weight)
         # Only what was run has features: of what is pending, a log knows nothing.
-        while trial.configuration >= len(self._features):
+        while configuration >= len(self._features):
             self._features = np.concatenate([self._features, np.zeros_like(self._features)])
-        self._features[trial.configuration] = self.space.encode(trial.parameters)
+        self._features[configuration] = self.space.encode(trial.parameters)
         if not self._racing:
             rng = self._rng(_SWEEPS, self._history.count)
             self._search.tell(self._history.runs, self._features, rng)

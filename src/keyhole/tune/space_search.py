@@ -1,12 +1,10 @@
 """Search of a parameter space: the entries of a spec that describe it, and their checks."""
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from keyhole.runner.function_process_child import import_function
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import Arm
 from keyhole.tune.parameter_space import ParameterSpace
@@ -50,9 +48,9 @@ class SpaceSearch:
         if isinstance(rule, Mapping):
             check_entries("policy", rule, ("name",))
             rule = rule.get("name")
-        fields = arms[0].open_fields()
-        if arms[0].function:
-            fields = _arguments(table["arm"][0]["function"], space.names)
+        fields = [*arms[0].open_fields(), *arms[0].arguments]
+        if "**" in fields:
+            fields += space.names
         for name in space.names:
             if name in arms[0].parameters or name not in fields:
                 raise ValueError(
@@ -91,14 +89,3 @@ def _parse_space(table: Mapping[str, Any], folder: Path) -> ParameterSpace:
         if entry in table:
             raise ValueError(f"{entry} must be left out with space, a file of ConfigSpace")
     return ParameterSpace.from_config_space(folder / check_line("space", table["space"]))
-
-
-def _arguments(target: Any, names: Sequence[str]) -> list[str]:
-    """Return the names of the arguments of a function; of `names`, all if it takes any keyword."""
-    try:
-        function = target if callable(target) else import_function(target)
-        signature = inspect.signature(function).parameters
-    except Exception as error:  # of any code that the module runs
-        raise ValueError(f"arm[0].function: {target} cannot be imported: {error}") from error
-    takes_all = any(argument.kind is argument.VAR_KEYWORD for argument in signature.values())
-    return [*signature, *(names if takes_all else ())]

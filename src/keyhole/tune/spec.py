@@ -197,9 +197,10 @@ class Spec:
                 raise ValueError(f"{entry} must be given")
         # Absolute, since a later call may come from another working folder.
         folder = Path(folder).resolve()
-        arms = parse_arms(table["arm"])
+        has_space = any(entry in table for entry in SPACE_ENTRIES)
+        arms = parse_arms(table["arm"], has_space=has_space)
         search = None
-        if any(entry in table for entry in SPACE_ENTRIES):
+        if has_space:
             search = SpaceSearch.from_table(table, arms, folder)
             table = {**table, "policy": None}  # which is that of the search
         spec = cls(
@@ -214,22 +215,30 @@ class Spec:
             search.check_success(spec.success)
         elif spec.objective.preset == FULL_CUT_OFF:
             raise ValueError(f"objective {FULL_CUT_OFF!r} needs [parameters], got commands alone")
-        # One run's command line is made on trial, so that errors of templates show before the first
-        # run.
-        fields = spec.fields(spec.instances[0], 1, spec.limits[0])
+        spec._check_arms(has_instances="instances" in table)
+        return spec
+
+    def _check_arms(self, *, has_instances: bool) -> None:
+        """Make a command line of each arm on trial, so that errors show before the first run."""
+        fields = self.fields(self.instances[0], 1, self.limits[0])
         # Then a template that names {instance} is refused as one with an unknown field.
-        if "instances" not in table:
+        if not has_instances:
             del fields["instance"]
-        for arm in arms if search is None else [spec.configure(search.space.all_defaults)]:
-            arm.check(f"arm {arm.name!r}", fields, folder, spec.environment.get("PATH"))
-            if arm.function and spec.clock == "cpu":
+        examples = self.arms
+        if self.search is not None:
+            space = self.search.space
+            # A function is called without inactive parameters, but all words of a command count.
+            values = space.unconditional if self.arms[0].function else space.all_defaults
+            examples = (self.configure(values),)
+        for arm in examples:
+            arm.check(f"arm {arm.name!r}", fields, self.folder, self.environment.get("PATH"))
+            if arm.function and self.clock == "cpu":
                 raise ValueError(f"clock must be 'wall' for functions, such as {arm.name!r}")
-            if arm.function and (spec.grace or spec.success.at_limit):
+            if arm.function and (self.grace or self.success.at_limit):
                 raise ValueError(
                     "grace and success.at_limit must be left out for functions, such as "
                     f"{arm.name!r}, whose result is what they return within the limit"
                 )
-        return spec
 
     @property
     def names(self) -> tuple[str, ...]:

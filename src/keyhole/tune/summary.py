@@ -292,15 +292,10 @@ def gain_unit(tune: AnyTune) -> str:
 def describe_objective(tune: AnyTune) -> str:
     """Return what a success earns and what time costs, in a sentence."""
     costs = tune.spec.objective
-    price = f"a second costs {costs.cost_per_second:.3g}"
-    if costs.cost_of_giving_up:
-        price += f", giving up {costs.cost_of_giving_up:g} more"
-    if costs.preset:
-        price += f" ({costs.preset})"
-    reward = f"{tune.spec.success.scale[1]:g}"
-    if gain_unit(tune) == "of the reward":
-        reward = f"up to {reward}"
-    return f"A success earns {reward}, {price}."
+    return (
+        f"A success earns up to {tune.spec.success.scale[1]:g}, a second costs "
+        f"{costs.cost_per_second:.3g}, giving up {costs.cost_of_giving_up:g} more."
+    )
 
 
 def shell_command(arm: Arm) -> str:

@@ -21,7 +21,13 @@ from keyhole.text_formatting import count_text
 from keyhole.tune import saved_tune
 from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_function_process
 from keyhole.tune.cluster_executor import cluster_executors, is_local
-from keyhole.tune.decisions import Decisions, PlannedTrial, SpaceDecisions, StudyDecisions
+from keyhole.tune.decisions import (
+    Decisions,
+    PlannedTrial,
+    SpaceDecisions,
+    StudyDecisions,
+    plan_configuration,
+)
 from keyhole.tune.instances import Instance, InstanceOrder, command_seed, parse_instances
 from keyhole.tune.recommendation import ConfigurationEstimate
 from keyhole.tune.space_decider import SpaceExhaustedError
@@ -222,7 +228,7 @@ class TuningLoop:
         start_time = time.time()
         load = LoadMonitor(cores)
         run = executor.run(
-            command_fields(spec, arm, trial.instance, seed, limit),
+            make_command(spec, arm, trial.instance, seed, limit),
             self._wall_limit(arm, limit),
             cpu=limit if spec.clock == "cpu" else None,
             memory=spec.memory,
@@ -264,7 +270,7 @@ def _last_lines(output: bytes) -> str:
     return text[-_KEPT_OUTPUT:].partition("\n")[2] or text[-_KEPT_OUTPUT:]
 
 
-def command_fields(spec: Spec, arm: Arm, instance: Instance, seed: int, limit: float) -> list[str]:
+def make_command(spec: Spec, arm: Arm, instance: Instance, seed: int, limit: float) -> list[str]:
     """Return the command line of a run as a list of words."""
     fields = spec.fields(instance, seed, limit)
     if arm.function:
@@ -493,26 +499,28 @@ def _show_progress(max_runs: int | None) -> Progress:
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials, arms in turn, without running them."""
     spec.check_new()
-    trials: list[tuple[str, float, list[str]]] = []
-    if spec.search is not None:
-        decider = make_decider(Path(), spec, ())
-        while len(trials) < count:
-            try:
-                trial = decider.ask()
-            except SpaceExhaustedError:  # before the first outcome is known, or for good
-                break
-            seed = command_seed(spec.seed, trial.round)
-            arm = spec.configure(trial.parameters)
-            instance = spec.instances[trial.instance]
-            command = command_fields(spec, arm, instance, seed, trial.limit)
-            trials.append((arm.name, trial.limit, command))
-        return trials
+    trials = _plan_list(spec, count) if spec.search is None else _plan_space(spec, count)
+    commands = []
+    for trial in trials:
+        seed = command_seed(spec.seed, trial.round)
+        command = make_command(spec, trial.arm, trial.instance, seed, trial.limit)
+        commands.append((trial.arm.name, trial.limit, command))
+    return commands
+
+
+def _plan_space(spec: Spec, count: int) -> Iterator[PlannedTrial]:
+    decider = make_decider(Path(), spec, ())
+    for _ in range(count):
+        try:
+            yield plan_configuration(spec, decider.ask())
+        except SpaceExhaustedError:  # before the first outcome is known, or for good
+            return
+
+
+def _plan_list(spec: Spec, count: int) -> Iterator[PlannedTrial]:
     order = InstanceOrder(spec.instances, spec.seed)
     for round in range(1, count + 1):
         arm = spec.arms[(round - 1) % len(spec.arms)]
         # The largest limit first, and the next one each time that all arms have had their turn.
         limit = spec.limits[-1 - (round - 1) // len(spec.arms) % len(spec.limits)]
-        seed = command_seed(spec.seed, round)
-        command = command_fields(spec, arm, order.take(arm.name), seed, limit)
-        trials.append((arm.name, limit, command))
-    return trials
+        yield PlannedTrial(str(round), round, arm, limit, order.take(arm.name))
