@@ -45,7 +45,7 @@ def find_shell_syntax(text: str) -> str:
 
 
 def join_lines(text: str) -> str:
-    r"""Return a command without backslashes at line ends, by which it goes on in the next line.
+    r"""Join the lines of a command that end with a backslash.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def join_lines(text: str) -> str:
 
 
 def explain_shell_syntax(path: str, text: str) -> str:
-    """Return the error about shell syntax in a command: what to write instead; "" for none."""
+    """Return an error that names shell syntax in a command, and what to write; "" for none."""
     if not (syntax := find_shell_syntax(text)):
         return ""
     return (
@@ -66,9 +66,7 @@ def explain_shell_syntax(path: str, text: str) -> str:
 
 
 LOAD_SECONDS: Final = 60.0
-"""Seconds that starting Python and importing the function may take, beyond the limit."""
-
-
+"""Seconds beyond the limit that starting Python and importing the function may take."""
 TYPED: Final = "<typed>"
 """In a tune of version 0.2.0: the module of a function that was typed in a notebook."""
 
@@ -119,14 +117,14 @@ def _find_arguments(path: str, target: Any) -> dict[str, bool]:
 def function_command(
     target: str, fields: Mapping[str, object], cells: Sequence[str] = ()
 ) -> list[str]:
-    """Return the command that calls a function with those fields that are its parameters."""
+    """Return the command that calls a function with those fields that are its arguments."""
     content = {"path": sys.path, "target": target, "fields": dict(fields), "cells": [*cells]}
     # -P keeps the folder of the script off sys.path: its modules would hide others.
     return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(content)]
 
 
 def find_answer(output: bytes) -> Answer | None:
-    """Return the answer in the output of a call; None if the call has not ended by itself."""
+    """Return the answer in the output of a call; None if the call was ended."""
     # The last mark: the function itself may have printed one before.
     _, mark, tail = output.rpartition(MARK.encode())
     answer = parse_answer(mark and tail.partition(b"\n")[0])
@@ -136,7 +134,7 @@ def find_answer(output: bytes) -> Answer | None:
 
 
 def is_in_function_process() -> bool:
-    """Return whether this process calls the function of an arm."""
+    """Return whether this process was started to call the function of an arm."""
     return getattr(sys.modules["__main__"], "is_single_call", False) is True
 
 
@@ -186,7 +184,7 @@ class Arm:
     def format_command(self, fields: Mapping[str, object]) -> list[str]:
         """Return the command with its fields filled in."""
         # A parameter of an arm hides a column of the instances that has the same name.
-        return [_fill(word, {**fields, **self.parameters}) for word in self.command]
+        return [_fill_fields(word, {**fields, **self.parameters}) for word in self.command]
 
     def configure(self, parameters: Mapping[str, Parameter], inactive: Collection[str]) -> "Arm":
         """Return the arm with these parameters, without the words that name an inactive one.
@@ -212,7 +210,7 @@ class Arm:
 
     def template(self) -> list[str]:
         """Return the command with its own parameters filled in, and all other fields as written."""
-        return [_fill(word, self.parameters) for word in self.command]
+        return [_fill_fields(word, self.parameters) for word in self.command]
 
     def open_fields(self) -> list[str]:
         """Return the names of the fields that a run fills in, and not the arm's own parameters."""
@@ -222,10 +220,10 @@ class Arm:
     def check(
         self, path: str, fields: Mapping[str, object], folder: Path, search: str | None = None
     ) -> None:
-        """Refuse unknown fields, and a program that is not found.
+        """Refuse unknown fields and arguments, and a program that is not found.
 
-        `path` begins messages. `fields` are those of an example run; `search` replaces the ``PATH``
-        of this process.
+        Errors begin with `path`. `fields` are those of an example run, `folder` is the working
+        directory of the command, and `search` replaces the ``PATH`` of this process.
         """
         known_names = list(dict.fromkeys([*fields, *self.parameters]))
         for name in self.open_fields():
@@ -318,7 +316,7 @@ def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Pa
     if "parameters" in table and "grid" in table:
         raise ValueError(f"{path} must have parameters or a grid, got both")
     if "grid" in table:
-        grid = _parameter_table(f"{path}.grid", table["grid"])
+        grid = _check_parameter_table(f"{path}.grid", table["grid"])
         for key, values in grid.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or not values:
                 raise TypeError(
@@ -327,18 +325,20 @@ def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Pa
         if (arm_count := math.prod(map(len, grid.values()))) > _MAX_ARMS:
             raise ValueError(f"{path}.grid must make at most {_MAX_ARMS:,} arms, got {arm_count:,}")
         rows = itertools.product(*grid.values())
-        return [_check_row(f"{path}.grid", dict(zip(grid, row, strict=True))) for row in rows]
+        return [
+            _check_parameters(f"{path}.grid", dict(zip(grid, row, strict=True))) for row in rows
+        ]
     parameters = table.get("parameters", {})
     if isinstance(parameters, Mapping):
-        return [_check_row(f"{path}.parameters", parameters)]
+        return [_check_parameters(f"{path}.parameters", parameters)]
     if not isinstance(parameters, Sequence) or isinstance(parameters, str) or not parameters:
         raise TypeError(
             f"{path}.parameters must be a table or a list of them, got {short_repr(parameters)}"
         )
-    return [_check_row(f"{path}.parameters[{i}]", row) for i, row in enumerate(parameters)]
+    return [_check_parameters(f"{path}.parameters[{i}]", row) for i, row in enumerate(parameters)]
 
 
-def _parameter_table(path: str, value: object) -> dict[str, Any]:
+def _check_parameter_table(path: str, value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(value)}")
     for name in value:
@@ -349,14 +349,14 @@ def _parameter_table(path: str, value: object) -> dict[str, Any]:
     return dict(value)
 
 
-def _check_row(path: str, value: object) -> dict[str, Parameter]:
-    row = _parameter_table(path, value)
-    for name, value in row.items():
+def _check_parameters(path: str, value: object) -> dict[str, Parameter]:
+    parameters = _check_parameter_table(path, value)
+    for name, value in parameters.items():
         if not isinstance(value, str | int | float):
             raise TypeError(f"{path}.{name} must be a string or a number, got {short_repr(value)}")
         if isinstance(value, str) and "\0" in value:
             raise ValueError(f"{path}.{name} must have no NUL character, got {short_repr(value)}")
-    return row
+    return parameters
 
 
 def split_command(path: str, value: object) -> tuple[str, ...]:
@@ -393,7 +393,8 @@ def _field_names(path: str, word: str) -> list[str]:
     return [name for _, name, _, _ in pieces if name is not None]
 
 
-def _fill(word: str, fields: Mapping[str, object]) -> str:
+def _fill_fields(word: str, fields: Mapping[str, object]) -> str:
+    """Return a word with the values of its fields; unknown fields stay as written."""
     pieces = []
     for text, name, spec, _ in string.Formatter().parse(word):
         pieces.append(text)

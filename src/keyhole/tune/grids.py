@@ -1,4 +1,4 @@
-"""Grids of parameters in a tune: short labels of their arms, and what each value did."""
+"""Grids of parameters in a tune: short labels of their arms, and effects of their parameters."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -21,11 +21,11 @@ _INTERACTION_SCALE: Final = 0.25
 """Prior variance of arms around the sums of the effects of their values, which mostly is small: for
 grids of 4 and 8 arms intervals of 95 % held .98 to 1, and were narrower than with 1."""
 Levels = dict[str, dict[str, list[int]]]
-"""The indices of the arms with each value of each parameter."""
+"""By parameter and value, the indices of the arms that have it."""
 
 
 def find_levels(spec: Spec) -> dict[str, Levels]:
-    """Return the levels of the parameters in which the arms of a command differ, by command."""
+    """Return for each command the parameters in which its arms differ, with their values."""
     arms_of_commands: dict[str, list[int]] = defaultdict(list)
     parameters = [arm.parameters for arm in spec.arms]
     names = spec.names  # made anew by each access
@@ -49,7 +49,8 @@ def find_levels(spec: Spec) -> dict[str, Levels]:
 def label_arms(spec: Spec) -> tuple[list[str], str]:
     """Return short labels of all arms, and a sentence that explains them, or "".
 
-    They have the parameters that differ, and only the values where a legend has no room for more.
+    Labels have the parameters that differ between arms of a command; where a legend has no room for
+    that, they have the values alone.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def label_arms(spec: Spec) -> tuple[list[str], str]:
 
 
 def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterEffect]:
-    """Return what each value does to run times, of grids in which several parameters differ.
+    """Return effects on run times of the values of grids in which several parameters differ.
 
     A failed run counts as longer than the full cut-off. Values without runs are left out.
     """
@@ -116,7 +117,7 @@ def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterE
 def _read_runs(
     spec: Spec, runs: Sequence[TrialRecord], members: Collection[int]
 ) -> tuple[NDArray[Any], list[int]]:
-    """Return the runs of some arms, which are numbered in the order of the list of arms."""
+    """Return the runs of the arms in `members`, and these arms in the order of their numbers."""
     arms = {spec.names[arm]: arm for arm in members}
     numbers: dict[int, int] = {}
     instances: dict[str, int] = {}

@@ -21,8 +21,8 @@ _SCALE: Final = 1.0
 _INSTANCE_SCALE: Final = 3.0
 _FEATURE_SCALE: Final = 0.5
 _MEAN_VARIANCE: Final = 9.0
-"""Of the prior of the mean around the first log times: a factor of 20. Where all runs are censored,
-nothing else keeps the mean from growing."""
+"""Prior variance of the mean around the first log times, a factor of 20 in time. Where all runs are
+censored, nothing else keeps the mean from growing."""
 
 
 class RunTimeModel:
@@ -132,9 +132,9 @@ class RunTimeModel:
     ) -> None:
         variances = 1.0 / (precisions + 1.0 / self.instance_variance)
         draws = variances * sums + np.sqrt(variances) * rng.standard_normal(len(sums))
-        # A normal vector given its sum: what it exceeds 0 by is taken off in proportion to the
-        # variances. Of instances that were run: the others would make up for any sum, so that the
-        # level of the configurations would drift.
+        # A normal vector given that its sum is 0: the excess is taken off in proportion to the
+        # variances. Instances without runs are left out: these would make up for any sum, so that
+        # the level of the configurations would drift.
         self.used_instances = used = precisions > 0.0
         excess = draws[used].sum() / variances[used].sum()
         self.instance_effects = draws - used * variances * excess
@@ -187,7 +187,7 @@ def posterior_sweeps(
 def _draw_variance(
     rng: np.random.Generator, scale: float, squares: FloatArray, freedom: int
 ) -> float:
-    """Draw a variance given squares of normal deviates, of which so many are free."""
+    """Draw a variance given the squares of normal deviates, with so many degrees of freedom."""
     return float((scale + squares.sum() / 2) / rng.gamma(_SHAPE + freedom / 2))
 
 

@@ -49,12 +49,12 @@ _ENTRIES: Final = {entry.name for entry in fields(Spec)}
 
 @contextmanager
 def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
-    """Create or open a tune folder, and lock it.
+    """Create or open a tune folder, and lock it until the end of the context.
 
     Raises
     ------
     ValueError
-        If it belongs to another spec, has other files, or another process is at work in it.
+        If the folder belongs to another spec, has other files, or another process works in it.
     """
     if not has_content(folder):  # which refuses a file in its place
         spec.check_new()
@@ -65,13 +65,13 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
 
 
 def _check_spec(folder: Path, spec: Spec) -> None:
-    """Check that the folder is new or belongs to this spec, and write the spec."""
+    """Refuse a folder that is not new and does not belong to this spec; write the spec."""
     if has_content(folder):
         if not (folder / SPEC).exists():
             raise ValueError(
                 f"out must be a new folder or that of a tune, but {folder} has other files"
             )
-        # Both as JSON: tuples become lists, and numbers have the digits that were written.
+        # Both went through JSON, which makes lists of tuples.
         saved_entries = read_spec(folder).as_json()
         new_entries = json.loads(json.dumps(spec.as_json()))
         for entry, saved in saved_entries.items():
@@ -143,8 +143,8 @@ def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     """Return the records of all runs; none if nothing has been run yet."""
     path = folder / RUNS
     told_ids: set[str] = set()
-    # Told runs first: a tuner that is at work records a run before it tells the study.
-    # A study that cannot be read is no reason to refuse the runs, which are in a file of their own.
+    # Before the log: a tuner that is at work meanwhile records a run before it tells the study.
+    # A study that cannot be read is no reason to refuse the runs, which have a file of their own.
     with suppress(OSError, ValueError, RuntimeError), Study.open(folder / STUDY, NAME) as study:
         told_ids = _told_run_ids(study)
     records = list(read_records(path, spec.names))
@@ -153,7 +153,7 @@ def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     except ValueError as error:
         if not records:
             raise
-        # As in a copy that was made while a tuner was at work.
+        # No error: a copy that was made while a tuner was at work may lack a run, too.
         warnings.warn(str(error), stacklevel=3)
     return records
 
@@ -164,7 +164,7 @@ def resume_study(study: Study, log: TrialLog) -> None:
     Raises
     ------
     ValueError
-        If records and study are not of the same runs: a file was removed, cut, or restored.
+        If records and study disagree, since a file was removed, cut, or restored.
     """
     told_ids = _told_run_ids(study)
     pending_ids = [decision.id for decision in study.pending]
@@ -189,7 +189,7 @@ def _told_run_ids(study: Study) -> set[str]:
 
 
 def _reconcile(path: Path, told: AbstractSet[str], recorded: AbstractSet[str]) -> AbstractSet[str]:
-    """Return the recorded runs that the study was not told; refuse to lack one that it was told."""
+    """Return the recorded runs that the study was not told; refuse a told run without record."""
     if lost_count := len(told - recorded):
         raise ValueError(
             f"{path} lacks {lost_count:,} of the runs that the study has; restore it from a backup"
@@ -352,8 +352,8 @@ class SavedTune(SavedRuns):
     def _gain_over_full(self, arm: int, limit_index: int, full: int) -> Interval:
         """Return the gain of a pair less that of the best command at the full cut-off.
 
-        Which command that is, is uncertain: mean and lower end compare with the best of each draw,
-        the upper end with the command that has the largest mean.
+        It is uncertain which command that is: mean and lower end compare with the best of each
+        draw, the upper end with the command that has the largest mean.
         """
         draws = self.gains.cut_off_gains
         pair_draws = draws[:, arm, limit_index]
@@ -364,7 +364,7 @@ class SavedTune(SavedRuns):
         return Interval(over_best.value, over_best.low, over_full.high)
 
     def effects(self) -> list[ParameterEffect]:
-        """Return what each value of a parameter of grids does to run times."""
+        """Return effects of parameters of grids on run times, by value."""
         return estimate_effects(self.spec, self.runs)
 
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
@@ -382,7 +382,7 @@ _STATUSES: Final = {
 
 
 def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
-    """Write runs as a scenario that `keyhole.data.load_aslib` reads; return its folder.
+    """Write runs as a scenario that `keyhole.data.load_aslib` reads; return the scenario's folder.
 
     Rewards that were read from outputs become the solution quality, scaled to [0, 1].
     """
@@ -402,5 +402,5 @@ def _export_run(tune: SavedRuns, run: TrialRecord) -> RunToExport:
         low, high = success.scale
         quality = (run.reward - low) / (high - low)
     seconds = run.limit if run.outcome == "out of time" else min(run.seconds, run.limit)
-    name = escape_controls(run.instance)  # that of a file need not be UTF-8
-    return RunToExport(name, run.label, seconds, _STATUSES[run.outcome], run.limit, quality)
+    instance = escape_controls(run.instance)  # the name of a file need not be UTF-8
+    return RunToExport(instance, run.label, seconds, _STATUSES[run.outcome], run.limit, quality)

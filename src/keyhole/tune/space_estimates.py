@@ -1,4 +1,4 @@
-"""Estimates of a tune over a parameter space: what is recommended, and what parameters did."""
+"""Estimates of a tune over a parameter space: gains of configurations, effects of parameters."""
 
 import copy
 import math
@@ -24,19 +24,19 @@ _RUNNERS_UP: Final = 3
 class SpaceEstimates:
     """Posterior draws of the outcomes of all configurations on all instances.
 
-    An outcome that was observed is taken as it was; what is not known of it, and outcomes on
-    instances on which a configuration was not run, are drawn from `RunTimeModel`. Instances have
-    random weights (the Bayesian bootstrap), so that intervals hold for the population of which they
-    are a sample. All differences are paired by instance.
+    Observed outcomes are taken as they are. Censored ones, and those of instances on which a
+    configuration was not run, are drawn from `RunTimeModel`. Instances have random weights (the
+    Bayesian bootstrap), so that intervals hold for the population that the instances are sampled
+    from. All differences are paired by instance.
 
     Parameters
     ----------
     runs, own_runs : structured arrays
-        All runs, and those of this tune.
+        All runs, and those of this tune without its warm start.
     features : ndarray
         A row for each configuration.
     model : RunTimeModel
-        The model, which is copied.
+        The model; a copy of it is swept.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class SpaceEstimates:
         self._features = features[:count]
         weights = rng.standard_exponential((DRAWS, instance_count))
         self._weights = weights / weights.sum(axis=1, keepdims=True)
-        # With a share of p successes, n instances all succeed with a chance of p^n, which is 2.5 %
-        # at the end. A bootstrap of equal outcomes has no width. A single instance is all.
+        # A bootstrap of equal outcomes has no width. All n instances succeed with a chance of p^n,
+        # which is 2.5 % for the share p at the lower end. A single instance is the population.
         self._least_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
-        # Half a deviation: of two that look alike, the one that was run more often.
+        # With half a deviation, the one that was run more often is before one that looks alike.
         scores = self._effects.mean(axis=0) + self._effects.std(axis=0) / 2
-        is_out = have_only_failed(runs, count) | (self.run_counts == 0)
-        self.ranking = np.argsort(np.where(is_out, np.inf, scores), kind="stable").tolist()
+        is_excluded = have_only_failed(runs, count) | (self.run_counts == 0)
+        self.ranking = np.argsort(np.where(is_excluded, np.inf, scores), kind="stable").tolist()
         """Configurations, the best first."""
 
     def recommend(
@@ -115,7 +115,7 @@ class SpaceEstimates:
         )
 
     def effects(self, space: ParameterSpace) -> list[ParameterEffect]:
-        """Return what each level of each parameter does to the mean log time."""
+        """Return the effect of each level of each parameter on the mean log time."""
         features = self._features[self.run_counts > 0]
         return parameter_effects(space.levels, features, self._feature_effects)
 
@@ -128,7 +128,7 @@ class SpaceEstimates:
         is_censored = np.zeros(means.shape, bool)
         ends = np.where(runs["is_failed"], np.log(runs["seconds"]), runs["log_time"])
         for draw in range(DRAWS):
-            # Of several runs on an instance one at random: the last of a random order.
+            # Of several runs on an instance the last of a random order is kept: a random one.
             order = self._rng.permutation(len(runs))
             instances = runs["instance"][order]
             log_times[draw, instances] = ends[order]

@@ -19,7 +19,7 @@ _SUCCESS: Final = {"number": "", "scale": (0.0, 1.0), "at_limit": False}
 
 @dataclass(frozen=True)
 class SpaceSearch:
-    """What is searched, and how.
+    """Search of a parameter space: the space, and the rule that decides.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class SpaceSearch:
     rule : {"model", "racing"}
         Estimates of run times, or random search with adaptive capping.
     is_deterministic : bool
-        Whether a configuration has only one run on an instance: its command takes no ``{seed}``.
+        Whether a configuration is run on an instance once: its command takes no ``{seed}``.
     """
 
     space: ParameterSpace
@@ -37,7 +37,7 @@ class SpaceSearch:
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], arms: Sequence[Arm], folder: Path) -> Self:
-        """Make it of a spec; `arms` are those of the spec, whose files are in `folder`."""
+        """Make a search of the entries of a spec with these arms and this folder."""
         space = _parse_space(table, folder)
         if len(arms) > 1:
             raise ValueError(
@@ -60,7 +60,7 @@ class SpaceSearch:
         return cls(space, check_choice("policy", rule, _RULES), "seed" not in fields)
 
     def check_success(self, success: SuccessRule) -> None:
-        """Refuse a rule by which runs differ in more than success and time."""
+        """Refuse a success rule by which runs differ in more than success and time."""
         for entry, usual in _SUCCESS.items():
             if (value := getattr(success, entry)) != usual:
                 raise ValueError(
@@ -73,12 +73,12 @@ class SpaceSearch:
         return [name for name in self.space.names if name not in parameters]
 
     def as_json(self) -> dict[str, object]:
-        """Return it as JSON data."""
+        """Return the search as JSON data."""
         return vars(self) | {"space": self.space.as_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return that of the data of `as_json`."""
+        """Return the search of the data of `as_json`."""
         return cls(**{**data, "space": ParameterSpace.from_json(data["space"])})
 
 

@@ -19,12 +19,12 @@ from keyhole.validate import short_repr
 
 
 def load_tune(folder: str | Path) -> SavedTune | SavedSpaceTune:
-    """Load a tune folder, that of a list of commands or of a space; a tuner may be at work in it.
+    """Load a tune folder, of a list of commands or of a space; a tuner may be at work in it.
 
     Parameters
     ----------
     folder : str or Path
-        The folder that a tune was given as ``out``.
+        The folder of the tune.
     """
     has_space = read_spec(Path(folder)).search is not None
     return SavedSpaceTune.load(folder) if has_space else SavedTune.load(folder)
@@ -33,12 +33,12 @@ def load_tune(folder: str | Path) -> SavedTune | SavedSpaceTune:
 def replay_records(
     folder: Path, spec: Spec, records: Iterable[TrialRecord]
 ) -> Iterator[SpaceDecider]:
-    """Yield the decider of a tune before its first run, and again after each that is recorded.
+    """Yield the decider of a tune before the first run, and again after each of these records.
 
     Raises
     ------
     ValueError
-        If a record is of no configuration or instance of the spec.
+        If a record has no configuration or instance of the spec.
     """
     search = spec.search
     assert search is not None
@@ -80,7 +80,7 @@ def replay_records(
 
 
 def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> SpaceDecider:
-    """Make the decider of a tune, as it was after these runs."""
+    """Make the decider of a tune as it is after these runs."""
     *_, decider = replay_records(folder, spec, records)
     return decider
 
@@ -120,7 +120,7 @@ class SavedSpaceTune(SavedRuns):
         return self._decider.recommend()
 
     def effects(self) -> list[ParameterEffect]:
-        """Return what each value, or third of the range, of each parameter does to run times."""
+        """Return effects of parameters on run times, by value or by third of a range."""
         return self._decider.effects()
 
     def estimates(self) -> dict[str, ConfigurationEstimate]:
@@ -134,7 +134,7 @@ class SavedSpaceTune(SavedRuns):
         }
 
     def validation(self) -> dict[str, ConfigurationEstimate]:
-        """Return the same on instances kept aside; empty if there was no `Tuner.validate`."""
+        """Return these estimates on instances kept aside; none before `Tuner.validate`."""
         return compare_configurations(self.spec, self.estimates(), self.validation_runs)
 
     @cached_property

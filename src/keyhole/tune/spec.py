@@ -246,7 +246,7 @@ class Spec:
         return tuple(arm.name for arm in self.arms)
 
     def check_new(self) -> None:
-        """Refuse what a new tune must not have, and one of an earlier version may: shell syntax."""
+        """Refuse shell syntax, which only a tune of an earlier version may have."""
         for arm in self.arms:
             if arm.shell_error:
                 raise ValueError(arm.shell_error)
@@ -266,7 +266,7 @@ class Spec:
         return {"instance": instance.name, "seed": seed, "limit": limit, **instance.columns}
 
     def configure(self, parameters: Mapping[str, Parameter]) -> Arm:
-        """Return the only command with the active parameters of a configuration of its space."""
+        """Return the command of a parameter space with the parameters of a configuration."""
         inactive = self.search.inactive_names(parameters) if self.search else ()
         return self.arms[0].configure(parameters, inactive)
 
@@ -308,7 +308,7 @@ class Spec:
 
 
 class _SavedTables(BaseModel):
-    """The tables of `Spec.as_json` that differ from those of a spec as it was written."""
+    """The tables of `Spec.as_json` that a written spec has in another form."""
 
     model_config = ConfigDict(extra="forbid")
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
@@ -316,7 +316,7 @@ class _SavedTables(BaseModel):
 
 
 def _refuse_entries_below_headings(table: Mapping[str, object]) -> None:
-    """Refuse an entry of the spec below a heading, which TOML takes for one of that table."""
+    """Refuse an entry of the spec below a heading: TOML takes it for an entry of that table."""
     arms = table.get("arm")
     tables = [(f"[{name}]", table.get(name)) for name in ("success", "objective")]
     if isinstance(arms, list | tuple):
@@ -374,7 +374,7 @@ def _parse_memory(value: object) -> int | None:
 
 
 def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries that a spec and its saved form have alike."""
+    """Return the entries that a written and a saved spec have in the same form."""
     limits = _parse_limits(table["limits"])
     success = SuccessRule.from_table(table["success"])
     return {

@@ -1,5 +1,6 @@
 """Tuner: choose a command and a time limit, run it, record its outcome, and learn from that."""
 
+import itertools
 import os
 import time
 import warnings
@@ -108,8 +109,8 @@ class TuningLoop:
         self._lock, self._stop = Lock(), Event()
         self._executing: list[Executor] = []
         self._error: BaseException | None = None
-        # Time spent after the last record of an earlier call is not counted.
-        self._before = max((record.elapsed for record in records.all), default=0.0)
+        # What an earlier call took after its last record is not counted.
+        self._earlier_seconds = max((record.elapsed for record in records.all), default=0.0)
         self._began = time.monotonic()
         self._runs_left = (runs or float("inf")) - len(records.by_id)
         self._budget = budget or float("inf")
@@ -117,7 +118,7 @@ class TuningLoop:
     @property
     def elapsed(self) -> float:
         """Seconds of work, including earlier calls of `Tuner.run`."""
-        return self._before + time.monotonic() - self._began
+        return self._earlier_seconds + time.monotonic() - self._began
 
     def run(self, cores: Sequence[tuple[int, ...] | None]) -> None:
         """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
@@ -132,8 +133,8 @@ class TuningLoop:
                 while thread.is_alive():
                     thread.join(_POLL_SECONDS)
         except BaseException:
-            # Ctrl-C: commands are killed, and their decisions stay pending. The next call expires
-            # them (`resume_study`), so that the policy never learns from an interrupted run.
+            # Ctrl-C: commands are killed, and their decisions stay pending until the next call
+            # expires them (`resume_study`): the policy never learns from an interrupted run.
             self._stop_all()
             for thread in threads:
                 thread.join()
@@ -188,7 +189,7 @@ class TuningLoop:
                 return False
             record = self._execute(executor, trial, cores)
             if self._stop.is_set() and not record.is_counted:
-                return False  # stopped by us: its decision stays pending
+                return False  # killed by `_stop_all`: its decision stays pending
             self._decisions.tell(trial, record)
             with self._lock:
                 if self._progress is not None:
@@ -238,7 +239,7 @@ class TuningLoop:
             **({"grace": spec.grace} if spec.grace else {}),
         )
         result = judge_outcome(spec, arm, limit, run)
-        # Of a run that is out of time too, if its output was judged.
+        # Output of a run that was killed at its limit is kept only if it was judged.
         is_judged = result.outcome not in ("ok", "out of time") or spec.success.at_limit
         keeps_output = is_judged and result.reward is None
         return TrialRecord(
@@ -271,7 +272,7 @@ def _last_lines(output: bytes) -> str:
 
 
 def make_command(spec: Spec, arm: Arm, instance: Instance, seed: int, limit: float) -> list[str]:
-    """Return the command line of a run as a list of words."""
+    """Return the words of the command of a run."""
     fields = spec.fields(instance, seed, limit)
     if arm.function:
         return function_command(arm.function, {**fields, **arm.parameters}, arm.cells)
@@ -378,7 +379,7 @@ class Tuner:
         if warm_start is None and weight != 1.0:
             raise ValueError(f"weight must be left out without warm_start, got {weight}")
         self._check_workers(workers, on)
-        # The folder comes first, with its lock: another tuner must not open log or study meanwhile.
+        # The folder is locked first: another tuner must not open log or study meanwhile.
         with (
             saved_tune.open_tune_folder(self.out, self.spec),
             closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
@@ -442,7 +443,7 @@ class Tuner:
 
     @contextmanager
     def _open_decisions(self, log: TrialLog) -> Iterator[Decisions]:
-        """Open the study of a list, or make the decider of a space, as the log says."""
+        """Open the study of a list, or make the decider of a space, as of the end of the log."""
         if self.spec.search is not None:
             yield SpaceDecisions(self.spec, make_decider(self.out, self.spec, log.all), log)
             return
@@ -519,8 +520,6 @@ def _plan_space(spec: Spec, count: int) -> Iterator[PlannedTrial]:
 
 def _plan_list(spec: Spec, count: int) -> Iterator[PlannedTrial]:
     order = InstanceOrder(spec.instances, spec.seed)
-    for round in range(1, count + 1):
-        arm = spec.arms[(round - 1) % len(spec.arms)]
-        # The largest limit first, and the next one each time that all arms have had their turn.
-        limit = spec.limits[-1 - (round - 1) // len(spec.arms) % len(spec.limits)]
+    pairs = itertools.cycle(itertools.product(reversed(spec.limits), spec.arms))
+    for round, (limit, arm) in enumerate(itertools.islice(pairs, count), 1):
         yield PlannedTrial(str(round), round, arm, limit, order.take(arm.name))

@@ -26,13 +26,13 @@ VALIDATION: Final = "validation.jsonl"
 
 
 def is_known_from(record: TrialRecord, estimate: ConfigurationEstimate) -> bool:
-    """Return whether a run tells how that of a configuration with its limit would have ended."""
+    """Return whether a run shows how a run of this configuration with this limit would end."""
     is_long_enough = record.limit >= estimate.limit or record.outcome != "out of time"
     return is_long_enough and record.parameters == estimate.parameters
 
 
 class ValidationPlan:
-    """Decisions on the runs of a validation: all configurations on each instance, as yet not made.
+    """Decisions on the missing runs of a validation, of all configurations on each instance.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class ValidationPlan:
 
 
 def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:
-    """Refuse instances on which the tune itself runs."""
+    """Refuse instances on which the tune itself was run."""
     used_paths = {os.path.realpath(spec.folder / instance.name) for instance in spec.instances}
     for instance in instances:
         if os.path.realpath(spec.folder / instance.name) in used_paths:
@@ -105,7 +105,7 @@ def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:
 
 
 def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
-    """Return the gain that a run would have had with a limit of at most its own."""
+    """Return the gain that a run would have had with this limit, which is at most its own."""
     if record.outcome == "out of time" or record.seconds > limit:
         return -float(costs.penalty(0.0)(limit))
     return float(record.outcome == "ok") - float(costs.cost(record.seconds))
@@ -114,7 +114,7 @@ def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
 def compare_configurations(
     spec: Spec, estimates: Mapping[str, ConfigurationEstimate], records: Iterable[TrialRecord]
 ) -> dict[str, ConfigurationEstimate]:
-    """Return what configurations gained, by name, on the instances on which all were run.
+    """Return estimates of configurations, by name, on the instances on which all were run.
 
     Intervals of means are Student's t, within what is possible; that of a share is Clopper and
     Pearson's.
@@ -131,18 +131,18 @@ def compare_configurations(
     yardstick: FloatArray = np.zeros(0)
     for name in [YARDSTICK, *estimates]:  # the yardstick first
         limit = estimates[name].limit
-        own_runs = [runs[name][instance] for instance in sorted(instances)]
-        gains = np.array([gain_of_run(run, limit, spec.objective) for run in own_runs])
+        runs_in_order = [runs[name][instance] for instance in sorted(instances)]
+        gains = np.array([gain_of_run(run, limit, spec.objective) for run in runs_in_order])
         yardstick = gains if name == YARDSTICK else yardstick
-        successes = sum(run.outcome == "ok" and run.seconds <= limit for run in own_runs)
-        share = exact_interval(successes, len(own_runs))
+        successes = sum(run.outcome == "ok" and run.seconds <= limit for run in runs_in_order)
+        share = exact_interval(successes, len(runs_in_order))
         rows[name] = replace(
             estimates[name],
-            runs=len(own_runs),
+            runs=len(runs_in_order),
             gain=_mean_interval(gains, (-float(spec.objective.penalty(0.0)(limit)), 1.0)),
-            success_rate=Interval(successes / len(own_runs), *share),
+            success_rate=Interval(successes / len(runs_in_order), *share),
             seconds=_mean_interval(
-                np.array([min(run.seconds, limit) for run in own_runs]), (0.0, limit)
+                np.array([min(run.seconds, limit) for run in runs_in_order]), (0.0, limit)
             ),
             gain_over_default=_mean_interval(gains - yardstick),
             gains=(),

@@ -57,17 +57,17 @@ class Interval:
         return f"{Interval(self.value / length, self.low / length, self.high / length)} {unit}"
 
     def __repr__(self) -> str:
-        """Return it in as many digits as it is good for."""
+        """Return mean and interval in significant digits."""
         return f"Interval({self})"
 
     def __str__(self) -> str:
-        """Return it in as many digits as it is good for."""
+        """Return mean and interval in significant digits."""
         reach = (self.high - self.low) / 2
         value, low, high = (format_estimate(x, reach) for x in (self.value, self.low, self.high))
         return f"{value} [{low}, {high}]"
 
 
-# One run at the least: with four, intervals of 95 % held .34 for arms that differ (measured).
+# At least one run: with four, intervals of 95 % held .34 for arms that differ (measured).
 _LEAST_RUNS: Final = 1.0
 _MOST_RUNS: Final = 16.0
 _DRAWS: Final = 4000
@@ -88,9 +88,8 @@ _ROUNDING: Final = 1e-12
 class ValueEstimates:
     r"""Posterior draws of the gains of all pairs, given the runs; at most `most_draws`.
 
-    They are Bayesian: after each run they say how plausible each gain is (the posterior). *Arms*
-    are the commands, a *hazard* is the chance that a run that has lasted until now ends before the
-    next limit, and a *pair* is a command and a limit.
+    *Arms* are the commands, a *hazard* is the chance that a run that has lasted until one limit
+    ends before the next, and a *pair* is a command and a limit.
 
     Runs are counted by the interval between two limits in which they ended. For arm a and interval
     k, :math:`n_{ak}` runs with a limit at or beyond its end entered it, and :math:`d_{ak}` of them
@@ -278,11 +277,11 @@ class _Posterior:
         # Otherwise each success has the largest reward, and nothing is to be estimated.
         varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
         self._counts = counts
-        self._of_seconds = (counts.seconds, counts.ended, begins + width / 2, width)
+        self._seconds_sums = (counts.seconds, counts.ended, begins + width / 2, width)
         width_of_rewards = spec.success.span * varies
-        self._of_rewards = (counts.rewards, counts.done, spec.success.scale[1], width_of_rewards)
-        self._seconds = _student_parameters(*self._of_seconds)
-        self._rewards = _student_parameters(*self._of_rewards)
+        self._reward_sums = (counts.rewards, counts.done, spec.success.scale[1], width_of_rewards)
+        self._seconds = _student_parameters(*self._seconds_sums)
+        self._rewards = _student_parameters(*self._reward_sums)
 
     def draw_arm(
         self, rng: np.random.Generator, arm: int, draws: int, weight: float
@@ -301,7 +300,7 @@ class _Posterior:
     def draw_all(
         self, rng: np.random.Generator, draws: int, weight: float, unrelated: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Draw the same for all arms, with uncertain similarity: `keyhole.tune.arm_shrinkage`."""
+        """Draw these for all arms, with uncertain similarity: `keyhole.tune.arm_shrinkage`."""
         entered, ended, done = (
             weight * count
             for count in (self._counts.entered, self._counts.ended, self._counts.done)
@@ -309,8 +308,8 @@ class _Posterior:
         return (
             draw_interval_shares(rng, ended, entered, *self._prior_hazards, draws, unrelated),
             draw_interval_shares(rng, done, ended, *self._prior_succeed, draws, 0.0),
-            draw_posterior_means(rng, *self._of_seconds, draws, weight),
-            draw_posterior_means(rng, *self._of_rewards, draws, weight),
+            draw_posterior_means(rng, *self._seconds_sums, draws, weight),
+            draw_posterior_means(rng, *self._reward_sums, draws, weight),
         )
 
 
