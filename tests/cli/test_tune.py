@@ -118,7 +118,7 @@ def test_the_report_is_written_before_anything_is_printed(keyhole, file, tmp_pat
         raise RuntimeError("nobody reads on")
 
     monkeypatch.setattr("keyhole.cli.tune._print_tune", unheard)
-    code, _, error = keyhole("tune", file, "--out", tmp_path / "out", "--runs", 2)
+    code, _, error = keyhole("tune", file, "--out", tmp_path / "out", "--runs", 2, "--quiet")
     assert (code, error) == (2, "keyhole: nobody reads on\n")
     assert (tmp_path / "out" / "report.html").exists()
 

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from keyhole.tune.run_history import RunGains, RunHistory
+from keyhole.tune.run_history import RunGains, RunHistory, Trial
 from keyhole.tune.run_time_model import RunTimeModel, draw_normals_above, normal_cdf
 
 # Configuration, instance, seconds, limit, weight; a run at its limit is censored.
@@ -27,7 +27,7 @@ def history(runs=RUNS):
     record = RunHistory(cutoff=9.0)
     for configuration, instance, seconds, limit, weight in runs:
         outcome = "out of time" if seconds == limit else "ok"
-        record.add(configuration, instance, limit, outcome, seconds, weight)
+        record.add(Trial(1, configuration, {}, instance, limit), outcome, seconds, weight)
     return record.runs
 
 

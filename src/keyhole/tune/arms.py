@@ -105,13 +105,12 @@ def _find_arguments(path: str, target: Any) -> dict[str, bool]:
         arguments = inspect.signature(function).parameters.values()
     except Exception as error:  # of any code that the module runs
         raise ValueError(f"{path}: {target} cannot be imported: {error}") from error
+    optional = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return {
-        "**" if argument.kind is argument.VAR_KEYWORD else argument.name: (
-            argument.default is argument.empty
-            and argument.kind not in (argument.VAR_KEYWORD, argument.VAR_POSITIONAL)
-        )
+        "**" if argument.kind is argument.VAR_KEYWORD else argument.name:
+        argument.default is argument.empty and argument.kind not in optional
         for argument in arguments
-    }
+    }  # fmt: skip
 
 
 def function_command(

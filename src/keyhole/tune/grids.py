@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from keyhole.pages.line_chart import shorten_label
 from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
-from keyhole.tune.run_history import RunHistory
+from keyhole.tune.run_history import RunHistory, Trial
 from keyhole.tune.run_time_model import RunTimeModel, posterior_sweeps
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
@@ -126,5 +126,6 @@ def _read_runs(
         if run.arm in arms and run.outcome != EXPIRED:
             number = numbers.setdefault(arms[run.arm], len(numbers))
             instance = instances.setdefault(run.instance, len(instances))
-            history.add(number, instance, run.limit, run.outcome, run.seconds)
+            trial = Trial(run.round, number, {}, instance, run.limit)
+            history.add(trial, run.outcome, run.seconds)
     return history.runs, [*numbers]

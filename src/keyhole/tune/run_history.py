@@ -116,23 +116,15 @@ class RunHistory:
         """The runs: a structured array."""
         return self._array[: self.count]
 
-    def add(
-        self,
-        configuration: int,
-        instance: int,
-        limit: float,
-        outcome: RunOutcome,
-        seconds: float,
-        weight: float = 1.0,
-    ) -> None:
+    def add(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float = 1.0) -> None:
         """Add a run; a run of another tune has a weight below 1."""
         if self.count == len(self._array):
             self._array = np.resize(self._array, 2 * self.count)
         is_failed = outcome in ("failed", "out of memory")
-        duration = {"ok": seconds, "out of time": limit}.get(outcome, self._cutoff)
+        duration = {"ok": seconds, "out of time": trial.limit}.get(outcome, self._cutoff)
         self._array[self.count] = (
-            configuration,
-            instance,
+            trial.configuration,
+            trial.instance,
             max(seconds, SHORTEST),
             math.log(max(duration, SHORTEST)),
             outcome != "ok",

@@ -231,11 +231,6 @@ class SavedRuns:
             raise ValueError(f"{folder} must be opened with keyhole.tune.load_tune")
         return cls(folder, spec, read_runs(folder, spec))
 
-    def refuse_empty(self) -> None:
-        """Raise a ValueError if nothing has been run yet."""
-        if not self.runs:
-            raise ValueError(f"{self.folder}: nothing has been run yet")
-
     def to_pandas(self) -> "pandas.DataFrame":
         """Return the runs as a pandas data frame, a column for each parameter (keyhole[pandas])."""
         require_extra("pandas", "SavedTune.to_pandas()")
@@ -274,6 +269,12 @@ class SavedRuns:
         from keyhole.tune.summary import tune_html
 
         return tune_html(cast("AnyTune", self))
+
+
+def refuse_empty(tune: SavedRuns) -> None:
+    """Raise a ValueError if nothing has been run yet."""
+    if not tune.runs:
+        raise ValueError(f"{tune.folder}: nothing has been run yet")
 
 
 class SavedTune(SavedRuns):
@@ -324,7 +325,7 @@ class SavedTune(SavedRuns):
 
     @cached_property
     def _best(self) -> Best:
-        self.refuse_empty()
+        refuse_empty(self)
         gains = self.gains
         arm, limit_index = gains.best_pair()
         full_means = gains.tried_means[:, -1]
@@ -386,7 +387,7 @@ def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
 
     Rewards that were read from outputs become the solution quality, scaled to [0, 1].
     """
-    tune.refuse_empty()
+    refuse_empty(tune)
     if (Path(folder) / SPEC).exists():
         raise ValueError(
             f"the scenario must be written to a folder of its own, got the tune folder {folder}"

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final, Literal
 
 import numpy as np
@@ -156,7 +157,7 @@ class SpaceDecider:
         position = self._position(configuration, trial.instance)
         self._told[configuration].add(position)
         self._start(configuration, position)
-        self._record(configuration, trial, outcome, seconds, 1.0)
+        self._record(trial, outcome, seconds, 1.0)
         if self._racing:
             self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
 
@@ -207,7 +208,7 @@ class SpaceDecider:
         self._next_number = 1 if self._racing else self._first_new
         for trial, outcome, seconds in runs:
             number = self._numbers[configuration_key(trial.parameters)]
-            self._record(number, trial, outcome, seconds, weight)
+            self._record(replace(trial, configuration=number), outcome, seconds, weight)
         self._warm_count = self._history.count
 
     def recommend(self) -> Recommendation:
@@ -238,20 +239,13 @@ class SpaceDecider:
     def _rng(self, *purpose: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, *purpose])
 
-    def _record(
-        self,
-        configuration: int,
-        trial: Trial,
-        outcome: RunOutcome,
-        seconds: float,
-        weight: float,
-    ) -> None:
+    def _record(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
         """Add a run to the history, and to the model."""
-        self._history.add(configuration, trial.instance, trial.limit, outcome, seconds, weight)
+        self._history.add(trial, outcome, seconds, weight)
         # Pending configurations have no features yet, since a log does not have them.
-        while configuration >= len(self._features):
+        while trial.configuration >= len(self._features):
             self._features = np.concatenate([self._features, np.zeros_like(self._features)])
-        self._features[configuration] = self.space.encode(trial.parameters)
+        self._features[trial.configuration] = self.space.encode(trial.parameters)
         if not self._racing:
             rng = self._rng(_SWEEPS, self._history.count)
             self._search.tell(self._history.runs, self._features, rng)
@@ -272,9 +266,8 @@ class SpaceDecider:
             if configuration_key(values := self.space.sample(rng)) not in self._numbers:
                 return values
         # A small space may be nearly exhausted.
-        remaining = [
-            values for values in self.space if configuration_key(values) not in self._numbers
-        ]
+        known = self._numbers
+        remaining = [values for values in self.space if configuration_key(values) not in known]
         if not remaining:
             raise SpaceExhaustedError(f"no configuration but {len(self._numbers)} could be found")
         return remaining[int(rng.integers(len(remaining)))]

@@ -9,7 +9,7 @@ from keyhole.cached_property import cached_property
 from keyhole.tune.parameter_effects import ParameterEffect
 from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate, Recommendation
 from keyhole.tune.run_history import Trial
-from keyhole.tune.saved_tune import RUNS, SavedRuns, SavedTune, read_spec
+from keyhole.tune.saved_tune import RUNS, SavedRuns, SavedTune, read_spec, refuse_empty
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord, read_records
@@ -116,7 +116,7 @@ class SavedSpaceTune(SavedRuns):
 
     @cached_property
     def _best(self) -> Recommendation:
-        self.refuse_empty()
+        refuse_empty(self)
         return self._decider.recommend()
 
     def effects(self) -> list[ParameterEffect]:

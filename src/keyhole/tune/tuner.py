@@ -29,7 +29,7 @@ from keyhole.tune.decisions import (
     StudyDecisions,
     plan_configuration,
 )
-from keyhole.tune.instances import Instance, InstanceOrder, command_seed, parse_instances
+from keyhole.tune.instances import InstanceOrder, command_seed, parse_instances
 from keyhole.tune.recommendation import ConfigurationEstimate
 from keyhole.tune.space_decider import SpaceExhaustedError
 from keyhole.tune.space_tune import SavedSpaceTune, load_tune, make_decider
@@ -229,7 +229,7 @@ class TuningLoop:
         start_time = time.time()
         load = LoadMonitor(cores)
         run = executor.run(
-            make_command(spec, arm, trial.instance, seed, limit),
+            make_command(spec, trial),
             self._wall_limit(arm, limit),
             cpu=limit if spec.clock == "cpu" else None,
             memory=spec.memory,
@@ -271,9 +271,10 @@ def _last_lines(output: bytes) -> str:
     return text[-_KEPT_OUTPUT:].partition("\n")[2] or text[-_KEPT_OUTPUT:]
 
 
-def make_command(spec: Spec, arm: Arm, instance: Instance, seed: int, limit: float) -> list[str]:
+def make_command(spec: Spec, trial: PlannedTrial) -> list[str]:
     """Return the words of the command of a run."""
-    fields = spec.fields(instance, seed, limit)
+    arm = trial.arm
+    fields = spec.fields(trial.instance, command_seed(spec.seed, trial.round), trial.limit)
     if arm.function:
         return function_command(arm.function, {**fields, **arm.parameters}, arm.cells)
     return arm.format_command(fields)
@@ -501,12 +502,7 @@ def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials, arms in turn, without running them."""
     spec.check_new()
     trials = _plan_list(spec, count) if spec.search is None else _plan_space(spec, count)
-    commands = []
-    for trial in trials:
-        seed = command_seed(spec.seed, trial.round)
-        command = make_command(spec, trial.arm, trial.instance, seed, trial.limit)
-        commands.append((trial.arm.name, trial.limit, command))
-    return commands
+    return [(trial.arm.name, trial.limit, make_command(spec, trial)) for trial in trials]
 
 
 def _plan_space(spec: Spec, count: int) -> Iterator[PlannedTrial]:
