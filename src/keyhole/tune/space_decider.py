@@ -266,10 +266,10 @@ class SpaceDecider:
             if configuration_key(values := self.space.sample(rng)) not in self._numbers:
                 return values
         # A small space may be nearly exhausted.
-        known = self._numbers
-        remaining = [values for values in self.space if configuration_key(values) not in known]
+        numbers = self._numbers
+        remaining = [values for values in self.space if configuration_key(values) not in numbers]
         if not remaining:
-            raise SpaceExhaustedError(f"no configuration but {len(self._numbers)} could be found")
+            raise SpaceExhaustedError(f"no configuration but {len(numbers)} could be found")
         return remaining[int(rng.integers(len(remaining)))]
 
     def _order(self, configuration: int, repetition: int) -> list[int]:
