@@ -19,7 +19,6 @@ from keyhole.study import Study
 from keyhole.tune import SavedTune, Tuner, load_tune
 from keyhole.tune import Spec as TuneSpec
 from keyhole.tune.report import write_report as write_tune_report
-from keyhole.tune.space_report import write_report as write_space_report
 from tests.study.studies import Clock
 from tests.tune.conftest import TABLE, Simulated
 from tests.tune.spaces import SPACE
@@ -75,7 +74,7 @@ def make_space(folder):
     tuner = Tuner(TuneSpec.from_table(SPACE), folder, executors=Simulated)
     tuner.run(runs=60)
     tuner.validate(["x", "y", "z"])
-    return write_space_report(load_tune(folder))
+    return write_tune_report(load_tune(folder))
 
 
 def make_study(folder):

@@ -13,7 +13,7 @@ def runner():
     except ImportError:
         pytest.skip("needs POSIX")
     with Runner() as one:
-        if not one._helper.exact:
+        if not one._helper.has_exact_cpu:
             pytest.skip("no control group may be made here")
         yield one, cgroup_accounting.own_cgroup_path()
 

@@ -64,10 +64,7 @@ def test_hyperthreads_are_assigned_last_and_count_as_one_core(tmp_path, monkeypa
     assert cpu_cores.available_cores() == [0, 1, 9, 2, 3]
     assert cpu_cores.physical_cores([0, 1, 2, 3, 9]) == 3
     assert workers_warning(3, 1, cpu_cores.available_cores()) == ""
-    assert workers_warning(1, 4, cpu_cores.available_cores()) == (
-        "1 worker with 4 cores has 3, which have 5 threads: the measured seconds are too long"
-    )
     assert workers_warning(2, 2, cpu_cores.available_cores()) == (
-        "2 workers with 2 cores each share 3, which have 5 threads: the measured seconds are too "
-        "long"
+        "workers: 4 cores would be needed, and the machine has 3 with 5 threads: the measured "
+        "seconds are too long"
     )

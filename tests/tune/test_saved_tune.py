@@ -8,7 +8,7 @@ import pytest
 from keyhole.pages.figure_files import blank_figure
 from keyhole.resource import HazardThompson, HazardUCB, Power, portfolio
 from keyhole.tune import SavedTune, Spec, Tuner
-from keyhole.tune.summary import format_recommendation
+from keyhole.tune.summary import summarize
 from tests.tune.conftest import Run
 from tests.tune.trial_records import record
 
@@ -41,8 +41,7 @@ def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_separated(tmp_path)
     assert (best.limit, best.gain_over_full.high) == (1.0, 0.0)
     assert best.gain_over_full.value < 0.0
     assert -0.5 < best.gain_over_full.low < -0.1  # the share done of either is known to some .06
-    assert "the full cut-off is its best limit" in format_recommendation(tune)[2]
-    assert "another command is better there by at most 0." in format_recommendation(tune)[2]
+    assert summarize(tune).table[1][0][3] == str(best.gain_over_full)
 
 
 def test_the_summary_explains_a_missing_gain_over_the_full_cut_off(tmp_path):
@@ -53,7 +52,7 @@ def test_the_summary_explains_a_missing_gain_over_the_full_cut_off(tmp_path):
     tune = SavedTune(tmp_path, spec_of(12, LIMITS), runs)
     assert tune.best().limit == 0.1
     assert tune.best().gain_over_full.value < 0.0
-    assert "below 0, since another may be better there" in format_recommendation(tune)[2]
+    assert "over the best command there, whichever it is" in summarize(tune).sentences[0]
 
 
 @pytest.mark.parametrize("limits", [[1.0], np.geomspace(0.001, 1, 10).tolist()], ids=len)
@@ -199,8 +198,8 @@ def test_a_tune_is_plotted_on_given_axes(tmp_path):
 def test_a_notebook_shows_the_recommendation_the_arms_and_a_picture(tmp_path):
     runs = [record("ok", 0.05 * (n + 1), 1.0, f"arm {n}") for n in range(11)]
     html = SavedTune(tmp_path, spec_of(12, LIMITS), runs)._repr_html_()
-    assert "<p>1 of 12 arms not tried yet; best: arm " in html
+    assert "<p>1 of 12 arms not tried yet. best: arm " in html
     assert "Shown are 10 of 12 arms." in html
-    assert html.count("<tr>") == 11
+    assert html.count("<tr>") == 11 + 2
     assert 'src="data:image/svg+xml;base64,' in html
-    assert "arm 11" in SavedTune(tmp_path, spec_of(12, LIMITS), [])._repr_html_()
+    assert "arm 9" in SavedTune(tmp_path, spec_of(12, LIMITS), [])._repr_html_()

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from keyhole.tune import Spec, Tuner, load_tune
-from keyhole.tune.space_report import write_report
+from keyhole.tune.report import write_report
 from tests.tune.conftest import Simulated
 from tests.tune.spaces import SPACE
 
@@ -26,7 +26,7 @@ def test_the_page_begins_with_the_command_and_the_gain_over_the_default(folder):
     assert f"for at most {best.limit:g} s: it " in text
     assert "of a success a run over the default with the full cut-off." in text
     assert f"true {best.parameters['mean']:g} {{instance}}" in text
-    for heading in ("Recommended after so much time", "What each parameter did", "What was tried"):
+    for heading in ("Recommended after so many runs", "What each parameter did", "What was tried"):
         assert heading in text
     assert "Instances kept aside" not in text
 

@@ -6,6 +6,11 @@ from keyhole.tune import Spec
 from tests.tune import work
 from tests.tune.spaces import SPACE
 
+
+def lacking(low, lower):
+    """Succeed."""
+
+
 BAD = {
     "a parameter without a field": (
         {"parameters": SPACE["parameters"] | {"phase": {"range": [0, 1], "default": 1}}},
@@ -40,6 +45,16 @@ BAD = {
     "a function that is not there": (
         {"arm": [{"name": "f", "function": "tests.tune.work:absent"}]},
         r"arm\[0\].function: tests.tune.work:absent cannot be imported: .*'absent'"),
+    "an argument that no run has": (
+        {"arm": [{"name": "f", "function": lacking}], "parameters": {"low": {
+            "categories": [1, 2], "default": 1}}},
+        "arm 'f': the argument lower of its function must have a default or another name; all "
+        "runs have instance, seed, limit, low .did you mean 'low'"),
+    "an argument that may be inactive": (
+        {"arm": [{"name": "f", "function": lacking}], "parameters": {
+            "low": {"categories": [1, 2], "default": 1},
+            "lower": {"range": [1, 2], "default": 2, "when": {"low": 2}}}},
+        "arm 'f': the argument lower of its function must have a default"),
     "an argument that a function lacks": (
         {"arm": [{"name": "f", "function": work.works}], "limits": 1},
         "parameters.mean must be a field of the command"),

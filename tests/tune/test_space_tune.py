@@ -8,8 +8,8 @@ import pytest
 
 from keyhole.data import load_aslib
 from keyhole.tune import SavedTune, Spec, Tuner, load_tune
+from keyhole.tune.report import write_report
 from keyhole.tune.saved_tune import RUNS, write_scenario
-from keyhole.tune.space_report import write_report
 from keyhole.tune.tuner import make_dry_run
 from tests.tune import work
 from tests.tune.conftest import Simulated

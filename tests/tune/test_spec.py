@@ -5,6 +5,7 @@ import pytest
 from keyhole.resource import RCUCB
 from keyhole.tune import Spec
 from tests.tune.conftest import TABLE
+from tests.tune.work import works
 
 BAD = {
     "an unknown entry": ({"limit": [1]}, "limit is not known; known are .*did you mean 'limits'"),
@@ -20,8 +21,8 @@ BAD = {
     "a limit with a unit": (
         {"limits": "1s"}, "limits must be numbers of seconds, such as 1, got '1s'"),
     "a limit of 0": ({"limits": [0, 1]}, r"limits\[0\] must be at least 0.001, got 0"),
-    "a grace below 0": ({"grace": -1}, r"grace \(seconds, such as 2 or '2s'\) must be at least 0"),
-    "a grace in minutes": ({"grace": "2m"}, "grace .* must be a number, got '2m'"),
+    "a grace below 0": ({"grace": -1}, "grace must be at least 0"),
+    "a grace in words": ({"grace": "long"}, "grace must be as 90s, 30m, 2h or 1d12h, got 'long'"),
     "a judgement at several limits": (
         {"success": {"number": r"(\S+)", "at_limit": True}}, "at_limit must have one limit"),
     "a judgement by nothing": (
@@ -41,7 +42,7 @@ BAD = {
     "an empty list of instances": ({"instances": []}, "instances must be a pattern of files"),
     "an instance twice": ({"instances": ["a", "a"]}, "instances must differ, got 'a' twice"),
     "instances that a command needs": (
-        {"instances": None}, r"unknown field \{instance\}; .*; it needs the entry instances"),
+        {"instances": None}, r"unknown field \{instance\}; .* needs the entry instances"),
     "arms that are one": (
         {"arm": [{"name": "a", "command": "true"}] * 2}, "names of arms must differ, got 'a'"),
     "an arm without a command": (
@@ -57,7 +58,7 @@ BAD = {
         r"arm 'a': unknown field \{instanse\}; known are \{instance\}, .*'instance'"),
     "a parameter without values": (
         {"arm": [{"name": "a", "command": "true {restart}"}]},
-        r"unknown field \{restart\}; .*; a parameter has its values in "
+        r"unknown field \{restart\}; .* a parameter has its values in "
         r"grid = \{ restart = \[1, 2\] \} of the arm, or in the table \[parameters\]"),
     "a text as a number": (
         {"arm": [{"name": "a", "command": "true {instance:d}"}]},
@@ -109,6 +110,10 @@ BAD = {
         {"arm": [{"name": "a", "command": "true {x:c}", "parameters": {"x": 2**40}}]},
         "arm 'a': a field cannot be formatted: "),
     "another clock": ({"clock": "sun"}, "clock must be one of wall, cpu; got 'sun'"),
+    "a function with an argument that no run has": (
+        {"arm": [{"name": "f", "function": works, "parameters": {"factors": 2}}]},
+        "arm 'f': the argument factor of its function must have a default or another name; all "
+        "runs have instance, seed, limit, factors .did you mean 'factors'"),
     "functions by the clock of processors": (
         {"clock": "cpu", "arm": [{"name": "f", "function": "math:exp"}]},
         "clock must be 'wall' for functions, such as 'f'"),
@@ -224,6 +229,6 @@ def test_the_folder_may_be_a_text(tmp_path):
 
 
 def test_a_grace_is_seconds():
-    values = {2: 2.0, "2s": 2.0, "1.5 s": 1.5}
+    values = {2: 2.0, "2s": 2.0, "1.5s": 1.5}
     for value, seconds in values.items():
         assert Spec.from_table(TABLE | {"grace": value}).grace == seconds

@@ -140,5 +140,5 @@ folder.cleanup()
 
 # %%
 # **The decision**: the command and the limit of the last line. Where it is still open, spend more: ``keyhole
-# tune report out`` says on a page what is open, and roughly how many runs would halve it. Instances,
+# tune report out`` says on a page roughly how many runs would halve what may be missed. Instances,
 # memory limits, success by a pattern in the output, and other machines: :doc:`/tune`.

@@ -1,8 +1,6 @@
 """The commands `keyhole tune`: learn which of several commands to run, with which time limit."""
 
-import re
 import shlex
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -18,17 +16,11 @@ from keyhole.text_formatting import count_text
 from keyhole.validate import check_integer, escape_controls, suggestion
 
 if TYPE_CHECKING:
-    from keyhole.tune import SavedSpaceTune, SavedTune, Spec, TrialRecord
-
-    AnyTune = SavedTune | SavedSpaceTune
+    from keyhole.tune import Spec
+    from keyhole.tune.space_tune import AnyTune
 
 _RUN: Final = "run"
 _DRY_RUNS: Final = 10
-_UNIT: Final = re.compile(r"s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?", re.IGNORECASE)
-# Seconds between two lines of progress: at least, as a share of the elapsed time, and at most.
-_MIN_INTERVAL: Final = 5.0
-_INTERVAL_SHARE: Final = 0.1
-_MAX_INTERVAL: Final = 600.0
 
 
 class _Group(TyperGroup):
@@ -43,17 +35,7 @@ class _Group(TyperGroup):
             if hint and not args[0].startswith("-") and not Path(args[0]).exists():
                 raise ValueError(f"there is no command or file {args[0]!r}{hint}")
             args = [_RUN, *args]
-        if args[0] == _RUN:
-            _check_budget(args)
         return super().parse_args(ctx, args)
-
-
-def _check_budget(args: list[str]) -> None:
-    """Refuse a budget of two words, such as 10 minutes, whose unit would be an extra argument."""
-    pieces = [piece for arg in args for piece in arg.split("=", 1)]  # --budget=10 is --budget 10
-    for option, number, unit in zip(pieces, pieces[1:], pieces[2:], strict=False):
-        if option == "--budget" and _UNIT.fullmatch(unit):
-            parse_seconds("--budget", f"{number} {unit}")
 
 
 app = typer.Typer(
@@ -104,12 +86,7 @@ def run(
 
     # Before other imports, so that a bad address is refused at once.
     check_cluster_address(on, None)
-    if spec.is_dir():
-        raise ValueError(
-            f"{spec} cannot be read: Is a directory; a saved tune is shown by keyhole tune show "
-            f"{spec}"
-        )
-    from keyhole.tune import Spec, Tuner
+    from keyhole.tune import Spec, Tuner, summary
     from keyhole.tune.tuner import WORKERS
 
     tune_spec = Spec.from_file(spec)
@@ -122,14 +99,13 @@ def run(
         raise ValueError("--out must be given: a folder for the results")
     if budget is None and runs is None:
         raise ValueError("--budget or --runs must be given: the time or the number of runs")
-    progress = None if quiet else _Progress(runs)
     tune = Tuner(tune_spec, out).run(
-        runs=runs, budget=seconds, workers=workers, on=on, progress=progress,
+        runs=runs, budget=seconds, workers=workers, on=on, progress=not quiet,
         warm_start=warm_start, weight=weight,
     )  # fmt: skip
     page = _write_report(tune)  # before anything is printed: a closed pipe makes printing fail
     if as_json:
-        print_json(_summary_of(tune).tune_as_json(tune) | {"report": page})
+        print_json(summary.tune_as_json(tune) | {"report": page})
         return
     _print_tune(tune)
     if page is not None:
@@ -141,11 +117,11 @@ def run(
 @add_command(app, "keyhole tune show results")
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Print progress and results of a tune."""
-    from keyhole.tune import load_tune
+    from keyhole.tune import load_tune, summary
 
     tune = load_tune(folder)
     if as_json:
-        print_json(_summary_of(tune).tune_as_json(tune))
+        print_json(summary.tune_as_json(tune))
     else:
         _print_tune(tune)
 
@@ -153,20 +129,17 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 @add_command(app, "keyhole tune best results --json")
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
-    from keyhole.tune import SavedTune, load_tune
+    from keyhole.pages.notebook_html import text_table
+    from keyhole.tune import load_tune, summary
 
     tune = load_tune(folder)
-    summary = _summary_of(tune)
-    command = summary.best_line(tune)
+    result = summary.summarize(tune)
     # On standard error: a script that reads the command from standard output sees nothing else
     # there, and its user is still warned.
     for text in summary.format_warnings(tune):
         typer.echo(text, err=True)
-    sentences = summary.format_recommendation(tune)
-    # The command says which pair is the best.
-    if not (isinstance(tune, SavedTune) and tune.best().untried):
-        del sentences[0]
-    print_result(summary.best_as_json(tune), command, *sentences, as_json=as_json)
+    lines = [result.command_line, text_table(*result.table), *result.sentences]
+    print_result(summary.best_as_json(tune), *lines, as_json=as_json)
 
 
 @add_command(app, "keyhole tune report results")
@@ -174,8 +147,9 @@ def report(folder: Folder, as_json: AsJson = False) -> None:
     """Write the report again; a tuner may be at work."""
     require_extra("plots", "keyhole tune report")
     from keyhole.tune import load_tune
+    from keyhole.tune.report import write_report
 
-    page = _write_page(load_tune(folder))
+    page = write_report(load_tune(folder))
     print_result({"report": page}, f"report: {page}", as_json=as_json)
 
 
@@ -211,40 +185,23 @@ def validate(
     quiet: Quiet = False,
 ) -> None:
     """Compare the recommended parameters with the default on instances kept aside."""
-    from keyhole.tune import SavedSpaceTune, Tuner, space_summary
+    from keyhole.tune import SavedSpaceTune, Tuner, summary
 
     path = str(Path(instances).absolute())
     readers = {".txt": "file", ".csv": "csv"}
     reader = readers.get(Path(path).suffix) if Path(path).is_file() else None
     entry = {reader: path} if reader else path
     tuner = Tuner(SavedSpaceTune.load(folder).spec, folder)
-    progress = None if quiet else _Progress(None)
-    tuner.validate(entry, workers=workers, on=on, progress=progress)
+    tuner.validate(entry, workers=workers, on=on, progress=not quiet)
     tune = SavedSpaceTune.load(folder)
     page = _write_report(tune)
     if as_json:
-        validation = space_summary.tune_as_json(tune)["validation"]
+        validation = summary.tune_as_json(tune)["validation"]
         print_json({"validation": validation, "report": page})
         return
-    for text in space_summary.format_validation(tune):
-        typer.echo(text)
+    typer.echo(summary.format_validation(tune))
     if page is not None:
         typer.echo(f"report: {page}")
-
-
-def _summary_of(tune: "AnyTune") -> Any:
-    """Return the module that summarises a tune: of a list of commands, or of a space."""
-    from keyhole.tune import space_summary, summary
-
-    return space_summary if tune.spec.search else summary
-
-
-def _write_page(tune: "AnyTune") -> Path:
-    from keyhole.tune import SavedTune, report, space_report
-
-    if isinstance(tune, SavedTune):
-        return report.write_report(tune)
-    return space_report.write_report(tune)
 
 
 def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
@@ -273,51 +230,29 @@ def _write_report(tune: "AnyTune") -> Path | None:
     """Write the report of a tune, if it has runs and what the report needs is installed."""
     if not (tune.runs and has_extra("plots")):
         return None
-    return try_to_write(_write_page, tune)
+    from keyhole.tune.report import write_report
+
+    return try_to_write(write_report, tune)
 
 
 def _print_tune(tune: "AnyTune") -> None:
     from keyhole.pages.notebook_html import text_table
-    from keyhole.tune import SavedTune, grids
-    from keyhole.tune.summary import arms_table, format_progress, table_notes
+    from keyhole.tune import SavedTune, summary
+    from keyhole.tune.parameter_effects import effects_table
 
-    summary = _summary_of(tune)
-    typer.echo(format_progress(tune))
+    typer.echo(summary.format_progress(tune))
     if not tune.runs:
         return
-    for text in [*summary.format_warnings(tune), *summary.format_recommendation(tune)]:
-        typer.echo(text)
+    result = summary.summarize(tune)
+    lines = [*summary.format_warnings(tune), f"best: {result.name}"]
+    lines += [text_table(*result.table), *result.sentences]
+    counted = "configurations"
     if isinstance(tune, SavedTune):
-        typer.echo(text_table(*arms_table(tune)))
-        for text in table_notes(tune):
-            typer.echo(text)
-        head, rows = grids.effects_table(grids.estimate_effects(tune), "arms")
+        counted = "arms"
+        lines += [text_table(*summary.tried_table(tune)), summary.tried_note(tune)]
     else:
-        head, rows = grids.effects_table(tune.effects(), "configurations")
-    if rows:
-        typer.echo(text_table(head, rows))
-
-
-class _Progress:
-    """Prints progress to standard error, at increasing intervals."""
-
-    def __init__(self, runs: int | None) -> None:
-        self._total = "" if runs is None else f" of {runs:,}"
-        self._counts: dict[str, int] = {}
-        self._began = self._last = time.monotonic()
-
-    def __call__(self, record: "TrialRecord") -> None:
-        """Take a run into account."""
-        self._counts[record.outcome] = self._counts.get(record.outcome, 0) + 1
-        now = time.monotonic()
-        # Ever less often: a line every five seconds would make a tune of days a log that nobody
-        # reads.
-        interval = max(_MIN_INTERVAL, _INTERVAL_SHARE * (now - self._began))
-        if now - self._last < min(interval, _MAX_INTERVAL):
-            return
-        self._last = now
-        counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())
-        print_status(
-            f"keyhole: run {record.round:,}{self._total}, {record.elapsed:,.0f} s; now "
-            f"{counts_text}; last {record.label} with {record.limit:g} s"
-        )
+        lines.append(summary.format_validation(tune))
+    if effects := tune.effects():
+        lines.append(text_table(*effects_table(effects, counted)))
+    for line in filter(None, lines):
+        typer.echo(line)

@@ -49,9 +49,9 @@ class CommandResult:
         "out of memory", "could not start", and "lost": its supervisor was killed from outside.
         A run that is "ok" or "failed" has kept all its limits.
     seconds, cpu : float
-        Wall and CPU time.
+        Wall and CPU time in seconds.
     memory : int
-        Peak, in bytes.
+        Peak memory in bytes.
     code, signal : int or None
         Exit code or signal of the main process, also of one that ended in its grace; None if the
         supervisor killed it.
@@ -60,9 +60,9 @@ class CommandResult:
     left : int
         How many other processes were alive when the main process ended.
     reason : str
-        Why it could not start, was lost, or could not be killed completely; else "".
+        Why the run could not start, was lost, or could not be killed completely; else "".
     slept : bool
-        Whether the machine was suspended during the run, which makes its times useless.
+        Whether the machine was suspended during the run: its times are then useless.
     """
 
     outcome: str
@@ -82,18 +82,18 @@ class RefusedError(OSError):
 
 
 class Helper:
-    """The helper: a child process that runs commands, one at a time, and kills their processes."""
+    """Helper: a child process that runs commands, one at a time, and kills their processes."""
 
     def __init__(self, mechanism: str) -> None:
         self._owner = os.getpid()
-        self._channel, theirs = socket.socketpair()
-        with theirs:
-            self._process = self._start_process(theirs.fileno(), mechanism)
+        self._channel, helper_end = socket.socketpair()
+        with helper_end:
+            self._process = self._start_process(helper_end.fileno(), mechanism)
         answer, _ = self.read_answer() or ({"refused": "its helper has ended"}, b"")
         if answer["refused"]:
             self.stop()
             raise RefusedError(0, answer["refused"])
-        self.exact: bool = answer["exact"]
+        self.has_exact_cpu: bool = answer["exact"]
 
     def _start_process(self, channel: int, mechanism: str) -> subprocess.Popen[bytes]:
         arguments = [str(_FOLDER), str(channel), str(self._owner), mechanism]
@@ -112,7 +112,7 @@ class Helper:
             raise
 
     def send_request(self, request: dict[str, Any], passed: Sequence[int]) -> None:
-        """Request a run, and pass open files to it."""
+        """Request a run, with the descriptors of open files that the command gets."""
         self._channel.settimeout(None)
         with suppress(BrokenPipeError, ConnectionResetError):  # the missing answer reports it
             self._channel.sendall(encode_frame(request))
@@ -120,7 +120,7 @@ class Helper:
                 socket.send_fds(self._channel, [b"!"], passed)
 
     def read_answer(self, limit: float = math.inf) -> tuple[dict[str, Any], bytes] | None:
-        """Wait for an answer; return None if the helper has ended or exceeds the limit."""
+        """Wait for the answer; return None if the helper ends, or does not answer in time."""
         timeout = limit + _GRACE_SECONDS
         try:
             self._channel.settimeout(timeout if timeout < _LONGEST_TIMEOUT else None)
@@ -192,7 +192,7 @@ class Runner:
                 break
         else:
             raise OSError(f"mechanism must be one that works here, got {', '.join(refused)}")
-        self.description = _describe(self.mechanism, helper.exact, refused)
+        self.description = _describe(self.mechanism, helper.has_exact_cpu, refused)
 
     def run(
         self,
@@ -266,14 +266,14 @@ class Runner:
     def _request(
         self, request: dict[str, Any], passed: Sequence[int]
     ) -> tuple[dict[str, Any], bytes]:
-        """Return the answer of the helper; replace a helper that does not answer."""
+        """Return the answer of the helper to a request; replace a helper that gives none."""
         try:
             helper = self._helper = self._helper or Helper(self.mechanism)
         except OSError as error:
             return {"lost": f"no helper: {error.strerror}"}, b""
         answer = None
         try:
-            if not self.closed:  # `close` could not stop a helper that was still being started
+            if not self.closed:  # `close` does not stop a helper that is still being started
                 helper.send_request(request, passed)
                 answer = helper.read_answer(request["limit"] + request["grace"])
         finally:
@@ -302,9 +302,9 @@ class Runner:
         self.close()
 
 
-def _describe(mechanism: str, exact: bool, refused: list[str]) -> str:
+def _describe(mechanism: str, has_exact_cpu: bool, refused: list[str]) -> str:
     """Return one sentence on what the runner guarantees on this system."""
-    cpu = "exact" if exact else "sampled for programs that do not wait for their children"
+    cpu = "exact" if has_exact_cpu else "sampled for programs that do not wait for their children"
     text = f"{mechanism}: {MECHANISMS[mechanism]}; CPU time is {cpu}"
     if refused:
         text += f"; not available: {', '.join(refused)}"

@@ -21,7 +21,7 @@ class AdaptiveRacing:
     Attributes
     ----------
     gains : RunGains
-        What a run loses.
+        Losses of runs, and the full cut-off.
     incumbent : int
         Number of the best configuration.
     """
@@ -38,56 +38,57 @@ class AdaptiveRacing:
             self._blocks[configuration] = 1
         losses[position] = loss
         for challenger in list(self._blocks):
-            self._judge(challenger)
+            self._update_race(challenger)
 
-    def next(
-        self, started: Mapping[int, Set[int]], challenger: int | None, positions: float
+    def choose_run(
+        self, started: Mapping[int, Set[int]], challenger: int | None, position_count: float
     ) -> tuple[int, int, float] | None:
         """Return configuration, position and limit of the next run; None if there is none.
 
-        `started` has the positions of runs of each configuration, also of pending ones,
-        `challenger` is the next new configuration, and `positions` is how many there are.
+        `started` has the positions of the runs of each configuration, pending ones included;
+        `challenger` is the next new configuration.
         """
         incumbent_losses = self._losses[self.incumbent]
         for rival, block in self._blocks.items():
-            rest = sorted(incumbent_losses.keys() - started[rival])
-            if rest and len(started[rival] & incumbent_losses.keys()) < block:
-                return rival, rest[0], self._cap(rival)
+            open_positions = sorted(incumbent_losses.keys() - started[rival])
+            if open_positions and len(started[rival] & incumbent_losses.keys()) < block:
+                return rival, open_positions[0], self._cap_seconds(rival)
         incumbent_starts = started.get(self.incumbent, frozenset())
         is_behind = not incumbent_losses or len(incumbent_starts) < len(started)
-        if len(incumbent_starts) < positions and (is_behind or challenger is None):
-            # Positions of runs that did not count are free again.
+        if len(incumbent_starts) < position_count and (is_behind or challenger is None):
+            # The first one without a run: one whose run did not count is free again.
             position = min(set(range(len(incumbent_starts) + 1)) - incumbent_starts)
             return self.incumbent, position, self.gains.cutoff
         if challenger is None or not incumbent_losses:
             return None
-        return challenger, min(incumbent_losses), self._cap(challenger)
+        return challenger, min(incumbent_losses), self._cap_seconds(challenger)
 
-    def _judge(self, challenger: int) -> None:
+    def _update_race(self, challenger: int) -> None:
+        """Drop a challenger, make it the incumbent, or double its block, as its losses say."""
         incumbent_losses = self._losses[self.incumbent]
         shared_count = len(self._losses[challenger].keys() & incumbent_losses.keys())
-        margin = self._margin(challenger)
-        has_all = shared_count == len(incumbent_losses)
-        if margin < 0.0 or (has_all and margin == 0.0):
+        margin = self._loss_margin(challenger)
+        has_all_positions = shared_count == len(incumbent_losses)
+        if margin < 0.0 or (has_all_positions and margin == 0.0):
             del self._blocks[challenger]
-        elif has_all:
+        elif has_all_positions:
             del self._blocks[challenger]
             self.incumbent = challenger
         elif shared_count >= self._blocks[challenger]:
             self._blocks[challenger] *= 2
 
-    def _margin(self, challenger: int) -> float:
+    def _loss_margin(self, challenger: int) -> float:
         """Return how much a challenger may still lose on its block to equal the incumbent."""
-        own_losses = self._losses.get(challenger, {})
+        losses = self._losses.get(challenger, {})
         incumbent_losses = self._losses[self.incumbent]
-        own_first = sorted(incumbent_losses, key=lambda p: (p not in own_losses, p))
-        block = own_first[: self._blocks.get(challenger, 1)]
-        return sum(incumbent_losses[p] - own_losses.get(p, 0.0) for p in block)
+        own_positions_first = sorted(incumbent_losses, key=lambda p: (p not in losses, p))
+        block = own_positions_first[: self._blocks.get(challenger, 1)]
+        return sum(incumbent_losses[p] - losses.get(p, 0.0) for p in block)
 
-    def _cap(self, challenger: int) -> float:
+    def _cap_seconds(self, challenger: int) -> float:
         """Return the time in which a challenger would have lost more than the incumbent."""
         cutoff = self.gains.cutoff
         if not self.gains.cost_per_second:
             return cutoff
-        margin = self._margin(challenger) / self.gains.cost_per_second
-        return min(max(margin, SHORTEST), cutoff)
+        seconds = self._loss_margin(challenger) / self.gains.cost_per_second
+        return min(max(seconds, SHORTEST), cutoff)

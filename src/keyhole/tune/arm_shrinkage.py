@@ -21,7 +21,7 @@ _TINY: Final = 1e-9
 _MAX_EXPONENT: Final = 700.0  # exp() overflows beyond it
 _HALF_LOG_2_PI: Final = 0.5 * log(2.0 * pi)
 LogLikelihood = Callable[[float, FloatArray, FloatArray], FloatArray]
-"""Of the values of the arms, given s, m and the weight of each arm in m."""
+"""Returns log likelihoods of the values of arms, given s, m and the weight of each arm in m."""
 
 
 def draw_interval_shares(
@@ -124,9 +124,9 @@ def _draw_similarity(
     rng: np.random.Generator, values: FloatArray, totals: FloatArray, prior_sum: FloatArray | float,
     prior_runs: FloatArray | float, log_likelihood: LogLikelihood, draws: int,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
-    """Draw s from its posterior on the grid in each interval; return also m given s, and its runs.
+    """Draw s from its posterior in each interval; return s, m given s, and the runs m counts as.
 
-    `values` are those of the arms in `totals` runs, `prior_sum` is their sum in `prior_runs`.
+    `values` are means over `totals` runs of each arm, and `prior_sum` is the sum of `prior_runs`.
     """
     has_runs = totals > 0.0
     intervals = totals.shape[1]

@@ -27,17 +27,6 @@ _FORMAT: Final = re.compile(r":[^{}]*(?=\})")  # of a field, such as {limit:>5}
 _SYNTAX: Final = re.compile(
     r"\|\||&&|>>|<<|[|&;<>`*\n]|\$\(|\$\{?[A-Za-z_]\w*\}?|(?:^|(?<=\s))(?:~(?=/|\s|$)|#)"
 )
-# Each goes on after "... is run without a shell, ".
-_OTHER_ADVICE: Final = {
-    "\n": "which a second line needs: write sh -c '...', or end a line with \\ if the command goes "
-    "on in the next",
-    "#": "which a comment needs: write the comment outside the command, or quote # if it begins "
-    "an argument",
-}
-_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=.*", re.DOTALL)
-_BUILTINS: Final = frozenset(
-    ("alias", "cd", "eval", "exec", "export", "set", "source", "ulimit", "unset", ".")
-)
 
 
 def find_shell_syntax(text: str) -> str:
@@ -56,7 +45,7 @@ def find_shell_syntax(text: str) -> str:
 
 
 def join_lines(text: str) -> str:
-    r"""Return a command without backslashes at line ends, by which it goes on in the next line.
+    r"""Join the lines of a command that end with a backslash.
 
     Examples
     --------
@@ -67,32 +56,17 @@ def join_lines(text: str) -> str:
 
 
 def explain_shell_syntax(path: str, text: str) -> str:
-    """Return the error about shell syntax in a command: what to write instead; "" for none."""
-    syntax = find_shell_syntax(text)
-    advice = _OTHER_ADVICE.get(
-        syntax, f"which {syntax} needs: write sh -c '...', or quote it if it is an argument"
-    )
-    if not syntax:
+    """Return an error that names shell syntax in a command, and what to write; "" for none."""
+    if not (syntax := find_shell_syntax(text)):
         return ""
-    return f"{path} is run without a shell, {advice}; got {short_repr(text)}"
-
-
-def explain_missing_program(path: str, program: str) -> str:
-    """Return the error about a program that is not found, and may be a word of the shell."""
-    if assignment := _ASSIGNMENT.fullmatch(program):
-        return (
-            f"{path} must begin with a program, got {short_repr(program)}: set {assignment[1]} in "
-            f"the entry environment of the spec, or write env {short_repr(program)[1:-1]} ..."
-        )
-    if program in _BUILTINS:
-        return f"{path} is run without a shell, which {program} needs: write sh -c '...'"
-    return f"{path}: the program {program!r} was not found, or is not executable"
+    return (
+        f"{path} is run without a shell, which {short_repr(syntax)} needs: write sh -c '...', or "
+        f"quote it if it is an argument; got {short_repr(text)}"
+    )
 
 
 LOAD_SECONDS: Final = 60.0
-"""Seconds that starting Python and importing the function may take, beyond the limit."""
-
-
+"""Seconds beyond the limit that starting Python and importing the function may take."""
 TYPED: Final = "<typed>"
 """In a tune of version 0.2.0: the module of a function that was typed in a notebook."""
 
@@ -124,17 +98,32 @@ def _find_target(path: str, function: Callable[..., object]) -> str:
     return f"{Path(str(module.__file__)).resolve()}:{name}"
 
 
+def _find_arguments(path: str, target: Any) -> dict[str, bool]:
+    """Return the arguments of a function, and whether each must be given; "**" for all others."""
+    try:
+        function = target if callable(target) else function_process_child.import_function(target)
+        arguments = inspect.signature(function).parameters.values()
+    except Exception as error:  # of any code that the module runs
+        raise ValueError(f"{path}: {target} cannot be imported: {error}") from error
+    optional = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return {
+        "**" if argument.kind is argument.VAR_KEYWORD else argument.name:
+        argument.default is argument.empty and argument.kind not in optional
+        for argument in arguments
+    }  # fmt: skip
+
+
 def function_command(
     target: str, fields: Mapping[str, object], cells: Sequence[str] = ()
 ) -> list[str]:
-    """Return the command that calls a function with those fields that are its parameters."""
+    """Return the command that calls a function with those fields that are its arguments."""
     content = {"path": sys.path, "target": target, "fields": dict(fields), "cells": [*cells]}
     # -P keeps the folder of the script off sys.path: its modules would hide others.
     return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(content)]
 
 
 def find_answer(output: bytes) -> Answer | None:
-    """Return the answer in the output of a call; None if the call has not ended by itself."""
+    """Return the answer in the output of a call; None if the call was ended."""
     # The last mark: the function itself may have printed one before.
     _, mark, tail = output.rpartition(MARK.encode())
     answer = parse_answer(mark and tail.partition(b"\n")[0])
@@ -144,7 +133,7 @@ def find_answer(output: bytes) -> Answer | None:
 
 
 def is_in_function_process() -> bool:
-    """Return whether this process calls the function of an arm."""
+    """Return whether this process was started to call the function of an arm."""
     return getattr(sys.modules["__main__"], "is_single_call", False) is True
 
 
@@ -173,6 +162,8 @@ class Arm:
         In a tune of version 0.2.0: the source of a function that was typed in a notebook.
     shell_error : str
         Error about shell syntax in the command as it was written, or "". It is not saved.
+    arguments : mapping of str to bool
+        Arguments of the function, and whether each must be given; empty if unknown. Not saved.
     """
 
     name: str
@@ -181,17 +172,18 @@ class Arm:
     function: str = ""
     cells: tuple[str, ...] = ()
     shell_error: str = field(default="", compare=False, repr=False)
+    arguments: Mapping[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def as_json(self) -> dict[str, object]:
         """Return the arm as JSON data."""
         data = vars(self) | {"command": list(self.command), "cells": list(self.cells)}
-        del data["shell_error"]
+        del data["shell_error"], data["arguments"]
         return data
 
     def format_command(self, fields: Mapping[str, object]) -> list[str]:
         """Return the command with its fields filled in."""
         # A parameter of an arm hides a column of the instances that has the same name.
-        return [_fill(word, {**fields, **self.parameters}) for word in self.command]
+        return [_fill_fields(word, {**fields, **self.parameters}) for word in self.command]
 
     def configure(self, parameters: Mapping[str, Parameter], inactive: Collection[str]) -> "Arm":
         """Return the arm with these parameters, without the words that name an inactive one.
@@ -217,7 +209,7 @@ class Arm:
 
     def template(self) -> list[str]:
         """Return the command with its own parameters filled in, and all other fields as written."""
-        return [_fill(word, self.parameters) for word in self.command]
+        return [_fill_fields(word, self.parameters) for word in self.command]
 
     def open_fields(self) -> list[str]:
         """Return the names of the fields that a run fills in, and not the arm's own parameters."""
@@ -227,26 +219,26 @@ class Arm:
     def check(
         self, path: str, fields: Mapping[str, object], folder: Path, search: str | None = None
     ) -> None:
-        """Refuse unknown fields, and a program that is not found.
+        """Refuse unknown fields and arguments, and a program that is not found.
 
-        `path` begins messages. `fields` are those of an example run; `search` replaces the ``PATH``
-        of this process.
+        Errors begin with `path`. `fields` are those of an example run, `folder` is the working
+        directory of the command, and `search` replaces the ``PATH`` of this process.
         """
         known_names = list(dict.fromkeys([*fields, *self.parameters]))
-        for word in self.command:
-            for name in _field_names(path, word):
-                if name not in known_names:
-                    listed = ", ".join(f"{{{known_name}}}" for known_name in known_names)
-                    hint = (
-                        f"; a parameter has its values in grid = {{ {name} = [1, 2] }} of the arm, "
-                        "or in the table [parameters]"
-                    )
-                    if name in RUN_FIELDS:
-                        hint = "; it needs the entry instances"
-                    raise ValueError(
-                        f"{path}: unknown field {{{name}}}; known are {listed}"
-                        f"{suggestion(name, known_names)}{hint}"
-                    )
+        for name in self.open_fields():
+            if name not in fields:
+                raise ValueError(
+                    f"{path}: unknown field {{{name}}}; known are {{{'}, {'.join(known_names)}}}"
+                    f"{suggestion(name, known_names)}; {{instance}} needs the entry instances, and "
+                    f"a parameter has its values in grid = {{ {name} = [1, 2] }} of the arm, or in "
+                    "the table [parameters]"
+                )
+        for name, is_required in self.arguments.items():
+            if is_required and name not in (*RUN_FIELDS, *known_names):
+                raise ValueError(
+                    f"{path}: the argument {name} of its function must have a default or another "
+                    f"name; all runs have {', '.join(known_names)}{suggestion(name, known_names)}"
+                )
         # A format such as {limit:d} fails only once a fraction is filled in.
         try:
             self.format_command(fields)
@@ -258,7 +250,11 @@ class Arm:
         # As the system does: a name with a slash is a path, and others are looked up on the PATH.
         program_path = folder / program if "/" in program else program
         if shutil.which(program_path, path=search) is None:
-            raise ValueError(self.shell_error or explain_missing_program(path, program))
+            raise ValueError(
+                self.shell_error
+                or f"{path}: the program {program!r} was not found, or is not executable; words of "
+                "a shell need sh -c '...', and variables the entry environment of the spec"
+            )
 
 
 def _is_option(word: str) -> bool:
@@ -267,11 +263,18 @@ def _is_option(word: str) -> bool:
     return is_plain and word.startswith("-") and word != "--"
 
 
-def parse_arms(value: object) -> tuple[Arm, ...]:
-    """Return the arms of the tables ``[[arm]]``; a grid of parameters makes several."""
+def parse_arms(value: object, *, has_space: bool = False) -> tuple[Arm, ...]:
+    """Return the arms of the tables ``[[arm]]``; a grid of parameters makes several.
+
+    A function that is searched by a parameter space is imported, to know its arguments.
+    """
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise TypeError(f"arm must be a list of tables, [[arm]], got {short_repr(value)}")
-    arms = [arm for i, table in enumerate(value) for arm in _parse_arm_table(f"arm[{i}]", table)]
+    arms = [
+        arm
+        for i, table in enumerate(value)
+        for arm in _parse_arm_table(f"arm[{i}]", table, has_space)
+    ]
     check_names("names of arms", [arm.name for arm in arms])
     return tuple(arms)
 
@@ -280,7 +283,7 @@ ARM_ENTRIES: Final = ("name", "command", "function", "parameters", "grid")
 """Entries of a table ``[[arm]]``."""
 
 
-def _parse_arm_table(path: str, table: object) -> list[Arm]:
+def _parse_arm_table(path: str, table: object, has_space: bool) -> list[Arm]:
     if not isinstance(table, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(table)}")
     check_entries(path, table, ARM_ENTRIES)
@@ -295,12 +298,15 @@ def _parse_arm_table(path: str, table: object) -> list[Arm]:
     is_text = isinstance(command_entry, str)
     shell_error = explain_shell_syntax(f"{path}.command", command_entry) if is_text else ""
     function = parse_target(f"{path}.function", table["function"]) if "function" in table else ""
+    arguments: dict[str, bool] = {}
+    if function and (has_space or callable(table["function"])):
+        arguments = _find_arguments(f"{path}.function", table["function"])
     is_multiple = "grid" in table or not isinstance(table.get("parameters", {}), Mapping)
     arms = []
     for parameters in _parameter_rows(path, table):
         assignments = [f"{key}={value}" for key, value in parameters.items()] if is_multiple else []
         label = check_line("names of arms", " ".join([name, *assignments]))
-        arms.append(Arm(label, command, parameters, function, shell_error=shell_error))
+        arms.append(Arm(label, command, parameters, function, (), shell_error, arguments))
     return arms
 
 
@@ -309,7 +315,7 @@ def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Pa
     if "parameters" in table and "grid" in table:
         raise ValueError(f"{path} must have parameters or a grid, got both")
     if "grid" in table:
-        grid = _parameter_table(f"{path}.grid", table["grid"])
+        grid = _check_parameter_table(f"{path}.grid", table["grid"])
         for key, values in grid.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or not values:
                 raise TypeError(
@@ -318,18 +324,20 @@ def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Pa
         if (arm_count := math.prod(map(len, grid.values()))) > _MAX_ARMS:
             raise ValueError(f"{path}.grid must make at most {_MAX_ARMS:,} arms, got {arm_count:,}")
         rows = itertools.product(*grid.values())
-        return [_check_row(f"{path}.grid", dict(zip(grid, row, strict=True))) for row in rows]
+        return [
+            _check_parameters(f"{path}.grid", dict(zip(grid, row, strict=True))) for row in rows
+        ]
     parameters = table.get("parameters", {})
     if isinstance(parameters, Mapping):
-        return [_check_row(f"{path}.parameters", parameters)]
+        return [_check_parameters(f"{path}.parameters", parameters)]
     if not isinstance(parameters, Sequence) or isinstance(parameters, str) or not parameters:
         raise TypeError(
             f"{path}.parameters must be a table or a list of them, got {short_repr(parameters)}"
         )
-    return [_check_row(f"{path}.parameters[{i}]", row) for i, row in enumerate(parameters)]
+    return [_check_parameters(f"{path}.parameters[{i}]", row) for i, row in enumerate(parameters)]
 
 
-def _parameter_table(path: str, value: object) -> dict[str, Any]:
+def _check_parameter_table(path: str, value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(value)}")
     for name in value:
@@ -340,14 +348,14 @@ def _parameter_table(path: str, value: object) -> dict[str, Any]:
     return dict(value)
 
 
-def _check_row(path: str, value: object) -> dict[str, Parameter]:
-    row = _parameter_table(path, value)
-    for name, value in row.items():
+def _check_parameters(path: str, value: object) -> dict[str, Parameter]:
+    parameters = _check_parameter_table(path, value)
+    for name, value in parameters.items():
         if not isinstance(value, str | int | float):
             raise TypeError(f"{path}.{name} must be a string or a number, got {short_repr(value)}")
         if isinstance(value, str) and "\0" in value:
             raise ValueError(f"{path}.{name} must have no NUL character, got {short_repr(value)}")
-    return row
+    return parameters
 
 
 def split_command(path: str, value: object) -> tuple[str, ...]:
@@ -384,7 +392,8 @@ def _field_names(path: str, word: str) -> list[str]:
     return [name for _, name, _, _ in pieces if name is not None]
 
 
-def _fill(word: str, fields: Mapping[str, object]) -> str:
+def _fill_fields(word: str, fields: Mapping[str, object]) -> str:
+    """Return a word with the values of its fields; unknown fields stay as written."""
     pieces = []
     for text, name, spec, _ in string.Formatter().parse(word):
         pieces.append(text)

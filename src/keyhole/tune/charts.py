@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
+from keyhole.text_formatting import count_text
 from keyhole.tune.grids import label_arms
-from keyhole.tune.summary import describe_objective, format_runs, gain_unit
+from keyhole.tune.recommendation import YARDSTICK
+from keyhole.tune.saved_tune import SavedTune, refuse_empty
+from keyhole.tune.space_tune import AnyTune, SavedSpaceTune, replay_records
+from keyhole.tune.summary import (
+    RECOMMENDED,
+    describe_objective,
+    gain_unit,
+    name_configuration,
+    summarize,
+)
 from keyhole.tune.trial_log import TrialRecord
+from keyhole.tune.validation import is_known_from
 from keyhole.tune.value_estimates import Interval, ValueEstimates
 
-if TYPE_CHECKING:
-    from keyhole.tune.saved_tune import SavedTune
-
 _NORMAL: Final = 1.959964  # the 97.5 % quantile
-MOST_ARMS: Final = 40
-"""At most so many arms are drawn: those with the largest gains."""
+_MOST_ARMS: Final = 40
+_LEFT_OUT: Final = (
+    "Left out are commands without runs, limits above the largest that a command was run with, and "
+    f"of more than {_MOST_ARMS} commands those with smaller gains."
+)
 _MAX_STEPS: Final = 500
 HISTORY_DRAWS: Final = 400
 """Posterior draws of each past estimate: fewer than of the present one, since these are many."""
-_POINTS: Final = 30
-_FEWEST_POINTS: Final = 5
+_POINTS: Final = 20  # of the history
 _MOST_DRAWS: Final = 1_500_000  # of all pairs, at all points of the history: half a second
 _MOST_COUNTED_RUNS: Final = 100_000  # at all points, if each has half of them: half a second
+_MOST_REPLAYED_RUNS: Final = 40_000  # of a parameter space: each sweep goes through all runs
+_LEAST_POINTS: Final = 8
 _PERCENT: Final = 100.0
 _MARGIN: Final = 0.9  # of a logarithmic axis of seconds
 _LARGE: Final = 335  # height in pixels
@@ -81,22 +92,6 @@ class Survival:
         return cls(times, share, low, high, max((run.limit for run in runs), default=0.0))
 
 
-def drawn_arms(tune: SavedTune) -> list[int]:
-    """Return the indices of the arms with runs, that with the largest gain first; at most 40."""
-    means = tune.gains.tried_means.max(axis=1)
-    order = np.argsort(-means, kind="stable")[:MOST_ARMS]
-    return [int(arm) for arm in order if np.isfinite(means[arm])]
-
-
-def _survival_curves(tune: SavedTune) -> list[tuple[str, Survival]]:
-    """Return label and survival curve of each drawn arm, with at most 500 steps."""
-    labels, _ = label_arms(tune.spec)
-    return [
-        (labels[arm], thin_curve(Survival.from_runs(tune.runs_of(tune.spec.names[arm]))))
-        for arm in drawn_arms(tune)
-    ]
-
-
 def thin_curve(curve: Survival) -> Survival:
     """Return a curve with at most 500 steps, the first and the last included."""
     steps = len(curve.seconds)
@@ -108,173 +103,170 @@ def thin_curve(curve: Survival) -> Survival:
     return replace(curve, **{name: getattr(curve, name)[step_indices] for name in names})
 
 
-def _shortest_time(tune: SavedTune) -> float:
-    """Return a little less than the fastest success, or the smallest limit if that is shorter."""
-    seconds = [run.seconds for run in tune.runs if run.outcome == "ok" and run.seconds > 0.0]
-    return min([*seconds, tune.spec.limits[0]]) * _MARGIN
+def drawn_arms(tune: SavedTune) -> list[int]:
+    """Return the indices of the arms with runs, that with the largest gain first; at most 40."""
+    means = tune.gains.tried_means.max(axis=1)
+    order = np.argsort(-means, kind="stable")[:_MOST_ARMS]
+    return [int(arm) for arm in order if np.isfinite(means[arm])]
 
 
-@dataclass(frozen=True)
-class PastRecommendation:
-    """The pair that was best after the first `runs` runs, with the estimate of its gain then."""
-
-    runs: int
-    arm: int
-    limit_index: int
-    gain: Interval
-
-
-def replay_recommendations(tune: SavedTune) -> list[PastRecommendation]:
-    """Return the recommendation at some 30 points of the log, the last of which is its end.
-
-    Estimates are made anew from the first runs of the log, with `HISTORY_DRAWS` draws; the last one
-    is the recommendation itself. The list is empty if there are so many pairs or runs that fewer
-    than five points could be replayed in about half a second.
-    """
-    last = PastRecommendation(len(tune.runs), *tune.gains.best_pair(), tune.best().gain)
-    draws = HISTORY_DRAWS * tune.gains.run_counts.size
-    points = min(_POINTS, _MOST_DRAWS // draws, 2 * _MOST_COUNTED_RUNS // len(tune.runs))
-    if points < _FEWEST_POINTS:
-        return []
-    counts = np.unique(np.geomspace(1, len(tune.runs), points).round().astype(np.int64))
-    return [*(_recommend(tune, int(count)) for count in counts[:-1]), last]
-
-
-def _recommend(tune: SavedTune, count: int) -> PastRecommendation:
-    """Return the recommendation after the first `count` runs."""
-    gains = ValueEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
-    arm, limit_index = gains.best_pair()
-    return PastRecommendation(count, arm, limit_index, gains.gain(arm, limit_index))
-
-
-def gain_chart(tune: SavedTune) -> LineChart:
-    """Return the chart of gains by limit and arm, with a ring around the recommended pair."""
-    best = tune.best()
+def gain_chart(tune: AnyTune) -> LineChart:
+    """Return the chart of gains by limit, with a ring around what is recommended."""
+    refuse_empty(tune)
+    summary = summarize(tune)
+    limit, gain = summary.estimate.limit, summary.estimate.gain
     limits = tune.spec.limits
-    labels, explanation = label_arms(tune.spec)
-    sentences = ["95 % intervals.", describe_objective(tune), explanation]
+    sentences = ["95 % intervals.", describe_objective(tune)]
+    if isinstance(tune, SavedTune):
+        labels, explanation = label_arms(tune.spec)
+        curves = [_arm_gain_curve(tune, arm, labels[arm]) for arm in drawn_arms(tune)]
+        sentences += [explanation, _LEFT_OUT]
+    else:
+        curves = [
+            _interval_curve(name, limits[-len(estimate.gains) :], estimate.gains)
+            for name, estimate in tune.estimates().items()
+            if name != YARDSTICK  # the last point of the default
+        ]
+    ring = Ring(x=limit, y=gain.value, label=f"{limit:g} s")
     return LineChart(
         id="gain-chart",
         x=_seconds_axis("time limit", limits[0] * _MARGIN, limits[-1] / _MARGIN),
         y=Axis(title="gain of a run", unit=gain_unit(tune)),
-        curves=[_gain_curve(tune, arm, labels[arm]) for arm in drawn_arms(tune)],
-        alt=f"Gain of a run by time limit and command. The largest is that of {best.arm} with "
-        f"{best.limit:g} s: {best.gain}.",
-        caption=" ".join(filter(None, sentences)) + _describe_left_out(tune),
-        rings=[Ring(x=best.limit, y=best.gain.value, label=f"{best.limit:g} s")],
+        curves=curves,
+        alt=f"Gain of a run by time limit. Recommended is {summary.name}: {gain}.",
+        caption=" ".join(filter(None, sentences)),
+        rings=[ring],
         height=_LARGE,
     )
 
 
-def _gain_curve(tune: SavedTune, arm: int, label: str) -> Curve:
+def _interval_curve(label: str, x: Sequence[float], intervals: Sequence[Interval]) -> Curve:
+    y, low, high = zip(*((i.value, i.low, i.high) for i in intervals), strict=True)
+    return Curve(label=label, x=x, y=y, low=low, high=high)
+
+
+def _arm_gain_curve(tune: SavedTune, arm: int, label: str) -> Curve:
     """Return the curve of an arm, up to the largest limit that it was run with."""
     has_runs = tune.gains.run_counts[arm] > 0
-    draws = tune.gains.draws[:, arm, has_runs]
-    low, high = np.quantile(draws, (0.025, 0.975), axis=0)
-    return Curve(
-        label=label,
-        x=np.array(tune.spec.limits)[has_runs].tolist(),
-        y=draws.mean(axis=0).tolist(),
-        low=low.tolist(),
-        high=high.tolist(),
-        note=format_runs(int(tune.gains.run_counts[arm, 0])),
-    )
+    gains = map(Interval.from_draws, tune.gains.draws[:, arm, has_runs].T)
+    curve = _interval_curve(label, np.array(tune.spec.limits)[has_runs].tolist(), [*gains])
+    return replace(curve, note=count_text(int(tune.gains.run_counts[arm, 0]), "run"))
 
 
-def _describe_left_out(tune: SavedTune) -> str:
-    """Return the sentences on arms and limits that are not drawn."""
-    counts = tune.gains.run_counts
-    tried_count = int((counts[:, 0] > 0).sum())
-    texts = []
-    if untried := tune.best().untried:
-        names = ", ".join([*untried[:3], *["..."] * (len(untried) > 3)])
-        texts.append(f"Left out, since not tried yet: {names}.")
-    if len(drawn_arms(tune)) < tried_count:
-        texts.append(f"Of {tried_count:,} commands, the {MOST_ARMS} with the largest gains.")
-    if (counts[counts[:, 0] > 0] == 0).any():
-        texts.append("A command's curve ends at the largest limit that it was run with.")
-    return "".join(f" {text}" for text in texts)
+@dataclass(frozen=True)
+class PastRecommendation:
+    """Recommendation after the first `runs` runs, with the gains that were estimated then."""
+
+    runs: int
+    name: str
+    gains: dict[str, Interval]
 
 
-def history_chart(tune: SavedTune, history: list[PastRecommendation]) -> LineChart:
-    """Return the chart of the recommended pair over the runs, with its estimated gain then."""
-    spec = tune.spec
-    labels, _ = label_arms(spec)
-    names = [f"{labels[past.arm]}, {spec.limits[past.limit_index]:g} s" for past in history]
-    # The pair recommended last comes first, and so has the first colour.
-    curves = [_history_curve(name, names, history) for name in dict.fromkeys(reversed(names))]
+def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
+    """Return the recommendation at up to 20 points of the log, the last of which is its end.
+
+    Estimates are made anew from the first runs of the log. For lists they have `HISTORY_DRAWS`
+    draws, and there are fewer points for many pairs or runs, so that all take about a second.
+    """
+    run_count = len(tune.runs)
+    if isinstance(tune, SavedTune):
+        draws = HISTORY_DRAWS * tune.gains.run_counts.size
+        points = min(_POINTS, _MOST_DRAWS // draws, 2 * _MOST_COUNTED_RUNS // run_count)
+        return [_recommend(tune, count) for count in _history_counts(run_count, points)]
+    points = min(_POINTS, max(_LEAST_POINTS, _MOST_REPLAYED_RUNS // run_count))
+    counts = _history_counts(run_count, points)
+    history = []
+    for count, decider in enumerate(replay_records(tune.folder, tune.spec, tune.runs)):
+        if count in counts:
+            past = decider.recommend()
+            name = name_configuration(tune, past.incumbent)
+            gains = {RECOMMENDED: past.incumbent.gain, YARDSTICK: past.default_at_cutoff.gain}
+            history.append(PastRecommendation(count, name, gains))
+    return history
+
+
+def _history_counts(run_count: int, points: int) -> list[int]:
+    """Return numbers of runs, at most so many, that end with the number of all runs."""
+    counts = np.geomspace(run_count, 1, max(points, 1)).round().astype(np.int64)
+    return sorted(set(counts.tolist()))
+
+
+def _recommend(tune: SavedTune, count: int) -> PastRecommendation:
+    """Return the recommendation after the first `count` runs."""
+    gains = tune.gains
+    if count < len(tune.runs):
+        gains = ValueEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
+    arm, limit_index = gains.best_pair()
+    labels, _ = label_arms(tune.spec)
+    name = f"{labels[arm]} with {tune.spec.limits[limit_index]:g} s"
+    return PastRecommendation(count, name, {RECOMMENDED: gains.gain(arm, limit_index)})
+
+
+def history_chart(tune: AnyTune, history: Sequence[PastRecommendation]) -> LineChart:
+    """Return the chart of the gain of what was recommended after so many runs."""
+    names = [past.name for past in history]
     # It has been the same since the point after the last one with another recommendation.
-    matches = [name == names[-1] for name in names]
-    first = max((k + 1 for k, is_same in enumerate(matches) if not is_same), default=0)
-    description = f"{names[-1]} since run {history[first].runs:,} of {len(tune.runs):,}"
+    since = max((k + 1 for k, name in enumerate(names) if name != names[-1]), default=0)
+    description = f"{names[-1]} since run {history[since].runs:,} of {len(tune.runs):,}"
+    counts = [float(past.runs) for past in history]
     return LineChart(
         id="history-chart",
-        title="Recommended pair after so many runs",
+        title="Recommended after so many runs",
         x=Axis(title="runs", scale="log"),
         y=Axis(title="gain of a run", unit=gain_unit(tune)),
-        curves=curves,
-        alt=f"Recommended pair over the runs, with the gain that it was estimated to have then: "
-        f"{description}.",
-        caption=f"Recommended: {description}. Its gain as estimated then, replayed from the log; "
+        curves=[
+            _interval_curve(label, counts, [past.gains[label] for past in history])
+            for label in history[-1].gains
+        ],
+        alt=f"Gain of what was recommended after so many runs: {description}.",
+        caption=f"Recommended: {description}. Gains as estimated then, replayed from the log; "
         "95 % intervals.",
         height=_SMALL,
     )
 
 
-def _history_curve(name: str, names: list[str], history: list[PastRecommendation]) -> Curve:
-    """Return the curve of a pair, with gaps where another one was recommended."""
-    # NaN breaks a line, so that the curves of different pairs are not connected.
-    gap = Interval(math.nan, math.nan, math.nan)
-    pairs = zip(names, history, strict=True)
-    gains = [past.gain if past_name == name else gap for past_name, past in pairs]
-    return Curve(
-        label=name,
-        x=[float(past.runs) for past in history],
-        y=[gain.value for gain in gains],
-        low=[gain.low for gain in gains],
-        high=[gain.high for gain in gains],
-    )
+def arm_survival_chart(tune: SavedTune) -> LineChart:
+    """Return the chart of the share of runs without success within t seconds, by arm."""
+    labels, _ = label_arms(tune.spec)
+    runs = {labels[arm]: tune.runs_of(tune.spec.names[arm]) for arm in drawn_arms(tune)}
+    return _survival_chart(tune, "survival-chart", runs)
 
 
-def survival_chart(tune: SavedTune) -> LineChart:
-    """Return the chart of the share of runs without success within t seconds."""
-    first = _shortest_time(tune)
+def validation_chart(tune: SavedSpaceTune) -> LineChart:
+    """Return the chart of the share of runs without success on instances kept aside."""
+    runs = {
+        name: [run for run in tune.validation_runs if is_known_from(run, estimate)]
+        for name, estimate in tune.estimates().items()
+        if name != "default"  # the same runs as those with the full cut-off
+    }
+    return _survival_chart(tune, "validation-chart", runs)
+
+
+def _survival_chart(
+    tune: AnyTune, chart_id: str, runs: Mapping[str, Sequence[TrialRecord]]
+) -> LineChart:
+    success_times = [
+        run.seconds for own_runs in runs.values() for run in own_runs if run.outcome == "ok"
+    ]
+    # A run of 0 s has no place on a logarithmic axis.
+    first = min([tune.spec.limits[0], *filter(None, success_times)]) * _MARGIN
     curves = []
-    for name, curve in _survival_curves(tune):
+    for label, own_runs in runs.items():
+        curve = thin_curve(Survival.from_runs(own_runs))
         times = [first, *curve.seconds, max(curve.last_limit, *curve.seconds, 0.0)]
         columns = ([1.0, *values] for values in (curve.share, curve.low, curve.high))
         share, low, high = ((_PERCENT * np.array([*c, c[-1]])).tolist() for c in columns)
-        x = np.maximum(times, first).tolist()  # a run of 0 s has no place on a logarithmic axis
-        curves.append(Curve(label=name, x=x, y=share, low=low, high=high, steps=True))
+        x = np.maximum(times, first).tolist()
+        curves.append(Curve(label=label, x=x, y=share, low=low, high=high, steps=True))
     return LineChart(
-        id="survival-chart",
+        id=chart_id,
         x=_seconds_axis("time", first, tune.spec.limits[-1] / _MARGIN),
         y=Axis(title="runs without success", unit="%", low=0.0, high=_PERCENT),
         curves=curves,
-        alt="Share of runs without success by time and command.",
+        alt="Share of runs without success by time.",
         caption="Share of runs without success by a time (Kaplan and Meier), with pointwise 95 % "
         "intervals (Greenwood). A run that reached its limit is censored there; a failed run never "
         "succeeds.",
-    )
-
-
-def cactus_chart(tune: SavedTune) -> LineChart:
-    """Return the cactus plot: the seconds within which a share of the runs succeeds."""
-    first = _shortest_time(tune)
-    curves = []
-    for name, curve in _survival_curves(tune):
-        # Axes are swapped: from share k - 1 to share k the curve is as high as the time of step k.
-        seconds = np.maximum([*curve.seconds, *curve.seconds[-1:]], first).tolist()
-        success_percents = (_PERCENT * np.array([0.0, *(1.0 - curve.share)])).tolist()
-        curves.append(Curve(label=name, x=success_percents[: len(seconds)], y=seconds, steps=True))
-    return LineChart(
-        id="cactus-chart",
-        x=Axis(title="runs with success", unit="%", low=0.0, high=_PERCENT),
-        y=_seconds_axis("time", first, tune.spec.limits[-1] / _MARGIN),
-        curves=curves,
-        alt="Seconds within which a share of the runs succeeds, by command.",
-        caption="Seconds within which a share of the runs succeeds, by arm: the inverse of the "
-        "curves of run times. Further right and further down is better.",
     )
 
 

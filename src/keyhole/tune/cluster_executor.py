@@ -1,4 +1,4 @@
-"""Executor that runs each command as a cluster task."""
+"""Executor of a tune that runs each command as a task of a cluster."""
 
 import os
 import socket
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS: Final = 0.5
 _CHECK_SECONDS: Final = 1.0  # seconds between two checks whether a run is still wanted
 _idle_runners: Final = deque[Runner]()
-"""Idle runners of this process, a cluster worker; each run takes one, or makes one."""
+"""Runners of this cluster worker without a run, kept for the next task."""
 
 
 def is_local(on: str | futures.Executor) -> bool:
@@ -41,12 +41,12 @@ def cluster_executors(
     """
     if on != THREADS and spec.cores > 1:
         raise ValueError(f"cores must be 1 on a cluster: a run is one task, got {spec.cores}")
-    is_started_here = is_local(on) and on != THREADS
-    with cluster_connection(on, workers if is_started_here else None) as cluster:
+    starts_cluster = is_local(on) and on != THREADS
+    with cluster_connection(on, workers if starts_cluster else None) as cluster:
         if cluster is None:
             yield None
             return
-        if (capacity := cluster.capacity()) < workers and not is_started_here:
+        if (capacity := cluster.capacity()) < workers and not starts_cluster:
             warnings.warn(
                 f"workers: {workers} runs at a time on {cluster.name}, which has a capacity of "
                 f"{capacity} now: the others wait",
@@ -123,7 +123,7 @@ def run_on_worker(
     limit: float,
     options: Mapping[str, Any],
 ) -> tuple[CommandResult, str]:
-    """Run a command on a cluster worker; return its result and a warning, or an empty text.
+    """Run a command in a task on a cluster worker; return its result and a warning, or "".
 
     Raises
     ------
@@ -157,22 +157,22 @@ def _take_runner() -> Runner:
 
 @contextmanager
 def _close_when_unwanted(runner: Runner) -> Iterator[None]:
-    """Context manager: close the runner, which kills its run, when the client has cancelled it."""
+    """Close the runner, which kills its run, if the client cancels the task or has ended."""
     run_end = threading.Event()
     is_wanted = make_wanted_check()
 
-    # Dask cannot interrupt a task that is running. So the worker asks once a second, which also
-    # covers a client that has died.
-    def check() -> None:
+    # Dask cannot interrupt a task that is running, so the worker asks once a second; that also
+    # notices a client that has died.
+    def watch_client() -> None:
         while not run_end.wait(_CHECK_SECONDS):
             if not is_wanted():
                 runner.close()
                 return
 
-    checker = threading.Thread(target=check, daemon=True)
-    checker.start()
+    watcher = threading.Thread(target=watch_client, daemon=True)
+    watcher.start()
     try:
         yield
     finally:
         run_end.set()
-        checker.join()
+        watcher.join()

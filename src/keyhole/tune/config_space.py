@@ -58,7 +58,7 @@ def _parameter_table(path: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
 def _condition_table(
     path: Path, condition: Mapping[str, Any], table: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, list[Any]]:
-    """Return the values of other parameters with which a parameter is active."""
+    """Return the values that each parent must have for a parameter to be active."""
     if condition["type"] == "AND":
         allowed: dict[str, list[Any]] = {}
         for inner in condition["conditions"]:
@@ -75,8 +75,8 @@ def _condition_table(
     choices = table[parent].get("ordinals", table[parent].get("categories", []))
     if condition["value"] not in choices:
         raise ValueError(f"{name} must be EQ or IN, since {parent} is a number")
-    bound = choices.index(condition["value"])
-    return {parent: [value for rank, value in enumerate(choices) if compare(rank, bound)]}
+    bound_rank = choices.index(condition["value"])
+    return {parent: [value for rank, value in enumerate(choices) if compare(rank, bound_rank)]}
 
 
 def _clause_table(path: Path, clause: Mapping[str, Any]) -> dict[str, list[Any]]:

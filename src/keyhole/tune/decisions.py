@@ -1,4 +1,4 @@
-"""What a tune runs next: decisions of a study, or of the decider of a parameter space."""
+"""Decisions of a tune on its next run: by a study, or by the decider of a parameter space."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from keyhole.tune.trial_log import EXPIRED, TrialLog, TrialRecord
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """A run that is to be made, under the id of its decision."""
+    """A run to be made: its command, limit and instance, and the id of its decision."""
 
     id: str
     round: int
@@ -30,7 +30,7 @@ class PlannedTrial:
 
 
 class Decisions(Protocol):
-    """Decides what is run next, and learns from it; several threads call it."""
+    """Source of the next runs that learns from their outcomes; several threads call it."""
 
     def ask(self) -> PlannedTrial | None:
         """Return the next trial; None if nothing is left to be run.
@@ -38,7 +38,7 @@ class Decisions(Protocol):
         Raises
         ------
         PendingDecisionError
-            If it is to be asked again once a pending trial has ended.
+            If there is no decision before a pending trial has ended.
         """
 
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
@@ -46,7 +46,7 @@ class Decisions(Protocol):
 
 
 class StudyDecisions:
-    """Decisions of a study on the commands of a list, each of which has its order of instances."""
+    """Decisions of a study on a list of commands; each command has an order of instances."""
 
     def __init__(self, spec: Spec, study: Study, log: TrialLog) -> None:
         self._study = study
@@ -79,6 +79,19 @@ class StudyDecisions:
             self._study.expire(trial.id)
 
 
+def plan_configuration(spec: Spec, trial: Trial) -> PlannedTrial:
+    """Return the run of a configuration, with its command and its instance."""
+    return PlannedTrial(
+        str(trial.round),
+        trial.round,
+        spec.configure(trial.parameters),
+        trial.limit,
+        spec.instances[trial.instance],
+        trial.configuration,
+        trial.parameters,
+    )
+
+
 class SpaceDecisions:
     """Decisions on the configurations of a parameter space; the log is their only state."""
 
@@ -98,13 +111,8 @@ class SpaceDecisions:
                 if not self._pending:
                     warnings.warn(str(error), stacklevel=2)
                 return None
-            trial_id = str(trial.round)
-            self._pending[trial_id] = trial
-        arm = self._spec.configure(trial.parameters)
-        instance = self._spec.instances[trial.instance]
-        return PlannedTrial(
-            trial_id, trial.round, arm, trial.limit, instance, trial.configuration, trial.parameters
-        )
+            self._pending[str(trial.round)] = trial
+        return plan_configuration(self._spec, trial)
 
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """Record an outcome, and tell the decider."""

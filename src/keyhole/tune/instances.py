@@ -40,7 +40,7 @@ class Instance:
 
 
 class InstanceOrder:
-    """The instance of each run: each arm has its own random permutation of all, then another one.
+    """Order in which each arm is run on instances: one random permutation of all after another.
 
     Sampling without replacement has a smaller variance. If all arms had the same order, arms with
     few runs would share the same few instances, and look as good or bad as these are: a tune then
@@ -77,8 +77,8 @@ class InstanceOrder:
     def take(self, arm: str) -> Instance:
         """Return the next instance of an arm."""
         runs = self._runs[arm]
-        # The first of the permutation that had fewest runs: after `put_back`, or in a resumed tune,
-        # that may be any instance.
+        # The first of the permutation with fewest runs, not simply the next one: after `put_back`,
+        # or in a resumed tune, any instance may lack a run.
         fewest_runs = min(runs.values())
         name = next(name for name in self._order(arm, fewest_runs) if runs[name] == fewest_runs)
         runs[name] += 1
@@ -88,16 +88,16 @@ class InstanceOrder:
         """Return an instance to the order, since its run does not count."""
         self._runs[arm][instance.name] -= 1
 
-    def _order(self, arm: str, time: int) -> list[str]:
+    def _order(self, arm: str, repetition: int) -> list[str]:
         """Return the permutation of an arm for its first, second, ... pass."""
-        if (arm, time) not in self._orders:
+        if (arm, repetition) not in self._orders:
             names = list(self._instances)
             # `Random` hashes a text by SHA-512, so that the order is the same in every process.
-            random.Random(f"{self._seed} {time} {arm}").shuffle(names)
-            # Only the current permutation of each arm is kept: there may be 10,000 arms.
-            self._orders = {key: kept for key, kept in self._orders.items() if key[0] != arm}
-            self._orders[arm, time] = names
-        return self._orders[arm, time]
+            random.Random(f"{self._seed} {repetition} {arm}").shuffle(names)
+            # Earlier permutations of the arm are dropped: there may be 10,000 arms.
+            self._orders = {key: order for key, order in self._orders.items() if key[0] != arm}
+            self._orders[arm, repetition] = names
+        return self._orders[arm, repetition]
 
 
 def command_seed(seed: int, round: int) -> int:
@@ -129,8 +129,8 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
 
 
 def _check_name(path: str, name: object) -> str:
-    """Return a name that can stand on one line; the bytes of a file's name need not be UTF-8."""
-    # Python has a surrogate for each such byte, which stands for a character here.
+    """Refuse a name that does not stand on one line; bytes of a file's name need not be UTF-8."""
+    # Python has a surrogate for each byte that is not UTF-8: here it counts as a character.
     if isinstance(name, str):
         check_line(path, _BYTES.sub("?", name))
         return name

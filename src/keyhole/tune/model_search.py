@@ -22,11 +22,11 @@ _RACE_DEVIATIONS: Final = 2.0
 class ModelSearch:
     """Search by Thompson sampling from `RunTimeModel`, with a growing number of configurations.
 
-    There is a new configuration as long as they are fewer than a third of the runs. Otherwise the
-    one with the least draw of its effect is run, of those that have an instance left and whose
-    runs have not all failed. A run has the limit with the largest expected gain; it is given up
-    earlier where the best configuration is expected to have ended. The default is run as often as
-    the best as long as it may be as good.
+    A new configuration is run as long as configurations are fewer than a third of the runs.
+    Otherwise the one with the least draw of its effect is run, of those that have an instance left
+    and whose runs have not all failed. A run has the limit with the largest expected gain; it is
+    given up earlier if the best configuration is expected to have ended by then. The default is run
+    as often as the best one as long as it may be as good.
     """
 
     def __init__(
@@ -50,30 +50,32 @@ class ModelSearch:
         runs: NDArray[Any],
         starts: FloatArray,
         challenger: int | None,
-        positions: float,
+        most_runs: float,
         rng: np.random.Generator,
     ) -> tuple[int, float] | None:
-        """Return a configuration, and a draw of its effect; None if there is none left.
+        """Return a configuration and a draw of its effect; None if none can be run.
 
-        `starts` has the number of runs of each configuration, also of pending ones, `challenger`
-        is the next new configuration, and `positions` is how many runs a configuration may have.
+        `starts` has the number of runs of each configuration, pending ones included; `challenger`
+        is the next new configuration, and `most_runs` is how many a configuration may have.
         """
         model = self.model
-        if not starts[0] or not len(runs):
-            return (challenger or 0) if starts[0] else 0, model.mean
+        if not starts[0]:
+            return 0, model.mean
+        if not len(runs):
+            return challenger or 0, model.mean
         count = len(model.means)
         scores = np.where(have_only_failed(runs, count), np.inf, model.means + model.deviations)
         self._best = best = int(np.argmin(scores))
-        is_played_out = starts[:count] >= positions
+        has_all_runs = starts[:count] >= most_runs
         reach = _RACE_DEVIATIONS * math.hypot(model.deviations[0], model.deviations[best])
         if starts[0] < starts[best] and model.means[0] - model.means[best] < reach:
             return 0, model.configuration_effects[0]
-        is_new = np.count_nonzero(starts) < starts.sum() / _RUNS_PER_CONFIGURATION + 1
+        may_add = np.count_nonzero(starts) < starts.sum() / _RUNS_PER_CONFIGURATION + 1
         normals = rng.standard_normal(count)
         draws = model.means + _FOCUS * model.deviations * normals
-        draws[is_played_out | np.isinf(scores)] = np.inf
+        draws[has_all_runs | np.isinf(scores)] = np.inf
         choice = int(np.argmin(draws))
-        if challenger is not None and (is_new or np.isinf(draws[choice])):
+        if challenger is not None and (may_add or np.isinf(draws[choice])):
             return challenger, model.mean
         return None if np.isinf(draws[choice]) else (choice, draws[choice])
 
@@ -89,16 +91,16 @@ class ModelSearch:
             deviation = math.sqrt(model.variance)
             gains = self._gains.expected(log_means, deviation, self._limits)
             limit = float(self._limits[np.argmax(gains)])
-        is_known = len(runs) >= _CAPPED_FROM and model.used_instances[instance]
-        if is_known and configuration not in (0, self._best):
+        has_estimates = len(runs) >= _CAPPED_FROM and model.used_instances[instance]
+        if has_estimates and configuration not in (0, self._best):
             time = math.exp(model.means[self._best] + model.instance_effects[instance])
             limit = min(limit, max(time, SHORTEST))
         return limit
 
 
 def have_only_failed(runs: NDArray[Any], count: int) -> NDArray[np.bool_]:
-    """Return whether each of the first `count` configurations has runs, of which all failed."""
+    """Return for each of the first `count` configurations whether it has runs and all failed."""
     run_counts = np.bincount(runs["configuration"], minlength=count)
     failure_counts = np.bincount(runs["configuration"], runs["is_failed"], count)
-    is_out: NDArray[np.bool_] = (run_counts > 0) & (failure_counts == run_counts)
-    return is_out[:count]
+    have_failed: NDArray[np.bool_] = (run_counts > 0) & (failure_counts == run_counts)
+    return have_failed[:count]

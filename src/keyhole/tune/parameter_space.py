@@ -50,7 +50,7 @@ class ParameterDefinition:
     is_integer, is_log : bool
         Whether a number is whole, and whether it is sampled on a logarithmic scale.
     when : mapping of str to tuple
-        Values of other parameters, each of which must hold for this parameter to be active.
+        Values that other parameters must have for this parameter to be active.
     """
 
     default: Parameter
@@ -109,12 +109,12 @@ class ParameterDefinition:
     @cached_property
     def _ends(self) -> tuple[float, float]:
         """Ends between which a number is drawn."""
-        # A whole number has the cell of half a unit around it: the ends are as likely as others.
+        # Half a unit is added at either end, so that the ends are drawn as often as other numbers.
         margin = 0.5 if self.is_integer else 0.0
         return self.low - margin, self.high + margin
 
     def value_at(self, share: float) -> Parameter:
-        """Return the value at a share of all values, in [0, 1)."""
+        """Return the value below which a share of all values lies, a number in [0, 1)."""
         if self.values:
             return self.values[int(share * len(self.values))]
         low, high = self._ends
@@ -126,7 +126,7 @@ class ParameterDefinition:
         return min(max(rounded, self.low), self.high)
 
     def level(self, value: Any) -> int:
-        """Return the number of a value, or of the third of the range in which it is."""
+        """Return the index in `levels` of a value, or of the third of the range that has it."""
         if self.values:
             return self.values.index(value)
         low, high = self._ends
@@ -143,7 +143,7 @@ class ParameterDefinition:
         return [f"{low:g} to {high:g}" for low, high in itertools.pairwise(ends)]
 
     def finite_values(self) -> Sequence[Parameter] | None:
-        """Return all values; None for a number that is not whole."""
+        """Return all values; None if they are not finitely many."""
         if self.values or not self.is_integer:
             return self.values or None
         return range(int(self.low), int(self.high) + 1)
@@ -191,12 +191,12 @@ class ParameterSpace:
             _parse_choices(f"forbidden[{i}]", choices) for i, choices in enumerate(forbidden)
         ]
         for name, definition in self._definitions.items():
-            self._check(f"parameters.{name}.when", definition.when)
+            self._check_values(f"parameters.{name}.when", definition.when)
             if definition.default not in definition:
                 got = short_repr(definition.default)
                 raise ValueError(f"parameters.{name}.default must be {definition}, got {got}")
         for number, choices in enumerate(self._forbidden):
-            self._check(f"forbidden[{number}]", choices)
+            self._check_values(f"forbidden[{number}]", choices)
         self.names: tuple[str, ...] = self._sort_by_conditions()
         self.default: dict[str, Parameter] = self._drop_inactive(self.all_defaults)
         self._check_size()
@@ -234,6 +234,11 @@ class ParameterSpace:
         """Defaults of all parameters, also of those that are inactive in `default`."""
         return {name: definition.default for name, definition in self._definitions.items()}
 
+    @property
+    def unconditional(self) -> dict[str, Parameter]:
+        """Defaults of the parameters that each configuration has."""
+        return {name: d.default for name, d in self._definitions.items() if not d.when}
+
     def sample(self, rng: np.random.Generator) -> dict[str, Parameter]:
         """Draw a configuration: its active parameters, and no forbidden combination."""
         while self._find_forbidden(values := self._sample_any(rng)) is not None:
@@ -269,7 +274,7 @@ class ParameterSpace:
 
     def check(self, values: Mapping[str, Parameter]) -> None:
         """Refuse values that are no configuration of this space."""
-        self._check("parameters", {name: (value,) for name, value in values.items()})
+        self._check_values("parameters", {name: (value,) for name, value in values.items()})
         active = self._drop_inactive({**self.all_defaults, **values})
         if active.keys() != values.keys() or self._find_forbidden(values) is not None:
             got = short_repr(dict(values))
@@ -305,8 +310,8 @@ class ParameterSpace:
                 return number
         return None
 
-    def _check(self, path: str, choices: Mapping[str, Values]) -> None:
-        """Refuse unknown parameters, and values that they cannot have."""
+    def _check_values(self, path: str, choices: Mapping[str, Values]) -> None:
+        """Refuse unknown parameters, and values that parameters cannot have."""
         for name, values in choices.items():
             if name not in self._definitions:
                 raise ValueError(

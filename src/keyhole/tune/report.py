@@ -1,4 +1,4 @@
-"""Report of a tune (which command is best, at which time limit): one self-contained HTML file."""
+"""Report of a tune (what to run, and with which time limit): one self-contained HTML file."""
 
 import base64
 import gzip
@@ -9,20 +9,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Final
 
-import numpy as np
-
-from keyhole.durations import format_duration
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, write_page
 from keyhole.provenance import describe_software, software_text
-from keyhole.text_formatting import capitalize
+from keyhole.text_formatting import capitalize, count_text
 from keyhole.tune import charts, summary
 from keyhole.tune.arms import Arm
-from keyhole.tune.grids import EFFECTS_CAPTION, effects_table, estimate_effects, label_arms
-from keyhole.tune.saved_tune import REPORT, RUNS, SavedRuns, SavedTune
+from keyhole.tune.parameter_effects import EFFECTS_CAPTION, effects_table
+from keyhole.tune.recommendation import YARDSTICK
+from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune, refuse_empty
+from keyhole.tune.space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.spec import Spec
-from keyhole.tune.summary import format_probability, format_share, format_untried
 from keyhole.validate import escape_controls
 
 _HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward", "CPU (s)",
@@ -42,7 +40,7 @@ class RunsTable:
     template: ClassVar[str] = "tune/templates/runs.html.j2"
 
 
-def runs_table(tune: SavedRuns) -> RunsTable:
+def runs_table(tune: AnyTune) -> RunsTable:
     """Return the table of all runs, or of the last runs if all would make the page too long."""
     runs = sorted([*tune.runs, *tune.expired], key=lambda run: (run.round, run.at))
     rows = [
@@ -77,9 +75,6 @@ _SPEC: Final = ("limits", "success", "objective", "seed", "memory", "cores", "cl
                 "grace", "folder")  # fmt: skip
 
 
-_LEAST_SHARE: Final = 0.05  # of the time saved: where its interval begins below, it may be nothing
-
-
 @dataclass(frozen=True)
 class CommandBlock:
     """Block with a command, which a button copies, and a note on how to run it."""
@@ -89,7 +84,7 @@ class CommandBlock:
     template: ClassVar[str] = "tune/templates/command.html.j2"
 
 
-def write_report(tune: SavedTune) -> Path:
+def write_report(tune: AnyTune) -> Path:
     """Write figures and ``report.html`` into the folder of a tune; return the page.
 
     Raises
@@ -97,113 +92,105 @@ def write_report(tune: SavedTune) -> Path:
     ValueError
         If nothing has been run yet.
     """
+    refuse_empty(tune)
+    gain_chart = _write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit")
     history = charts.replay_recommendations(tune)
-    figures = [write_tune_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit")]
-    if len(history) > 1:
-        figures.append(charts.history_chart(tune, history))
+    history_charts = [charts.history_chart(tune, history)] if len(history) > 1 else []
     notes = [Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []
+    if isinstance(tune, SavedTune):
+        results = _list_sections(tune)
+        figures = [gain_chart, *history_charts]
+    else:
+        results = _space_sections(tune)
+        figures = [*history_charts, gain_chart]
     page = Page(
         title=make_title(tune),
         answer=_answer_blocks(tune),
         figures=figures,
-        beside=_results_blocks(tune),
+        beside=[_estimates_block(tune)],
         sections=[
             *notes,
-            Section("arms", "Time and outcomes by arm", [_arms_block(tune)]),
-            *_effects_sections(tune),
-            Section("gains", "Gain by limit", [_gains_block(tune)]),
-            _chart_section(tune, charts.survival_chart(tune), "survival", "Run times"),
-            _chart_section(tune, charts.cactus_chart(tune), "cactus", "Cactus plot"),
+            *results,
             Section("runs", "All runs", [runs_table(tune)]),
-            spec_section(tune),
+            _spec_section(tune),
         ],
     )
     return write_page(tune.folder / REPORT, page)
 
 
-def make_title(tune: SavedTune) -> str:
+def _list_sections(tune: SavedTune) -> list[Section]:
+    chart = charts.arm_survival_chart(tune)
+    return [
+        Section("arms", "Time and outcomes by arm", [_tried_block(tune)]),
+        *_effects_sections(tune, "arms"),
+        Section("survival", "Run times", [_write_chart(tune, chart, "survival", "Run times")]),
+    ]
+
+
+def _space_sections(tune: SavedSpaceTune) -> list[Section]:
+    sections = [
+        *_effects_sections(tune, "configurations"),
+        Section("tried", "What was tried", [_tried_block(tune)]),
+    ]
+    if estimates := tune.validation():
+        head, cells = summary.configurations_table(tune, estimates)
+        count = count_text(estimates[YARDSTICK].runs, "instance")
+        title = "Instances kept aside"
+        table = Table(f"On {count} that no run of the tune has used.", head, _unbroken_rows(cells))
+        chart = _write_chart(tune, charts.validation_chart(tune), "validation", title)
+        sections.insert(0, Section("validation", title, [table, chart], is_open=True))
+    return sections
+
+
+def make_title(tune: AnyTune) -> str:
     """Return the question that a tune answers."""
-    name = tune.spec.name
-    if name.endswith("?"):
-        return name
-    choices = ["command"] * (len(tune.spec.arms) > 1) + ["time limit"] * (len(tune.spec.limits) > 1)
-    if not choices:
-        return f"How often does {name} succeed?"
-    return f"Which {' and which '.join(choices)} for {name}?"
+    spec = tune.spec
+    if spec.name.endswith("?"):
+        return spec.name
+    choice = "command" if spec.search is None else "parameters"
+    return f"Which {choice} and which time limit for {spec.name}?"
 
 
-def _answer_blocks(tune: SavedTune) -> list[PageBlock]:
-    best = tune.best()
+def _answer_blocks(tune: AnyTune) -> list[PageBlock]:
     warnings = [f"{capitalize(text)}." for text in summary.format_warnings(tune)]
-    if not best.successes:
+    if not any(run.outcome == "ok" for run in tune.runs):
         return [Answer(warnings[0]), *map(Text, warnings[1:])]
-    # For an arm that was never run, the probability rests on the runs of other arms alone.
-    sentences = [format_untried(best), summary.format_cut_off(tune)]
-    if not summary.has_one_pair(tune):
-        sentences.insert(1, format_probability(best))
-    note = _join_sentences(*sentences)
-    arm = tune.spec.arms[tune.spec.names.index(best.arm)]
-    note_on_use = describe_use(tune.spec, arm, best.limit)
-    command = CommandBlock(summary.command_line(tune, best.arm), note_on_use)
-    return [Answer(_answer_text(tune), note=note), *map(Text, warnings), command]
+    result = summary.summarize(tune)
+    note = " ".join(f"{capitalize(text)}." for text in result.sentences)
+    command = CommandBlock(
+        summary.shell_command(result.arm),
+        _describe_use(tune.spec, result.arm, result.estimate.limit),
+    )
+    return [Answer(f"{capitalize(result.claim)}.", note=note), *map(Text, warnings), command]
 
 
-def _join_sentences(*texts: str) -> str:
-    return " ".join(f"{capitalize(text)}." for text in texts if text)
-
-
-def describe_use(spec: Spec, arm: Arm, limit: float) -> str:
+def _describe_use(spec: Spec, arm: Arm, limit: float) -> str:
     """Return what to add to a recommended command line: its open fields, and its limit."""
     clock = " of CPU time" * (spec.clock == "cpu")
-    stop_text = f"stop it after {limit:g}\N{NO-BREAK SPACE}s{clock}."
-    fields = arm.open_fields()
-    if not fields:
-        return capitalize(stop_text)
-    return f"Fill in {', '.join(f'{{{name}}}' for name in fields)}; {stop_text}"
+    fields = ", ".join(f"{{{name}}}" for name in arm.open_fields())
+    fill_text = f"; fill in {fields}" if fields else ""
+    return f"Stop it after {limit:g}\N{NO-BREAK SPACE}s{clock}{fill_text}."
 
 
-def _answer_text(tune: SavedTune) -> str:
-    best = tune.best()
-    text = f"Run {best.arm} for at most {best.limit:g} s"
-    if len(tune.spec.limits) == 1:
-        return f"{text}: {format_share(best.success_rate)} succeed."
-    if not summary.has_shorter_limit(tune):
-        return f"{text}, the full cut-off."
-    # Without intervals, which are beside the chart.
-    excess = summary.time_over_full(tune)
-    full = best.full.seconds.value
-    verb = "costs"
-    least_seconds = excess.low
-    if excess.value <= 0.0:
-        verb = "saves"
-        least_seconds = -excess.high
-    seconds = abs(excess.value)
-    share = f" ({seconds / full:.0%})" if full else ""
-    amount = f"{format_duration(seconds)} a run{share}"
-    if least_seconds < _LEAST_SHARE * seconds:
-        verb = f"perhaps {verb}"
-        amount = "time"  # its amount would read as a fact
-    return (
-        f"{text}: it {verb} {amount} against the full cut-off, "
-        f"{best.full.limit:g}\N{NO-BREAK SPACE}s."
-    )
+def _estimates_block(tune: AnyTune) -> PageBlock:
+    """Return the estimates of what is recommended and of its yardstick, which fit beside a chart.
+
+    Without success there are none that say anything.
+    """
+    caption = f"{summary.format_progress(tune)}."
+    if not any(run.outcome == "ok" for run in tune.runs):
+        return Text(caption)
+    result = summary.summarize(tune)
+    head, rows = result.table
+    names = (summary.RECOMMENDED, result.yardstick)
+    columns = [row for row in (head, *rows) if row is head or row[0] in names]
+    names_row, *cells = (list(row) for row in zip(*columns, strict=True))
+    # The parameters are in the answer.
+    cells = [row for row in cells if row[0] != "parameters"]
+    return Table(caption, names_row, _unbroken_rows(cells))
 
 
-def _results_blocks(tune: SavedTune) -> list[PageBlock]:
-    """Return the estimates of the best pair, and what is not decided yet."""
-    progress = summary.format_progress(tune)
-    if not tune.best().successes:
-        return [Text(f"{progress}.")]
-    head, rows = summary.pair_table(tune)
-    cells = unbroken_rows(rows)
-    sentences = _join_sentences(summary.format_comparison(tune), summary.format_open_question(tune))
-    blocks: list[PageBlock] = [Table(f"{progress}.", head, cells)]
-    if sentences:
-        blocks.append(Text(sentences))
-    return blocks
-
-
-def unbroken_rows(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+def _unbroken_rows(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return rows whose intervals have lines of their own, so that they fit beside a chart."""
     return [
         [cell.replace(" [", "\n[").replace(" ", "\N{NO-BREAK SPACE}") for cell in row]
@@ -211,44 +198,25 @@ def unbroken_rows(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     ]
 
 
-def _arms_block(tune: SavedTune) -> Table:
-    head, rows = summary.arms_table(tune)
-    caption = "Runs of each arm by outcome, and their time in seconds."
-    return Table(" ".join([caption, *summary.table_notes(tune)]), head, rows)
+def _tried_block(tune: AnyTune) -> Table:
+    head, rows = summary.tried_table(tune)
+    caption = f"Runs of each {head[0]} by outcome, and their time in seconds."
+    return Table(f"{caption} {summary.tried_note(tune)}".strip(), head, rows)
 
 
-def _effects_sections(tune: SavedTune) -> list[Section]:
-    head, rows = effects_table(estimate_effects(tune), "arms")
-    table = Table(EFFECTS_CAPTION, head, rows)
-    return [Section("effects", "What each parameter did", [table])] if rows else []
+def _effects_sections(tune: AnyTune, counted: str) -> list[Section]:
+    effects = tune.effects()
+    table = Table(EFFECTS_CAPTION, *effects_table(effects, counted))
+    section = Section("effects", "What each parameter did", [table], is_open=counted != "arms")
+    return [section] if effects else []
 
 
-def _gains_block(tune: SavedTune) -> Table:
-    limits = [f"{limit:g} s" for limit in tune.spec.limits]
-    run_counts = tune.gains.run_counts
-    labels, explanation = label_arms(tune.spec)
-    rows = [
-        [labels[i], *(f"{tune.gains.gain(i, k)}\nn = {run_counts[i, k]:,}"
-                      if run_counts[i, k] else "" for k in range(len(limits)))]
-        for i in np.argsort(-tune.gains.tried_means.max(axis=1), kind="stable")
-    ]  # fmt: skip
-    caption = (
-        f"Gain of a run ({summary.gain_unit(tune)}) by arm and limit, and the number n of runs "
-        f"that inform it. {summary.describe_objective(tune)} {explanation}"
-    )
-    return Table(caption.strip(), ["arm", *limits], rows)
-
-
-def write_tune_chart(tune: SavedRuns, chart: LineChart, name: str, title: str) -> LineChart:
+def _write_chart(tune: AnyTune, chart: LineChart, name: str, title: str) -> LineChart:
     """Write a chart to files of that name; return it with links to them."""
     return write_chart(chart, tune.folder / name, title=f"{tune.spec.name}: {title.lower()}")
 
 
-def _chart_section(tune: SavedTune, chart: LineChart, name: str, title: str) -> Section:
-    return Section(name, title, [write_tune_chart(tune, chart, name, title)])
-
-
-def spec_section(tune: SavedRuns) -> Section:
+def _spec_section(tune: AnyTune) -> Section:
     """Return the section with the commands and the other entries of the spec."""
     fields = tune.spec.as_json()
     names = [escape_controls(instance.name) for instance in tune.spec.instances]

@@ -24,12 +24,12 @@ _COLUMNS: Final = np.dtype(
     ]
 )
 SHORTEST: Final = 0.001
-"""Seconds: run times below are not told apart, and no cap is."""
+"""Seconds that shorter run times count as; no cap is shorter."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One run that is to be made.
+    """A run to be made, with numbers for its configuration and its instance.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class RunGains:
         return np.asarray((gains - self.cost_per_second * seconds).mean(axis=1))
 
     def loss(self, outcome: RunOutcome, seconds: float) -> float:
-        """Return what a run with the full cut-off lacks of a success in no time."""
+        """Return how much less a run with the full cut-off gains than a success in no time."""
         if outcome == "out of time":
             return self.reward + self.cost_of_giving_up + self.cost_per_second * self.cutoff
         return self.reward * (outcome != "ok") + self.cost_per_second * seconds
@@ -102,8 +102,8 @@ class RunGains:
 class RunHistory:
     """All runs as columns of an array that grows.
 
-    The logarithm of a run time is censored, known only to be larger, for a run that was out of
-    time; and at the full cut-off for one that failed, since it would not have succeeded by then.
+    The log time of a run that was out of time is censored: it is known only to be larger. That of a
+    run that failed is censored at the full cut-off, since the run would not have succeeded by then.
     """
 
     def __init__(self, cutoff: float) -> None:
@@ -117,7 +117,7 @@ class RunHistory:
         return self._array[: self.count]
 
     def add(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float = 1.0) -> None:
-        """Add a run; its weight is below 1 for one of another tune."""
+        """Add a run; a run of another tune has a weight below 1."""
         if self.count == len(self._array):
             self._array = np.resize(self._array, 2 * self.count)
         is_failed = outcome in ("failed", "out of memory")

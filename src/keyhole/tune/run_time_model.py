@@ -1,6 +1,7 @@
 """Bayesian model of run times: each configuration and each instance has an effect."""
 
 import math
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -8,6 +9,9 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 
+DRAWS: Final = 200
+"""Draws from a posterior, of which estimates are means and quantiles."""
+_BURN_IN: Final = 50
 _FROM_TAIL: Final = 0.45
 """Above this bound, exponential proposals are accepted more often than normal ones."""
 # Inverse gamma distributions of variances, by shape and scale: of configurations and of single
@@ -17,8 +21,8 @@ _SCALE: Final = 1.0
 _INSTANCE_SCALE: Final = 3.0
 _FEATURE_SCALE: Final = 0.5
 _MEAN_VARIANCE: Final = 9.0
-"""Of the prior of the mean around the first log times: a factor of 20. Where all runs are censored,
-nothing else keeps the mean from growing."""
+"""Prior variance of the mean around the first log times, a factor of 20 in time. Where all runs are
+censored, nothing else keeps the mean from growing."""
 
 
 class RunTimeModel:
@@ -37,6 +41,8 @@ class RunTimeModel:
     ----------
     instance_count, feature_count : int
         Numbers of instances and of features.
+    configuration_scale : float, default 1
+        Scale of the prior of :math:`v_a`, whose mean it is.
 
     Attributes
     ----------
@@ -54,7 +60,10 @@ class RunTimeModel:
         The last draws of :math:`s^2, v_a, v_b`.
     """
 
-    def __init__(self, instance_count: int, feature_count: int) -> None:
+    def __init__(
+        self, instance_count: int, feature_count: int, configuration_scale: float = _SCALE
+    ) -> None:
+        self._configuration_scale = configuration_scale
         self.configuration_effects: FloatArray = np.zeros(0)
         self.instance_effects: FloatArray = np.zeros(instance_count)
         self.means: FloatArray = np.zeros(0)
@@ -123,9 +132,9 @@ class RunTimeModel:
     ) -> None:
         variances = 1.0 / (precisions + 1.0 / self.instance_variance)
         draws = variances * sums + np.sqrt(variances) * rng.standard_normal(len(sums))
-        # A normal vector given its sum: what it exceeds 0 by is taken off in proportion to the
-        # variances. Of instances that were run: the others would make up for any sum, so that the
-        # level of the configurations would drift.
+        # A normal vector given that its sum is 0: the excess is taken off in proportion to the
+        # variances. Instances without runs are left out: these would make up for any sum, so that
+        # the level of the configurations would drift.
         self.used_instances = used = precisions > 0.0
         excess = draws[used].sum() / variances[used].sum()
         self.instance_effects = draws - used * variances * excess
@@ -161,13 +170,24 @@ class RunTimeModel:
         squares = self.feature_effects**2
         self._feature_variance = _draw_variance(rng, _FEATURE_SCALE, squares, len(squares))
         squares = (rest - features @ self.feature_effects) ** 2
-        self.configuration_variance = _draw_variance(rng, _SCALE, squares, count)
+        scale = self._configuration_scale
+        self.configuration_variance = _draw_variance(rng, scale, squares, count)
+
+
+def posterior_sweeps(
+    model: RunTimeModel, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator
+) -> Iterator[RunTimeModel]:
+    """Yield a model after each of `DRAWS` sweeps, which follow a burn-in."""
+    for sweep in range(-_BURN_IN, DRAWS):
+        model.sweep(runs, features, rng)
+        if sweep >= 0:
+            yield model
 
 
 def _draw_variance(
     rng: np.random.Generator, scale: float, squares: FloatArray, freedom: int
 ) -> float:
-    """Draw a variance given squares of normal deviates, of which so many are free."""
+    """Draw a variance given the squares of normal deviates, with so many degrees of freedom."""
     return float((scale + squares.sum() / 2) / rng.gamma(_SHAPE + freedom / 2))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 import numpy as np
 
@@ -21,8 +21,10 @@ from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.text_formatting import count_text
+from keyhole.tune.grids import estimate_effects
+from keyhole.tune.parameter_effects import ParameterEffect
+from keyhole.tune.recommendation import TOLERANCE, Best, CommandLimitEstimate
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
-from keyhole.tune.summary import TOLERANCE, Best, CommandLimitEstimate
 from keyhole.tune.trial_log import TrialLog, TrialRecord, read_records
 from keyhole.tune.value_estimates import Interval, ValueEstimates
 from keyhole.validate import escape_controls, short_repr
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from keyhole.study.log_export import Replay
+    from keyhole.tune.space_tune import AnyTune
 
 SPEC: Final = "tune.json"
 RUNS: Final = "runs.jsonl"
@@ -46,12 +49,12 @@ _ENTRIES: Final = {entry.name for entry in fields(Spec)}
 
 @contextmanager
 def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
-    """Create or open a tune folder, and lock it.
+    """Create or open a tune folder, and lock it until the end of the context.
 
     Raises
     ------
     ValueError
-        If it belongs to another spec, has other files, or another process is at work in it.
+        If the folder belongs to another spec, has other files, or another process works in it.
     """
     if not has_content(folder):  # which refuses a file in its place
         spec.check_new()
@@ -62,13 +65,13 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
 
 
 def _check_spec(folder: Path, spec: Spec) -> None:
-    """Check that the folder is new or belongs to this spec, and write the spec."""
+    """Refuse a folder that is not new and does not belong to this spec; write the spec."""
     if has_content(folder):
         if not (folder / SPEC).exists():
             raise ValueError(
                 f"out must be a new folder or that of a tune, but {folder} has other files"
             )
-        # Both as JSON: tuples become lists, and numbers have the digits that were written.
+        # Both went through JSON, which makes lists of tuples.
         saved_entries = read_spec(folder).as_json()
         new_entries = json.loads(json.dumps(spec.as_json()))
         for entry, saved in saved_entries.items():
@@ -140,8 +143,8 @@ def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     """Return the records of all runs; none if nothing has been run yet."""
     path = folder / RUNS
     told_ids: set[str] = set()
-    # Told runs first: a tuner that is at work records a run before it tells the study.
-    # A study that cannot be read is no reason to refuse the runs, which are in a file of their own.
+    # Before the log: a tuner that is at work meanwhile records a run before it tells the study.
+    # A study that cannot be read is no reason to refuse the runs, which have a file of their own.
     with suppress(OSError, ValueError, RuntimeError), Study.open(folder / STUDY, NAME) as study:
         told_ids = _told_run_ids(study)
     records = list(read_records(path, spec.names))
@@ -150,7 +153,7 @@ def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     except ValueError as error:
         if not records:
             raise
-        # As in a copy that was made while a tuner was at work.
+        # No error: a copy that was made while a tuner was at work may lack a run, too.
         warnings.warn(str(error), stacklevel=3)
     return records
 
@@ -161,7 +164,7 @@ def resume_study(study: Study, log: TrialLog) -> None:
     Raises
     ------
     ValueError
-        If records and study are not of the same runs: a file was removed, cut, or restored.
+        If records and study disagree, since a file was removed, cut, or restored.
     """
     told_ids = _told_run_ids(study)
     pending_ids = [decision.id for decision in study.pending]
@@ -186,7 +189,7 @@ def _told_run_ids(study: Study) -> set[str]:
 
 
 def _reconcile(path: Path, told: AbstractSet[str], recorded: AbstractSet[str]) -> AbstractSet[str]:
-    """Return the recorded runs that the study was not told; refuse to lack one that it was told."""
+    """Return the recorded runs that the study was not told; refuse a told run without record."""
     if lost_count := len(told - recorded):
         raise ValueError(
             f"{path} lacks {lost_count:,} of the runs that the study has; restore it from a backup"
@@ -235,6 +238,44 @@ class SavedRuns:
 
         return pandas.json_normalize([vars(run) for run in self.runs])
 
+    def plot(self, *, axes: "Axes | None" = None) -> "Axes":
+        """Draw the gain of a run by time limit, with 95 % intervals.
+
+        A circle marks what is recommended. Commands without runs are left out, and so are the
+        limits above the largest one that a command was run with.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Raises
+        ------
+        ValueError
+            If nothing has been run yet.
+        """
+        require_extra("plots", "SavedTune.plot()")
+        from keyhole.pages.matplotlib_chart import plot_chart
+        from keyhole.tune.charts import gain_chart
+
+        return plot_chart(gain_chart(cast("AnyTune", self)), axes)
+
+    def __repr__(self) -> str:
+        """Return name and number of runs."""
+        return f"{type(self).__name__}({self.spec.name}: {count_text(len(self.runs), 'run')})"
+
+    def _repr_html_(self) -> str:
+        """Return the HTML for notebooks: the recommendation, a picture and tables."""
+        from keyhole.tune.summary import tune_html
+
+        return tune_html(cast("AnyTune", self))
+
+
+def refuse_empty(tune: SavedRuns) -> None:
+    """Raise a ValueError if nothing has been run yet."""
+    if not tune.runs:
+        raise ValueError(f"{tune.folder}: nothing has been run yet")
+
 
 class SavedTune(SavedRuns):
     """The contents of a tune folder: its spec and its runs.
@@ -260,16 +301,16 @@ class SavedTune(SavedRuns):
         """Return the runs of an arm."""
         return [run for run in self.runs if run.arm == arm]
 
-    def estimate_pair(self, arm: int, place: int) -> CommandLimitEstimate:
+    def estimate_pair(self, arm: int, limit_index: int) -> CommandLimitEstimate:
         """Return the estimates of a pair, given the indices of its arm and its limit."""
         gains = self.gains
         return CommandLimitEstimate(
             arm=self.spec.names[arm],
-            limit=self.spec.limits[place],
-            gain=gains.gain(arm, place),
-            success_rate=gains.success_rate(arm, place),
-            seconds=Interval.from_draws(gains.seconds[:, arm, place]),
-            runs=int(gains.run_counts[arm, place]),
+            limit=self.spec.limits[limit_index],
+            gain=gains.gain(arm, limit_index),
+            success_rate=gains.success_rate(arm, limit_index),
+            seconds=Interval.from_draws(gains.seconds[:, arm, limit_index]),
+            runs=int(gains.run_counts[arm, limit_index]),
         )
 
     def best(self) -> Best:
@@ -284,8 +325,7 @@ class SavedTune(SavedRuns):
 
     @cached_property
     def _best(self) -> Best:
-        if not self.runs:
-            raise ValueError(f"{self.folder}: nothing has been run yet")
+        refuse_empty(self)
         gains = self.gains
         arm, limit_index = gains.best_pair()
         full_means = gains.tried_means[:, -1]
@@ -313,10 +353,10 @@ class SavedTune(SavedRuns):
     def _gain_over_full(self, arm: int, limit_index: int, full: int) -> Interval:
         """Return the gain of a pair less that of the best command at the full cut-off.
 
-        Which command that is, is uncertain: mean and lower end compare with the best of each draw,
-        the upper end with the command that has the largest mean.
+        It is uncertain which command that is: mean and lower end compare with the best of each
+        draw, the upper end with the command that has the largest mean.
         """
-        draws = self.gains.cut_off_draws[0]
+        draws = self.gains.cut_off_gains
         pair_draws = draws[:, arm, limit_index]
         full_draws = draws[:, :, -1]
         has_runs = self.gains.run_counts[:, 0] > 0
@@ -324,43 +364,14 @@ class SavedTune(SavedRuns):
         over_full = Interval.from_draws(pair_draws - full_draws[:, full])
         return Interval(over_best.value, over_best.low, over_full.high)
 
+    def effects(self) -> list[ParameterEffect]:
+        """Return effects of parameters of grids on run times, by value."""
+        return estimate_effects(self.spec, self.runs)
+
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
         """Replay another policy on the recorded decisions: see `keyhole.study.Study.replay`."""
         with open_tune_study(self.folder, self.spec) as study:
             return study.replay(policy, **facts)
-
-    def plot(self, *, axes: "Axes | None" = None) -> "Axes":
-        """Draw the gain of a run by time limit and command, with 95 % intervals.
-
-        A circle marks the recommended pair. Commands without runs are left out, and so are the
-        limits above the largest one that a command was run with.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-
-        Raises
-        ------
-        ValueError
-            If nothing has been run yet.
-        """
-        require_extra("plots", "SavedTune.plot()")
-        from keyhole.pages.matplotlib_chart import plot_chart
-        from keyhole.tune.charts import gain_chart
-
-        return plot_chart(gain_chart(self), axes)
-
-    def __repr__(self) -> str:
-        """Return name, number of arms and number of runs."""
-        arms = count_text(len(self.spec.arms), "arm")
-        return f"SavedTune({self.spec.name}: {arms}, {count_text(len(self.runs), 'run')})"
-
-    def _repr_html_(self) -> str:
-        """Return the HTML for notebooks: the recommendation, a table of the arms, and a picture."""
-        from keyhole.tune.summary import tune_html
-
-        return tune_html(self)
 
 
 _STATUSES: Final = {
@@ -372,12 +383,11 @@ _STATUSES: Final = {
 
 
 def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
-    """Write runs as a scenario that `keyhole.data.load_aslib` reads; return its folder.
+    """Write runs as a scenario that `keyhole.data.load_aslib` reads; return the scenario's folder.
 
     Rewards that were read from outputs become the solution quality, scaled to [0, 1].
     """
-    if not tune.runs:
-        raise ValueError(f"{tune.folder}: nothing has been run yet")
+    refuse_empty(tune)
     if (Path(folder) / SPEC).exists():
         raise ValueError(
             f"the scenario must be written to a folder of its own, got the tune folder {folder}"
@@ -393,5 +403,5 @@ def _export_run(tune: SavedRuns, run: TrialRecord) -> RunToExport:
         low, high = success.scale
         quality = (run.reward - low) / (high - low)
     seconds = run.limit if run.outcome == "out of time" else min(run.seconds, run.limit)
-    name = escape_controls(run.instance)  # that of a file need not be UTF-8
-    return RunToExport(name, run.label, seconds, _STATUSES[run.outcome], run.limit, quality)
+    instance = escape_controls(run.instance)  # the name of a file need not be UTF-8
+    return RunToExport(instance, run.label, seconds, _STATUSES[run.outcome], run.limit, quality)

@@ -11,16 +11,18 @@ import numpy as np
 from keyhole.tune.adaptive_racing import AdaptiveRacing
 from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import ModelSearch
+from keyhole.tune.parameter_effects import ParameterEffect
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
+from keyhole.tune.recommendation import Recommendation
 from keyhole.tune.run_history import RunGains, RunHistory, RunOutcome, Trial
 from keyhole.tune.run_time_model import RunTimeModel
-from keyhole.tune.space_estimates import ParameterEffect, Recommendation, SpaceEstimates
+from keyhole.tune.space_estimates import SpaceEstimates
 
 _TRIES: Final = 1_000
 _FIRST_SIZE: Final = 64
 
 _SHARE_OF_INSTANCES: Final = 0.25
-"""Of all instances: among so many of the next ones the easiest is run."""
+"""Share of all instances: the easiest among so many of the next ones is run."""
 # Purposes of random numbers, each with a generator of its own.
 _CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES = range(5)
 
@@ -103,7 +105,10 @@ class SpaceDecider:
 
     def ask(self) -> Trial:
         """Return the next run; several may be pending at a time."""
-        choice = self._race(self._racing) if self._racing else self._choose()
+        if self._racing:
+            choice = self._racing.choose_run(self._started, self._next_new(), self._positions)
+        else:
+            choice = self._choose()
         if choice is None:
             raise SpaceExhaustedError(
                 f"nothing is left to be run: the space has {len(self.configurations)} "
@@ -120,9 +125,6 @@ class SpaceDecider:
         parameters = self.configurations[configuration]
         return Trial(self._last_round, configuration, parameters, instance, limit)
 
-    def _race(self, racing: AdaptiveRacing) -> tuple[int, int, float] | None:
-        return racing.next(self._started, self._next_new(), self._positions)
-
     def _choose(self) -> tuple[int, int, float] | None:
         challenger = self._next_new()
         starts = np.zeros(max(self.configurations) + 2)
@@ -134,10 +136,10 @@ class SpaceDecider:
         if choice is None:
             return None
         configuration, effect = choice
-        # The easiest of the next few: it says as much of the configuration as a hard one.
+        # An easy instance says as much of the configuration as a hard one, in less time.
         effects = self._search.model.instance_effects
         free_positions = self._free_positions(configuration)
-        if not free_positions:  # all of its runs are pending
+        if not free_positions:  # all remaining runs of the configuration are pending
             return None
         position = min(
             free_positions,
@@ -175,21 +177,21 @@ class SpaceDecider:
 
     def _start(self, configuration: int, position: int) -> None:
         self._started[configuration].add(position)
-        # Earlier numbers that have no run yet are free.
+        # Numbers before this one that have no run are free.
         self._free_numbers |= set(range(self._next_number, configuration))
         self._free_numbers.discard(configuration)
         self._next_number = max(self._next_number, configuration + 1)
 
     def replay(self, runs: Iterable[tuple[Trial, RunOutcome, float]]) -> None:
-        """Take the recorded runs of an earlier call: trial, outcome and seconds of each."""
+        """Take trial, outcome and seconds of each run that an earlier call recorded."""
         for trial, outcome, seconds in runs:
             self.tell(trial, outcome, seconds)
 
     def warm(self, runs: Sequence[tuple[Trial, RunOutcome, float]], weight: float) -> None:
-        """Take runs of another tune, before the first of this one, each with a weight in (0, 1].
+        """Take runs of another tune, before the first run of this one, with a weight in (0, 1].
 
-        Their trials have numbers of instances from `instance_count` on where this tune has no such
-        instance. Configurations are numbered anew, the fastest first.
+        Instances that this tune lacks have numbers from `instance_count` on. Configurations are
+        numbered anew, the fastest first.
         """
         times: dict[str, list[float]] = defaultdict(list)
         parameters = {}
@@ -202,7 +204,7 @@ class SpaceDecider:
             if key not in self._numbers:
                 self._add(len(self.configurations), parameters[key])
         self._first_new = len(self.configurations)
-        # What the model knows of another tune is not new.
+        # With a model, configurations of the other tune are not new.
         self._next_number = 1 if self._racing else self._first_new
         for trial, outcome, seconds in runs:
             number = self._numbers[configuration_key(trial.parameters)]
@@ -217,7 +219,7 @@ class SpaceDecider:
         return estimates.recommend(incumbent, self.configurations, limits)
 
     def effects(self) -> list[ParameterEffect]:
-        """Return what each value, or third of the range, of each parameter does to run times."""
+        """Return effects of parameters on run times, by value or by third of a range."""
         return self._estimates.effects(self.space)
 
     @property
@@ -240,7 +242,7 @@ class SpaceDecider:
     def _record(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
         """Add a run to the history, and to the model."""
         self._history.add(trial, outcome, seconds, weight)
-        # Only what was run has features: of what is pending, a log knows nothing.
+        # Pending configurations have no features yet, since a log does not have them.
         while trial.configuration >= len(self._features):
             self._features = np.concatenate([self._features, np.zeros_like(self._features)])
         self._features[trial.configuration] = self.space.encode(trial.parameters)
@@ -264,15 +266,16 @@ class SpaceDecider:
             if configuration_key(values := self.space.sample(rng)) not in self._numbers:
                 return values
         # A small space may be nearly exhausted.
-        rest = [values for values in self.space if configuration_key(values) not in self._numbers]
-        if not rest:
-            raise SpaceExhaustedError(f"no configuration but {len(self._numbers)} could be found")
-        return rest[int(rng.integers(len(rest)))]
+        numbers = self._numbers
+        remaining = [values for values in self.space if configuration_key(values) not in numbers]
+        if not remaining:
+            raise SpaceExhaustedError(f"no configuration but {len(numbers)} could be found")
+        return remaining[int(rng.integers(len(remaining)))]
 
-    def _order(self, configuration: int, time: int) -> list[int]:
-        """Return the permutation of instances for the first, second, ... time."""
-        # In a race all have the same order.
-        key = (0 if self._racing else configuration, time)
+    def _order(self, configuration: int, repetition: int) -> list[int]:
+        """Return the permutation of instances in which a configuration is run for the n-th time."""
+        # All configurations of a race have the same order.
+        key = (0 if self._racing else configuration, repetition)
         if key not in self._orders:
             order = self._rng(_ORDERS, *key).permutation(self.instance_count)
             self._orders[key] = order.tolist()
@@ -280,22 +283,22 @@ class SpaceDecider:
 
     def _instance(self, configuration: int, position: int) -> int:
         """Return the instance at a position of the order of a configuration."""
-        time, rest = divmod(position, self.instance_count)
-        return self._order(configuration, time)[rest]
+        repetition, offset = divmod(position, self.instance_count)
+        return self._order(configuration, repetition)[offset]
 
     def _free_positions(self, configuration: int) -> list[int]:
-        """Return the first positions that have no run, also where one did not count."""
+        """Return the next positions without a run that counts or is pending."""
         started = self._started.get(configuration, set())
         count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
         last = min(len(started) + count, self._positions)
         return [position for position in range(int(last)) if position not in started]
 
     def _position(self, configuration: int, instance: int) -> int:
-        """Return the first position of an instance that was not told."""
-        time = 0
+        """Return the first position of an instance whose run was not told."""
+        repetition = 0
         while True:
-            rest = self._order(configuration, time).index(instance)
-            position = time * self.instance_count + rest
+            offset = self._order(configuration, repetition).index(instance)
+            position = repetition * self.instance_count + offset
             if position not in self._told[configuration]:
                 return position
-            time += 1
+            repetition += 1

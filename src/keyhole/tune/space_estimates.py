@@ -1,8 +1,8 @@
-"""Estimates of a tune over a parameter space: what is recommended, and what parameters did."""
+"""Estimates of a tune over a parameter space: gains of configurations, effects of parameters."""
 
 import copy
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -11,105 +11,32 @@ from numpy.typing import NDArray
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import have_only_failed
+from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.parameter_space import ParameterSpace
+from keyhole.tune.recommendation import ConfigurationEstimate, Recommendation
 from keyhole.tune.run_history import RunGains
-from keyhole.tune.run_time_model import RunTimeModel, draw_normals_above
+from keyhole.tune.run_time_model import DRAWS, RunTimeModel, draw_normals_above, posterior_sweeps
 from keyhole.tune.value_estimates import Interval
 
-_BURN_IN: Final = 50
-_DRAWS: Final = 200
 _RUNNERS_UP: Final = 3
-
-
-@dataclass(frozen=True)
-class ConfigurationEstimate:
-    """Estimates of a configuration with a limit.
-
-    Attributes
-    ----------
-    configuration : int
-        Its number; 0 is the default.
-    parameters : dict
-        Its active parameters.
-    limit : float
-        The limit in seconds.
-    runs : int
-        How many runs it had.
-    gain, success_rate, seconds : Interval
-        Mean gain, share of runs that succeed, and mean seconds of a run.
-    gain_over_default : Interval
-        Difference of the gain, and of that of the default configuration at the full cut-off.
-    gains : tuple of Interval
-        Gain with each limit that may be recommended.
-    """
-
-    configuration: int
-    parameters: dict[str, Parameter]
-    limit: float
-    runs: int
-    gain: Interval
-    success_rate: Interval
-    seconds: Interval
-    gain_over_default: Interval
-    gains: tuple[Interval, ...]
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """The recommended configuration beside the default and others.
-
-    Attributes
-    ----------
-    incumbent : ConfigurationEstimate
-        The best configuration with its best limit.
-    default, default_at_cutoff : ConfigurationEstimate
-        The default with its own best limit, and at the full cut-off.
-    runners_up : tuple of ConfigurationEstimate
-        The next best configurations, each with its best limit.
-    """
-
-    incumbent: ConfigurationEstimate
-    default: ConfigurationEstimate
-    default_at_cutoff: ConfigurationEstimate
-    runners_up: tuple[ConfigurationEstimate, ...]
-
-
-@dataclass(frozen=True)
-class ParameterEffect:
-    """What a level of a parameter does to run times.
-
-    Attributes
-    ----------
-    parameter, level : str
-        The parameter, and its value or a third of its range.
-    configurations : int
-        How many configurations with this level were run.
-    log_time : Interval
-        Difference of the mean log time of this level, and of all, with the other parameters alike.
-    """
-
-    parameter: str
-    level: str
-    configurations: int
-    log_time: Interval
 
 
 class SpaceEstimates:
     """Posterior draws of the outcomes of all configurations on all instances.
 
-    An outcome that was observed is taken as it was; what is not known of it, and outcomes on
-    instances on which a configuration was not run, are drawn from `RunTimeModel`. Instances have
-    random weights (the Bayesian bootstrap), so that intervals hold for the population of which they
-    are a sample. All differences are paired by instance.
+    Observed outcomes are taken as they are. Censored ones, and those of instances on which a
+    configuration was not run, are drawn from `RunTimeModel`. Instances have random weights (the
+    Bayesian bootstrap), so that intervals hold for the population that the instances are sampled
+    from. All differences are paired by instance.
 
     Parameters
     ----------
     runs, own_runs : structured arrays
-        All runs, and those of this tune.
+        All runs, and those of this tune without its warm start.
     features : ndarray
         A row for each configuration.
     model : RunTimeModel
-        The model, which is copied.
+        The model; a copy of it is swept.
     """
 
     def __init__(
@@ -125,31 +52,29 @@ class SpaceEstimates:
         self._own_runs = own_runs
         self._gains = gains
         self._rng = rng
-        model = copy.deepcopy(model)
-        for _ in range(_BURN_IN):
-            model.sweep(runs, features, rng)
-        count = len(model.configuration_effects)
+        draws = [
+            (
+                model.configuration_effects,
+                model.feature_effects,
+                model.instance_effects[:instance_count],
+                [math.sqrt(model.variance)],
+            )
+            for model in posterior_sweeps(copy.deepcopy(model), runs, features, rng)
+        ]
+        columns = (np.array(column) for column in zip(*draws, strict=True))
+        self._effects, self._feature_effects, self._instance_effects, self._deviations = columns
+        count = self._effects.shape[1]
         self._features = features[:count]
-        self._effects = np.empty((_DRAWS, count))
-        self._feature_effects = np.empty((_DRAWS, features.shape[1]))
-        self._instance_effects = np.empty((_DRAWS, instance_count))
-        self._deviations = np.empty((_DRAWS, 1))
-        for draw in range(_DRAWS):
-            model.sweep(runs, features, rng)
-            self._effects[draw] = model.configuration_effects
-            self._feature_effects[draw] = model.feature_effects
-            self._instance_effects[draw] = model.instance_effects[:instance_count]
-            self._deviations[draw] = np.sqrt(model.variance)
-        weights = rng.standard_exponential((_DRAWS, instance_count))
+        weights = rng.standard_exponential((DRAWS, instance_count))
         self._weights = weights / weights.sum(axis=1, keepdims=True)
-        # With a share of p successes, n instances all succeed with a chance of p^n, which is 2.5 %
-        # at the end. A bootstrap of equal outcomes has no width. A single instance is all.
+        # A bootstrap of equal outcomes has no width. All n instances succeed with a chance of p^n,
+        # which is 2.5 % for the share p at the lower end. A single instance is the population.
         self._least_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
-        # Half a deviation: of two that look alike, the one that was run more often.
+        # With half a deviation, the one that was run more often is before one that looks alike.
         scores = self._effects.mean(axis=0) + self._effects.std(axis=0) / 2
-        is_out = have_only_failed(runs, count) | (self.run_counts == 0)
-        self.ranking = np.argsort(np.where(is_out, np.inf, scores), kind="stable").tolist()
+        is_excluded = have_only_failed(runs, count) | (self.run_counts == 0)
+        self.ranking = np.argsort(np.where(is_excluded, np.inf, scores), kind="stable").tolist()
         """Configurations, the best first."""
 
     def recommend(
@@ -190,17 +115,9 @@ class SpaceEstimates:
         )
 
     def effects(self, space: ParameterSpace) -> list[ParameterEffect]:
-        """Return what each level of each parameter does to the mean log time."""
-        counts = self._features[self.run_counts > 0].sum(axis=0).astype(np.int64)
-        rows = []
-        for column, (parameter, level) in enumerate(space.levels):
-            columns = [k for k, (name, _) in enumerate(space.levels) if name == parameter]
-            if counts[column]:
-                weights = counts[columns] / counts[columns].sum()
-                draws = self._feature_effects[:, columns] @ weights
-                interval = Interval.from_draws(self._feature_effects[:, column] - draws)
-                rows.append(ParameterEffect(parameter, level, int(counts[column]), interval))
-        return rows
+        """Return the effect of each level of each parameter on the mean log time."""
+        features = self._features[self.run_counts > 0]
+        return parameter_effects(space.levels, features, self._feature_effects)
 
     def _draw_outcomes(self, configuration: int) -> tuple[FloatArray, NDArray[np.bool_]]:
         """Draw the times of a configuration on all instances, and whether it failed."""
@@ -210,8 +127,8 @@ class SpaceEstimates:
         is_failed = np.zeros(means.shape, bool)
         is_censored = np.zeros(means.shape, bool)
         ends = np.where(runs["is_failed"], np.log(runs["seconds"]), runs["log_time"])
-        for draw in range(_DRAWS):
-            # Of several runs on an instance one at random: the last of a random order.
+        for draw in range(DRAWS):
+            # Of several runs on an instance the last of a random order is kept: a random one.
             order = self._rng.permutation(len(runs))
             instances = runs["instance"][order]
             log_times[draw, instances] = ends[order]

@@ -1,12 +1,10 @@
 """Search of a parameter space: the entries of a spec that describe it, and their checks."""
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from keyhole.runner.function_process_child import import_function
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import Arm
 from keyhole.tune.parameter_space import ParameterSpace
@@ -21,7 +19,7 @@ _SUCCESS: Final = {"number": "", "scale": (0.0, 1.0), "at_limit": False}
 
 @dataclass(frozen=True)
 class SpaceSearch:
-    """What is searched, and how.
+    """Search of a parameter space: the space, and the rule that decides.
 
     Attributes
     ----------
@@ -30,7 +28,7 @@ class SpaceSearch:
     rule : {"model", "racing"}
         Estimates of run times, or random search with adaptive capping.
     is_deterministic : bool
-        Whether a configuration has only one run on an instance: its command takes no ``{seed}``.
+        Whether a configuration is run on an instance once: its command takes no ``{seed}``.
     """
 
     space: ParameterSpace
@@ -39,7 +37,7 @@ class SpaceSearch:
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], arms: Sequence[Arm], folder: Path) -> Self:
-        """Make it of a spec; `arms` are those of the spec, whose files are in `folder`."""
+        """Make a search of the entries of a spec with these arms and this folder."""
         space = _parse_space(table, folder)
         if len(arms) > 1:
             raise ValueError(
@@ -50,9 +48,9 @@ class SpaceSearch:
         if isinstance(rule, Mapping):
             check_entries("policy", rule, ("name",))
             rule = rule.get("name")
-        fields = arms[0].open_fields()
-        if arms[0].function:
-            fields = _arguments(table["arm"][0]["function"], space.names)
+        fields = [*arms[0].open_fields(), *arms[0].arguments]
+        if "**" in fields:
+            fields += space.names
         for name in space.names:
             if name in arms[0].parameters or name not in fields:
                 raise ValueError(
@@ -62,7 +60,7 @@ class SpaceSearch:
         return cls(space, check_choice("policy", rule, _RULES), "seed" not in fields)
 
     def check_success(self, success: SuccessRule) -> None:
-        """Refuse a rule by which runs differ in more than success and time."""
+        """Refuse a success rule by which runs differ in more than success and time."""
         for entry, usual in _SUCCESS.items():
             if (value := getattr(success, entry)) != usual:
                 raise ValueError(
@@ -75,12 +73,12 @@ class SpaceSearch:
         return [name for name in self.space.names if name not in parameters]
 
     def as_json(self) -> dict[str, object]:
-        """Return it as JSON data."""
+        """Return the search as JSON data."""
         return vars(self) | {"space": self.space.as_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return that of the data of `as_json`."""
+        """Return the search of the data of `as_json`."""
         return cls(**{**data, "space": ParameterSpace.from_json(data["space"])})
 
 
@@ -91,14 +89,3 @@ def _parse_space(table: Mapping[str, Any], folder: Path) -> ParameterSpace:
         if entry in table:
             raise ValueError(f"{entry} must be left out with space, a file of ConfigSpace")
     return ParameterSpace.from_config_space(folder / check_line("space", table["space"]))
-
-
-def _arguments(target: Any, names: Sequence[str]) -> list[str]:
-    """Return the names of the arguments of a function; of `names`, all if it takes any keyword."""
-    try:
-        function = target if callable(target) else import_function(target)
-        signature = inspect.signature(function).parameters
-    except Exception as error:  # of any code that the module runs
-        raise ValueError(f"arm[0].function: {target} cannot be imported: {error}") from error
-    takes_all = any(argument.kind is argument.VAR_KEYWORD for argument in signature.values())
-    return [*signature, *(names if takes_all else ())]

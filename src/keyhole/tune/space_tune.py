@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from keyhole.cached_property import cached_property
-from keyhole.extras import require_extra
-from keyhole.text_formatting import count_text
+from keyhole.tune.parameter_effects import ParameterEffect
+from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate, Recommendation
 from keyhole.tune.run_history import Trial
-from keyhole.tune.saved_tune import RUNS, SavedRuns, SavedTune, read_spec
+from keyhole.tune.saved_tune import RUNS, SavedRuns, SavedTune, read_spec, refuse_empty
 from keyhole.tune.space_decider import SpaceDecider
-from keyhole.tune.space_estimates import ConfigurationEstimate, ParameterEffect, Recommendation
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord, read_records
-from keyhole.tune.validation import VALIDATION, YARDSTICK, compare_configurations
+from keyhole.tune.validation import VALIDATION, compare_configurations
 from keyhole.tune.warm_start import read_warm_start
 from keyhole.validate import short_repr
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 def load_tune(folder: str | Path) -> SavedTune | SavedSpaceTune:
-    """Load a tune folder, that of a list of commands or of a space; a tuner may be at work in it.
+    """Load a tune folder, of a list of commands or of a space; a tuner may be at work in it.
 
     Parameters
     ----------
     folder : str or Path
-        The folder that a tune was given as ``out``.
+        The folder of the tune.
     """
     has_space = read_spec(Path(folder)).search is not None
     return SavedSpaceTune.load(folder) if has_space else SavedTune.load(folder)
@@ -38,12 +33,12 @@ def load_tune(folder: str | Path) -> SavedTune | SavedSpaceTune:
 def replay_records(
     folder: Path, spec: Spec, records: Iterable[TrialRecord]
 ) -> Iterator[SpaceDecider]:
-    """Yield the decider of a tune before its first run, and again after each that is recorded.
+    """Yield the decider of a tune before the first run, and again after each of these records.
 
     Raises
     ------
     ValueError
-        If a record is of no configuration or instance of the spec.
+        If a record has no configuration or instance of the spec.
     """
     search = spec.search
     assert search is not None
@@ -85,7 +80,7 @@ def replay_records(
 
 
 def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> SpaceDecider:
-    """Make the decider of a tune, as it was after these runs."""
+    """Make the decider of a tune as it is after these runs."""
     *_, decider = replay_records(folder, spec, records)
     return decider
 
@@ -121,12 +116,11 @@ class SavedSpaceTune(SavedRuns):
 
     @cached_property
     def _best(self) -> Recommendation:
-        if not self.runs:
-            raise ValueError(f"{self.folder}: nothing has been run yet")
+        refuse_empty(self)
         return self._decider.recommend()
 
     def effects(self) -> list[ParameterEffect]:
-        """Return what each value, or third of the range, of each parameter does to run times."""
+        """Return effects of parameters on run times, by value or by third of a range."""
         return self._decider.effects()
 
     def estimates(self) -> dict[str, ConfigurationEstimate]:
@@ -140,7 +134,7 @@ class SavedSpaceTune(SavedRuns):
         }
 
     def validation(self) -> dict[str, ConfigurationEstimate]:
-        """Return the same on instances kept aside; empty if there was no `Tuner.validate`."""
+        """Return these estimates on instances kept aside; none before `Tuner.validate`."""
         return compare_configurations(self.spec, self.estimates(), self.validation_runs)
 
     @cached_property
@@ -149,28 +143,6 @@ class SavedSpaceTune(SavedRuns):
         records = read_records(self.folder / VALIDATION, self.spec.names)
         return [record for record in records if record.is_counted]
 
-    def plot(self, *, axes: Axes | None = None) -> Axes:
-        """Draw the gain of a run by time limit, of the recommended configuration and others.
 
-        Parameters
-        ----------
-        axes : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-        """
-        require_extra("plots", "SavedSpaceTune.plot()")
-        from keyhole.pages.matplotlib_chart import plot_chart
-        from keyhole.tune.space_charts import gain_chart
-
-        return plot_chart(gain_chart(self), axes)
-
-    def __repr__(self) -> str:
-        """Return name, number of configurations and number of runs."""
-        count = len({run.configuration for run in self.runs})
-        texts = count_text(count, "configuration"), count_text(len(self.runs), "run")
-        return f"SavedSpaceTune({self.spec.name}: {', '.join(texts)})"
-
-    def _repr_html_(self) -> str:
-        """Return the HTML for notebooks: the recommendation and a table."""
-        from keyhole.tune.space_summary import tune_html
-
-        return tune_html(self)
+AnyTune = SavedTune | SavedSpaceTune
+"""A saved tune, of a list of commands or of a parameter space."""

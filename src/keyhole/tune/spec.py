@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from keyhole.contract.policy import Policy
+from keyhole.durations import to_seconds
 from keyhole.experiment import setting_registry
 from keyhole.files import read_toml
 from keyhole.resource import HazardUCB
@@ -107,18 +108,15 @@ class CostModel:
 DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 """Policy of a spec without the entry ``policy``."""
 
-_ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "objective", "seed",
-                   "memory", "cores", "clock", "environment", "policy", "grace",
-                   *SPACE_ENTRIES)  # fmt: skip
 _DEFAULTS: Final = {"name": "tune", "notes": "", "seed": DEFAULT_SEED, "memory": None, "cores": 1,
                     "clock": "wall", "environment": {}, "policy": None, "grace": 0,
                     "success": {}, "objective": "PAR2"}  # fmt: skip
+_ENTRIES: Final = ("arm", "instances", "limits", *_DEFAULTS, *SPACE_ENTRIES)
 _PLAIN: Final = ("name", "notes", "seed", "memory", "cores", "clock", "grace")
 _CLOCKS: Final = ("wall", "cpu")
 _BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
                  "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # fmt: skip
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
-_SECONDS: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*s?\s*")
 _LEAST_LIMIT: Final = 0.001  # seconds: nothing starts faster
 
 
@@ -199,9 +197,10 @@ class Spec:
                 raise ValueError(f"{entry} must be given")
         # Absolute, since a later call may come from another working folder.
         folder = Path(folder).resolve()
-        arms = parse_arms(table["arm"])
+        has_space = any(entry in table for entry in SPACE_ENTRIES)
+        arms = parse_arms(table["arm"], has_space=has_space)
         search = None
-        if any(entry in table for entry in SPACE_ENTRIES):
+        if has_space:
             search = SpaceSearch.from_table(table, arms, folder)
             table = {**table, "policy": None}  # which is that of the search
         spec = cls(
@@ -216,22 +215,30 @@ class Spec:
             search.check_success(spec.success)
         elif spec.objective.preset == FULL_CUT_OFF:
             raise ValueError(f"objective {FULL_CUT_OFF!r} needs [parameters], got commands alone")
-        # One run's command line is made on trial, so that errors of templates show before the first
-        # run.
-        fields = spec.fields(spec.instances[0], 1, spec.limits[0])
+        spec._check_arms(has_instances="instances" in table)
+        return spec
+
+    def _check_arms(self, *, has_instances: bool) -> None:
+        """Make a command line of each arm on trial, so that errors show before the first run."""
+        fields = self.fields(self.instances[0], 1, self.limits[0])
         # Then a template that names {instance} is refused as one with an unknown field.
-        if "instances" not in table:
+        if not has_instances:
             del fields["instance"]
-        for arm in arms if search is None else [spec.configure(search.space.all_defaults)]:
-            arm.check(f"arm {arm.name!r}", fields, folder, spec.environment.get("PATH"))
-            if arm.function and spec.clock == "cpu":
+        examples = self.arms
+        if self.search is not None:
+            space = self.search.space
+            # A function is called without inactive parameters, but all words of a command count.
+            values = space.unconditional if self.arms[0].function else space.all_defaults
+            examples = (self.configure(values),)
+        for arm in examples:
+            arm.check(f"arm {arm.name!r}", fields, self.folder, self.environment.get("PATH"))
+            if arm.function and self.clock == "cpu":
                 raise ValueError(f"clock must be 'wall' for functions, such as {arm.name!r}")
-            if arm.function and (spec.grace or spec.success.at_limit):
+            if arm.function and (self.grace or self.success.at_limit):
                 raise ValueError(
                     "grace and success.at_limit must be left out for functions, such as "
                     f"{arm.name!r}, whose result is what they return within the limit"
                 )
-        return spec
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -239,7 +246,7 @@ class Spec:
         return tuple(arm.name for arm in self.arms)
 
     def check_new(self) -> None:
-        """Refuse what a new tune must not have, and one of an earlier version may: shell syntax."""
+        """Refuse shell syntax, which only a tune of an earlier version may have."""
         for arm in self.arms:
             if arm.shell_error:
                 raise ValueError(arm.shell_error)
@@ -259,7 +266,7 @@ class Spec:
         return {"instance": instance.name, "seed": seed, "limit": limit, **instance.columns}
 
     def configure(self, parameters: Mapping[str, Parameter]) -> Arm:
-        """Return the only command with the active parameters of a configuration of its space."""
+        """Return the command of a parameter space with the parameters of a configuration."""
         inactive = self.search.inactive_names(parameters) if self.search else ()
         return self.arms[0].configure(parameters, inactive)
 
@@ -301,7 +308,7 @@ class Spec:
 
 
 class _SavedTables(BaseModel):
-    """The tables of `Spec.as_json` that differ from those of a spec as it was written."""
+    """The tables of `Spec.as_json` that a written spec has in another form."""
 
     model_config = ConfigDict(extra="forbid")
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
@@ -309,7 +316,7 @@ class _SavedTables(BaseModel):
 
 
 def _refuse_entries_below_headings(table: Mapping[str, object]) -> None:
-    """Refuse an entry of the spec below a heading, which TOML takes for one of that table."""
+    """Refuse an entry of the spec below a heading: TOML takes it for an entry of that table."""
     arms = table.get("arm")
     tables = [(f"[{name}]", table.get(name)) for name in ("success", "objective")]
     if isinstance(arms, list | tuple):
@@ -367,7 +374,7 @@ def _parse_memory(value: object) -> int | None:
 
 
 def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries that a spec and its saved form have alike."""
+    """Return the entries that a written and a saved spec have in the same form."""
     limits = _parse_limits(table["limits"])
     success = SuccessRule.from_table(table["success"])
     return {
@@ -382,14 +389,8 @@ def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
         "environment": _check_environment(table["environment"]),
         "policy": _parse_policy(table["policy"]),
         "notes": _check_text("notes", table["notes"]),
-        "grace": _parse_grace(table["grace"]),
+        "grace": check_number("grace", to_seconds("grace", table["grace"]), Range(ge=0)),
     }
-
-
-def _parse_grace(value: object) -> float:
-    if isinstance(value, str) and (match := _SECONDS.fullmatch(value)):
-        value = float(match[1])
-    return check_number("grace (seconds, such as 2 or '2s')", value, Range(ge=0))
 
 
 def _check_environment(value: object) -> dict[str, str]:

@@ -133,7 +133,7 @@ class SuccessRule:
 
 
 def _read_output(output: bytes, *, is_whole: bool) -> str:
-    """Return an output as text, without lines that were cut: by its gap, or by a kill."""
+    """Return an output as text, without lines that the runner's gap or a kill has cut."""
     text = _decode(output)
     for gap in _GAP.finditer(output):
         # The marker of the runner has equally many bytes before and after it; the same line printed
@@ -197,8 +197,8 @@ class Outcome:
 def judge_outcome(spec: "Spec", arm: Arm, limit: float, run: CommandResult) -> Outcome:
     """Return the outcome of a run.
 
-    A run that was lost, or during which the machine slept, is expired. A run that exited, but after
-    its limit, is out of time, unless `success.at_limit` has its output judged.
+    A run that was lost is expired, and so is one during which the machine slept. A run that exited
+    after its limit is out of time, unless `success.at_limit` has its output judged.
     """
     if run.outcome == "could not start":
         raise CannotStartError(f"arm {arm.name!r} could not be started: {run.reason}")
@@ -236,7 +236,7 @@ def _judge_at_limit(spec: "Spec", limit: float, run: CommandResult, reason: str)
 def _score_call(
     success: SuccessRule, limit: float, run: CommandResult
 ) -> tuple[float, RunScore | None]:
-    """Return the seconds and the score of a function; None if its alarm killed it."""
+    """Return the seconds and the score of a function; no score if its alarm killed it."""
     answer = find_answer(run.output)
     if answer is not None and answer.failure:
         return answer.seconds, RunScore(None, f"raised {answer.failure}")

@@ -38,21 +38,21 @@ class TrialRecord:
     outcome : str
         ok, failed, out of time, out of memory; expired if it does not count and is repeated.
     reward : float or None
-        Reward of a run that is ok.
+        Reward of a run with the outcome ok.
     seconds, cpu, memory
         Wall time (s), CPU time (s) and peak memory (bytes).
     code, signal : int or None
         Exit code or signal.
     reason : str
-        Why it ended with this outcome.
+        Why the run has this outcome.
     output : str
         End of the output of a failed run.
     at : float
-        Start, in seconds since 1970.
+        When the run started, in seconds since 1970.
     elapsed : float
-        Seconds of work of the tuner when it ended, including earlier calls.
+        Seconds that the tuner had worked when the run ended, including earlier calls.
     others : float
-        CPU seconds that its cores spent on other processes.
+        CPU seconds that the cores of the run spent on other processes.
     configuration, parameters : int and dict, optional
         Number and active parameters of its configuration, in a tune of a parameter space.
     """

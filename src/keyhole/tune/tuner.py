@@ -1,8 +1,10 @@
 """Tuner: choose a command and a time limit, run it, record its outcome, and learn from that."""
 
+import itertools
 import os
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import closing, contextmanager, suppress
@@ -20,10 +22,16 @@ from keyhole.text_formatting import count_text
 from keyhole.tune import saved_tune
 from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_function_process
 from keyhole.tune.cluster_executor import cluster_executors, is_local
-from keyhole.tune.decisions import Decisions, PlannedTrial, SpaceDecisions, StudyDecisions
-from keyhole.tune.instances import Instance, InstanceOrder, command_seed, parse_instances
+from keyhole.tune.decisions import (
+    Decisions,
+    PlannedTrial,
+    SpaceDecisions,
+    StudyDecisions,
+    plan_configuration,
+)
+from keyhole.tune.instances import InstanceOrder, command_seed, parse_instances
+from keyhole.tune.recommendation import ConfigurationEstimate
 from keyhole.tune.space_decider import SpaceExhaustedError
-from keyhole.tune.space_estimates import ConfigurationEstimate
 from keyhole.tune.space_tune import SavedSpaceTune, load_tune, make_decider
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
@@ -42,7 +50,8 @@ from keyhole.validate import Range, check_integer, check_number, short_repr
 _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
 _KEPT_OUTPUT: Final = 500  # characters of the output of a failed run that are recorded
 _POLL_SECONDS: Final = 0.05
-_SECONDS_BETWEEN_LINES: Final = 5.0  # of progress
+_SECONDS_BETWEEN_LINES: Final = 5.0  # of progress, at least
+_SHARE_BETWEEN_LINES: Final = 0.1  # of the elapsed time
 WORKERS: Final = Range(ge=1, le=1024)
 _WALL_FACTOR: Final = 10.0  # with clock "cpu": wall limit per second of CPU limit
 Progress = Callable[[TrialRecord], None]
@@ -100,8 +109,8 @@ class TuningLoop:
         self._lock, self._stop = Lock(), Event()
         self._executing: list[Executor] = []
         self._error: BaseException | None = None
-        # Time spent after the last record of an earlier call is not counted.
-        self._before = max((record.elapsed for record in records.all), default=0.0)
+        # What an earlier call took after its last record is not counted.
+        self._earlier_seconds = max((record.elapsed for record in records.all), default=0.0)
         self._began = time.monotonic()
         self._runs_left = (runs or float("inf")) - len(records.by_id)
         self._budget = budget or float("inf")
@@ -109,7 +118,7 @@ class TuningLoop:
     @property
     def elapsed(self) -> float:
         """Seconds of work, including earlier calls of `Tuner.run`."""
-        return self._before + time.monotonic() - self._began
+        return self._earlier_seconds + time.monotonic() - self._began
 
     def run(self, cores: Sequence[tuple[int, ...] | None]) -> None:
         """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
@@ -124,8 +133,8 @@ class TuningLoop:
                 while thread.is_alive():
                     thread.join(_POLL_SECONDS)
         except BaseException:
-            # Ctrl-C: commands are killed, and their decisions stay pending. The next call expires
-            # them (`resume_study`), so that the policy never learns from an interrupted run.
+            # Ctrl-C: commands are killed, and their decisions stay pending until the next call
+            # expires them (`resume_study`): the policy never learns from an interrupted run.
             self._stop_all()
             for thread in threads:
                 thread.join()
@@ -180,7 +189,7 @@ class TuningLoop:
                 return False
             record = self._execute(executor, trial, cores)
             if self._stop.is_set() and not record.is_counted:
-                return False  # stopped by us: its decision stays pending
+                return False  # killed by `_stop_all`: its decision stays pending
             self._decisions.tell(trial, record)
             with self._lock:
                 if self._progress is not None:
@@ -220,7 +229,7 @@ class TuningLoop:
         start_time = time.time()
         load = LoadMonitor(cores)
         run = executor.run(
-            command_fields(spec, arm, trial.instance, seed, limit),
+            make_command(spec, trial),
             self._wall_limit(arm, limit),
             cpu=limit if spec.clock == "cpu" else None,
             memory=spec.memory,
@@ -230,7 +239,7 @@ class TuningLoop:
             **({"grace": spec.grace} if spec.grace else {}),
         )
         result = judge_outcome(spec, arm, limit, run)
-        # Of a run that is out of time too, if its output was judged.
+        # Output of a run that was killed at its limit is kept only if it was judged.
         is_judged = result.outcome not in ("ok", "out of time") or spec.success.at_limit
         keeps_output = is_judged and result.reward is None
         return TrialRecord(
@@ -262,9 +271,10 @@ def _last_lines(output: bytes) -> str:
     return text[-_KEPT_OUTPUT:].partition("\n")[2] or text[-_KEPT_OUTPUT:]
 
 
-def command_fields(spec: Spec, arm: Arm, instance: Instance, seed: int, limit: float) -> list[str]:
-    """Return the command line of a run as a list of words."""
-    fields = spec.fields(instance, seed, limit)
+def make_command(spec: Spec, trial: PlannedTrial) -> list[str]:
+    """Return the words of the command of a run."""
+    arm = trial.arm
+    fields = spec.fields(trial.instance, command_seed(spec.seed, trial.round), trial.limit)
     if arm.function:
         return function_command(arm.function, {**fields, **arm.parameters}, arm.cells)
     return arm.format_command(fields)
@@ -347,8 +357,8 @@ class Tuner:
             Where the commands are run: on this machine, on a cluster, as for
             `keyhole.clusters.connect`, or on an executor.
         progress : bool or callable, optional
-            Whether to show the last run: on standard error, in a notebook below the cell; or a
-            function that is called with the record of every run.
+            Whether to show counts and the last run: on standard error, in a notebook below the
+            cell; or a function that is called with the record of every run.
         warm_start : str or Path, optional
             The folder of an earlier tune, whose runs of configurations of this space are known
             before the first run. They are copied; a later call may leave it out.
@@ -370,7 +380,7 @@ class Tuner:
         if warm_start is None and weight != 1.0:
             raise ValueError(f"weight must be left out without warm_start, got {weight}")
         self._check_workers(workers, on)
-        # The folder comes first, with its lock: another tuner must not open log or study meanwhile.
+        # The folder is locked first: another tuner must not open log or study meanwhile.
         with (
             saved_tune.open_tune_folder(self.out, self.spec),
             closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
@@ -434,7 +444,7 @@ class Tuner:
 
     @contextmanager
     def _open_decisions(self, log: TrialLog) -> Iterator[Decisions]:
-        """Open the study of a list, or make the decider of a space, as the log says."""
+        """Open the study of a list, or make the decider of a space, as of the end of the log."""
         if self.spec.search is not None:
             yield SpaceDecisions(self.spec, make_decider(self.out, self.spec, log.all), log)
             return
@@ -454,7 +464,7 @@ class Tuner:
     ) -> None:
         with cluster_executors(on, workers, self.spec) as cluster_factory:
             if not callable(progress):
-                progress = _show_last(runs) if progress else None
+                progress = _show_progress(runs) if progress else None
             executors = cluster_factory or self._executors
             loop = TuningLoop(
                 self.spec, decisions, log, executors, progress, runs=runs, budget=budget
@@ -468,15 +478,22 @@ class Tuner:
         return f"Tuner({self.spec.name}: {arms}, {str(self.out)!r})"
 
 
-def _show_last(max_runs: int | None) -> Progress:
-    """Return a function that shows the last run, from time to time."""
+def _show_progress(max_runs: int | None) -> Progress:
+    """Return a function that shows counts of outcomes and the last run, from time to time."""
     line = StatusLine(_SECONDS_BETWEEN_LINES)
     total_text = f" of {max_runs:,}" if max_runs else ""
+    counts: Counter[str] = Counter()
 
     def show(record: TrialRecord) -> None:
+        counts[record.outcome] += 1
         if line.is_due or record.round == max_runs:
-            run_text = f"{record.label} with {record.limit:g} s: {record.outcome}"
-            line.print(f"run {record.round:,}{total_text}: {run_text}")
+            # Ever less often: nobody reads a line every five seconds in the log of days.
+            line.seconds = max(line.seconds, min(_SHARE_BETWEEN_LINES * record.elapsed, 600.0))
+            counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
+            line.print(
+                f"run {record.round:,}{total_text}, {record.elapsed:,.0f} s; now {counts_text}; "
+                f"last {record.label} with {record.limit:g} s"
+            )
 
     return show
 
@@ -484,26 +501,21 @@ def _show_last(max_runs: int | None) -> Progress:
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials, arms in turn, without running them."""
     spec.check_new()
-    trials: list[tuple[str, float, list[str]]] = []
-    if spec.search is not None:
-        decider = make_decider(Path(), spec, ())
-        while len(trials) < count:
-            try:
-                trial = decider.ask()
-            except SpaceExhaustedError:  # before the first outcome is known, or for good
-                break
-            seed = command_seed(spec.seed, trial.round)
-            arm = spec.configure(trial.parameters)
-            instance = spec.instances[trial.instance]
-            command = command_fields(spec, arm, instance, seed, trial.limit)
-            trials.append((arm.name, trial.limit, command))
-        return trials
+    trials = _plan_list(spec, count) if spec.search is None else _plan_space(spec, count)
+    return [(trial.arm.name, trial.limit, make_command(spec, trial)) for trial in trials]
+
+
+def _plan_space(spec: Spec, count: int) -> Iterator[PlannedTrial]:
+    decider = make_decider(Path(), spec, ())
+    for _ in range(count):
+        try:
+            yield plan_configuration(spec, decider.ask())
+        except SpaceExhaustedError:  # before the first outcome is known, or for good
+            return
+
+
+def _plan_list(spec: Spec, count: int) -> Iterator[PlannedTrial]:
     order = InstanceOrder(spec.instances, spec.seed)
-    for round in range(1, count + 1):
-        arm = spec.arms[(round - 1) % len(spec.arms)]
-        # The largest limit first, and the next one each time that all arms have had their turn.
-        limit = spec.limits[-1 - (round - 1) // len(spec.arms) % len(spec.limits)]
-        seed = command_seed(spec.seed, round)
-        command = command_fields(spec, arm, order.take(arm.name), seed, limit)
-        trials.append((arm.name, limit, command))
-    return trials
+    pairs = itertools.cycle(itertools.product(reversed(spec.limits), spec.arms))
+    for round, (limit, arm) in enumerate(itertools.islice(pairs, count), 1):
+        yield PlannedTrial(str(round), round, arm, limit, order.take(arm.name))

@@ -16,25 +16,23 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.results.estimate import exact_interval, mean_estimate
 from keyhole.tune.decisions import PlannedTrial
 from keyhole.tune.instances import Instance
-from keyhole.tune.space_estimates import ConfigurationEstimate
+from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate
 from keyhole.tune.spec import CostModel, Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.tune.value_estimates import Interval
 from keyhole.validate import short_repr
 
 VALIDATION: Final = "validation.jsonl"
-YARDSTICK: Final = "default, full cut-off"
-"""Name of what all are compared with."""
 
 
 def is_known_from(record: TrialRecord, estimate: ConfigurationEstimate) -> bool:
-    """Return whether a run tells how that of a configuration with its limit would have ended."""
+    """Return whether a run shows how a run of this configuration with this limit would end."""
     is_long_enough = record.limit >= estimate.limit or record.outcome != "out of time"
     return is_long_enough and record.parameters == estimate.parameters
 
 
 class ValidationPlan:
-    """Decisions on the runs of a validation: all configurations on each instance, as yet not made.
+    """Decisions on the missing runs of a validation, of all configurations on each instance.
 
     Parameters
     ----------
@@ -53,14 +51,13 @@ class ValidationPlan:
         instances: Sequence[Instance],
         log: TrialLog,
     ) -> None:
-        self._spec = spec
         self._log = log
         self._lock = Lock()
-        self._round = len(log.all)
         # A run with the longest limit tells how the same configuration ends with a shorter one.
         by_limit = sorted(estimates, key=lambda estimate: estimate.limit)
         longest = {estimate.configuration: estimate for estimate in by_limit}
-        self._waiting = deque(
+        # Instance by instance, so that pairs are complete early.
+        missing_runs = [
             (estimate, instance)
             for instance in instances
             for estimate in longest.values()
@@ -68,35 +65,36 @@ class ValidationPlan:
                 record.instance == instance.name and is_known_from(record, estimate)
                 for record in log.by_id.values()
             )
+        ]
+        first_number = max((record.round for record in log.all), default=0) + 1
+        self._waiting = deque(
+            PlannedTrial(
+                str(number),
+                number,
+                spec.configure(estimate.parameters),
+                estimate.limit,
+                instance,
+                estimate.configuration,
+                estimate.parameters,
+            )
+            for number, (estimate, instance) in enumerate(missing_runs, first_number)
         )
-        self._pending: dict[str, tuple[ConfigurationEstimate, Instance]] = {}
 
     def ask(self) -> PlannedTrial | None:
-        """Return the next run; instance by instance, so that pairs are complete early."""
+        """Return the next run; None if all are made or pending."""
         with self._lock:
-            if not self._waiting:
-                return None
-            estimate, instance = self._waiting.popleft()
-            self._round += 1
-            number = self._round
-            self._pending[str(number)] = estimate, instance
-        parameters = estimate.parameters
-        arm = self._spec.configure(parameters)
-        return PlannedTrial(
-            str(number), number, arm, estimate.limit, instance, estimate.configuration, parameters
-        )
+            return self._waiting.popleft() if self._waiting else None
 
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """Record an outcome; an expired run is made again."""
         with self._lock:
             self._log.add(record)
-            pair = self._pending.pop(trial.id)
             if not record.is_counted:
-                self._waiting.appendleft(pair)
+                self._waiting.appendleft(trial)
 
 
 def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:
-    """Refuse instances on which the tune itself runs."""
+    """Refuse instances on which the tune itself was run."""
     used_paths = {os.path.realpath(spec.folder / instance.name) for instance in spec.instances}
     for instance in instances:
         if os.path.realpath(spec.folder / instance.name) in used_paths:
@@ -107,7 +105,7 @@ def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:
 
 
 def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
-    """Return the gain that a run would have had with a limit of at most its own."""
+    """Return the gain that a run would have had with this limit, which is at most its own."""
     if record.outcome == "out of time" or record.seconds > limit:
         return -float(costs.penalty(0.0)(limit))
     return float(record.outcome == "ok") - float(costs.cost(record.seconds))
@@ -116,7 +114,7 @@ def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
 def compare_configurations(
     spec: Spec, estimates: Mapping[str, ConfigurationEstimate], records: Iterable[TrialRecord]
 ) -> dict[str, ConfigurationEstimate]:
-    """Return what configurations gained, by name, on the instances on which all were run.
+    """Return estimates of configurations, by name, on the instances on which all were run.
 
     Intervals of means are Student's t, within what is possible; that of a share is Clopper and
     Pearson's.
@@ -133,18 +131,18 @@ def compare_configurations(
     yardstick: FloatArray = np.zeros(0)
     for name in [YARDSTICK, *estimates]:  # the yardstick first
         limit = estimates[name].limit
-        own_runs = [runs[name][instance] for instance in sorted(instances)]
-        gains = np.array([gain_of_run(run, limit, spec.objective) for run in own_runs])
+        runs_in_order = [runs[name][instance] for instance in sorted(instances)]
+        gains = np.array([gain_of_run(run, limit, spec.objective) for run in runs_in_order])
         yardstick = gains if name == YARDSTICK else yardstick
-        successes = sum(run.outcome == "ok" and run.seconds <= limit for run in own_runs)
-        share = exact_interval(successes, len(own_runs))
+        successes = sum(run.outcome == "ok" and run.seconds <= limit for run in runs_in_order)
+        share = exact_interval(successes, len(runs_in_order))
         rows[name] = replace(
             estimates[name],
-            runs=len(own_runs),
+            runs=len(runs_in_order),
             gain=_mean_interval(gains, (-float(spec.objective.penalty(0.0)(limit)), 1.0)),
-            success_rate=Interval(successes / len(own_runs), *share),
+            success_rate=Interval(successes / len(runs_in_order), *share),
             seconds=_mean_interval(
-                np.array([min(run.seconds, limit) for run in own_runs]), (0.0, limit)
+                np.array([min(run.seconds, limit) for run in runs_in_order]), (0.0, limit)
             ),
             gain_over_default=_mean_interval(gains - yardstick),
             gains=(),

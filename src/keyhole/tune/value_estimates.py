@@ -11,6 +11,7 @@ from keyhole.cached_property import cached_property
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.durations import duration_unit
 from keyhole.resource.hazard_rate_policy import grid_coarseness
+from keyhole.results.estimate import format_estimate
 from keyhole.tune.arm_shrinkage import draw_interval_shares, draw_posterior_means
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
@@ -56,19 +57,17 @@ class Interval:
         return f"{Interval(self.value / length, self.low / length, self.high / length)} {unit}"
 
     def __repr__(self) -> str:
-        """Return it in as many digits as it is good for."""
+        """Return mean and interval in significant digits."""
         return f"Interval({self})"
 
     def __str__(self) -> str:
-        """Return it in as many digits as it is good for."""
-        from keyhole.results.estimate import format_estimate
-
+        """Return mean and interval in significant digits."""
         reach = (self.high - self.low) / 2
         value, low, high = (format_estimate(x, reach) for x in (self.value, self.low, self.high))
         return f"{value} [{low}, {high}]"
 
 
-# One run at the least: with four, intervals of 95 % held .34 for arms that differ (measured).
+# At least one run: with four, intervals of 95 % held .34 for arms that differ (measured).
 _LEAST_RUNS: Final = 1.0
 _MOST_RUNS: Final = 16.0
 _DRAWS: Final = 4000
@@ -89,9 +88,8 @@ _ROUNDING: Final = 1e-12
 class ValueEstimates:
     r"""Posterior draws of the gains of all pairs, given the runs; at most `most_draws`.
 
-    They are Bayesian: after each run they say how plausible each gain is (the posterior). *Arms*
-    are the commands, a *hazard* is the chance that a run that has lasted until now ends before the
-    next limit, and a *pair* is a command and a limit.
+    *Arms* are the commands, a *hazard* is the chance that a run that has lasted until one limit
+    ends before the next, and a *pair* is a command and a limit.
 
     Runs are counted by the interval between two limits in which they ended. For arm a and interval
     k, :math:`n_{ak}` runs with a limit at or beyond its end entered it, and :math:`d_{ak}` of them
@@ -190,10 +188,9 @@ class ValueEstimates:
         return self._gains(*self._posterior.draw_all(rng, len(self.draws), weight, unrelated))[0]
 
     @cached_property
-    def cut_off_draws(self) -> tuple[FloatArray, FloatArray]:
-        """Draws of gains and mean durations for comparisons with the full cut-off."""
-        gains, _, seconds = self._draw(np.random.default_rng([self._spec.seed, 2]), _CUT_OFF_WEIGHT)
-        return gains, seconds
+    def cut_off_gains(self) -> FloatArray:
+        """Draws of gains for comparisons with the full cut-off, shaped as `draws`."""
+        return self._draw(np.random.default_rng([self._spec.seed, 2]), _CUT_OFF_WEIGHT)[0]
 
     def _draw(
         self, rng: np.random.Generator, weight: float
@@ -280,11 +277,11 @@ class _Posterior:
         # Otherwise each success has the largest reward, and nothing is to be estimated.
         varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
         self._counts = counts
-        self._of_seconds = (counts.seconds, counts.ended, begins + width / 2, width)
+        self._seconds_sums = (counts.seconds, counts.ended, begins + width / 2, width)
         width_of_rewards = spec.success.span * varies
-        self._of_rewards = (counts.rewards, counts.done, spec.success.scale[1], width_of_rewards)
-        self._seconds = _student_parameters(*self._of_seconds)
-        self._rewards = _student_parameters(*self._of_rewards)
+        self._reward_sums = (counts.rewards, counts.done, spec.success.scale[1], width_of_rewards)
+        self._seconds = _student_parameters(*self._seconds_sums)
+        self._rewards = _student_parameters(*self._reward_sums)
 
     def draw_arm(
         self, rng: np.random.Generator, arm: int, draws: int, weight: float
@@ -303,7 +300,7 @@ class _Posterior:
     def draw_all(
         self, rng: np.random.Generator, draws: int, weight: float, unrelated: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Draw the same for all arms, with uncertain similarity: `keyhole.tune.arm_shrinkage`."""
+        """Draw these for all arms, with uncertain similarity: `keyhole.tune.arm_shrinkage`."""
         entered, ended, done = (
             weight * count
             for count in (self._counts.entered, self._counts.ended, self._counts.done)
@@ -311,8 +308,8 @@ class _Posterior:
         return (
             draw_interval_shares(rng, ended, entered, *self._prior_hazards, draws, unrelated),
             draw_interval_shares(rng, done, ended, *self._prior_succeed, draws, 0.0),
-            draw_posterior_means(rng, *self._of_seconds, draws, weight),
-            draw_posterior_means(rng, *self._of_rewards, draws, weight),
+            draw_posterior_means(rng, *self._seconds_sums, draws, weight),
+            draw_posterior_means(rng, *self._reward_sums, draws, weight),
         )
 
 

@@ -1,4 +1,4 @@
-"""Warm start: the runs of an earlier tune, with which another one of a parameter space begins."""
+"""Warm start: runs of an earlier tune that another tune of a parameter space begins with."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _FORMAT: Final = TypeAdapter(WarmStart)
 
 
 def read_warm_start(folder: Path) -> WarmStart | None:
-    """Return the warm start of a tune; None if it began cold."""
+    """Return the warm start of a tune; None if it has none."""
     path = folder / _FILE
     if not path.exists():
         return None
@@ -61,9 +61,9 @@ def read_warm_start(folder: Path) -> WarmStart | None:
 
 def check_warm_start(folder: Path, weight: float) -> None:
     """Refuse a warm start of a tune that has begun without one, or with another weight."""
-    first = read_warm_start(folder)
-    if first is None or first.weight != weight:
-        start_text = f"a weight of {first.weight:g}" if first else "no warm start"
+    saved = read_warm_start(folder)
+    if saved is None or saved.weight != weight:
+        start_text = f"a weight of {saved.weight:g}" if saved else "no warm start"
         raise ValueError(
             f"{folder} has begun with {start_text}: warm_start and weight must be left out, or as "
             f"then, got a weight of {weight:g}"
@@ -71,9 +71,9 @@ def check_warm_start(folder: Path, weight: float) -> None:
 
 
 def write_warm_start(folder: Path, spec: Spec, earlier: SavedRuns, weight: float) -> None:
-    """Write the runs of an earlier tune that are of configurations of the space of this one.
+    """Write those runs of an earlier tune whose configurations belong to the space of this one.
 
-    They are copied, since the tune is to go on in the same way when the earlier one has changed.
+    The runs are copied, so that this tune goes on in the same way when the earlier one has changed.
     """
     if spec.search is None:
         raise ValueError("warm_start needs a spec with parameters, got a list of commands")

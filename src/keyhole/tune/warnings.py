@@ -104,7 +104,7 @@ class AllFailedError(RuntimeError):
 
 
 class OtherLoad:
-    """Sum of the load of other processes on the cores of runs.
+    """Load of other processes on the cores of runs, summed over runs.
 
     Parameters
     ----------
@@ -132,14 +132,14 @@ class OtherLoad:
 
     @property
     def is_high(self) -> bool:
-        """Whether it makes the measured seconds too long."""
+        """Whether the load makes the measured seconds too long."""
         # Other load changes CPU time little.
         is_measured = self._spec.clock != "cpu" and self._seconds >= _MIN_SECONDS
         return is_measured and self.share > _MAX_SHARE
 
     @property
     def warning(self) -> str:
-        """Warning in words."""
+        """The warning that the machine was busy."""
         return (
             "the machine was busy: during the runs, their cores worked for other processes "
             f"{self.share:.0%} of the time, so that the measured seconds are too long; use fewer "
@@ -191,7 +191,7 @@ class EarlyWarnings:
             )
 
     def _check_pattern(self, record: TrialRecord) -> None:
-        """Warn if the pattern was found in none of ten outputs."""
+        """Warn if success.pattern or success.number was found in none of ten outputs."""
         success = self._spec.success
         self._unmatched += record.reason.endswith("was not found")
         if self._unmatched >= _MIN_RUNS and not self._counts["ok"]:
@@ -216,11 +216,10 @@ def workers_warning(workers: int, each: int, cores: Sequence[int]) -> str:
     core_count = physical_cores(cores)
     if not cores or workers * each <= core_count:
         return ""
-    threads = f", which have {len(cores)} threads" if core_count < len(cores) else ""
-    demand = f"{workers} workers with {count_text(each, 'core')} each share"
-    if workers == 1:
-        demand = f"1 worker with {count_text(each, 'core')} has"
-    return f"{demand} {core_count}{threads}: the measured seconds are too long"
+    return (
+        f"workers: {count_text(workers * each, 'core')} would be needed, and the machine has "
+        f"{core_count} with {count_text(len(cores), 'thread')}: the measured seconds are too long"
+    )
 
 
 def _format_output(record: TrialRecord) -> str:

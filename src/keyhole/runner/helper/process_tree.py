@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-PAGE: Final = os.sysconf("SC_PAGE_SIZE")
-TICKS: Final = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _ENDED: Final = (b"Z", b"X")
 _MAX_PROCESSES: Final = 4096  # processes that are read: a fork bomb must not delay its own end
 _WAIT_SECONDS: Final = 1.0  # seconds that children may take to exit that may not be signalled
@@ -73,9 +73,9 @@ def _read_process(pid: str) -> Process | None:
         parent=int(columns[1]),
         alive=columns[0] not in _ENDED,
         began=int(columns[19]),
-        cpu=(int(columns[11]) + int(columns[12])) / TICKS,
-        reaped_cpu=(int(columns[13]) + int(columns[14])) / TICKS,
-        resident=int(columns[21]) * PAGE,
+        cpu=(int(columns[11]) + int(columns[12])) / TICKS_PER_SECOND,
+        reaped_cpu=(int(columns[13]) + int(columns[14])) / TICKS_PER_SECOND,
+        resident=int(columns[21]) * PAGE_BYTES,
     )
 
 

@@ -16,7 +16,7 @@ from .framing import encode_frame, is_frame, read_frame
 from .kill_mechanisms import MECHANISMS, Mechanism
 from .supervision import reaped_cpu_seconds, supervise
 
-_POLL: Final = 500  # milliseconds between two checks of the parent process
+_POLL_MILLISECONDS: Final = 500  # between two checks of the parent process
 _GRACE_SECONDS: Final = 10.0  # seconds after limit and grace when an init counts as stopped
 # Seconds that an init may take to kill its run before it is killed itself.
 _KILL_SECONDS: Final = 5.0
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _receive_files(request: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
-    """Return a request with the received descriptors in place of their count."""
+    """Receive the descriptors of a request, and put them in the place of their count."""
     files: list[int] = []
     if request["passed"]:
         _, files, _, _ = socket.recv_fds(channel, 1, request["passed"])
@@ -75,7 +75,7 @@ def _run_command(
     mechanism: Mechanism,
     group: ControlGroup | None,
 ) -> bytes | None:
-    """Run a command; return the answer as a frame, None if the runner has gone."""
+    """Run a command; return the answer as a frame, or None if the runner has ended."""
     # A socket, since a pipe in /proc/PID/fd can be opened by any process of the same user: a run
     # could write an answer in the place of its init.
     helper_end, init_end = socket.socketpair()
@@ -91,19 +91,19 @@ def _run_command(
                     {"lost": f"no process could be forked: {os.strerror(error.errno or 0)}"}
                 )
             if init == 0:
-                # No init holds `ours`: its end must be seen by `theirs` when the helper dies.
+                # Otherwise the init would hold this end open, and not notice that the helper dies.
                 helper_end.close()
                 _run_init(request, init_end.fileno(), mechanism, group)
         _close_files(request["passed"])
         answer = bytearray()
         seconds = request["limit"] + request["grace"] + _GRACE_SECONDS
         is_complete = runner.read_answer(helper_end.fileno(), answer, seconds)
-        if runner.is_gone:
+        if runner.has_runner_ended:
             _wait_for_end(helper_end, init)
         elif not is_complete:
             os.kill(init, signal.SIGKILL)
     mechanism.reap(init)
-    if runner.is_gone:
+    if runner.has_runner_ended:
         return None
     if not is_complete:
         reason = "the supervisor of the run was stopped"
@@ -138,7 +138,7 @@ def _run_init(
 
 
 def _wait_for_end(channel: socket.socket, init: int) -> None:
-    """Have an init kill its run, and wait until it has ended; kill it if it does not."""
+    """Tell an init to kill its run, and wait for the init's end; kill an init that goes on."""
     with suppress(OSError):  # it may have ended
         channel.shutdown(socket.SHUT_WR)
     poll = select.poll()
@@ -154,7 +154,7 @@ class _RunnerConnection:
     """Connection to the runner, which also notices when the runner's process has ended."""
 
     def __init__(self, channel: socket.socket, pid: int) -> None:
-        self.is_gone = False
+        self.has_runner_ended = False
         self._pid = pid
         self._poll = select.poll()
         self._poll.register(channel, select.POLLIN)
@@ -166,7 +166,7 @@ class _RunnerConnection:
             self._poll.register(os.pidfd_open(pid), select.POLLIN)
 
     def wait_for_request(self) -> bool:
-        """Wait for a request; return False if the runner has gone."""
+        """Wait for a request; return False if the runner has ended."""
         return self._wait(math.inf) == self._channel
 
     def read_answer(self, source: int, answer: bytearray, seconds: float) -> bool:
@@ -179,18 +179,18 @@ class _RunnerConnection:
                 if not data:
                     return True
                 answer += data
-            # The runner sends nothing during a run.
-            self.is_gone = ready is not None or self.is_gone
+            # The runner sends nothing during a run: its channel is readable once it has ended.
+            self.has_runner_ended = ready is not None or self.has_runner_ended
             return False
         finally:
             self._poll.unregister(source)
 
     def _wait(self, end: float) -> int | None:
-        """Return a readable descriptor; None after `end`, or if the runner has gone."""
+        """Return a readable descriptor; None after `end`, or if the runner has ended."""
         while time.monotonic() < end:
             if os.getppid() != self._pid:
-                self.is_gone = True
+                self.has_runner_ended = True
                 return None
-            if events := self._poll.poll(_POLL):
+            if events := self._poll.poll(_POLL_MILLISECONDS):
                 return events[0][0]
         return None

@@ -27,12 +27,12 @@ _MAX_READ_TIME: Final = 0.01  # seconds within which both clocks are read
 _NOT_KILLED: Final = "processes of another user could not be ended"
 _CHUNK: Final = 1 << 16
 _CHUNKS_PER_CALL: Final = 16  # then limits are checked: endless output must not delay that
-_UNIT: Final = 1024 if LINUX else 1  # of ru_maxrss
+_MAXRSS_BYTES: Final = 1024 if LINUX else 1  # the unit of ru_maxrss
 _MIN_INTERVAL: Final = 0.003  # seconds from the start to the first sample, and between any two
 _MAX_INTERVAL: Final = 0.25  # seconds between two samples
 _GROWTH: Final = 1.5  # factor from one interval to the next
 _MAX_SHARE: Final = 0.05  # of the time may be spent on samples
-_NEWS_FACTOR: Final = 1.05  # times the resident memory seen before: then it is measured exactly
+_MIN_RISE: Final = 1.05  # factor by which resident memory rises before it is measured exactly
 _MAX_FILL_RATE: Final = 4e9  # bytes a second: about two processors at their fastest
 _OOM_SCORE: Final = "500"  # of 1000: proc(5), oom_score_adj
 _MAX_CPU: Final = 1e9  # seconds: RLIMIT_CPU is set no higher
@@ -45,7 +45,7 @@ class OutputCapture:
     def __init__(self, size: int) -> None:
         self._first, self._last = bytearray(), bytearray()
         self._half = size // 2
-        self._all = 0
+        self._byte_count = 0
         self.reading, self.writing = os.pipe()
         os.set_blocking(self.reading, False)
 
@@ -58,7 +58,7 @@ class OutputCapture:
                 return True
             if not data:
                 return False
-            self._all += len(data)
+            self._byte_count += len(data)
             free = self._half - len(self._first)
             self._first += data[:free]
             self._last += data[free:]
@@ -68,7 +68,7 @@ class OutputCapture:
 
     def kept_bytes(self) -> bytes:
         """Return what was kept; a line between start and end says how many bytes are missing."""
-        missing_count = self._all - len(self._first) - len(self._last)
+        missing_count = self._byte_count - len(self._first) - len(self._last)
         gap_line = b""
         if missing_count and self._half:
             gap_line = b"\n... %d bytes ...\n" % missing_count
@@ -76,7 +76,7 @@ class OutputCapture:
 
 
 class UsageMeter:
-    """CPU time (seconds) and peak memory (bytes) of all processes below this one, with limits."""
+    """Meter of CPU seconds and peak memory in bytes of all processes below this one."""
 
     def __init__(self, cpu: float | None, memory: int | None, group: ControlGroup | None) -> None:
         self._cpu_limit = cpu or math.inf
@@ -126,17 +126,17 @@ class UsageMeter:
         total = sum(process.resident for process in processes)
         if len(processes) > 1 and total > self.memory:
             # Resident sizes count shared pages in each process. The exact proportional size takes
-            # the kernel a walk through all page tables, so that it is read for news only.
-            if total <= self._resident * _NEWS_FACTOR:
+            # the kernel a walk through all page tables, so that it is read after a rise only.
+            if total <= self._resident * _MIN_RISE:
                 return
             self._resident = total
             total = sum(map(process_tree.proportional_set_size, processes))
         self.memory = max(self.memory, total)
 
     def finish(self) -> None:
-        """Add the usage of reaped children: the total, once no process is left."""
+        """Take the usage of reaped children into account, after which the totals are complete."""
         largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        self.memory = max(self.memory, largest * _UNIT)
+        self.memory = max(self.memory, largest * _MAXRSS_BYTES)
         self._raise_cpu_to(reaped_cpu_seconds())
 
     def _raise_cpu_to(self, *sums: float) -> None:
@@ -153,7 +153,7 @@ def reaped_cpu_seconds() -> float:
 
 @dataclass(frozen=True)
 class CommandProcess:
-    """The main process: its PID, the time when the command began, or why it did not begin."""
+    """The main process of a run: its PID, when the command began, or why it did not begin."""
 
     pid: int
     began: float
@@ -211,7 +211,7 @@ def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoRet
 
 def _move_descriptors(files: list[int], other_file: int) -> int:
     """Give files the descriptors 0, 1, ...; return a new descriptor of another file."""
-    # All are first copied above the target range: dup2 in place could close one still to be moved.
+    # All are first copied above these numbers: dup2 could close a file that is still to be moved.
     all_files = (*files, other_file)
     copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, len(files)) for file in all_files]
     for number, copy in enumerate(copies[:-1]):
@@ -240,9 +240,9 @@ def _set_limits(request: dict[str, Any]) -> None:
 def supervise(
     request: dict[str, Any], helper: int, mechanism: Mechanism, group: ControlGroup | None
 ) -> None:
-    """Do one run in this process; send the answer when all its processes have ended.
+    """Supervise one run from start to end, as its init; send the answer to the helper.
 
-    `helper` is a socket; its end means that the run must be killed or that the helper has ended.
+    `helper` is a socket. If it is closed, the run must be killed, or the helper has ended.
     """
     mechanism.enter()
     process_tree.enter_proc()
@@ -306,7 +306,7 @@ def _wait_for_end(
     output: OutputCapture,
     meter: UsageMeter,
 ) -> bool:
-    """Wait until the run is over, or for a limit; return False if the helper ends first."""
+    """Wait until the run is over or exceeds a limit; return False if the helper ends first."""
     poll = select.poll()
     for descriptor in (children.ready, helper, output.reading):
         poll.register(descriptor, select.POLLIN)
