@@ -85,6 +85,7 @@ def test_each_policy_of_a_setting_is_measured(interpreted, setting):
         assert f"{name}: Keyhole" in text
 
 
+@pytest.mark.slow
 def test_studies_are_measured(interpreted, monkeypatch):
     monkeypatch.setattr(study, "PROCESSES", 1)
     text = check(study.rows(SHORT))

@@ -34,6 +34,7 @@ def test_digests_are_of_the_values_alone():
     assert not set(found.values()) & set(other.values())
 
 
+@pytest.mark.slow
 def test_an_entry_has_a_line_for_each_policy_and_one_of_all(capsys):
     main(["tao2019-setup1"])
     *lines, last = capsys.readouterr().out.splitlines()

@@ -206,6 +206,7 @@ def begun(folder, out, on):
         yield process
 
 
+@pytest.mark.slow
 def test_a_killed_client_goes_on_where_it_was(folder, keyhole, hold, dask, expected, written):
     out = folder / "killed"
     hold.touch()

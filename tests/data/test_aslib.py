@@ -97,6 +97,7 @@ def test_par10_is_a_choice_of_cost_and_penalty():
     assert problem.gains[:, -1] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.interpreted
 def test_solver_and_limit_are_learnt_together():
     problem = shipped("BNSL-2016").problem()

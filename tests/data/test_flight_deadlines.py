@@ -132,6 +132,7 @@ def test_on_two_thirds_of_the_routes_the_best_carrier_depends_on_the_deadline():
     assert (several, crossing) == (54, 36)
 
 
+@pytest.mark.slow
 @pytest.mark.interpreted
 def test_a_policy_learns_from_flights():
     problem = flights("CHS", feedback="uncensored", deadlines=[60, -10])

@@ -50,6 +50,7 @@ def test_runs_are_ended_at_their_limit_and_learnt_from():
         assert runs.run(arm, 1e-4) is None
 
 
+@pytest.mark.slow
 def test_the_measured_table_is_replayed():
     runs = load_forest_runs()
     assert runs.arms == tuple(map(str, CONFIGURATIONS))

@@ -129,6 +129,7 @@ def test_without_stubs_one_is_told_how_to_begin(site, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_its_own_tests_pass(site):  # which play so much that it is compiled
     done = run_pytest(True, "tests", cwd=EXAMPLE, env=installed(site))
     assert done.returncode == 0, done.stdout + done.stderr

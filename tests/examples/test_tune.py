@@ -41,6 +41,7 @@ def test_a_hanging_suite_is_tuned(tmp_path):
     assert " failed" not in text.splitlines()[0]
 
 
+@pytest.mark.slow
 def test_parameters_of_a_solver_are_tuned_and_validated(tmp_path):
     make = (sys.executable, EXAMPLES / "tune-sat" / "make.py", tmp_path, "--small")
     subprocess.run(make, check=True, capture_output=True)

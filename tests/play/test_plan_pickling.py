@@ -123,6 +123,7 @@ def test_a_file_of_a_spec_may_have_a_name_that_is_taken(tmp_path):
     assert not hasattr(statistics, "Turns")
 
 
+@pytest.mark.slow
 def test_what_lies_beside_a_script_or_a_file_of_a_spec_travels_with_it(tmp_path, monkeypatch):
     here, files = tmp_path / "here", [str(tmp_path / name) for name in ("script", "spec")]
     write(here)

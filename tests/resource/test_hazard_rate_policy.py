@@ -119,6 +119,7 @@ def test_without_exploration_the_worse_arm_may_be_kept_for_ever(policy, least, m
     assert least <= share <= most
 
 
+@pytest.mark.slow
 def test_halving_compares_for_its_share_of_the_rounds():
     problem = portfolio("alike", 8, seed=4)
     curves = simulate(

@@ -50,6 +50,7 @@ def test_a_limit_that_says_enough_is_not_raised():
     assert learner.state["kept"][0] == 0
 
 
+@pytest.mark.slow
 def test_means_lie_within_the_bounds_in_nearly_all_runs():
     """With probability 1 - delta at all times: the bounds keep the tightest values so far."""
     outside = 0

@@ -3,6 +3,8 @@ import os
 import sqlite3
 from contextlib import closing
 
+import pytest
+
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from keyhole.study.storage import open_store
@@ -23,6 +25,7 @@ def copy_study(storage, count):
             store.create(f"s{number}", definition, 0.0)
 
 
+@pytest.mark.slow
 def test_of_many_studies_a_hundred_are_open(tmp_path):
     path = tmp_path / "s.db"
     options = {"durability": "process_crash"}

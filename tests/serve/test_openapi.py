@@ -67,6 +67,7 @@ def document(client):
     return client.check(200, "GET", "/v1/openapi.json")
 
 
+@pytest.mark.slow
 def test_no_value_makes_the_service_fail_or_tell_tales(client, document, tmp_path):
     count = 0
     for path, operations in document["paths"].items():

@@ -48,6 +48,7 @@ def test_the_divergence_of_nearly_equal_means_keeps_its_digits():
         assert bernoulli_kl(0.3 + d, 0.3) == pytest.approx(d * d / 0.42, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_regret_stays_below_the_bounds():
     problem, horizon = Problem([0.3, 0.5, 0.8]), 2000
     curves = simulate(problem, [UCB1(), MOSS()], horizon=horizon, replications=200)

@@ -239,6 +239,7 @@ def twice(path, labellers, decisions, *, excludes):
     return repeats
 
 
+@pytest.mark.slow
 def test_no_labeller_is_given_a_picture_twice(tmp_path):
     assert twice(tmp_path / "with.db", 20, 1500, excludes=True) == 0
     assert twice(tmp_path / "without.db", 20, 1500, excludes=False) > 100

@@ -114,6 +114,7 @@ def test_a_policy_that_fails_fails_all_of_a_call(tmp_path, monkeypatch):
         check_rebuilt_states_agree(study)
 
 
+@pytest.mark.slow
 def test_ten_thousand_at_once(tmp_path):
     with labels(tmp_path / "s.db") as study:
         decisions = study.ask_many(10_000, key="k")

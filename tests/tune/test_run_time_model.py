@@ -73,6 +73,7 @@ def metropolis(count, seed):
     return np.array(states[count // 10 :])
 
 
+@pytest.mark.slow
 def test_sweeps_sample_from_the_posterior_that_a_slow_sampler_has():
     model, rng, runs = RunTimeModel(2, 2), np.random.default_rng(1), history()
     draws = []

@@ -42,6 +42,7 @@ def test_many_runs_determine_the_gains_though_most_are_censored(spec):
     )  # the mean of a time that is cut off
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth_as_often_as_stated(spec):
     rng, held = np.random.default_rng(6), []
     for _ in range(60):
@@ -95,6 +96,7 @@ def test_quick_runs_under_a_large_limit_are_quick():
     assert low < 0.01 < high  # five runs say little of how many never end
 
 
+@pytest.mark.slow
 def test_many_pairs_have_fewer_draws():
     arm = [{"name": "quick", "command": "true"}]
     arm += [{"name": f"slow {n}", "command": "true"} for n in range(599)]

@@ -11,6 +11,7 @@ from keyhole.resource import three_models
 pytestmark = pytest.mark.interpreted
 
 
+@pytest.mark.slow
 def test_figure_3_shows_the_start_one_extension_several_at_once_and_the_end():
     figure, problem = Figure(), three_models("soft")
     draw_refinement(problem, figure, names=["complex", "medium", "simple"])
