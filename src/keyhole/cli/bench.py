@@ -1,7 +1,6 @@
 """`bench`: run the benchmark, and print who is best in which situation."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -32,9 +31,6 @@ def run_bench(
     policies: Annotated[
         list[str] | None, Option(help="A name, or your FILE.py:CLASS; repeatable.")
     ] = None,
-    add: Annotated[
-        list[Path] | None, Option(help="A results file to compare with; repeatable.")
-    ] = None,
     seed: Annotated[int, Option(help="Of all random numbers.")] = 29,
     threads: Threads = None,
     verbose: Verbose = False,
@@ -59,7 +55,6 @@ def run_bench(
             out=out,
             problems=problems or (),
             policies=policies or (),
-            add=add or (),
             seed=seed,
             threads=threads,
             progress=not quiet,
