@@ -6,6 +6,7 @@ Also write the time of a round of each policy, from which the time left of a run
 judging: by hand nothing is added that could differ from the table.
 """
 
+import math
 import sys
 from functools import cache
 from pathlib import Path
@@ -80,9 +81,51 @@ def judged_summaries() -> list:
 @cache
 def pooled_results():
     """Return the results of both seeds as one file."""
-    from keyhole.benchmark import pool_seeds
-
     return pool_seeds(*seed_results())
+
+
+def pool_seeds(first, second):
+    """Return the results of two seeds as one file: of each policy on each problem, all its runs.
+
+    A policy is better than another if it is with both seeds.
+    """
+    identities, others = (
+        [(p.setting, p.name, p.digest, [result.policy for result in p.results]) for p in f.problems]
+        for f in (first, second)
+    )
+    if first.scale != second.scale or identities != others:
+        raise ValueError("results of two seeds must be of the same scale, problems and policies")
+    pairs = zip(first.problems, second.problems, strict=True)
+    return first.model_copy(update={"problems": [pool_problem(*pair) for pair in pairs]})
+
+
+def pool_problem(first, second):
+    """Return the results of all runs on a problem."""
+    weight = first.replications / (first.replications + second.replications)
+    pairs = zip(first.results, second.results, strict=True)
+    return first.model_copy(
+        update={
+            "replications": first.replications + second.replications,
+            "results": [pool_result(*pair, weight) for pair in pairs],
+        }
+    )
+
+
+def pool_result(first, second, weight: float):
+    """Return the result of all runs, of which the first has a share of `weight`."""
+    averages = {
+        field: weight * getattr(first, field) + (1 - weight) * getattr(second, field)
+        for field in ("mean", "quantile_90", "nanoseconds")
+    }
+    return first.model_copy(
+        update=averages
+        | {
+            "std_error": math.hypot(weight * first.std_error, (1 - weight) * second.std_error),
+            "worst": max(first.worst, second.worst),
+            "linear": first.linear + second.linear,
+            "better": [policy for policy in first.better if policy in second.better],
+        }
+    )
 
 
 @cache

@@ -133,9 +133,8 @@ def test_a_tenth_of_the_rounds_is_no_fewer_than_a_thousand():
         ({"problems": ["tao-9"]}, "problems must be one of tuning, judging, tao-1"),
         ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"policies": ["LSAA"]}, "policies must be one of APGAI, APT"),
-        ({"policies": [MINE]}, "must be of thresholding, got one of delayed"),
+        ({"policies": [MINE]}, "can play none of the problems: none is of its setting"),
         ({"policies": ["none.py:Mine"]}, "there is no file 'none.py'"),
-        ({"problems": ["alike"], "policies": ["UCBE"], "add": ["none.json"]}, "none.json"),
     ],
 )
 def test_bad_arguments_are_refused(tmp_path, words, message):

@@ -10,8 +10,6 @@ from keyhole.benchmark.results_file import (
     BenchmarkFile,
     ProblemRecord,
     ResultRecord,
-    add_results,
-    pool_seeds,
     read_results,
     schema,
     write_results,
@@ -23,6 +21,7 @@ from keyhole.benchmark.summary import (
     summarize,
 )
 from tests.html import parse
+from tools.write_which_policy import pool_seeds
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "benchmark.schema.json"
 
@@ -127,16 +126,6 @@ def test_tables_say_who_plays_and_who_is_a_yardstick():
     assert [shown[name][6] for name in shown] == ["", "1", "2", "3"]
 
 
-def test_results_of_others_are_compared_unpaired():
-    others = content(problem("one", [result("D", 15.0), result("A", 99.0)]), problem("else", []))
-    first, second = add_results(FOUND, [others]).problems
-    found = {one.policy: one for one in first.results}
-    assert found["A"].mean == 10.0  # the file's own
-    assert found["D"].better == ["A"]  # 10 and 15, both ± 1
-    assert found["B"].better == ["A", "D"]
-    assert second == FOUND.problems[1]
-
-
 def test_two_seeds_are_pooled():
     again = content(
         problem("one", [result("A", 30.0, error=2.0, linear=1), result("B", 20.0)], seed=30)
@@ -178,19 +167,6 @@ def test_linear_runs_do_not_count_where_no_policy_can_learn():
     (summary,) = summarize(content(problem("hard", hard), problem("easy", easy)))
     assert summary.uncounted == 1
     assert {one.policy: one.linear_share for one in summary.standings} == {"A": 0.01, "B": 0}
-
-
-def test_two_means_that_are_close_share_a_rank():
-    others = content(problem("one", [result("D", 12.0)]))
-    found = {one.policy: one for one in add_results(FOUND, [others]).problems[0].results}
-    assert found["D"].better == []  # 12 is above 10 by 1.4 standard errors
-
-
-def test_results_of_another_problem_or_scale_are_refused():
-    with pytest.raises(ValueError, match="delayed/one is another problem there"):
-        add_results(FOUND, [content(problem("one", [], digest="x"))])
-    with pytest.raises(ValueError, match="must be of one scale, 'quick', got 'paper'"):
-        add_results(FOUND, [content(scale="paper")])
 
 
 def test_the_page_names_the_best_of_each_situation(tmp_path):

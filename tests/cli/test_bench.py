@@ -2,7 +2,6 @@ import re
 
 import pytest
 
-from keyhole.benchmark import read_results
 from tests.cli.test_bad_input import refused
 
 MINE = "from keyhole.thresholding import LSA\nclass Mine(LSA): pass\n"
@@ -33,24 +32,12 @@ def test_bench_says_first_who_is_best(keyhole, tmp_path):
     assert "--verbose" in hint
 
 
-def test_bench_shows_the_results_of_others(keyhole, tmp_path):
-    assert keyhole(*ONE, "--out", tmp_path / "one")[0] == 0
-    theirs = tmp_path / "one" / "benchmark.json"
-    theirs.write_text(theirs.read_text().replace('"policy": "LSA"', '"policy": "Theirs"'))
-    code, out, _ = keyhole(*ONE, "--add", theirs, "--out", tmp_path / "two", "--verbose")
-    assert code == 0
-    assert "\nTheirs " in out
-    (problem,) = read_results(tmp_path / "two" / "benchmark.json").problems
-    assert [one.policy for one in problem.results] == ["LSA", "Theirs"]
-
-
 def test_bad_input_is_one_line(keyhole, tmp_path):
     for words, message in [
         (("bench",), "--out must be given: a folder for the results"),
         (("bench", "delay", "--out", tmp_path), "setting must be one of"),
         (("bench", "--scale", "all", "--out", tmp_path), "scale must be one of quick, paper"),
         (("bench", "--seed", -1, "--out", tmp_path), "--seed must be at least 0, got -1"),
-        (("bench", "--add", "none.json", "--out", tmp_path), "none.json"),
     ]:
         code, out, err = keyhole(*words)
         assert (code, out) == (2, "")

@@ -14,7 +14,6 @@ title = "A tiny entry"
 source = "tests, section 1"
 about = "Two problems & two policies."
 metrics = ["aggregate_regret", "gold_agreement"]
-tests = true
 ratio_to = "Uniform"
 
 [scales.quick]

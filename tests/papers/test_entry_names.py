@@ -12,7 +12,7 @@ from keyhole.papers.entry_names import (
     Checkpoint,
     PolicyName,
     ProblemName,
-    names_in,
+    metrics_in,
     refuse_unknown,
 )
 from tests.papers.made_up import BY, COMMON, kind_fields, make_claim
@@ -108,8 +108,8 @@ def test_metrics_are_found_wherever_they_are_named():
         | {"cells": [{"policy": "us"}, {"policy": "x"}]}
         | {"metrics": ["pulls[0]", "regret"]}
     )
-    assert names_in(claim, "metric") == ["aggregate_regret", "pulls[0]", "regret"]
-    assert names_in(ParameterFigure(title="O", x_label="x", x={"a": 1, "b": 2}), "metric") == []
+    assert metrics_in(claim) == ["aggregate_regret", "pulls[0]", "regret"]
+    assert metrics_in(ParameterFigure(title="O", x_label="x", x={"a": 1, "b": 2})) == []
 
 
 def test_a_key_of_a_table_may_be_a_name():

@@ -77,7 +77,10 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             r"'reversal' is now written kind = \"computed\", by = .*different_best\"$",
         ),
         ('kind = "worst-power"\nx = {}', r"'worst-power' is now written kind = \"power\"$"),
-        (OF + '"slope"\nproblem = "easy"', r"'slope' is now written of = \"gain\", per = \"ln T\""),
+        (
+            OF + '"slope"\nproblem = "easy"',
+            r"'slope' is now written of = \"gain\", with ends that ",
+        ),
         (
             'kind = "ordering"\nproblems = ["easy", "hard"]\npolicy = "LSA"\nothers = ["Unifrom"]',
             r"claims\[2\] \(ordering\)\.others\[0\] must be one of LSA, Uniform; got 'Unifrom'",
@@ -171,15 +174,15 @@ def test_a_growth_that_is_read_from_a_bound_needs_a_negative_control(tmp_path, o
 def test_an_entry_records_what_it_names(tiny, monkeypatch):
     details = {name: Metric(name, detail=True) for name in ("pulls", "reward")}
     monkeypatch.setattr("keyhole.experiment.setting_registry.RegisteredSetting.metrics", details)
-    assert tiny.named == ["aggregate_regret", "gold_agreement"]
+    assert tiny.named_metrics == ["aggregate_regret", "gold_agreement"]
     assert not tiny.spec("easy", "quick").details
     for name in ("reward", "pulls[1]"):
-        assert tiny.model_copy(update={"named": [name]}).spec("easy", "quick").details
+        assert tiny.model_copy(update={"named_metrics": [name]}).spec("easy", "quick").details
 
 
 def test_the_metrics_of_claims_and_parameter_figures_are_named(tmp_path):
     more = CLAIM + OF + '"value"\nproblem = "easy"\nvalue = 0.0\nmetric = "simple_regret"'
-    assert "simple_regret" in load(tmp_path, TINY + more).named
+    assert "simple_regret" in load(tmp_path, TINY + more).named_metrics
 
 
 def test_a_bound_of_another_setting_is_refused(tmp_path, monkeypatch):
@@ -231,7 +234,7 @@ def test_a_claim_at_a_round_of_one_scale_alone_is_refused(tmp_path):
             r"published\[0\]\.values must be one of easy, hard; got 'esay'",
         ),
         ('ratio_to = "Uniform"', 'ratio_to = "APT"', r"ratio_to must be one of LSA, Uniform; got"),
-        ("tests = true", "tets = true", r"tets is not known and must be left out"),
+        ("metrics = ", "tests = true\nmetrics = ", r"tests is not known and must be left out"),
         ("horizon = 60", "horizon = 0", r"problems\.(easy|hard): horizon must be greater than"),
         ('label = "LSA"', "", r"policies\[0\]\.label must be a text, got None"),
         ('label = "LSA"', "label = -inf", r"policies\[0\]\.label must be a text, got -inf"),

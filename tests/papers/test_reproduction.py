@@ -1,7 +1,6 @@
 import json
 import re
 import shutil
-from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -39,7 +38,7 @@ def test_the_report_holds_claims_figures_and_tables(done):
     assert done.report.name == "report.html"
     for words in ("A tiny entry", "does not hold", "Two problems &amp; two policies.", "<svg"):
         assert words in text
-    for words in ("Far from the threshold.", "Paired t-tests", "Provenance", "Holm"):
+    for words in ("Far from the threshold.", "Provenance", "Holm"):
         assert words in text
 
 
@@ -258,15 +257,3 @@ def test_progress_names_the_problem(load, plain_figures, tmp_path, capsys, monke
     captured = capsys.readouterr()
     assert captured.out == ""
     assert " % of all rounds; tiny/easy: LSA" in captured.err
-
-
-def test_later_policies_are_compiled_by_another_process(load, plain_figures, tmp_path, monkeypatch):
-    started = []
-    monkeypatch.setattr(
-        keyhole.papers.reproduction,
-        "background_compilation",
-        lambda entries, wanted: nullcontext(started.append(wanted)),
-    )
-    reproduce("tiny", out=tmp_path / "one", threads=1)
-    reproduce("tiny", out=tmp_path / "two", threads=2)
-    assert started == [False, True]

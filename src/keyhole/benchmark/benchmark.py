@@ -14,13 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from keyhole.benchmark import results_file
-from keyhole.benchmark.problem_list import (
-    Entrant,
-    Game,
-    check_policy_names,
-    make_games,
-    select_problems,
-)
+from keyhole.benchmark.problem_list import Entrant, Game, make_games, select_problems
 from keyhole.benchmark.rules import LINEAR_SHARE, SCALES, SEED, SITUATIONS, Scale
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.forecast import list_work
@@ -49,7 +43,6 @@ def bench(
     out: str | Path,
     problems: Sequence[str] = (),
     policies: Sequence[str] = (),
-    add: Sequence[str | Path] = (),
     seed: int = SEED,
     threads: int | None = None,
     progress: bool = False,
@@ -72,8 +65,6 @@ def bench(
         Patterns of names, such as ``told-*``, or a part, "tuning" or "judging"; by default all.
     policies : sequence of str, optional
         Names, or your own as ``file.py:Class``; by default all of the settings.
-    add : sequence of str or Path, optional
-        Results files of others, which are shown beside.
     seed : int, default 29
         Of all random numbers: another one shows what a result owes to chance.
     threads : int, optional
@@ -91,9 +82,7 @@ def bench(
     names = [settings] if isinstance(settings, str) else settings or SITUATIONS
     setting_names = dict.fromkeys(check_choice("setting", name, SITUATIONS) for name in names)
     check_choice("scale", scale, SCALES)
-    check_policy_names(setting_names, policies)
     selected_problems = select_problems(setting_names, problems)
-    other_files = [results_file.read_results(path) for path in add]
     folder = Path(out)
     # The folder of simulations is made before any result, so a benchmark has it from the start.
     if has_content(folder) and not (folder / _CACHE_FOLDER).is_dir():
@@ -117,13 +106,12 @@ def bench(
             keyhole=version("keyhole"),
             scale=scale,
             date=datetime.now(UTC).date().isoformat(),
-            command=_command(setting_names, scale, problems, policies, add, seed),
+            command=_command(setting_names, scale, problems, policies, seed),
             software=results_file.SoftwareRecord(**describe_software()),
             problems=[_problem_record(game, cache, times) for game in games],
         )
         times.write()
         _write_values(folder / VALUES_FILE, games, cache)
-        content = results_file.add_results(content, other_files)
         results_file.write_results(folder / RESULTS_FILE, content)
     return content
 
@@ -133,15 +121,14 @@ def _command(
     scale: str,
     problems: Sequence[str],
     policies: Sequence[str],
-    add: Sequence[str | Path],
     seed: int,
 ) -> str:
     """Return the commands that give the same results, without the folders of this machine."""
     arguments = ["--scale", scale]
-    for option, values in {"--problems": problems, "--policies": policies, "--add": add}.items():
-        for value in map(str, values):
-            # A pattern has no folders; of files, readers know the name.
-            arguments += [option, value if option == "--problems" else Path(value).name]
+    for pattern in problems:
+        arguments += ["--problems", pattern]
+    for policy in policies:
+        arguments += ["--policies", Path(policy).name]
     if seed != SEED:
         arguments += ["--seed", str(seed)]
     names = [""] if list(settings) == list(SITUATIONS) else settings
@@ -224,7 +211,7 @@ def _problem_record(
     return results_file.ProblemRecord(
         **{field: getattr(problem, field) for field in described},
         **{field: getattr(spec, field) for field in played},
-        wrong_choice=_shorten(game.loss),
+        wrong_choice=_round_digits(game.loss),
         results=[
             _result_record(game, entrant, regrets, times.nanoseconds(game, entrant.label))
             for entrant in game.entrants
@@ -245,11 +232,11 @@ def _result_record(
         policy=entrant.label,
         entry={name: value for name, value in entry.items() if name != "label"},
         yardstick=entrant.is_yardstick,
-        mean=_shorten(mean.value),
-        std_error=_shorten(mean.error),
+        mean=_round_digits(mean.value),
+        std_error=_round_digits(mean.error),
         # "higher" returns the regret of a run; the default would interpolate between two.
-        quantile_90=_shorten(float(np.quantile(values, _QUANTILE, method="higher"))),
-        worst=_shorten(float(values.max())),
+        quantile_90=_round_digits(float(np.quantile(values, _QUANTILE, method="higher"))),
+        worst=_round_digits(float(values.max())),
         linear=int((values > LINEAR_SHARE * game.loss).sum()),
         nanoseconds=nanoseconds,
         # All policies had the same random numbers, so `compare` takes differences run by run.
@@ -257,5 +244,6 @@ def _result_record(
     )
 
 
-def _shorten(value: float) -> float:
+def _round_digits(value: float) -> float:
+    """Return a number rounded to as many digits as the results file has."""
     return float(f"{value:.{_DIGITS}g}")

@@ -87,27 +87,13 @@ def select_entrants(setting: str, names: Sequence[str]) -> list[Entrant]:
         if not names or name in policy_names
     ]
     for name in user_files:
-        if find_policy_class(name, setting, Path()).setting.name == setting:
+        if find_policy_class(name, setting, Path(), field="policies").setting.name == setting:
             entrants.append(Entrant(name.rpartition(":")[2], {"name": name}))
     return entrants
 
 
-def check_policy_names(settings: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse names that are not policies of the settings, and files without the class named."""
-    setting_names = list(settings)
-    policy_names = [n for s in setting_names for n in setting_registry.find_setting(s).policies]
-    for name in names:
-        if not is_policy_file(name):
-            check_choice("policies", name, policy_names)
-            continue
-        setting = find_policy_class(name, setting_names[0], Path(), field="policies").setting.name
-        if setting not in setting_names:
-            raise ValueError(
-                f"policies: {name!r} must be of {' or '.join(setting_names)}, got one of {setting}"
-            )
-
-
 def _label(name: str, parameters: Mapping[str, Any]) -> str:
+    """Return the label of a policy: its name, and the parameters that are not its defaults."""
     text = ", ".join(f"{key}={value}" for key, value in parameters.items())
     return f"{name}({text})" if text else name
 
@@ -128,7 +114,7 @@ class Game:
 
 
 def make_games(
-    problems: Iterable[BenchmarkProblem], names: Sequence[str], scale: Scale, seed: int = SEED
+    problems: Sequence[BenchmarkProblem], names: Sequence[str], scale: Scale, seed: int = SEED
 ) -> list[Game]:
     """Return each problem with the policies that can play it; leave out problems with none.
 
@@ -168,8 +154,12 @@ def make_games(
         rounds = 1 if instance.setting.budgeted else horizon
         games.append(Game(problem, spec, tuple(entrants), wrong_choice_loss(instance) * rounds))
     playing = {entrant.entry["name"] for game in games for entrant in game.entrants}
+    settings = dict.fromkeys(problem.setting for problem in problems)
+    known_names = [n for s in settings for n in setting_registry.find_setting(s).policies]
     for name in names:
         if name not in playing:
+            if not is_policy_file(name):
+                check_choice("policies", name, known_names)
             reason = reasons.get(name, "none is of its setting")
             raise ValueError(f"policies: {name!r} can play none of the problems: {reason}")
     return games

@@ -1,7 +1,6 @@
 """The page of the benchmark: the best policy of each situation, profiles, and all tables."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -61,7 +60,6 @@ def _page(content: BenchmarkFile) -> Page:
             )
         ],
         figures=[_best_policy_tiles(ranked)],
-        beside=_first_profile(ranked),
         sections=[
             Section("reading", "How to read the tables", [Text(_HOW_TO_READ)]),
             *(_setting_section(content, name, summaries) for name in content.settings),
@@ -97,14 +95,6 @@ def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
         "tuning and for judging; the next one, with a 95 % interval of the ratio."
     )
     return TileTable(rows=list(rows.values()), columns=columns, cells=cells, caption=caption)
-
-
-def _first_profile(summaries: Sequence[SituationSummary]) -> list[PageBlock]:
-    """Return the profile of the first situation with several problems, judged if any is."""
-    several = [summary for summary in summaries if len(summary.problems) > 1]
-    several.sort(key=lambda summary: summary.part != "judging")
-    profiles = [_profile(summary) for summary in several[:1]]
-    return [replace(profile, id="profile-first", caption=_PROFILE) for profile in profiles]
 
 
 def _setting_section(

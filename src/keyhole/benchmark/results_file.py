@@ -1,8 +1,6 @@
 """The results file of the benchmark: every policy on every problem, for other programs."""
 
 import json
-import math
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -103,16 +101,11 @@ class BenchmarkFile(_Record):
 
 def write_results(path: Path, content: BenchmarkFile) -> None:
     """Write a results file."""
-    # One result a line: such files are compared and merged line by line.
-    table = content.model_dump(mode="json")
-    text = json.dumps(table | {"problems": []}, indent=1).removesuffix("[]\n}")
-    blocks = []
-    for problem in table["problems"]:
-        results = ",\n".join(f"   {json.dumps(result)}" for result in problem.pop("results"))
-        head = json.dumps(problem).removesuffix("}")
-        blocks.append(f'  {head}, "results": [\n{results}\n  ]}}')
-    listed = ",\n".join(blocks)
-    write_atomically(path, f"{text}[\n{listed}\n ]\n}}\n".encode())
+    text = json.dumps(content.model_dump(mode="json"))
+    # One problem and one result a line: such files are compared and merged line by line.
+    for first_field in ("setting", "policy"):
+        text = text.replace(f'{{"{first_field}":', f'\n{{"{first_field}":')
+    write_atomically(path, f"{text}\n".encode())
 
 
 def read_results(path: str | Path) -> BenchmarkFile:
@@ -130,94 +123,6 @@ def read_results(path: str | Path) -> BenchmarkFile:
         raise ValueError(f"{path}: {error_message(error)}") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-def add_results(content: BenchmarkFile, others: Iterable[BenchmarkFile]) -> BenchmarkFile:
-    """Return a file with the results of others beside its own, on the problems that it has.
-
-    A policy that the file has itself is kept as it is. Results of different files share no random
-    numbers, or are not known to: their intervals are compared unpaired.
-    """
-    for other_file in others:
-        if other_file.scale != content.scale:
-            raise ValueError(
-                f"results must be of one scale, {content.scale!r}, got {other_file.scale!r}"
-            )
-        beside = {(p.setting, p.name): p for p in other_file.problems}
-        merged = []
-        for problem in content.problems:
-            record = beside.get((problem.setting, problem.name))
-            if record is not None and record.digest != problem.digest:
-                raise ValueError(f"{problem.setting}/{problem.name} is another problem there")
-            merged.append(problem if record is None else _merge_results(problem, record.results))
-        content = content.model_copy(update={"problems": merged})
-    return content
-
-
-def pool_seeds(first: BenchmarkFile, second: BenchmarkFile) -> BenchmarkFile:
-    """Return the results of two seeds as one file: of each policy on each problem, all its runs.
-
-    A policy is better than another if it is with both seeds.
-    """
-    identities, others = (
-        [(p.setting, p.name, p.digest, [result.policy for result in p.results]) for p in f.problems]
-        for f in (first, second)
-    )
-    if first.scale != second.scale or identities != others:
-        raise ValueError("results of two seeds must be of the same scale, problems and policies")
-    pairs = zip(first.problems, second.problems, strict=True)
-    return first.model_copy(update={"problems": [_pool_problem(*pair) for pair in pairs]})
-
-
-def _pool_problem(first: ProblemRecord, second: ProblemRecord) -> ProblemRecord:
-    weight = first.replications / (first.replications + second.replications)
-    pairs = zip(first.results, second.results, strict=True)
-    return first.model_copy(
-        update={
-            "replications": first.replications + second.replications,
-            "results": [_pool_result(*pair, weight) for pair in pairs],
-        }
-    )
-
-
-def _pool_result(first: ResultRecord, second: ResultRecord, weight: float) -> ResultRecord:
-    """Return the result of all runs, of which the first has a share of `weight`."""
-    averages = {
-        field: weight * getattr(first, field) + (1 - weight) * getattr(second, field)
-        for field in ("mean", "quantile_90", "nanoseconds")
-    }
-    return first.model_copy(
-        update=averages
-        | {
-            "std_error": math.hypot(weight * first.std_error, (1 - weight) * second.std_error),
-            "worst": max(first.worst, second.worst),
-            "linear": first.linear + second.linear,
-            "better": [policy for policy in first.better if policy in second.better],
-        }
-    )
-
-
-def _merge_results(problem: ProblemRecord, added_results: Sequence[ResultRecord]) -> ProblemRecord:
-    """Return a problem with further results; what is better than what is decided unpaired."""
-    known_policies = {result.policy for result in problem.results}
-    new_results = [result for result in added_results if result.policy not in known_policies]
-    merged_results = [
-        result.model_copy(update={"better": [*result.better, *_clearly_below(result, rivals)]})
-        for group, rivals in ((problem.results, new_results), (new_results, problem.results))
-        for result in group
-    ]
-    return problem.model_copy(update={"results": merged_results})
-
-
-def _clearly_below(result: ResultRecord, rivals: Iterable[ResultRecord]) -> list[str]:
-    """Return the policies whose mean is below by an unpaired 95 % interval."""
-    return [
-        rival.policy
-        for rival in rivals
-        if not rival.yardstick
-        and rival.policy not in result.better
-        and result.mean - rival.mean > 1.96 * (result.std_error**2 + rival.std_error**2) ** 0.5
-    ]
 
 
 def schema() -> str:

@@ -1,7 +1,6 @@
 """`bench`: run the benchmark, and print who is best in which situation."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -30,7 +29,6 @@ def run_bench(
         list[str] | None, Option(help="Names (with *), or tuning or judging; repeatable.")
     ] = None,
     policies: Annotated[list[str] | None, Option(help="Name or FILE.py:CLASS; repeatable.")] = None,
-    add: Annotated[list[Path] | None, Option(help="A results file to compare; repeatable.")] = None,
     seed: Annotated[int, Option(help="Of all random numbers.")] = 29,
     threads: Threads = None,
     verbose: Verbose = False,
@@ -55,7 +53,6 @@ def run_bench(
             out=out,
             problems=problems or (),
             policies=policies or (),
-            add=add or (),
             seed=seed,
             threads=threads,
             progress=not quiet,

@@ -33,7 +33,8 @@ from keyhole.papers.entry_names import (
     PolicyName,
     ProblemName,
     Question,
-    names_in,
+    metrics_in,
+    problems_in,
     refuse_unknown,
 )
 from keyhole.papers.verdicts import Setup
@@ -51,14 +52,14 @@ class ParameterFigure(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     title: str
     x_label: str  # what the number is, with its unit
-    # the number of each problem, by key; at least two
+    # by key, the number of each of at least two problems
     x: Annotated[dict[ProblemName, float], Field(min_length=2)]
-    # labels; by default all
+    # the labels of those that are drawn; by default all
     policies: Annotated[list[PolicyName], Field(min_length=1)] | None = None
     metric: MetricName | None = None  # by default the entry's first
     x_scale: Scale = "linear"
-    y_scale: Scale = "linear"  # linear, too, where a mean has no logarithm
-    bound: BoundName | None = None  # of the first policy, drawn beside the curves
+    y_scale: Scale = "linear"  # a mean that has no logarithm makes it linear, too
+    bound: BoundName | None = None  # of the first policy; drawn beside the curves
 
     @model_validator(mode="after")
     def _check_logarithms(self) -> Self:
@@ -86,16 +87,18 @@ class ParameterFigure(BaseModel):
         if self.bound is not None:
             check_bound(self.bound, self._bounded_policy(plan), plan, [plan.horizon])
 
-    def bound_values(self, plans: Mapping[str, Plan]) -> list[tuple[float, float]]:
+    def bound_points(self, plans: Mapping[str, Plan]) -> list[tuple[float, float]]:
         """Return the points of the bound: each x, in rising order, and the value there."""
-        return [
-            (x, BOUNDS[self.bound or ""](plan.problem, policy, plan.horizon, plan.horizon))
-            for x, key in sorted((x, key) for key, x in self.x.items())
-            for plan in [plans[key]]
-            for policy in [plan.policies[self._bounded_policy(plan)]]
-        ]
+        points = []
+        for x, key in sorted((x, key) for key, x in self.x.items()):
+            plan = plans[key]
+            policy = plan.policies[self._bounded_policy(plan)]
+            bound = BOUNDS[self.bound or ""](plan.problem, policy, plan.horizon, plan.horizon)
+            points.append((x, bound))
+        return points
 
     def _bounded_policy(self, plan: Plan) -> str:
+        """Return the label of the policy that the bound is of: the first."""
         return self.policies[0] if self.policies else next(iter(plan.policies))
 
 
@@ -109,10 +112,10 @@ class ProblemFigure(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     title: str
     draw: Annotated[str, AfterValidator(lambda name: check_choice("draw", name, DRAWING_NAMES))]
-    problems: Annotated[list[ProblemName], Field(min_length=1)]  # keys; each has a panel of its own
-    # of the arms; by default their indices
+    problems: Annotated[list[ProblemName], Field(min_length=1)]  # keys; a panel each
+    # the names of the arms; by default their indices
     names: Annotated[list[str], Field(default_factory=list)]
-    note: str = ""  # a sentence on what it shows
+    note: str = ""  # a sentence on what the figure shows
 
     def check(self, where: str, problems: Mapping[str, Any]) -> None:
         """Refuse problems of another setting, and names that are not one for each arm."""
@@ -133,14 +136,14 @@ class ProblemFigure(BaseModel):
 Means = Annotated[
     list[float], BeforeValidator(lambda means: one_for_each(means, 1)), Field(min_length=1)
 ]
-"""Means at each of some rounds; of one round alone, a number may stand for the list."""
+"""The means at some rounds; where there is one round, a number may stand for the list."""
 
 
 class PublishedValues(BaseModel):
     """Means of one metric that a paper prints, or that can be read off its figures."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    source: str  # their place in the paper, and how well they could be read
+    source: str  # the place of the means in the paper, and how well they could be read
     metric: MetricName | None = None  # by default the entry's first
     rounds: list[Checkpoint] | None = None  # by default the last of each problem
     # by problem and policy
@@ -159,7 +162,7 @@ class PublishedValues(BaseModel):
         return self
 
     def table(self, titles: Mapping[str, str], curves: Mapping[str, Curves], metric: str) -> Table:
-        """Return the table of the numbers beside ours, given the titles and results of problems."""
+        """Return the table of the numbers beside ours, given titles and results by problem."""
         all_means = [means for table in self.values.values() for means in table.values()]
         # One number of decimals in the whole column, as papers print it: as many as any has.
         decimals = max(len(f"{x:g}".partition(".")[2]) for means in all_means for x in means)
@@ -169,10 +172,10 @@ class PublishedValues(BaseModel):
             metric_title = results.metric(metric).title
             for policy, numbers in means.items():
                 estimates = results.estimates(policy, metric)
-                ours = dict(zip(results.checkpoints, estimates, strict=True))
+                estimate_at = dict(zip(results.checkpoints, estimates, strict=True))
                 name = f"{titles[problem]}: {policy}"
                 for t, x in zip(self.rounds or [results.checkpoints[-1]], numbers, strict=True):
-                    rows.append([name, f"{t:,}", f"{x:,.{decimals}f}", str(ours[t])])
+                    rows.append([name, f"{t:,}", f"{x:,.{decimals}f}", str(estimate_at[t])])
         head = ["problem and policy", "T", "the paper", "found [95 % interval]"]
         return Table(f"{metric_title}: {self.source}", head, rows)
 
@@ -184,13 +187,13 @@ class EntryProblem(BaseModel):
     """One problem of an entry."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    title: str  # its name in figures and reports
-    note: str = ""  # a sentence that describes it
+    title: str  # the problem's name in figures and reports
+    note: str = ""  # a sentence that describes the problem
     horizon: int
-    checkpoints: list[int] | None = None  # by default as many as the scale says, evenly spread
+    checkpoints: list[int] | None = None  # by default as many as at the scale, evenly spread
     problem: TomlTable  # as in a spec's table ``[problem]``
     duration: TomlTable | None = None  # as in a spec
-    # the labels of the policies to run on it, in their order there; by default all
+    # the labels of the policies to run, in the order in which they are shown; by default all
     policies: Annotated[list[str], Field(min_length=1)] | None = None
     # by label, parameters that a policy has on this problem
     parameters: Annotated[dict[str, TomlTable], Field(default_factory=dict)]
@@ -222,13 +225,12 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str
     title: str
-    question: Question = ""  # whose answer is yes if the claims hold
+    question: Question = ""  # its answer is yes if the claims hold
     source: str
-    setup: Setup = "ours"  # the default of its claims: whose set-up they are judged on
+    setup: Setup = "ours"  # whose set-up its claims are judged on, unless they say so themselves
     about: str = ""
     seed: int = 1  # of all its runs
-    metrics: Annotated[list[str], Field(min_length=1)]  # shown, the most important first
-    tests: bool = False  # whether the report lists paired tests at every checkpoint
+    metrics: Annotated[list[MetricName], Field(min_length=1)]  # shown, most important first
     ratio_to: str | None = None  # a policy: the report also shows means relative to its mean
     scales: dict[str, RunSize]  # "quick" and "paper"
     problems: dict[str, EntryProblem]
@@ -237,27 +239,27 @@ class Entry(BaseModel):
     problem_figures: Annotated[list[ProblemFigure], Field(default_factory=list)]
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
     claims: Annotated[list[Claim], Field(default_factory=list)]
-    # all metrics that the file names; those that are recorded on request alone are then recorded
-    named: Annotated[list[str], Field(default_factory=list)]
+    # all that the file names: of these, also those that are recorded on request alone are recorded
+    named_metrics: Annotated[list[str], Field(default_factory=list)]
     _file: Path | None = PrivateAttr(None)  # of an entry of the user's own
 
     @property
     def identifier(self) -> str:
-        """The argument of `find` for it: its name, or the path of its file."""
+        """What `find` finds the entry by: its name, or the path of its file."""
         return self.name if self._file is None else str(self._file)
 
     def command(self, scale: str) -> str:
-        """Return the command that runs it; of an entry of the user's own it has no folder."""
+        """Return the command that runs the entry; a user's own file is named without its folder."""
         return f"keyhole reproduce {Path(self.identifier).name} --scale {scale}"
 
     @property
     def heading(self) -> str:
-        """The question that its claims answer; its title, if it gives none."""
+        """The question that the claims answer; the title, if there is no question."""
         return self.question or self.title
 
     @property
     def paper(self) -> str:
-        """The paper that it is about, one of `PAPERS`; empty if it is about none."""
+        """The paper that the entry is about, one of `PAPERS`; empty if it is about none."""
         if self._file is not None:
             return ""
         return FILES.get(self.name, "").rpartition("/")[0]
@@ -312,8 +314,8 @@ class Entry(BaseModel):
             claims = [claim for _, claim in placed_claims]
             metrics = dict.fromkeys(entry.metrics)
             for model in (*entry.parameter_figures, *entry.published, *claims):
-                metrics |= dict.fromkeys(names_in(model, "metric"))
-            update = {"claims": claims, "named": list(metrics)}
+                metrics |= dict.fromkeys(metrics_in(model))
+            update = {"claims": claims, "named_metrics": list(metrics)}
             return entry.model_copy(update=update), placed_claims
         except ValidationError as error:
             raise ValueError(f"{file}: {error_message(error)}") from None
@@ -322,7 +324,7 @@ class Entry(BaseModel):
 
     def _check(self, claims: list[tuple[str, Claim]]) -> None:
         """Refuse an entry that names unknown problems, policies, metrics or checkpoints."""
-        plans_of = self._plans()
+        plans_of = self._cached_plans()
         for problem in self.problems:
             plans_of(problem)
         if self.ratio_to is not None:
@@ -336,32 +338,32 @@ class Entry(BaseModel):
             for problem, means in published.values.items():
                 values = published.model_copy(update={"values": {problem: means}})
                 refuse_unknown(f"published[{i}]", values, [problem], self.problems, plans_of)
-        for i, drawn in enumerate(self.problem_figures):
-            refuse_unknown(f"problem_figures[{i}]", drawn, drawn.problems, self.problems, plans_of)
-            plans = {key: next(iter(plans_of(key).values())) for key in drawn.problems}
-            drawn.check(f"problem_figures[{i}]", {key: plan.problem for key, plan in plans.items()})
+        for i, drawing in enumerate(self.problem_figures):
+            where = f"problem_figures[{i}]"
+            refuse_unknown(where, drawing, drawing.problems, self.problems, plans_of)
+            plans = {key: next(iter(plans_of(key).values())) for key in drawing.problems}
+            drawing.check(where, {key: plan.problem for key, plan in plans.items()})
         for where, claim in claims:
             check_claim(where, claim, self.problems, plans_of)
 
-    def _plans(self) -> PlansOf:
+    def _cached_plans(self) -> PlansOf:
         """Return a cached function that creates the experiments on a problem."""
 
-        # To create a problem takes seconds (data, knapsacks), and many claims ask for the same
-        # ones.
+        # To create a problem takes seconds (data, knapsacks), and many claims are about the same.
         @cache
-        def plans(problem: str) -> dict[str, Plan]:
+        def make_plans(problem: str) -> dict[str, Plan]:
             try:
                 return {scale: self.spec(problem, scale).plan for scale in self.scales}
             except (TypeError, ValueError) as error:
                 raise ValueError(f"problems.{problem}: {error}") from error
 
-        return plans
+        return make_plans
 
     def with_problems(self, *problems: str) -> "Entry":
         """Return the entry with some of its problems, and the claims and figures of these alone."""
         subset = {key: self.problems[key] for key in problems}
         lists = {
-            field: [m for m in getattr(self, field) if subset.keys() >= {*names_in(m, "problem")}]
+            field: [m for m in getattr(self, field) if subset.keys() >= {*problems_in(m)}]
             for field in ("claims", "parameter_figures", "problem_figures", "published")
         }
         return self.model_copy(update={"problems": subset} | lists)
@@ -378,7 +380,7 @@ class Entry(BaseModel):
             "replications": size.replications,
             "horizon": instance.horizon,
             "checkpoints": instance.checkpoints or {"count": size.checkpoints},
-            "details": self._details(instance),
+            "details": self._needs_details(instance),
             "duration": instance.duration,
             "problem": instance.problem,
             "policy": self._policies_of(problem),
@@ -388,17 +390,14 @@ class Entry(BaseModel):
             folder = self._file.parent
         return Spec.from_table(table, folder=folder)
 
-    def _details(self, instance: EntryProblem) -> bool:
+    def _needs_details(self, instance: EntryProblem) -> bool:
         """Return whether the entry names a metric that is recorded on request alone."""
         setting = instance.problem.get("setting")
         if setting not in setting_registry.setting_names():
             return False  # the spec refuses it with its own message
-        details = {
-            name
-            for name, metric in setting_registry.find_setting(setting).metrics.items()
-            if metric.detail
-        }
-        return not details.isdisjoint(name.partition("[")[0] for name in self.named)
+        metrics = setting_registry.find_setting(setting).metrics
+        names = {name.partition("[")[0] for name in self.named_metrics}
+        return any(metrics[name].detail for name in names & metrics.keys())
 
     def _policies_of(self, problem: str) -> list[TomlTable]:
         """Return the policies to run on a problem."""

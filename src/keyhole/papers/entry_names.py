@@ -1,9 +1,7 @@
 """Types of the names and short texts in an entry, and the check that the names exist."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel
 
@@ -13,21 +11,29 @@ from keyhole.validate import check_choice, check_line, short_repr
 PlansOf = Callable[[str], Mapping[str, Plan]]
 """Returns the experiments on a problem, by scale, given its key."""
 
-NameKind = Literal["problem", "policy", "metric", "round"]
+
+class ProblemKey(str):
+    """The key of a problem of the entry."""
 
 
-@dataclass(frozen=True)
-class Names:
-    """Annotation of a type whose values are names of existing things."""
-
-    what: NameKind
+class PolicyLabel(str):
+    """The label of a policy of the entry."""
 
 
-ProblemName = Annotated[str, Names("problem")]
-PolicyName = Annotated[str, Names("policy")]
-MetricName = Annotated[str, Names("metric")]
-Checkpoint = Annotated[int, Names("round")]
+class MetricKey(str):
+    """The name of a metric of the problems."""
 
+
+class Round(int):
+    """A checkpoint of the problems."""
+
+
+ProblemName = Annotated[str, AfterValidator(ProblemKey)]
+PolicyName = Annotated[str, AfterValidator(PolicyLabel)]
+MetricName = Annotated[str, AfterValidator(MetricKey)]
+Checkpoint = Annotated[int, AfterValidator(Round)]
+
+Name = ProblemKey | PolicyLabel | MetricKey | Round
 _MOST_LISTED: Final = 12
 
 
@@ -39,75 +45,65 @@ def refuse_unknown(
     plans_of: PlansOf,
 ) -> None:
     """Refuse a table that names an unknown problem, policy, metric or checkpoint."""
-    named = list(_find_names(model, where, None))
+    names = list(_find_names(model, where, None))
     # First all problems, since other names are looked up in the plans of problems.
-    for path, name_kind, value, _ in named:
-        if name_kind == "problem":
-            check_choice(path, value, problems)
-    for path, name_kind, value, its_problem in named:
-        for problem in problem_keys if its_problem is None else [its_problem]:
+    for path, name, _ in names:
+        if isinstance(name, ProblemKey):
+            check_choice(path, name, problems)
+    for path, name, problem_of_name in names:
+        for problem in problem_keys if problem_of_name is None else [problem_of_name]:
             for scale, plan in plans_of(problem).items():
-                _check_name(path, name_kind, value, plan, f"{problem!r} at scale {scale!r}")
+                _check_name(path, name, plan, f"{problem!r} at scale {scale!r}")
 
 
-def names_in(model: BaseModel, name_kind: NameKind) -> list[str]:
-    """Return the distinct problems, policies or metrics that a table names, in order."""
-    named = _find_names(model, "", None)
-    return list(dict.fromkeys(str(name) for _, its_kind, name, _ in named if its_kind == name_kind))
+def problems_in(model: BaseModel) -> list[str]:
+    """Return the distinct problems that a table names, in order."""
+    names = (name for _, name, _ in _find_names(model, "", None))
+    return list(dict.fromkeys(name for name in names if isinstance(name, ProblemKey)))
 
 
-def _check_name(path: str, name_kind: NameKind, value: object, plan: Plan, where: str) -> None:
-    if name_kind == "policy":
-        check_choice(path, value, plan.policies)
-    elif name_kind == "metric":
-        check_choice(path, value, plan.metrics)
-    elif name_kind == "round" and value not in plan.checkpoints:
+def metrics_in(model: BaseModel) -> list[str]:
+    """Return the distinct metrics that a table names, in order."""
+    names = (name for _, name, _ in _find_names(model, "", None))
+    return list(dict.fromkeys(name for name in names if isinstance(name, MetricKey)))
+
+
+def _check_name(path: str, name: Name, plan: Plan, where: str) -> None:
+    """Refuse a policy, metric or checkpoint that an experiment lacks."""
+    if isinstance(name, PolicyLabel):
+        check_choice(path, name, plan.policies)
+    elif isinstance(name, MetricKey):
+        check_choice(path, name, plan.metrics)
+    elif isinstance(name, Round) and name not in plan.checkpoints:
         raise ValueError(
             f"{path} must be one of the checkpoints of {where}, "
-            f"{_list_rounds(plan.checkpoints)}; got {value}"
+            f"{_list_rounds(plan.checkpoints)}; got {name}"
         )
 
 
-_NameInTable = tuple[str, NameKind, str | int, str | None]
-
-
-def _find_names(model: BaseModel, where: str, problem: str | None) -> Iterator[_NameInTable]:
-    """Yield the names in a table: path, kind, value, and the problem that it is on, if given."""
-    # A cell that names its problem is checked against that problem alone, else against all of the
-    # claim's.
-    problem = getattr(model, "problem", problem)
-    for name, field in type(model).model_fields.items():
-        value = getattr(model, name)
-        path = f"{where}.{name}"
-        yield from _find_names_in_value(field.annotation, field.metadata, value, path, problem)
-
-
-def _find_names_in_value(
-    hint: Any, notes: Sequence[object], value: object, path: str, problem: str | None
-) -> Iterator[_NameInTable]:
-    """Yield the names in a value, according to the annotations of its type."""
-    # Of what a text is the name, only the annotation says: type and value are walked together.
-    inner_types = get_args(hint)
-    kinds = [note.what for note in notes if isinstance(note, Names)]
-    if isinstance(value, BaseModel):
-        yield from _find_names(value, path, problem)
-    elif kinds and isinstance(value, str | int):
-        yield path, kinds[0], value, problem
-    elif get_origin(hint) is Annotated:
-        yield from _find_names_in_value(inner_types[0], inner_types[1:], value, path, problem)
-    elif get_origin(hint) in (Union, UnionType):
-        for element in inner_types:
-            yield from _find_names_in_value(element, (), value, path, problem)
-    elif get_origin(hint) in (list, tuple) and isinstance(value, list | tuple):
+def _find_names(
+    value: object, path: str, problem: str | None
+) -> Iterator[tuple[str, Name, str | None]]:
+    """Yield the path of each name in a value, the name, and the problem that it is on, if given."""
+    if isinstance(value, Name):
+        yield path, value, problem
+    elif isinstance(value, BaseModel):
+        # A cell that names its problem is checked against that problem alone, else against all of
+        # the claim's.
+        problem = getattr(value, "problem", problem)
+        for field in type(value).model_fields:
+            yield from _find_names(getattr(value, field), f"{path}.{field}", problem)
+    elif isinstance(value, list | tuple):
         for i, element in enumerate(value):
-            yield from _find_names_in_value(inner_types[0], (), element, f"{path}[{i}]", problem)
-    elif get_origin(hint) is dict and isinstance(value, dict):
+            yield from _find_names(element, f"{path}[{i}]", problem)
+    elif isinstance(value, dict):
         for key, element in value.items():
-            yield from _find_names_in_value(inner_types[0], (), key, path, problem)
-            yield from _find_names_in_value(inner_types[1], (), element, f"{path}.{key}", problem)
+            yield from _find_names(key, path, problem)
+            yield from _find_names(element, f"{path}.{key}", problem)
 
 
 def _list_rounds(rounds: Sequence[int]) -> str:
+    """Return rounds as text; of many, the first two and the last."""
     if len(rounds) <= _MOST_LISTED:
         return ", ".join(map(str, rounds))
     return f"{rounds[0]}, {rounds[1]}, ..., {rounds[-1]}"
@@ -118,7 +114,7 @@ SHORT_WORDS: Final = 12
 
 
 def _few_words(limit: int, ending: str = "") -> AfterValidator:
-    """Return a validator of texts: empty, or one line of at most `most` words with this ending."""
+    """Return a validator of texts: empty, or one line of at most `limit` words, with an ending."""
 
     def check(text: str) -> str:
         if not text:

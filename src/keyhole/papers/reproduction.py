@@ -2,11 +2,8 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +11,6 @@ from typing import Any, Final
 from keyhole import files
 from keyhole.clusters.cluster import THREADS, check_cluster_address
 from keyhole.experiment import RunFolder, Spec, open_run, run
-from keyhole.experiment.compile_jobs import spec_jobs
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache, cluster_if_runs_missing, simulate_missing
 from keyhole.experiment.run_folder import read_provenance
@@ -61,7 +57,7 @@ class Reproduction:
         return tuple(verdict for outcome in self.parts for verdict in outcome.verdicts)
 
     def __repr__(self) -> str:
-        """Return the title, how many of the paper's claims hold, and where the report is."""
+        """Return the title, how many claims hold, and where the report is."""
         return f"{self._headline()}\n  report: {self.report}"
 
     def _repr_html_(self) -> str:
@@ -71,15 +67,23 @@ class Reproduction:
         return notebook_html([table] if rows else [], line=f"{self._headline()} ({self.report})")
 
     def _headline(self) -> str:
-        theirs = [verdict for verdict in self.verdicts if verdict.origin != "ours"]
-        ours = [verdict for verdict in self.verdicts if verdict.origin == "ours"]
-        groups = {"of the paper": theirs, "of ours": ours}
-        texts = [
-            f"{count_text(len(verdicts), 'claim')} {whose}, {counts(verdicts)}"
-            for whose, verdicts in groups.items()
-            if verdicts
-        ]
-        return f"{self.title}: {'; '.join(texts) or 'no claims'}"
+        """Return the title, and how many claims hold."""
+        return f"{self.title}: {'; '.join(_count_by_origin(self.verdicts)) or 'no claims'}"
+
+
+def _count_by_origin(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """Return how many claims hold, are open, and do not hold: a text for each origin."""
+    groups = zip(
+        ("claim", "claim", "check"),
+        ("of the papers", "of the papers on set-ups of ours", "of Keyhole's own"),
+        split_by_origin(verdicts),
+        strict=True,
+    )
+    return tuple(
+        f"{count_text(len(group), noun)} {whose}: {counts(group)}"
+        for noun, whose, group in groups
+        if group
+    )
 
 
 def reproduce(
@@ -145,10 +149,10 @@ def report_again(out: str | Path) -> Reproduction:
 
 def _open_entry(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
     """Return an entry whose runs are finished."""
-    return _judge(entry, scale, {key: open_run(folder / key) for key in entry.problems})
+    return _judge_entry(entry, scale, {key: open_run(folder / key) for key in entry.problems})
 
 
-def _find_finished(entry: Entry, scale: str, folder: Path) -> JudgedEntry | None:
+def _open_if_finished(entry: Entry, scale: str, folder: Path) -> JudgedEntry | None:
     """Return the results of an entry in a folder, or None if they are not complete."""
     try:
         return _open_entry(entry, scale, folder)
@@ -162,6 +166,7 @@ def is_reproduction(folder: str | Path) -> bool:
 
 
 def _title(entry: Entry, scale: str) -> str:
+    """Return the title of the reproduction of one entry."""
     return f"{entry.title} ({scale} scale)"
 
 
@@ -224,15 +229,11 @@ def _run_entries(
         # checkpoints of all.
         cache = ResultCache(folder / SHARED_FOLDER, specs.values())
         simulate_missing(cache, specs, cluster, threads, progress)
-    is_local = on == THREADS
+    is_tracked = progress and on == THREADS
     work = []
-    if progress and is_local:
+    if is_tracked:
         work = list_work({spec.name: spec for spec in specs.values()}, cache, threads)
-    entries = [entry for entry, _, _ in runs]
-    with (
-        background_compilation(entries, wanted=is_local and threads != 1),
-        track_total(progress and is_local, work) as total,
-    ):
+    with track_total(is_tracked, work) as total:
         for entry, entry_folder, command in runs:
             run_folders = {}
             for key in entry.problems:
@@ -244,44 +245,9 @@ def _run_entries(
                     progress=total.of(spec.name),
                 )  # fmt: skip
                 total.finish(spec.name)
-            yield _judge(entry, scale, run_folders)
+            yield _judge_entry(entry, scale, run_folders)
     # By now each run folder has its own results.
     shutil.rmtree(cache.folder, ignore_errors=True)
-
-
-@contextmanager
-def background_compilation(entries: Sequence[Entry], *, wanted: bool = True) -> Iterator[None]:
-    """Return a context manager: a second process fills the compile cache while its block runs.
-
-    Compiling takes seconds for each policy and kind of problem, once per machine, on one core. If
-    the process fails, the main process compiles when it needs to.
-    """
-    names = [f"{entry.identifier}:{problem}" for entry in entries for problem in entry.problems]
-    quiet = subprocess.DEVNULL
-    child = None
-    if wanted:
-        command = [sys.executable, "-m", __name__, *names]
-        with suppress(OSError):
-            child = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
-    try:
-        yield
-    finally:
-        if child is not None:
-            # A killed compiler leaves no broken file: the cache writes each file under a temporary
-            # name and then renames it.
-            child.kill()
-            child.wait()
-
-
-def compile_back_to_front(names: Sequence[str]) -> None:
-    """Compile the engines of problems, named ``entry:problem`` in the order of their runs."""
-    # Last first: the main process compiles in the order of the runs, so that the two meet in the
-    # middle and seldom compile the same engine.
-    for name in reversed(names):
-        entry, _, problem = name.rpartition(":")
-        spec = Entry.find(entry).spec(problem, "quick")
-        for _, compile_it in reversed(spec_jobs(spec, learners=False)):
-            compile_it()
 
 
 def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
@@ -292,13 +258,14 @@ def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
         own_names = {outcome.entry.name for outcome in outcomes}
         names = {name for outcome in outcomes for name in outcome.related_entries}
         for name in sorted(names - own_names):
-            outcome = _find_finished(Entry.load(name), outcomes[0].scale, folder.parent / name)
+            outcome = _open_if_finished(Entry.load(name), outcomes[0].scale, folder.parent / name)
             if outcome is not None:
                 entries_beside.append(outcome)
     return write_reproduction(folder, outcomes, verdicts_by_id(entries_beside))
 
 
-def _judge(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> JudgedEntry:
+def _judge_entry(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> JudgedEntry:
+    """Return an entry with the verdicts on its claims, given its finished runs by problem."""
     results = {}
     for key, run_folder in runs.items():
         # A run folder has results alone, and bounds need the problem and the policies.
@@ -310,6 +277,7 @@ def _judge(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> JudgedEnt
 
 
 def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str) -> Marker:
+    """Return what the marker file of a reproduction says."""
     records = [
         {"entry": entry.identifier, "scale": scale, "problems": list(entry.problems)}
         for entry in entries
@@ -332,9 +300,7 @@ def _write_marker(file: Path, marker: Marker) -> None:
     if files.has_content(file.parent):
         files.remove_drafts(file.parent)
     file.parent.mkdir(parents=True, exist_ok=True)
-    content = (json.dumps(marker, indent=2) + "\n").encode()
-    if not file.is_file() or file.read_bytes() != content:
-        files.write_atomically(file, content)
+    files.write_atomically(file, (json.dumps(marker, indent=2) + "\n").encode())
 
 
 def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
@@ -406,17 +372,7 @@ class ReproducedEntries:
     @property
     def counts(self) -> tuple[str, ...]:
         """How many claims hold, are open, and do not hold: one line per origin."""
-        groups = zip(
-            ("claim", "claim", "check"),
-            ("of the papers", "of the papers on set-ups of ours", "of Keyhole's own"),
-            split_by_origin(self.verdicts),
-            strict=True,
-        )
-        return tuple(
-            f"{count_text(len(group), noun)} {whose}: {counts(group)}"
-            for noun, whose, group in groups
-            if group
-        )
+        return _count_by_origin(self.verdicts)
 
 
 def reproduce_all(
@@ -470,7 +426,8 @@ def reproduce_all(
     outcomes = {
         entry.name: outcome
         for entry in entries
-        if entry not in selection and (outcome := _find_finished(entry, scale, folders[entry.name]))
+        if entry not in selection
+        and (outcome := _open_if_finished(entry, scale, folders[entry.name]))
     }
     for outcome in _run_entries(runs, scale, markers, folder, threads, progress, on):
         name = outcome.entry.name
@@ -490,16 +447,13 @@ def _check_folder(folder: Path, scale: str) -> None:
     """Refuse a folder with other contents, or with reproductions at another scale."""
     if files.has_content(folder):
         marker = _load_marker(folder / BATCH_MARKER, _BATCH_FORMAT)
+        if marker is None:
+            raise ValueError(f"{folder} holds something else; choose another folder")
         if marker != _batch_marker(scale):
-            text = "something else"
-            if marker:
-                text = f"reproductions at scale {marker.get('scale')!r}"
+            text = f"reproductions at scale {marker.get('scale')!r}"
             raise ValueError(f"{folder} holds {text}; choose another folder")
 
 
 def _batch_marker(scale: str) -> Marker:
+    """Return what the marker file of many reproductions says."""
     return {"format": _BATCH_FORMAT, "version": _VERSION, "scale": scale}
-
-
-if __name__ == "__main__":
-    compile_back_to_front(sys.argv[1:])

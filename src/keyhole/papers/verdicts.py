@@ -44,6 +44,27 @@ class Number:
     at_least: float = -math.inf  # the range that is claimed of it
     at_most: float = math.inf
 
+    @property
+    def is_ranged(self) -> bool:
+        """Whether a range is claimed of it."""
+        return math.isfinite(self.at_least) or math.isfinite(self.at_most)
+
+    @property
+    def margin(self) -> float:
+        """The distance to the nearest end of the range in half intervals; negative outside it."""
+        distance = min(self.value - self.at_least, self.at_most - self.value)
+        reach = (self.high - self.low) / 2
+        # An interval that is open on one side is as precise as its other half.
+        if not math.isfinite(reach):
+            reach = min(self.high - self.value, self.value - self.low)
+        if reach == math.inf:
+            return 0.0
+        if reach > 0:
+            return distance / reach
+        # A number without error: its distance is measured in units of the ends.
+        ends = [abs(end) for end in (self.at_least, self.at_most) if math.isfinite(end)]
+        return distance / max(1.0, *ends)
+
     def __str__(self) -> str:
         """Return the number with its interval, in as many digits as the interval justifies."""
         reach = (self.high - self.low) / 2

@@ -22,20 +22,18 @@ def test_the_metric_decides_which_policy_is_better(kind, better, means):
     claim |= {} if kind == "ordering" else {"runs": RUNS}
     good, bad = ("does not hold", "holds") if kind == "not-better" else ("holds", "does not hold")
     for way, status in ((better, good), (other, bad)):
-        found, detail, _ = verdict(kind, claim, {"made-up": result(means, better=way)})
-        assert found == status
-        if kind == "ordering":
-            assert {"lower": "lowest", "higher": "highest"}[way] + " mean of all" in detail
-        if kind == "computed: not_worse":
-            assert f"of {way} mean in" in detail
+        found = {"made-up": result(means, better=way)}
+        assert verdict(kind, claim, found)[0] == status
 
 
 @pytest.mark.parametrize(
-    ("better", "words"), [("lower", "lowest at T = 10 is us"), ("higher", "highest at T = 10 is x")]
+    ("better", "words"),
+    [("lower", "lowest: P at T = 10: us; "), ("higher", "highest: P at T = 10: x; ")],
 )
 def test_the_metric_decides_which_policy_a_reversal_names(better, words):
     ends = {"here": {"problem": "p", "round": 10}, "there": {"problem": "p", "round": 20}}
-    claim, found = WORDS | {"policies": ["us", "x"]} | ends, {"p": result(TURNED, better=better)}
+    claim = WORDS | {"policies": ["us", "x"]} | ends
+    found = {"p": result(TURNED, title="P", better=better)}
     status, detail, _ = verdict("computed: different_best", claim, found)
     assert status == "holds"
     assert words in detail
@@ -67,11 +65,8 @@ def test_a_lead_grows_in_the_direction_of_the_metric(better, here, there):
         "b": result(there, title="B", better=better, own=1),
     }
     claim = WORDS | {"policy": "us", "others": ["x"]}
-    assert verdict("computed: wider_lead", claim | HERE, found)[0] == "holds"
     assert verdict("computed: growing_lead", claim | {"x": ["b", "a"]}, found)[0] == "holds"
     assert verdict("computed: growing_lead", claim | {"x": ["a", "b"]}, found)[0] == "does not hold"
-    turned = {"here": HERE["there"], "there": HERE["here"]}
-    assert verdict("computed: wider_lead", claim | turned, found)[0] == "does not hold"
 
 
 def test_the_worst_of_several_is_the_smallest_where_higher_is_better():

@@ -33,7 +33,7 @@ def test_the_lead_over_others_must_rise_from_problem_to_problem(quotients, statu
     found, detail, _ = advantage().judge(results(quotients))
     assert found == status
     if quotients["a"] > 0:
-        found = re.findall(r"(\d\.\d+) \[(\d\.\d+), (\d\.\d+)\] on [AB]", detail)
+        found = re.findall(r"on [AB] at the end: (\d\.\d+) \[(\d\.\d+), (\d\.\d+)\]", detail)
         for (value, low, high), truth in zip(found, quotients.values(), strict=True):
             assert value == f"{truth:.4f}"
             assert float(low) < truth < float(high)

@@ -18,7 +18,7 @@ def test_identical_means_to_the_last_bit():
     values["b"][0, 7] = np.nextafter(values["b"][0, 7], 2.0)
     status, detail, _ = judge(identical(), found)
     assert status == "does not hold"
-    assert detail == "aggregate_regret of b differs from a's in 1 of 400 replications"
+    assert detail == "replications in which aggregate_regret of b differs from a's: 1 of 400"
 
 
 def test_identical_needs_two():

@@ -107,7 +107,10 @@ def test_a_number_lies_in_a_range_and_elsewhere_does_not(fields, status):
 
 def test_the_numbers_are_shown_arm_by_arm():
     _, detail, _ = judged(LEAD | {"arms": [2], "low": 0.5, "unlike": "soft"})
-    assert detail == ("arm 2: 0.9683 (claimed: at least 0.5). SOFT breaks it: arm 2: 0.4383")
+    assert detail == (
+        "resource.lead_share of arm 2: 0.968333 (claimed: at least 0.5). SOFT breaks it: "
+        "resource.lead_share of arm 2: 0.438333"
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,6 @@ def test_all_must_be_clear_to_hold_and_one_is_enough_not_to():
     assert replications_needed([near, far, beyond], 100) == 625
 
 
-def test_one_difference_of_policies_has_an_estimate_and_several_have_none():
-    difference = Number("a minus b", -1.0, -3.0, 1.0, 0.3)
-    assert replications_needed([difference], 50) == 200
-    assert replications_needed([difference, difference], 50) is None
-
-
 def test_comparisons_of_which_some_suffice_have_no_estimate():
     enough = Number("larger for", 1.0, 1.0, 1.0, None, at_least=2.0)
     assert replications_needed([at_most(1.0, 0.5, 1.25), enough], 100) == 400

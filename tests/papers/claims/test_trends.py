@@ -26,21 +26,21 @@ def test_a_trend_holds_where_every_step_rises():
     assert found.status == "holds"
     assert found.claim == "us on A, B, C: so it is"
     assert (
-        "at the end: A 1.000 ± 0.011, B 1.100 ± 0.011, C 1.200 ± 0.011; 2 of 2 steps"
-        in found.detail
+        "at the end: mean of A: 1.000 [0.989, 1.011]; mean of B: 1.100 [1.089, 1.111]; mean of C: "
+        "1.200 [1.189, 1.211]; 2 of 2 steps" in found.detail
     )
 
 
 def test_a_trend_does_not_hold_where_a_step_falls():
     status, detail, _ = trend("abc").judge(results({"a": 1.0, "b": 1.2, "c": 1.1}))
     assert status == "does not hold"
-    assert "1 of 2 steps significant. Not so: B minus C: 0.1000 [" in detail
+    assert "1 of 2 steps significant; the least clear: B minus C: 0.1000 [" in detail
 
 
 def test_a_trend_is_undecided_where_a_step_may_be_zero():
     status, detail, _ = trend("abc").judge(results({"a": 1.0, "b": 1.0, "c": 1.1}))
     assert status == "undecided"
-    assert "Not so: A minus B" in detail
+    assert "the least clear: A minus B" in detail
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_cells_may_be_policies_of_one_problem_at_a_round():
     early = make_claim(table | {"round": 10})
     assert early.problem_keys == ("p",)
     assert early.judge(found)[0] == "holds"
-    assert "at T = 10: u 1.000 ± 0.011, v 2" in early.judge(found)[1]
+    assert "at T = 10: mean of u: 1.000 [0.989, 1.011]; mean of v: 2" in early.judge(found)[1]
     assert make_claim(table).judge(found)[0] == "does not hold"
 
 
@@ -72,7 +72,7 @@ def test_cells_that_differ_in_both_are_named_by_both():
     cells = [{"problem": "a", "policy": "u"}, {"problem": "b", "policy": "v"}]
     claim = make_claim({"kind": "trend", "cells": cells} | WORDS)
     found = {"a": result({"u": [1, 1]}, title="A"), "b": result({"v": [2, 2]}, title="B")}
-    assert "u on A 1.000 ± 0.011, v on B 2" in claim.judge(found)[1]
+    assert "mean of u on A: 1.000 [0.989, 1.011]; mean of v on B: 2" in claim.judge(found)[1]
 
 
 def test_cells_are_paired_over_problems():

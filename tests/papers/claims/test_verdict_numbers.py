@@ -25,36 +25,19 @@ MEANS = ["mean at 1", "mean at 4", "mean at 16"]
 CLAIMS = {
     "ordering": (
         ONE | OTHERS,
-        ["significantly better in", "worse or equal in", "lowest mean of all at", *GAPS],
+        ["significantly better in", "worse or equal in", *GAPS],
     ),
     "not-better": (ONE | OTHERS | {"runs": RUNS}, [*GAPS, "runs"]),
     "computed: not_worse": (
         ONE | OTHERS | {"runs": RUNS},
-        [
-            "pairs in which another is significantly better",
-            "pairs in which another has the lower mean",
-            "runs",
-            "x minus us at T = 640",
-            "y minus us at T = 640",
-        ],
+        ["x minus us at T = 640", "y minus us at T = 640", "runs"],
     ),
     "computed: different_best": (
         PLACES | {"policies": ["us", "x"]},
         [
-            "pairs that significantly change order",
-            "of them the best here and there",
+            "places where the best is significantly better than the best of the other place",
             "us minus x on A at T = 640",
             "us minus x on B at T = 640",
-        ],
-    ),
-    "computed: wider_lead": (
-        PLACES | {"policy": "us", "others": ["x"]},
-        [
-            "x in A at T = 640",
-            "x in B at T = 640",
-            "x, here over there",
-            "significantly larger for",
-            "significantly smaller for",
         ],
     ),
     "trend": (
@@ -63,11 +46,17 @@ CLAIMS = {
     ),
     "computed: equivalence": (
         {"policy": "us", "cells": [{"problem": "a"}, {"problem": "b"}], "tolerance": 0.5},
-        ["mean of A", "mean of B", "largest / smallest", "A minus 1.5 x B", "B minus 1.5 x A"],
+        ["mean of A", "mean of B", "A minus 1.5 x B", "B minus 1.5 x A"],
     ),
     "computed: growing_lead": (
         {"policy": "us", "others": ["x"], "x": ["a", "b"]},
-        ["x / us on A", "x / us on B", "x / us from A to B, times"],
+        [
+            "x / us on A at the end",
+            "x / us on B at the end",
+            "x / us from A to B, times",
+            "significant rises",
+            "significant falls",
+        ],
     ),
     "estimate: mean": (
         ONE | {"rounds": [10, 640], "high": 50.0, "negative_control": "x"},
@@ -85,7 +74,7 @@ CLAIMS = {
     ),
     "estimate: growth": (
         ONE | {"early": 10, "late": 640, "low": 1.0},
-        ["mean at T = 640", "mean at T = 10", "ratio of means"],
+        ["mean at T = 640 / mean at T = 10"],
     ),
     "estimate: gain": (
         ONE | {"early": 10, "late": 640, "high": 99.0, "negative_control": "x"},
@@ -96,10 +85,6 @@ CLAIMS = {
         ONE | {"metric_high": 20.0, "low": 0.9},
         ["share of replications at the end"],
     ),
-    "estimate: gain-ratio": (
-        CELLS | {"early": 10, "late": 640, "low": 1.0},
-        ["gain of x / gain of us from T = 10 to 640"],
-    ),
     "computed: best_allocation": (
         ONE | {"problem": "e", "metric": "estimates[0]", "at_least": 0.5},
         ["share of replications at the end"],
@@ -108,7 +93,6 @@ CLAIMS = {
         ONE | {"rounds": [10], "levels": [1.0], "std_errors": 4.0},
         ["ln(mean / arms) at T = 10", "s.e. from 1 at T = 10"],
     ),
-    "estimate: log-endpoint": (ONE | {"low": -1.0, "high": 1.0}, ["end of us"]),
     "computed: policy_spread": (
         {"problem": "a", "narrow": ["us", "x"], "wide": ["x", "y"]},
         [
@@ -119,11 +103,7 @@ CLAIMS = {
     ),
     "estimate: deviation-ratio": (
         CELLS | {"low": 1.0, "rounds": [10]},
-        [
-            "deviation of x at T = 10",
-            "deviation of us at T = 10",
-            "deviation of x / us at T = 10",
-        ],
+        ["deviation of x / us at T = 10"],
     ),
     "computed: identical_results": (
         {"problem": "a", "cells": [{"policy": "us"}, {"policy": "x"}]},
@@ -140,7 +120,7 @@ CLAIMS = {
     "above-bound": (ONE | {"bound": "thresholding.ln", "rounds": [10]}, ["mean at T = 10"]),
     "computed: linear_fit": (
         {"policy": "us", "r_squared": 0.5} | X,
-        ["slope", "intercept", "R squared", *(f"{title} off the line by" for title in "ABC")],
+        ["slope", "R squared", *(f"{title} off the line by" for title in "ABC")],
     ),
     "computed: numbers_in_range": (
         {"problem": "strict", "number": "resource.lead_share", "arms": [2], "low": 0.5}
@@ -156,15 +136,14 @@ REVERSAL = (
     {"policies": ["us", "x"]}
     | {"here": {"problem": "a", "round": 10}, "there": {"problem": "a", "round": 640}},
     [
-        "pairs that significantly change order",
-        "of them the best early and late",
-        "us minus x at T = 10",
-        GAPS[0],
+        "places where the best is significantly better than the best of the other place",
+        "us minus x on A at T = 10",
+        "us minus x on A at T = 640",
     ],
 )
-SLOPE = (
-    ONE | {"early": 10, "late": 640, "per": "ln T", "high": 1.0, "bound": "thresholding.ln"},
-    ["slope in ln T from T = 10 to 640", "that of the bound"],
+BOUNDED_GAIN = (
+    ONE | {"early": 10, "late": 640, "high": 1.0, "bound": "thresholding.ln"},
+    ["gain from T = 10 to 640", "that of the bound"],
 )
 # Its own test compares text and numbers.
 APART = {"computed: potential_lemma"}
@@ -195,7 +174,7 @@ def judged(kind, table, found):
 
 @pytest.mark.parametrize(
     ("kind", "case"),
-    [*CLAIMS.items(), ("computed: different_best", REVERSAL), ("estimate: gain", SLOPE)],
+    [*CLAIMS.items(), ("computed: different_best", REVERSAL), ("estimate: gain", BOUNDED_GAIN)],
 )
 def test_the_numbers_of_a_verdict_are_those_of_its_text(found, kind, case):
     table, names = case
@@ -221,7 +200,7 @@ def test_a_number_has_its_claimed_range(found):
     assert (number.at_least, number.at_most) == (2.5, 3.0)
     (number,) = judged("estimate: proportion", CLAIMS["estimate: proportion"][0], found).numbers
     assert (number.at_least, number.at_most) == (0.9, math.inf)
-    number, bound = judged("estimate: gain", SLOPE[0], found).numbers
+    number, bound = judged("estimate: gain", BOUNDED_GAIN[0], found).numbers
     assert number.at_most == pytest.approx(1.0 * bound.value)
     count = judged("ordering", CLAIMS["ordering"][0], found).numbers[0]
     assert (count.value, count.at_least) == (2.0, 2)

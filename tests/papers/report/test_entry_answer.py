@@ -50,19 +50,18 @@ def test_the_first_word_says_no_more_than_the_counts(letters, mark, status):
 @pytest.mark.parametrize(
     ("letters", "text"),
     [
-        ("h", "The paper's only claim holds."),
-        ("hh", "The paper's 2 claims all hold."),
-        ("nn", "None of the paper's 2 claims holds."),
-        ("hhhhoon", "Of the paper's 7 claims 4 hold, 2 are open, 1 does not hold."),
+        ("h", "The paper's 1 claim: 1 holds."),
+        ("nn", "The paper's 2 claims: 2 do not hold."),
+        ("hhhhoon", "The paper's 7 claims: 4 hold, 2 are open, 1 does not hold."),
     ],
 )
 def test_the_claims_are_counted_in_one_sentence(letters, text):
-    assert count_sentence(verdicts(letters), "the paper's", "claim") == text
+    assert count_sentence(verdicts(letters), "The paper's", "claim") == text
 
 
 def test_keyholes_own_checks_are_counted_apart(part):
     answer, line = answered(part, verdicts("hhho"), verdicts("nnh", origin="ours"), front="up.html")
-    assert (answer.mark, answer.text) == ("Mostly.", "Of the paper's 4 claims 3 hold, 1 is open.")
+    assert (answer.mark, answer.text) == ("Mostly.", "The paper's 4 claims: 3 hold, 1 is open.")
     assert line.words() == (
         "A tiny entry. 40 runs. Keyhole's checks: 1 holds, 2 do not hold. All entries"
     )
@@ -83,23 +82,23 @@ def test_claims_judged_on_set_ups_of_ours_do_not_count_as_the_papers(part):
     answer, _ = answered(part, verdicts("hh"), verdicts("nnn", setup="replica"))
     # They weaken the first word: it says no more than all claims together.
     assert (answer.mark, answer.text) == (
-        "No.", "Of the paper's 5 claims 2 hold, 3 do not hold. On our replica of its set-up, of "
+        "No.", "The paper's 5 claims: 2 hold, 3 do not hold. On our replica of its set-up, of "
         "these: 3 do not hold."
     )  # fmt: skip
     answer, _ = answered(part, verdicts("oo"), verdicts("hhh", setup="replica"))
     assert (answer.mark, answer.text) == (
-        "In part.", "Of the paper's 5 claims 3 hold, 2 are open. On our replica of its set-up, of "
+        "In part.", "The paper's 5 claims: 3 hold, 2 are open. On our replica of its set-up, of "
         "these: 3 hold."
     )  # fmt: skip
     assert answered(part, verdicts("hhn"), verdicts("hhh", setup="ours"))[0].mark == "Mostly."
     answer, _ = answered(part, verdicts("hn", setup="ours"))
-    assert answer.text == "Of the paper's 2 claims, on set-ups of ours, 1 holds, 1 does not hold."
+    assert answer.text == "The paper's 2 claims on set-ups of ours: 1 holds, 1 does not hold."
 
 
 def test_an_entry_without_claims_of_a_paper_says_so_and_gives_no_first_word(part):
     answer, line = answered(part, verdicts("hho", origin="ours"), question="")
     assert (answer.mark, answer.status) == ("", "")
-    assert answer.text == "No paper claims this. Of Keyhole's own 3 checks 2 hold, 1 is open."
+    assert answer.text == "No paper claims this. Keyhole's own 3 checks: 2 hold, 1 is open."
     assert line.words() == "40 runs."
     assert answered(part)[0].text == "Figures alone: nothing is claimed."
 
@@ -108,5 +107,5 @@ def test_the_verdict_with_more_runs_elsewhere_is_the_one_that_is_counted(part):
     (one,) = verdicts("h")
     longer = replace(one, id="long/1", status="does not hold", replications=1000)
     answer, line = answered(part, [replace(one, same_as=("long/1",))], known=[longer])
-    assert (answer.mark, answer.text) == ("No.", "The paper's only claim does not hold.")
+    assert (answer.mark, answer.text) == ("No.", "The paper's 1 claim: 1 does not hold.")
     assert "1 verdict from longer runs." in line.words()

@@ -47,7 +47,7 @@ def test_the_bound_of_a_parameter_figure_is_where_its_means_are():
     entry = entry_of("abernethy2016-theorem3")
     declared = entry.parameter_figures[0]
     plans = {key: entry.spec(key, "quick").plan for key in declared.x}
-    values = declared.bound_values(plans)
+    values = declared.bound_points(plans)
     expected = [adversarial_lower_bound(plans[f"levels-{m}"].problem, 40_000) for m in (2, 5, 10)]
     assert values == list(zip([2.0, 5.0, 10.0], expected, strict=True))
 

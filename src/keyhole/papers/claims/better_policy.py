@@ -2,15 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import Field
 
 from keyhole.papers.claims import statistics
-from keyhole.papers.claims.statistics import Comparison, Finding, Results, Rounds
+from keyhole.papers.claims.statistics import MOST_SHOWN, Comparison, Finding, Results, Rounds
 from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
-
-_MOST_SHOWN: Final = 3
+from keyhole.papers.verdicts import Number
 
 
 def ordering(
@@ -38,21 +37,17 @@ def ordering(
     # Undecided cases may still be won: the claim fails only when too few are left to win.
     status = statistics.decide(supported=wins >= needed, contradicted=len(cases) - losses < needed)
     if len(cases) == 1:
-        return Finding(status, str(cases[0]), tuple(statistics.differences(cases)))
-    best_word = curves.metric(metric).best
-    rounds_behind = {case.round for case in cases if not case.lead > 0}
-    rounds_ahead = sum(t not in rounds_behind for t in rounds)
-    text, examples = _least_favourable(cases)
+        return Finding(status, str(cases[0]), (cases[0].number(is_policy_better=True),))
+    least_favourable = sorted(cases, key=lambda case: case.standing)[:MOST_SHOWN]
     detail = (
         f"significantly better in {wins} of {len(cases)} pairs of method and T "
-        f"({needed} needed), worse or equal in {losses}, open in {len(cases) - wins - losses}; "
-        f"{best_word} mean of all at {rounds_ahead} of {len(rounds)} T. {text}"
+        f"({needed} needed), worse or equal in {losses}, open in {len(cases) - wins - losses}. "
+        f"The least favourable: {'; '.join(map(str, least_favourable))}"
     )
     numbers = (
         statistics.known_number("significantly better in", wins, at_least=needed),
         statistics.known_number("worse or equal in", losses, at_most=len(cases) - needed),
-        statistics.known_number(f"{best_word} mean of all at", rounds_ahead),
-        *statistics.limit_numbers(statistics.differences(cases), statistics.differences(examples)),
+        *_limited_numbers(cases, least_favourable, is_policy_better=True),
     )
     return Finding(status, detail, numbers)
 
@@ -69,12 +64,7 @@ def not_better(
     curves = results[problem].curves
     pairs = [(policy, rival, t) for t in rounds for rival in others]
     cases = statistics.comparisons(curves, metric, pairs, adjust=False)
-    is_better = any(case.better for case in cases)
-    played = curves.replications
-    detail = f"{'; '.join(map(str, cases))}; {runs_text(played, runs, is_found=is_better)}"
-    status = statistics.decide(supported=played >= runs and not is_better, contradicted=is_better)
-    run_count = statistics.known_number("runs", played, at_least=runs)
-    return Finding(status, detail, (*statistics.differences(cases), run_count))
+    return _judge_none_better(cases, curves.replications, runs)
 
 
 def not_worse(
@@ -89,62 +79,35 @@ def not_worse(
     """
     curves = results[problem].curves
     pairs = [(rival, policy, t) for t in rounds for rival in others]
-    cases = statistics.comparisons(curves, metric, pairs)
-    rival_wins = sum(case.better for case in cases)
-    rival_leads = sorted((case for case in cases if case.lead > 0), key=lambda case: case.p_value)
-    played = curves.replications
-    better_word = curves.metric(metric).better
+    return _judge_none_better(
+        statistics.comparisons(curves, metric, pairs), curves.replications, runs
+    )
+
+
+def _judge_none_better(cases: Sequence[Comparison], played: int, runs: int) -> Finding:
+    """Judge whether in no case the first policy is better, in at least `runs` of `played` runs."""
+    wins = sum(case.better for case in cases)
+    most_favourable = sorted(cases, key=lambda case: -case.standing)[:MOST_SHOWN]
     detail = (
-        f"significantly better than {policy} in {rival_wins} of {len(cases)} pairs of "
-        f"method and T, of {better_word} mean in {len(rival_leads)}"
+        f"significantly better in {wins} of {len(cases)} pairs of methods and T, "
+        f"the most favourable: {'; '.join(map(str, most_favourable))}; in {played:,} runs"
     )
-    if rival_leads:
-        detail += "; the clearest: " + "; ".join(map(str, rival_leads[:_MOST_SHOWN]))
-    detail += f"; {runs_text(played, runs, is_found=rival_wins > 0)}"
+    if played < runs and not wins:
+        detail += f" ({runs:,} are needed before finding nothing means something)"
     numbers = (
-        statistics.known_number(
-            "pairs in which another is significantly better", rival_wins, at_most=0
-        ),
-        statistics.known_number(
-            f"pairs in which another has the {better_word} mean", len(rival_leads)
-        ),
+        *_limited_numbers(cases, most_favourable, is_policy_better=False),
         statistics.known_number("runs", played, at_least=runs),
-        *statistics.limit_numbers(
-            statistics.differences(cases), statistics.differences(rival_leads[:_MOST_SHOWN])
-        ),
     )
-    status = statistics.decide(
-        supported=played >= runs and not rival_wins, contradicted=rival_wins > 0
-    )
+    status = statistics.decide(supported=played >= runs and not wins, contradicted=wins > 0)
     return Finding(status, detail, numbers)
 
 
-def runs_text(played: int, needed: int, *, is_found: bool) -> str:
-    """Return how many runs there are, and whether finding nothing in them means something."""
-    text = f"in {played:,} runs"
-    if played >= needed or is_found:
-        return text
-    return f"{text} ({needed:,} are needed before finding nothing means something)"
-
-
-def _least_favourable(cases: Sequence[Comparison]) -> tuple[str, Sequence[Comparison]]:
-    """Return, with their text, the least favourable comparisons, or else the least clear one."""
-    unwon_cases = sorted((case for case in cases if not case.better), key=_sort_key)
-    if not unwon_cases:
-        least_clear = max(cases, key=lambda case: case.p_value)
-        return f"The least clear: {least_clear}", [least_clear]
-    examples = unwon_cases[:_MOST_SHOWN]
-    text = "Not better: " + "; ".join(map(str, examples))
-    if len(unwon_cases) > _MOST_SHOWN:
-        text += f" and {len(unwon_cases) - _MOST_SHOWN} more"
-    return text, examples
-
-
-def _sort_key(case: Comparison) -> tuple[bool, bool, float]:
-    """Return the sort key of a comparison: lost ones, then those behind, then those ahead.
-
-    Behind, the clearest come first; ahead, the least clear.
-    """
-    if case.lead < 0:
-        return not case.lost, False, case.p_value
-    return not case.lost, True, -case.p_value
+def _limited_numbers(
+    cases: Sequence[Comparison], shown: Sequence[Comparison], *, is_policy_better: bool
+) -> tuple[Number, ...]:
+    """Return the numbers of all cases; of very many, those of the cases that the text shows."""
+    numbers, shown_numbers = (
+        [case.number(is_policy_better=is_policy_better) for case in group]
+        for group in (cases, shown)
+    )
+    return statistics.limit_numbers(numbers, shown_numbers)

@@ -13,7 +13,7 @@ from keyhole.papers.claims.statistics import Finding, Result, Results, Rounds
 from keyhole.papers.entry_names import PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound
-from keyhole.results.estimate import Estimate, format_estimate
+from keyhole.results.estimate import format_estimate
 from keyhole.semibandit.bounds import csbst_bound, lower_bound
 from keyhole.stochastic.bounds import hoeffding_ucb_bound, lai_robbins_constant
 from keyhole.threshold.bounds import adversarial_lower_bound, dkwucb_bound, kmucb_bound, optim_bound
@@ -111,9 +111,10 @@ def below_bound(
     right side, and does not hold if at some round the mean is significantly on the other (adjusted
     by Holm over the rounds). The negative control is held to the claimed policy's bound.
     """
-    values = _bounds(results[problem], bound, claimed_policy, rounds)
-    ranges = {t: (-math.inf, value) for t, value in values.items()}
-    return _compare_with_bound(results[problem], metric, policy, ranges)
+    result = results[problem]
+    rounds = rounds or list(result.curves.checkpoints)
+    ranges = {t: (-math.inf, bound_of(bound, claimed_policy, result, t)) for t in rounds}
+    return _compare_with_bound(result, metric, policy, ranges)
 
 
 def above_bound(
@@ -124,9 +125,10 @@ def above_bound(
 
     It is judged as `below_bound`.
     """
-    values = _bounds(results[problem], bound, claimed_policy, rounds)
-    ranges = {t: (value, math.inf) for t, value in values.items()}
-    return _compare_with_bound(results[problem], metric, policy, ranges)
+    result = results[problem]
+    rounds = rounds or list(result.curves.checkpoints)
+    ranges = {t: (bound_of(bound, claimed_policy, result, t), math.inf) for t in rounds}
+    return _compare_with_bound(result, metric, policy, ranges)
 
 
 def check_below_bound(claim: AnyClaim, plan: Plan) -> None:
@@ -138,11 +140,6 @@ def check_below_bound(claim: AnyClaim, plan: Plan) -> None:
 check_above_bound: Final = check_below_bound
 
 
-def _bounds(result: Result, bound: str, policy: str, rounds: Rounds | None) -> dict[int, float]:
-    """Return the bound of the claimed policy at each round, also for the negative control."""
-    return {t: bound_of(bound, policy, result, t) for t in rounds or result.curves.checkpoints}
-
-
 def _compare_with_bound(
     result: Result, metric: str, policy: str, ranges: Mapping[int, tuple[float, float]]
 ) -> Finding:
@@ -152,21 +149,11 @@ def _compare_with_bound(
         t: statistics.number_of(f"mean {statistics.format_round(t)}", *args)
         for t, args in tests.items()
     }
-    t = min(tests, key=lambda t: _standard_errors_inside(*tests[t]))
+    t = min(numbers, key=lambda t: numbers[t].margin)
     bound = min(ranges[t], key=abs)
     bound_text = format_estimate(bound, abs(bound) / 100)
     detail = f"{statistics.format_round(t)}: {tests[t][0]}, the bound is {bound_text}"
     if len(ranges) > 1:
-        head = f"{len(ranges)} rounds compared; nearest to the bound (in standard errors)"
-        detail = f"{head} {detail}"
+        detail = f"{len(ranges)} rounds compared; nearest to the bound {detail}"
     reported_numbers = statistics.limit_numbers(list(numbers.values()), [numbers[t]])
     return Finding(statistics.judge_ranges(list(tests.values())), detail, reported_numbers)
-
-
-def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:
-    """Return how far a number is inside a range, in standard errors; negative outside."""
-    distance = min(number.value - low, high - number.value)
-    if number.error > 0:
-        return distance / number.error
-    # Without an error the estimate is exact, and so is the side of the bound on which it lies.
-    return math.copysign(math.inf, distance)

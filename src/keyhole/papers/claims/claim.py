@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, create_model, model_validator
 from keyhole.interrupts import replaced_errors
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.statistics import Cell, Finding, Result
-from keyhole.papers.entry_names import MetricName, PolicyName, ProblemName, ShortText, names_in
+from keyhole.papers.entry_names import MetricName, PolicyName, ProblemName, ShortText, problems_in
 from keyhole.papers.verdicts import Number, Origin, Setup, Verdict
 from keyhole.play.simulation_plan import Plan
 
@@ -36,26 +36,26 @@ class Claim(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    text: str  # the claim, in the words of its source where it is quoted
-    # the same in few plain words, for first screens; needless where the text has few
+    text: str  # the claim; where it is quoted, in the words of its source
+    # the claim in few plain words, for first screens; empty where the text has few
     short: ShortText = ""
     source: str
     origin: Origin  # whose claim it is
     setup: Setup = "ours"  # whose set-up it is judged on; in a file by default the entry's
-    # the ids of claims in which other entries judge the same statement of the same set-up
+    # the ids of claims in which other entries judge the same statement on the same set-up
     same_as: tuple[str, ...] = ()
-    reading: str = ""  # how the words were translated into numbers, where they leave it open
+    reading: str = ""  # how words that leave it open were translated into numbers
     metric: MetricName  # in a file by default the entry's first
-    id: str = ""  # the entry's name and the position in it, from 1; set when a file is read
+    id: str = ""  # the entry's name and the claim's position, from 1; set when a file is read
 
     judgement: ClassVar[Judgement]
     refuse: ClassVar[Callable[[AnyClaim, Plan], None]]
-    judged_by: ClassVar[str]  # the kind, as verdicts state it
+    judged_by: ClassVar[str]  # the kind, as verdicts name it: "estimate: mean"
 
     @property
     def problem_keys(self) -> tuple[str, ...]:
-        """The keys of the problems that it is about: all that its fields name."""
-        return tuple(names_in(self, "problem"))
+        """The keys of all problems that its fields name."""
+        return tuple(problems_in(self))
 
     @property
     def named_cells(self) -> list[Cell]:
@@ -66,27 +66,27 @@ class Claim(BaseModel):
 
     @property
     def subject(self) -> str:
-        """The label of the policy that it is about, if it is about one alone."""
+        """The label of the only policy that the claim is about; empty if it is about several."""
         policies = {cell.policy for cell in self.named_cells}
         if not policies:
             return getattr(self, "policy", None) or ""
         return policies.pop() if len(policies) == 1 else ""
 
-    def judge(self, results: Mapping[str, Result], **changed: str) -> Finding:
+    def judge(self, results: Mapping[str, Result], **replaced_arguments: str) -> Finding:
         """Return the status and the numbers behind it, given the results of every problem.
 
-        Some arguments of the judgement may be changed.
+        The arguments of the judgement are fields of the claim, except those that are replaced.
         """
         names = inspect.signature(self.judgement).parameters.keys() - {"results"}
-        sources = {name: "policy" if name == "claimed_policy" else name for name in names}
-        fields = {name: getattr(self, source) for name, source in sources.items()}
+        field_names = {name: "policy" if name == "claimed_policy" else name for name in names}
+        arguments = {name: getattr(self, field) for name, field in field_names.items()}
 
-        def replace(error: BaseException) -> ValueError:
+        def explain(error: BaseException) -> ValueError:
             text = " ".join(str(error).split())
             return ValueError(f"{self.id} ({self.judged_by}): {type(error).__name__}: {text}")
 
-        with replaced_errors(replace):  # a user's function may raise anything
-            finding = type(self).judgement(results, **(fields | changed))
+        with replaced_errors(explain):  # a user's function may raise anything
+            finding = type(self).judgement(results, **(arguments | replaced_arguments))
         if not isinstance(finding, Finding):
             raise ValueError(f"{self.id} ({self.judged_by}) must return a Finding, got {finding!r}")
         return finding
@@ -101,40 +101,36 @@ class Claim(BaseModel):
     def verdict(self, results: Mapping[str, Result]) -> Verdict:
         """Return the claim with its verdict by the results."""
         status, detail, numbers = self.judge(results)
-        head = _format_titles([results[key].title for key in self.problem_keys])
+        about = _format_titles([results[key].title for key in self.problem_keys])
         if self.subject and not _contains_label(self.text, self.subject):
-            head = f"{self.subject} on {head}"
+            about = f"{self.subject} on {about}"
         # Cells of different problems are paired, so the smallest number of replications limits all.
         replications = min(results[key].curves.replications for key in self.problem_keys)
         needed = None
         if status == "undecided":
-            needed = self._needed(numbers, replications)
+            needed = self._replications_needed(numbers, replications)
         return Verdict(
             **{name: getattr(self, name) for name in Claim.model_fields},
             status=status,
             detail=detail,
             numbers=numbers,
-            about=head,
+            about=about,
             kind=self.judged_by,
             replications=replications,
             needed=needed,
         )
 
-    def _needed(self, numbers: Sequence[Number], replications: int) -> int | None:
-        """Return about how many replications would decide it, at least as many as it requires."""
+    def _replications_needed(self, numbers: Sequence[Number], replications: int) -> int | None:
+        """Return about how many replications would decide the claim, if this can be estimated."""
         runs: int | None = getattr(self, "runs", None)
         if runs is not None and replications < runs:
             return runs
-        return replications_needed(self.own_numbers(numbers), replications)
-
-    def own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
-        """Return the numbers of the claim itself, without those of its negative control."""
-        return numbers
+        return replications_needed(numbers, replications)
 
     @model_validator(mode="before")
     @classmethod
-    def _complete(cls, table: Any) -> Any:
-        """Fill in the problem and policy of cells that leave them to the claim."""
+    def _complete_all_cells(cls, table: Any) -> Any:
+        """Fill in the problem and the policy of cells that leave them to the claim."""
         if not isinstance(table, dict):
             return table
         # Before validation, so that a cell that names neither problem nor policy is not refused.
@@ -146,7 +142,7 @@ class Claim(BaseModel):
 
     @model_validator(mode="after")
     def _check_ranges(self) -> Self:
-        """Refuse ranges that are empty, or have not an end for each of several rounds."""
+        """Refuse an empty range, or a list of ends that are not one for each round."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         for low, high in _RANGES:
             if {low, high} <= values.keys():
@@ -188,9 +184,9 @@ class ControlledClaim(Claim):
         if self.origin == "paper, as a bound":
             require_negative_control(self)
 
-    def judge(self, results: Mapping[str, Result], **changed: str) -> Finding:
+    def judge(self, results: Mapping[str, Result], **replaced_arguments: str) -> Finding:
         """Judge the policy, and then the negative control by the same numbers."""
-        finding = status, detail, numbers = super().judge(results, **changed)
+        finding = status, detail, numbers = super().judge(results, **replaced_arguments)
         if self.no_negative_control:
             detail += f". No policy is shown to break it: {self.no_negative_control}"
             return Finding(status, detail, numbers)
@@ -199,7 +195,7 @@ class ControlledClaim(Claim):
         # The control is judged by the same numbers, never by its own bound or range: the question
         # is whether a bad policy would pass for this one.
         control = super().judge(results, policy=self.negative_control)
-        numbers += statistics.prefix_numbers(self.negative_control, control.numbers)
+        numbers += statistics.control_numbers(self.negative_control, control.numbers)
         if control.status == "does not hold":
             detail += f". {self.negative_control} breaks it: {control.detail}"
             return Finding(status, detail, numbers)
@@ -209,11 +205,6 @@ class ControlledClaim(Claim):
         keeps = "keeps" if control.status == "holds" else "may keep"
         detail += f". But {self.negative_control}, which should break it, {keeps} it too: "
         return Finding(status, detail + control.detail, numbers)
-
-    def own_numbers(self, numbers: Sequence[Number]) -> Sequence[Number]:
-        """Return the numbers that are not the negative control's."""
-        control = f"{self.negative_control}: "
-        return [number for number in numbers if not number.name.startswith(control)]
 
 
 def require_negative_control(claim: AnyClaim) -> None:
@@ -276,6 +267,7 @@ def _has_cells(annotation: object) -> bool:
 
 
 def _complete_cells(value: object, common: Mapping[str, object]) -> object:
+    """Return a cell, or a list of cells, with the fields that it leaves to the claim."""
     if isinstance(value, list):
         return [_complete_cells(item, common) for item in value]
     return {**common, **value} if isinstance(value, dict) else value
@@ -310,21 +302,18 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     """
     inside = list[float]()
     beyond = list[float]()
-    is_several = False
+    needs_some = False
     for number in numbers:
-        ends = [end for end in (number.at_least, number.at_most) if math.isfinite(end)]
-        if not ends and number.p_value is None:
-            continue
         # A count of comparisons that is claimed: only some of them need be clear.
-        is_several |= bool(ends) and number.low == number.high
-        unclear_ends = [end for end in ends or [0.0] if number.low < end < number.high]
+        needs_some |= number.is_ranged and number.p_value is None
+        ends = (number.at_least, number.at_most)
+        unclear_ends = [end for end in ends if number.low < end < number.high]
         if not unclear_ends or not math.isfinite(number.high - number.low):
             continue
-        is_several |= not ends
-        needed = max(_needed(number, end, replications) for end in unclear_ends)
+        needed = max(_replications_to_clear(number, end, replications) for end in unclear_ends)
         is_inside = number.at_least <= number.value <= number.at_most
         (inside if is_inside else beyond).append(needed)
-    if not (inside or beyond) or (is_several and len(inside + beyond) > 1):
+    if not (inside or beyond) or (needs_some and len(inside + beyond) > 1):
         return None
     # One number clearly beyond its range decides the claim; inside, all must be clear.
     needed_runs = min(beyond) if beyond else max(inside)
@@ -333,8 +322,8 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     return math.ceil(needed_runs - 1e-6)  # 50.00000001 is 50
 
 
-def _needed(number: Number, end: float, replications: int) -> float:
-    """Return how many replications would move an end of the range out of the interval."""
+def _replications_to_clear(number: Number, end: float, replications: int) -> float:
+    """Return how many replications would make the interval so narrow that it excludes an end."""
     distance = abs(number.value - end)
     # the wider half: intervals of shares and ratios are not symmetric
     reach = max(number.high - number.value, number.value - number.low)

@@ -15,19 +15,11 @@ from keyhole.papers.claims.statistics import Finding, Result, Results
 from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
-from keyhole.results.estimate import (
-    Estimate,
-    PairedDifference,
-    compare,
-    format_estimate,
-    format_p_value,
-    mean_estimate,
-)
+from keyhole.results.estimate import Estimate, PairedDifference, compare, mean_estimate
 
 _FEWEST_POINTS: Final = 3  # any two means lie on a line
 _ROUNDING: Final = 1e-12
 _LINE_ROUNDING: Final = 1e-11  # of a line, whose slope and intercept are sums
-_FINEST_REACH: Final = 1e-5
 
 
 def _check_three_numbers(x: dict[str, float]) -> dict[str, float]:
@@ -54,54 +46,35 @@ def linear_fit(
     """
     values = np.array([results[key].values(policy, metric, round) for key in x])
     line = fit(np.array(list(x.values())), values)
-    detail = f"{statistics.format_round(round)}: slope {line.slope}, intercept {line.intercept}"
-    numbers = (
-        statistics.number_of("slope", line.slope, at_least=0.0),
-        statistics.number_of("intercept", line.intercept),
-    )
+    detail = f"{statistics.format_round(round)}: slope {line.slope}"
+    slope = statistics.number_of("slope", line.slope, at_least=0.0)
     if line.r_squared is None:
         status = statistics.decide(supported=False, contradicted=line.slope.error == 0.0)
-        return Finding(status, f"{detail}; the mean is the same everywhere", numbers)
+        return Finding(status, f"{detail}; the mean is the same everywhere", (slope,))
+    p_values = statistics.holm([gap.p_value for gap in line.gaps])
     is_straight = True
     is_bent = False
     claimed = "a rising slope alone"
     if r_squared is not None:
         is_straight = line.r_squared.low >= r_squared
-        is_bent = line.r_squared.high < r_squared and min(line.off_line) < statistics.LEVEL
+        is_bent = line.r_squared.high < r_squared and min(p_values) < statistics.LEVEL
         claimed = f"at least {r_squared:g}"
-    titles = [results[key].title for key in x]
-    furthest = int(np.argmin(line.off_line))
     share = statistics.number_of(
         "R squared", line.r_squared, *statistics.ends_or_infinite(r_squared, None)
     )
     share = replace(share, high=min(1.0, share.high))
-    off_line = statistics.numbers_of([f"{title} off the line by" for title in titles], line.gaps)
+    names = [f"{results[key].title} off the line by" for key in x]
+    off_line = statistics.numbers_of(names, line.gaps)
+    furthest = int(np.argmin(p_values))
     return Finding(
         statistics.decide(
             supported=line.slope.low > 0 and is_straight,
             contradicted=line.slope.high < 0 or is_bent,
         ),
-        f"{detail}; R squared {_format_r_squared(share)} (claimed: {claimed}); "
-        f"{_furthest_text(titles[furthest], line)}",
-        (*numbers, share, *statistics.limit_numbers(off_line, [off_line[furthest]])),
+        f"{detail}; R squared {share} (claimed: {claimed}); most clearly: {names[furthest]} "
+        f"{line.gaps[furthest]}",
+        (slope, share, *statistics.limit_numbers(off_line, [off_line[furthest]])),
     )
-
-
-def _furthest_text(furthest: str, line: "Line") -> str:
-    if all(gap.equal for gap in line.gaps):
-        return "every run is on the line"
-    clarity = format_p_value(min(line.off_line))
-    if any(gap.low == gap.high != 0.0 for gap in line.gaps):
-        clarity = "in every run"
-    return f"most clearly off the line: {furthest} ({clarity})"
-
-
-def _format_r_squared(r_squared: Number) -> str:
-    """Return R squared with its interval, in at most six digits."""
-    reach = max((r_squared.high - r_squared.low) / 2, _FINEST_REACH)
-    numbers = (r_squared.value, r_squared.low, r_squared.high)
-    value, low, high = (format_estimate(number, reach) for number in numbers)
-    return f"{value} [{low}, {high}]"
 
 
 @dataclass(frozen=True)
@@ -110,14 +83,9 @@ class Line:
 
     slope: Estimate
     intercept: Estimate
-    # the share of the weighted variation that it explains; None where there is no variation
+    # the share of the weighted variation that the line explains; None where there is no variation
     r_squared: Estimate | None
     gaps: list[PairedDifference]  # by how much each mean is off the line
-
-    @property
-    def off_line(self) -> FloatArray:
-        """The p-value of each mean's distance from the line, adjusted for being many (Holm)."""
-        return statistics.holm([gap.p_value for gap in self.gaps])
 
 
 def fit(x: FloatArray, values: FloatArray) -> Line:
@@ -126,8 +94,8 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
     .. math:: \hat\beta = (X^\top W X)^{-1} X^\top W \bar y, \qquad
         R^2 = 1 - \frac{\sum_j w_j (\bar y_j - \hat y_j)^2}{\sum_j w_j (\bar y_j - \bar y_w)^2}
     """
-    # Weights need a positive finite error everywhere; otherwise all weigh the same.
     errors = np.array([mean_estimate(row).error for row in values])
+    # Weights need a positive finite error everywhere; otherwise all weigh the same.
     is_weighted = bool(((errors > 0) & np.isfinite(errors)).all())
     weights = np.ones(len(x))
     if is_weighted:
@@ -182,6 +150,7 @@ def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool)
 
 
 def _weights(squares: FloatArray, *, is_weighted: bool) -> FloatArray:
+    """Return the weights of means, given the sums of their squared deviations."""
     return 1.0 / squares if is_weighted else np.ones_like(squares)
 
 
@@ -256,7 +225,7 @@ def power(
     exponent, lowest, highest = (
         _exponent_at_zero(points, y, end) for end in ("value", "low", "high")
     )
-    exponents = [_exponent_text(number) for number in (exponent, lowest, highest)]
+    exponents = [_format_exponent(number) for number in (exponent, lowest, highest)]
     means = [mean_estimate(row) for row in y]
     positions = [f"{point:,g}" for point in points]
     p_value = min(excess.p_value(floor, ceiling) for excess, floor, ceiling in tests)
@@ -276,9 +245,7 @@ def power(
 
 def check_power(claim: AnyClaim, plan: Plan) -> None:
     """Refuse other than three rounds of a problem, or three numbers of problems."""
-    if (claim.rounds is None) == (claim.x is None) or (claim.rounds is None) != (
-        claim.problem is None
-    ):
+    if len({claim.problem is None, claim.rounds is None, claim.x is not None}) > 1:
         raise ValueError("either problem and rounds must be given, or x")
     points = _sorted_points(claim.rounds, claim.x)
     if len(points) != _POINTS or points[0] <= 0:
@@ -287,6 +254,7 @@ def check_power(claim: AnyClaim, plan: Plan) -> None:
 
 
 def _sorted_points(rounds: Sequence[int] | None, x: Mapping[str, float] | None) -> list[float]:
+    """Return the distinct rounds, or numbers of problems, in rising order."""
     return sorted(map(float, set(rounds or (x or {}).values())))
 
 
@@ -297,12 +265,12 @@ def _values_of_worst_problem(
     rows: dict[float, list[FloatArray]] = {}
     for key, number in sorted(x.items(), key=lambda item: item[1]):
         rows.setdefault(number, []).append(results[key].values(policy, metric, round))
-    lower = results[key].curves.metric(metric).better == "lower"
-    return np.array([(max if lower else min)(alike, key=np.mean) for alike in rows.values()])
+    choose = max if results[key].curves.metric(metric).better == "lower" else min
+    return np.array([choose(alike, key=np.mean) for alike in rows.values()])
 
 
 def _excess_gain(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
-    """Return by how much the gain of the second step exceeds that of this exponent."""
+    """Return by how much y rises more from the second x to the third than x to an exponent does."""
     first, second = math.log(x[1] / x[0]), math.log(x[2] / x[1])
     expected = second / first  # the second step of a power of x, over its first
     if exponent != 0.0:
@@ -329,7 +297,8 @@ def _exponent_at_zero(x: Sequence[float], y: FloatArray, end: str) -> float:
     return low
 
 
-def _exponent_text(exponent: float) -> str:
+def _format_exponent(exponent: float) -> str:
+    """Return an exponent with two decimals; of one beyond the search, the end of the search."""
     low, high = _EXPONENTS
     if exponent == -math.inf:
         return f"below {low:g}"

@@ -1,10 +1,10 @@
 """Judgements of claims that compare several problems or policies at once."""
 
 import math
-from dataclasses import replace
 from itertools import combinations, pairwise, permutations
-from typing import Annotated, Final
+from typing import Annotated
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.state_arrays import FloatArray
@@ -18,7 +18,6 @@ from keyhole.results.estimate import PairedDifference, compare, mean_estimate
 
 _Factor = Annotated[float, Field(gt=0)]
 _Two = Annotated[list[PolicyName], Field(min_length=2)]
-_MOST_SHOWN: Final = 3
 
 
 class ProblemRound(BaseModel):
@@ -58,24 +57,23 @@ def trend(
         for c, gap, b in zip(is_clear, gaps, values[1:], strict=True)
     ]
     names = statistics.cell_names(cells, results)
-    _, text, means = statistics.format_means(names, values)
+    means = statistics.mean_numbers(names, values)
     numbers = [
         statistics.number_of(
-            f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}", gap
+            f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}", gap, at_most=0.0
         )
         for factor, gap, (before, after) in zip(factors, gaps, pairwise(names), strict=True)
     ]
-    listed_steps = [i for i in range(steps) if not rises[i]]
-    ending = ". Not so: "
-    if not listed_steps:
-        listed_steps = [max(range(steps), key=lambda i: gaps[i].p_value)]
-        ending = ", the least clear: "
+    # From the steps that fall most clearly to those that rise most clearly.
+    order = sorted(
+        range(steps), key=lambda i: math.copysign(1.0 - gaps[i].p_value, -gaps[i].difference)
+    )[: statistics.MOST_SHOWN]
     return Finding(
         statistics.decide(supported=all(rises), contradicted=any(falls)),
-        f"{statistics.format_round(round)}: {text}; {sum(rises)} of {steps} steps significant"
-        + ending
-        + "; ".join(f"{numbers[i].name}: {gaps[i]}" for i in listed_steps),
-        (*means, *statistics.limit_numbers(numbers, [numbers[i] for i in listed_steps])),
+        f"{statistics.format_round(round)}: {statistics.format_numbers(means)}; "
+        f"{sum(rises)} of {steps} steps significant; "
+        f"the least clear: {'; '.join(f'{numbers[i].name}: {gaps[i]}' for i in order)}",
+        (*means, *statistics.limit_numbers(numbers, [numbers[i] for i in order])),
     )
 
 
@@ -102,19 +100,14 @@ def equivalence(
     """
     values = [cell.values(results, metric, round) for cell in cells]
     names = statistics.cell_names(cells, results)
-    means, text, numbers = statistics.format_means(names, values)
-    detail = f"{statistics.format_round(round)}: {text}"
-    smallest = min(mean.value for mean in means)
-    if smallest < 0:
+    means = statistics.mean_numbers(names, values)
+    detail = f"{statistics.format_round(round)}: {statistics.format_numbers(means)}"
+    if min(mean.value for mean in means) < 0:
         detail += "; relative tolerances need means that are not below 0"
-        return Finding("undecided", detail, numbers)
-    if smallest > 0:
-        ratio = max(mean.value for mean in means) / smallest
-        detail += f"; largest / smallest {ratio:.3f}"
-        numbers += (Number("largest / smallest", ratio),)
+        return Finding("undecided", detail, means)
     excess = [compare(a, (1.0 + tolerance) * b) for a, b in permutations(values, 2)]
-    numbers_of_gaps = [
-        statistics.number_of(f"{a} minus {1.0 + tolerance:g} x {b}", gap)
+    gaps = [
+        statistics.number_of(f"{a} minus {1.0 + tolerance:g} x {b}", gap, at_most=0.0)
         for (a, b), gap in zip(permutations(names, 2), excess, strict=True)
     ]
     is_clear = statistics.holm([gap.p_value for gap in excess]) < statistics.LEVEL
@@ -122,7 +115,7 @@ def equivalence(
     # Two one-sided tests for each pair must all succeed to hold, which needs no adjustment; one
     # success contradicts the claim, which does (Holm).
     status = statistics.decide(supported=all(map(_is_below, excess)), contradicted=any(beyond))
-    return Finding(status, detail, numbers + statistics.limit_numbers(numbers_of_gaps, []))
+    return Finding(status, detail, means + statistics.limit_numbers(gaps, []))
 
 
 def _is_below(gap: PairedDifference) -> bool:
@@ -140,23 +133,19 @@ def identical_results(
     `metrics` are those to compare; by default the claim's.
     """
     first, *names = statistics.cell_names(cells, results)
-    counts = {}
+    exceptions = []
     for key in metrics or [metric]:
-        ours, *theirs = (results[cell.problem].curves.values(cell.policy, key) for cell in cells)
-        for name, values in zip(names, theirs, strict=True):
-            if ours.shape != values.shape:
+        reference, *compared = (
+            results[cell.problem].curves.values(cell.policy, key) for cell in cells
+        )
+        for name, values in zip(names, compared, strict=True):
+            if reference.shape != values.shape:
                 return Finding("undecided", f"{first} and {name} have other checkpoints")
-            differing = int((ours != values).any(axis=0).sum())
-            text = f"{key} of {name} differs from {first}'s"
-            counts[f"{text} in {differing:,} of {ours.shape[1]:,} replications"] = (
-                statistics.known_number(f"replications in which {text}", differing, at_most=0)
-            )
-    unequal = {text: count for text, count in counts.items() if count.value}
-    numbers = statistics.limit_numbers([*counts.values()], [*unequal.values()][:_MOST_SHOWN])
-    if unequal:
-        return Finding("does not hold", "; ".join([*unequal][:_MOST_SHOWN]), numbers)
+            count = int((reference != values).any(axis=0).sum())
+            text = f"replications in which {key} of {name} differs from {first}'s"
+            exceptions.append(statistics.known_number(text, count, at_most=0))
     replications = results[cells[0].problem].curves.replications
-    return Finding("holds", f"so in all of {replications:,} replications", numbers)
+    return statistics.judge_exceptions(exceptions, replications)
 
 
 def policy_spread(
@@ -170,29 +159,19 @@ def policy_spread(
     """
     spreads = []
     factors = []
-    for group in (wide, narrow):
-        values = {label: results[problem].values(label, metric) for label in group}
-        means = {label: float(array.mean()) for label, array in values.items()}
-        top = max(means, key=means.__getitem__)
-        bottom = min(means, key=means.__getitem__)
-        if means[bottom] == 0.0:
-            return Finding("undecided", f"{bottom} was never wrong at the horizon")
-        # The influence of each replication on ln(largest / smallest): the delta method. That
-        # noise may have chosen the two policies is ignored.
-        influence = values[top] / means[top] - values[bottom] / means[bottom]
-        spread = math.log(means[top] / means[bottom])
-        spreads.append((spread, influence))
+    for group in (narrow, wide):
+        ordered = sorted((results[problem].values(label, metric) for label in group), key=np.mean)
+        if ordered[0].mean() == 0.0:
+            return Finding("undecided", f"one of {', '.join(group)} was never wrong at the horizon")
+        spreads.append(statistics.log_quotient(ordered[-1], ordered[0]))
         name = f"largest mean / smallest mean among {', '.join(group)}"
-        factors.append(statistics.factor_of(name, replace(mean_estimate(influence), value=spread)))
-    (wide_spread, widening), (narrow_spread, narrowing) = spreads
-    gap = replace(mean_estimate(widening - narrowing), value=wide_spread - narrow_spread)
-    widest, narrowest = factors
-    ratio = statistics.factor_of("ratio of the two", gap, at_least=1.0)
+        factors.append(statistics.factor_of(name, mean_estimate(spreads[-1])))
+    gap = mean_estimate(spreads[1] - spreads[0])
+    factors.append(statistics.factor_of("ratio of the two", gap, at_least=1.0))
     return Finding(
         statistics.decide(supported=gap.low > 0, contradicted=gap.high < 0),
-        f"largest mean / smallest mean at the horizon: {narrowest} among {', '.join(narrow)}; "
-        f"{widest} among {', '.join(wide)}; ratio of the two {ratio}",
-        (narrowest, widest, ratio),
+        statistics.format_numbers(factors),
+        tuple(factors),
     )
 
 
@@ -207,163 +186,96 @@ def different_best(
     """
     pairs = list(combinations(policies, 2))
     ends = (here, there)
-    unadjusted = [
-        cell
-        for end in ends
-        for cell in statistics.comparisons(
-            results[end.problem].curves, metric, [(*pair, end.round) for pair in pairs]
-        )
-    ]
     # Both places together: the claim is about all these comparisons at once.
-    cells = statistics.adjust_together(unadjusted)
-    halves = cells[: len(pairs)], cells[len(pairs) :]
-    cell_pairs = list(zip(*halves, strict=True))
-    reversals = [(a, b) for a, b in cell_pairs if (a.better and b.worse) or (a.worse and b.better)]
-    wins = [cell.policy for cell in cells if cell.better]
-    wins += [cell.other for cell in cells if cell.worse]
-    # A policy that beats each of the others in both places wins twice as often as it has rivals.
-    is_same_best = any(wins.count(policy) == 2 * (len(policies) - 1) for policy in policies)
-    first, second = (results[end.problem].best_of(policies, metric, end.round) for end in ends)
-    best_pair = next(
-        (pair for pair in cell_pairs if {pair[0].policy, pair[0].other} == {first, second}), ()
-    )
-    supported = best_pair in reversals
-    best = results[here.problem].curves.metric(metric).best
-    if here.problem == there.problem:
-        titles = ["", ""]
-        where = "early and late"
-        highlights = statistics.differences(best_pair)
-        detail = f"{best} at T = {here.round:,} is {first}, at T = {there.round:,} {second}"
-    else:
-        titles = [results[end.problem].title for end in ends]
-        where = "here and there"
-        highlights = []
-        detail = f"{best}: {here.format_name(results)}: {first}; "
-        detail += f"{there.format_name(results)}: {second}"
-    detail += f"; {len(reversals)} of {len(pairs)} pairs significantly change order"
-    if best_pair:
-        detail += f", these two {'among them' if supported else 'not'}"
-    if best_pair and here.problem == there.problem:
-        detail += f": {best_pair[0]}, {best_pair[1]}"
-    gaps = [gap for end in zip(halves, titles, strict=True) for gap in statistics.differences(*end)]
-    numbers = (
-        statistics.known_number("pairs that significantly change order", len(reversals)),
-        statistics.known_number(f"of them the best {where}", supported, at_least=1),
-        *statistics.limit_numbers(gaps, highlights),
-    )
-    status = statistics.decide(supported=supported, contradicted=is_same_best)
-    return Finding(status, detail, numbers)
-
-
-def wider_lead(
-    results: Results, metric: str, policy: PolicyName, others: Policies, here: ProblemRound,
-    there: ProblemRound, at_least: Annotated[float, Field(gt=0, le=1)] = 1.0,
-) -> Finding:  # fmt: skip
-    r"""Judge whether other policies are further behind a policy `here` than `there`.
-
-    The distance is :math:`\ln(\bar y_{other} / \bar y_{policy})`, with the opposite sign where
-    higher is better; the interval of the difference of two distances comes from the delta method
-    on paired replications. The claim holds if the distance is significantly larger `here` for at
-    least the share `at_least` of the others, and does not hold if it is significantly smaller for
-    so many that the undecided ones cannot make up that share (all adjusted together, Holm).
-    """
-    gaps = []
-    texts = []
-    numbers = list[Number]()
-    for rival in others:
-        distances = list[FloatArray]()
-        for end in (here, there):
-            result = results[end.problem]
-            pair = statistics.order_for_ratio(result, metric, rival, policy)
-            a, b = (result.values(label, metric, end.round) for label in pair)
-            above, below = float(a.mean()), float(b.mean())
-            if min(above, below) <= 0.0:
-                return Finding("undecided", f"{rival} or {policy} was never wrong")
-            # Linearised around the means: the mean of (a / above - b / below) is 0, its error that
-            # of the logarithm.
-            distances.append(math.log(above / below) + (a / above - b / below))
-        gaps.append(mean_estimate(distances[0] - distances[1]))
-        numbers += [
-            statistics.factor_of(f"{rival} in {end.format_name(results)}", mean_estimate(distance))
-            for end, distance in zip((here, there), distances, strict=True)
+    cases = statistics.adjust_together(
+        [
+            case
+            for end in ends
+            for case in statistics.comparisons(
+                results[end.problem].curves, metric, [(*pair, end.round) for pair in pairs]
+            )
         ]
-        texts.append(f"{rival} {numbers[-2]} and {numbers[-1]}")
-    p_values = [gap.p_value(0.0, 0.0) for gap in gaps]
-    is_clear = statistics.holm(p_values) < statistics.LEVEL
-    larger_count = sum(bool(c) and gap.value > 0 for c, gap in zip(is_clear, gaps, strict=True))
-    smaller_count = sum(bool(c) and gap.value < 0 for c, gap in zip(is_clear, gaps, strict=True))
-    # Rounding must not ask for one case more: 0.07 x 100 is 7.000000000000001.
-    needed = math.ceil(at_least * len(gaps) - 1e-9)
-    ratio = f"mean over that of {policy}"
-    if results[here.problem].curves.metric(metric).better == "higher":
-        ratio = f"mean of {policy} over theirs"
-    detail = (
-        f"{ratio} in {here.format_name(results)} and in {there.format_name(results)}: "
-        f"{'; '.join(texts)}; significantly larger for {larger_count} of {len(gaps)} "
-        f"({needed} needed), smaller for {smaller_count}"
     )
-    for rival, gap, p_value in zip(others, gaps, p_values, strict=True):
-        factor = statistics.factor_of(f"{rival}, here over there", gap, at_least=1.0)
-        numbers.append(replace(factor, p_value=p_value))
-    numbers.append(
-        statistics.known_number("significantly larger for", larger_count, at_least=needed)
+    wins = set()
+    differences = []
+    for end, case in zip([here] * len(pairs) + [there] * len(pairs), cases, strict=True):
+        if case.better:
+            wins.add((end, case.policy, case.other))
+        if case.worse:
+            wins.add((end, case.other, case.policy))
+        title = results[end.problem].title
+        differences.append(statistics.number_of(case.name(title), case.gap))
+    first, second = (results[end.problem].best_of(policies, metric, end.round) for end in ends)
+    changes = {(here, first, second), (there, second, first)}
+    is_same_best = any(
+        all(rival == policy or (end, policy, rival) in wins for end in ends for rival in policies)
+        for policy in policies
     )
-    numbers.append(
-        statistics.known_number(
-            "significantly smaller for", smaller_count, at_most=len(gaps) - needed
-        )
+    best_word = results[here.problem].curves.metric(metric).best
+    name = "places where the best is significantly better than the best of the other place"
+    win_count = len(changes & wins)
+    return Finding(
+        statistics.decide(supported=changes <= wins, contradicted=is_same_best),
+        f"{best_word}: {here.format_name(results)}: {first}; {there.format_name(results)}: "
+        f"{second}; {name}: {win_count} of 2",
+        (
+            statistics.known_number(name, win_count, at_least=2),
+            *statistics.limit_numbers(differences, []),
+        ),
     )
-    # Distances that are not clearly smaller may still turn out to be larger.
-    status = statistics.decide(
-        supported=larger_count >= needed, contradicted=len(gaps) - smaller_count < needed
-    )
-    return Finding(status, detail, tuple(numbers))
 
 
 def growing_lead(
     results: Results, metric: str, policy: PolicyName, others: Policies,
     x: Annotated[list[ProblemName], Field(min_length=2)], round: Checkpoint | None = None,
+    at_least: Annotated[float, Field(gt=0, le=1)] = 1.0,
 ) -> Finding:  # fmt: skip
     r"""Judge whether the ratio of others' means to a policy's rises from problem to problem.
 
     Where higher is better, it is the ratio of the policy's mean to theirs. `x` are the problems,
-    in rising order.
+    in rising order; a step is one of the others from one problem to the next.
 
     The interval of each step, of :math:`\ln(\bar a_2 / \bar b_2) - \ln(\bar a_1 / \bar b_1)` with
     means :math:`\bar a` of another policy and :math:`\bar b` of this one, comes from the delta
-    method on replications that are paired over policies and problems. The claim holds if every
-    interval is above 0, and does not hold if some step is significantly below (adjusted by Holm).
-    Where a mean may be 0, the claim is undecided.
+    method on replications that are paired over policies and problems. The claim holds if at least
+    the share `at_least` of the steps rise significantly, and does not hold if so many fall
+    significantly that the undecided ones cannot make up that share (all adjusted together, Holm).
+    Where a mean is not above 0, the claim is undecided.
     """
-    titles = [results[key].title for key in x]
+    time = statistics.format_round(round)
     steps = []
-    texts = []
-    numbers = []
     factors = []
+    ratios = list[Number]()
     for rival in others:
         logs = list[FloatArray]()
         for key in x:
-            pair = statistics.order_for_ratio(results[key], metric, rival, policy)
-            values = [results[key].values(label, metric, round) for label in pair]
-            if any(mean_estimate(array).low <= 0.0 for array in values):
-                return Finding("undecided", f"a mean on {results[key].title} may be 0")
+            labels = statistics.order_for_ratio(results[key], metric, rival, policy)
+            values = [results[key].values(label, metric, round) for label in labels]
+            if min(array.mean() for array in values) <= 0.0:
+                return Finding("undecided", f"a mean on {results[key].title} is not above 0")
             logs.append(statistics.log_quotient(*values))
-        ratio = " / ".join(pair)
-        levels = [
-            statistics.factor_of(f"{ratio} on {title}", mean_estimate(log))
-            for title, log in zip(titles, logs, strict=True)
-        ]
-        listed = [f"{level} on {title}" for level, title in zip(levels, titles, strict=True)]
-        texts.append(f"{ratio} {', '.join(listed)}")
-        numbers += levels
-        for (early, late), (a, b) in zip(pairwise(titles), pairwise(logs), strict=True):
+            name = f"{' / '.join(labels)} on {results[key].title} {time}"
+            ratios.append(statistics.factor_of(name, mean_estimate(logs[-1])))
+        for (early, late), (before, after) in zip(pairwise(x), pairwise(logs), strict=True):
             # The ratio of two ratios is a difference of logarithms, which replications pair.
-            steps.append(mean_estimate(b - a))
-            name = f"{ratio} from {early} to {late}, times"
-            factors.append(statistics.factor_of(name, steps[-1], at_least=1.0))
-    times = ", ".join(map(str, factors))
+            steps.append(mean_estimate(after - before))
+            name = f"{' / '.join(labels)} from {results[early].title} to {results[late].title}"
+            factors.append(statistics.factor_of(f"{name}, times", steps[-1], at_least=1.0))
+    is_clear = statistics.holm([step.p_value(0.0, 0.0) for step in steps]) < statistics.LEVEL
+    rises = sum(bool(c) and step.value > 0 for c, step in zip(is_clear, steps, strict=True))
+    falls = sum(bool(c) and step.value < 0 for c, step in zip(is_clear, steps, strict=True))
+    # Rounding must not ask for one step more: 0.07 x 100 is 7.000000000000001.
+    needed = math.ceil(at_least * len(steps) - 1e-9)
+    # Steps that do not clearly fall may still turn out to rise.
+    status = statistics.decide(supported=rises >= needed, contradicted=len(steps) - falls < needed)
+    detail = statistics.format_numbers([*ratios, *factors])
     return Finding(
-        statistics.judge_ranges([(step, 0.0, math.inf) for step in steps]),
-        f"{statistics.format_round(round)}: {'; '.join(texts)}; from one to the next times {times}",
-        (*numbers, *factors),
+        status,
+        f"{detail}; {rises} of {len(steps)} rise significantly ({needed} needed), {falls} fall",
+        (
+            *ratios,
+            *factors,
+            statistics.known_number("significant rises", rises, at_least=needed),
+            statistics.known_number("significant falls", falls, at_most=len(steps) - needed),
+        ),
     )

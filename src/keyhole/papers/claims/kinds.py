@@ -22,26 +22,28 @@ from keyhole.papers.entry_names import PlansOf, refuse_unknown
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
-_JUDGEMENTS: Final = "keyhole.papers.claims.judgements"
-# Kinds of version 0.2.0.
-_COMPUTED: Final = {
-    "advantage": f"{_JUDGEMENTS}:growing_lead",
+_JUDGEMENTS_MODULE: Final = "keyhole.papers.claims.judgements"
+# Kinds of version 0.2.0, and the functions that judge them now.
+_FUNCTIONS_OF_FORMER_KINDS: Final = {
+    "advantage": f"{_JUDGEMENTS_MODULE}:growing_lead",
     "allocation-equivalence": "keyhole.papers.verma2019.threshold_equivalence:best_allocation",
     "computed-order": "keyhole.papers.bengs2022.problem_numbers:falling_numbers",
-    "equivalence": f"{_JUDGEMENTS}:equivalence",
-    "identical": f"{_JUDGEMENTS}:identical_results",
-    "interaction": f"{_JUDGEMENTS}:wider_lead",
+    "equivalence": f"{_JUDGEMENTS_MODULE}:equivalence",
+    "identical": f"{_JUDGEMENTS_MODULE}:identical_results",
+    "interaction": f"{_JUDGEMENTS_MODULE}:growing_lead",
     "linear": "keyhole.papers.claims.fits:linear_fit",
     "not-worse": "keyhole.papers.claims.better_policy:not_worse",
-    "other-best": f"{_JUDGEMENTS}:different_best",
+    "other-best": f"{_JUDGEMENTS_MODULE}:different_best",
     "potential": "keyhole.papers.abernethy2016.ucb_potential:potential_lemma",
-    "reversal": f"{_JUDGEMENTS}:different_best",
-    "spread": f"{_JUDGEMENTS}:policy_spread",
+    "reversal": f"{_JUDGEMENTS_MODULE}:different_best",
+    "spread": f"{_JUDGEMENTS_MODULE}:policy_spread",
 }
-_FORMER: Final = {
-    **{name: f'kind = "computed", by = "{by}"' for name, by in _COMPUTED.items()},
+_REPLACED: Final = {
+    **{name: f'kind = "computed", by = "{by}"' for name, by in _FUNCTIONS_OF_FORMER_KINDS.items()},
     "worst-power": 'kind = "power"',
-    "slope": 'of = "gain", per = "ln T"',
+    "slope": 'of = "gain", with ends that are ln(late / early) times those of the slope',
+    "gain-ratio": 'of = "ratio", with since = early and rounds = [late]',
+    "log-endpoint": 'of = "mean", with ends that are arms x exp of those of the logarithm',
 }
 
 
@@ -107,14 +109,14 @@ def read_claims(
         if not isinstance(table, dict):
             raise ValueError(f"{where} must be a table, got {table!r}")
         former_kind = str(table.get("of" if table.get("kind") == "estimate" else "kind"))
-        if former_kind in _FORMER:
-            raise ValueError(f"{where}: {former_kind!r} is now written {_FORMER[former_kind]}")
+        if former_kind in _REPLACED:
+            raise ValueError(f"{where}: {former_kind!r} is now written {_REPLACED[former_kind]}")
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
         # Ids count claims after this expansion: each problem's claim has an id of its own.
         for problem_table in _tables_by_problem(where, table):
             defaults = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
-            claims.append((where, _parse(where, cls, problem_table, defaults)))
+            claims.append((where, _parse_claim(where, cls, problem_table, defaults)))
     return claims
 
 
@@ -148,7 +150,7 @@ def _tables_by_problem(where: str, table: TomlTable) -> Iterator[TomlTable]:
         yield common | {"problem": problem}
 
 
-def _parse(where: str, cls: type[Claim], table: TomlTable, defaults: TomlTable) -> Claim:
+def _parse_claim(where: str, cls: type[Claim], table: TomlTable, defaults: TomlTable) -> Claim:
     for name in table:
         check_choice(f"{where}: each field", name, cls.model_fields.keys() - {"id"})
     try:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from pydantic import AfterValidator
 
@@ -15,7 +15,7 @@ from keyhole.papers.claims.statistics import Cell, End, Finding, Ranges, Results
 from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
-from keyhole.results.estimate import Estimate, format_estimate, mean_estimate, share_estimate
+from keyhole.results.estimate import Estimate, mean_estimate, share_estimate
 from keyhole.validate import Range, check_number
 
 
@@ -137,14 +137,9 @@ def growth(
         quotient = statistics.ratio_of(*values)
         if quotient is None:
             return Finding("undecided", f"the mean may be 0 {times[1]}")
-        means = [mean_estimate(array) for array in values]
-        numbers = [*statistics.numbers_of([f"mean {time}" for time in times], means)]
-        text = f"{means[0]} {times[0]}, {means[1]} {times[1]}; ratio {quotient}"
-        test = _range_test("ratio of means", quotient, floor, ceiling, text)
-        numbers += test.numbers
-        return _judge_estimates(
-            f"{result.curves.metric(metric).title} ", [test._replace(numbers=numbers)]
-        )
+        name = f"mean {times[0]} / mean {times[1]}"
+        test = _range_test(name, quotient, floor, ceiling, f"{name}: {quotient}")
+        return _judge_estimates("", [test])
     # Two ratios of means are compared on the scale of logarithms.
     name = f"{policy} / {ratio_to}"
     logs = []
@@ -176,31 +171,25 @@ def check_growth(claim: AnyClaim, plan: Plan) -> None:
 def gain(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, claimed_policy: str,
     early: Checkpoint, late: Checkpoint, low: End = None, high: End = None,
-    per: Literal["", "round", "ln T"] = "", bound: BoundName | None = None,
+    bound: BoundName | None = None,
 ) -> Finding:  # fmt: skip
-    r"""Judge the mean at `late` less that at `early`, in all, or per `round` or unit of `ln T`.
+    """Judge the mean at `late` less that at `early`.
 
     What came before, such as a search, does not change it. With a `bound`, the range is in
-    multiples of the gain of that bound. Per unit of ln T it is
-    :math:`(R(b) - R(a)) / (\ln b - \ln a)`, to compare with the constant of a logarithmic bound.
+    multiples of the gain of that bound.
     """
     result = results[problem]
     ((_, floor, ceiling),) = statistics.each_range(None, low, high)
-    units, name = {
-        "": (1.0, "gain"),
-        "round": (float(late - early), "gain a round"),
-        "ln T": (math.log(late / early), "slope in ln T"),
-    }[per]
     before, after = (result.values(policy, metric, t) for t in (early, late))
     # Paired: each replication has its own gain.
-    estimate = mean_estimate((after - before) / units)
-    name += f" from T = {early:,} to {late:,}"
+    estimate = mean_estimate(after - before)
+    name = f"gain from T = {early:,} to {late:,}"
     claimed = statistics.format_claimed(floor, ceiling)
     numbers = list[Number]()
     if bound is not None:
         # The bound is the claim's own policy's, for a negative control too.
         values = [bound_of(bound, claimed_policy, result, t) for t in (early, late)]
-        rise = (values[1] - values[0]) / units
+        rise = values[1] - values[0]
         if not rise > 0.0:
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
         multiples = statistics.format_range(floor, ceiling)
@@ -235,19 +224,15 @@ def level(
         estimate = mean_estimate(results[problem].values(policy, metric, t))
         time = f"T = {t:,}"
         name = f"ln(mean / arms) at {time}"
-        if estimate.value <= 0.0:
-            detail = f"the mean at {time} has no logarithm: {estimate}"
-            return Finding(
-                "undecided", detail, (statistics.number_of(f"mean at {time}", estimate),)
-            )
+        if not (estimate.value > 0.0 and 0.0 < math.hypot(estimate.error, error) < math.inf):
+            detail = f"the mean at {time} is 0, or has no standard error: {estimate}"
+            number = statistics.number_of(f"mean at {time}", estimate)
+            return Finding("undecided", detail, (number,))
         log = math.log(estimate.value / results[problem].arms)
         # its error is that of the delta method
         estimate = Estimate(log, estimate.error / estimate.value, estimate.replications)
         # Levels that are read from a figure, or simulated by another program, have errors too.
         noise = math.hypot(estimate.error, error)
-        if noise == 0.0 or math.isinf(noise):
-            detail = f"without a standard error at {time}: {estimate}"
-            return Finding("undecided", detail, (statistics.number_of(name, estimate),))
         distance = abs(estimate.value - expected) / noise
         furthest = max(furthest, distance)
         texts.append(f"{time}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
@@ -274,11 +259,18 @@ def check_level(claim: AnyClaim, plan: Plan) -> None:
 
 def ratio(
     results: Results, metric: str, cell: Cell, over: Cell,
-    rounds: Rounds | None = None, low: End = None, high: End = None,
+    rounds: Rounds | None = None, since: Checkpoint | None = None,
+    low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
-    """Judge the mean of one `cell` over that of the cell `over`."""
+    """Judge the mean of one `cell` over that of the cell `over`, or of what both gained `since`."""
     ranges = statistics.each_range(rounds, low, high)
-    return _compare_cells(results, metric, (cell, over), ranges, "/", statistics.ratio_of)
+    return _compare_cells(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
+
+
+def check_ratio(claim: AnyClaim, plan: Plan) -> None:
+    """Refuse gains that do not begin before each round."""
+    if claim.since is not None and claim.since >= min(claim.rounds or [plan.horizon]):
+        raise ValueError(f"since must be before each round, got {claim.since}")
 
 
 def difference(
@@ -294,13 +286,20 @@ def difference(
 
 def _compare_cells(
     results: Results, metric: str, cells: tuple[Cell, Cell], ranges: Ranges, sign: str,
-    compare: Callable[[FloatArray, FloatArray], Estimate | None],
+    compare: Callable[[FloatArray, FloatArray], Estimate | None], since: int | None = None,
 ) -> Finding:  # fmt: skip
+    """Judge what `compare` makes of the values in two cells, or of their gains `since` a round."""
     names = statistics.cell_names(cells, results)
+    if since is not None:
+        names = [f"gain of {name} since T = {since:,}" for name in names]
     name = f"{names[0]} {sign} {names[1]}"
 
     def compare_at(t: int | None) -> Estimate | None:
-        return compare(*(cell.values(results, metric, t) for cell in cells))
+        values = [cell.values(results, metric, t) for cell in cells]
+        if since is not None:
+            early_values = (cell.values(results, metric, since) for cell in cells)
+            values = [late - early for late, early in zip(values, early_values, strict=True)]
+        return compare(*values)
 
     undefined = f"the mean of {names[1]} may be 0"
     return _judge_rounds(name, ranges, compare_at, head=name, undefined=undefined)
@@ -325,57 +324,10 @@ def deviation_ratio(
         if log is None:
             return Finding("undecided", f"{' or '.join(names)} does not vary enough {time}")
         quotient = statistics.factor_of(f"{name} {time}", log, floor, ceiling)
-        deviations = [float(array.std(ddof=1)) for array in values]
-        text = " / ".join(format_estimate(deviation, deviation / 10) for deviation in deviations)
-        numbers = [
-            Number(f"deviation of {label} {time}", deviation)
-            for label, deviation in zip(names, deviations, strict=True)
-        ]
-        text = f"{time}: {text} = {quotient}{statistics.format_claimed(floor, ceiling)}"
+        text = f"{time}: {quotient}{statistics.format_claimed(floor, ceiling)}"
         ends = statistics.log_range(floor, ceiling)
-        tests.append(_RangeTest(log, *ends, text, [*numbers, quotient]))
+        tests.append(_RangeTest(log, *ends, text, [quotient]))
     return _judge_estimates(f"{name} ", tests)
-
-
-def gain_ratio(
-    results: Results, metric: str, cell: Cell, over: Cell,
-    early: Checkpoint, late: Checkpoint, low: End = None, high: End = None,
-) -> Finding:  # fmt: skip
-    """Judge the gain of the `cell` from `early` to `late` over that of the cell `over`."""
-    names = statistics.cell_names((cell, over), results)
-    ((_, floor, ceiling),) = statistics.each_range(None, low, high)
-    gains = [
-        operand.values(results, metric, late) - operand.values(results, metric, early)
-        for operand in (cell, over)
-    ]
-    quotient = statistics.ratio_of(*gains)
-    period = f"from T = {early:,} to {late:,}"
-    if quotient is None:
-        return Finding("undecided", f"the mean gain of {names[1]} may be 0 {period}")
-    name = f"gain of {names[0]} / gain of {names[1]} {period}"
-    return _judge_estimates(
-        "", [_range_test(name, quotient, floor, ceiling, f"{name}: {quotient}")]
-    )
-
-
-def log_endpoint(
-    results: Results, metric: str, problem: ProblemName, policy: PolicyName,
-    low: End = None, high: End = None,
-) -> Finding:  # fmt: skip
-    """Judge the end of the curve of a `policy` in ln(mean / arms)."""
-    result = results[problem]
-    ((_, floor, ceiling),) = statistics.each_range(None, low, high)
-    end = result.estimate(policy, metric)
-    low_end, middle, high_end = (
-        math.log(number / result.arms) if number > 0.0 else -math.inf
-        for number in (end.low, end.value, end.high)
-    )
-    status = statistics.decide(
-        supported=floor < low_end and high_end < ceiling,
-        contradicted=high_end < floor or low_end > ceiling,
-    )
-    number = Number(f"end of {policy}", middle, low_end, high_end, None, floor, ceiling)
-    return Finding(status, f"{policy} ends at {number}", (number,))
 
 
 def value(
@@ -384,26 +336,21 @@ def value(
 ) -> Finding:  # fmt: skip
     """Judge whether the metric is `value` in all replications, of all policies or one `policy`."""
     curves = results[problem].curves
-    counts = {}
-    for label in [policy] if policy else curves.labels:
-        differing = (curves.values(label, metric) != value).any(axis=0).sum()
-        name = f"replications of {label} in which not so"
-        counts[label] = statistics.known_number(name, differing, at_most=0)
-    unequal = {label: count for label, count in counts.items() if count.value}
-    numbers = statistics.limit_numbers(list(counts.values()), list(unequal.values()))
-    if unequal:
-        return Finding("does not hold", f"not so for {', '.join(unequal)}", numbers)
-    detail = f"so in all of {curves.replications:,} replications"
-    if len(counts) > 1:
-        detail += f" of each of {len(counts)} policies"
-    return Finding("holds", detail, numbers)
+    exceptions = [
+        statistics.known_number(
+            f"replications of {label} in which not so",
+            (curves.values(label, metric) != value).any(axis=0).sum(),
+            at_most=0,
+        )
+        for label in ([policy] if policy else curves.labels)
+    ]
+    return statistics.judge_exceptions(exceptions, curves.replications)
 
 
 QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {
     judgement.__name__.replace("_", "-"): judgement
     for judgement in (
-        mean, proportion, growth, gain, level, ratio, difference, deviation_ratio, gain_ratio,
-        log_endpoint, value,
+        mean, proportion, growth, gain, level, ratio, difference, deviation_ratio, value,
     )
 }  # fmt: skip
 """The judgement of each quantity that an estimate may be `of`."""

@@ -33,9 +33,9 @@ class Result:
     """Measurements on one problem."""
 
     title: str  # the problem's name in reports
-    problem: Problem  # the problem itself, for bounds that depend on it
+    problem: Problem  # some bounds depend on it
     curves: Curves  # the measurements; the last checkpoint is the horizon
-    # the policies by label, for bounds that depend on their parameters
+    # by label; some bounds depend on the parameters of policies
     policies: Mapping[str, Policy] = field(default_factory=dict)
 
     @property
@@ -45,13 +45,14 @@ class Result:
 
     def values(self, policy: str, metric: str, round: int | None = None) -> FloatArray:
         """Return a metric in every replication at a checkpoint, by default the last."""
-        return cast(FloatArray, self.curves.values(policy, metric)[self._row(round)])
+        return cast(FloatArray, self.curves.values(policy, metric)[self._position(round)])
 
     def estimate(self, policy: str, metric: str, round: int | None = None) -> Estimate:
         """Return a metric's mean with its interval at a checkpoint, by default the last."""
-        return self.curves.estimates(policy, metric)[self._row(round)]
+        return self.curves.estimates(policy, metric)[self._position(round)]
 
-    def _row(self, round: int | None) -> int:
+    def _position(self, round: int | None) -> int:
+        """Return the position of a checkpoint, by default of the last."""
         checkpoints = self.curves.checkpoints
         return checkpoints.index(checkpoints[-1] if round is None else round)
 
@@ -62,9 +63,9 @@ class Result:
 
 
 def order_for_ratio(result: Result, metric: str, rival: str, policy: str) -> tuple[str, str]:
-    """Return the policies above and below in the ratio that grows as `policy` gets better."""
-    lower = result.curves.metric(metric).better == "lower"
-    return (rival, policy) if lower else (policy, rival)
+    """Return numerator and denominator of the ratio that grows as `policy` gets better."""
+    is_lower_better = result.curves.metric(metric).better == "lower"
+    return (rival, policy) if is_lower_better else (policy, rival)
 
 
 Results = Mapping[str, Result]
@@ -75,8 +76,8 @@ class Cell(BaseModel):
     """One policy on one problem."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    problem: ProblemName  # its key; where a file leaves it out, that of the claim
-    policy: PolicyName  # its label; where a file leaves it out, that of the claim
+    problem: ProblemName  # a key; where a file leaves it out, that of the claim
+    policy: PolicyName  # a label; where a file leaves it out, that of the claim
 
     def values(self, results: Results, metric: str, round: int | None = None) -> FloatArray:
         """Return a metric in every replication at a checkpoint, by default the last."""
@@ -109,13 +110,14 @@ def cell_names(cells: Sequence[Cell], results: Results) -> list[str]:
     return [f"{policy} on {title}" for policy, title in zip(policies, titles, strict=True)]
 
 
-def format_means(
-    names: Sequence[str], values: Sequence[FloatArray]
-) -> tuple[list[Estimate], str, tuple[Number, ...]]:
-    """Return the means of named cells, their text, and their numbers."""
-    means = list(map(mean_estimate, values))
-    text = ", ".join(f"{name} {m.plus_minus()}" for name, m in zip(names, means, strict=True))
-    return means, text, numbers_of([f"mean of {name}" for name in names], means)
+def mean_numbers(names: Sequence[str], values: Sequence[FloatArray]) -> tuple[Number, ...]:
+    """Return the `Number` of the mean of each of some named cells."""
+    return numbers_of([f"mean of {name}" for name in names], list(map(mean_estimate, values)))
+
+
+def format_numbers(numbers: Sequence[Number]) -> str:
+    """Return numbers with their names and intervals."""
+    return "; ".join(f"{number.name}: {number}" for number in numbers)
 
 
 LEVEL: Final = 0.05
@@ -131,13 +133,13 @@ class Comparison:
     round: int
     gap: PairedDifference  # mean of `policy` minus mean of `other`, over common random numbers
     p_value: float  # two-sided, adjusted for the comparisons made together
-    highest: bool = False  # whether higher is better, as the metric says
-    same: bool = False  # whether both are equal in every replication, and not 0 in all
+    is_higher_better: bool = False  # as the metric declares
+    is_same: bool = False  # whether both are equal in every replication, and not 0 in all
 
     @property
     def lead(self) -> float:
-        """Difference of the means, with the sign that is positive where `policy` is better."""
-        return self.gap.difference if self.highest else -self.gap.difference
+        """The difference of the means, with a sign that is positive where `policy` is better."""
+        return self.gap.difference if self.is_higher_better else -self.gap.difference
 
     @property
     def better(self) -> bool:
@@ -151,19 +153,30 @@ class Comparison:
 
     @property
     def lost(self) -> bool:
-        """Whether more replications cannot make it better: it is worse, or the same in all."""
-        return self.worse or self.same
+        """Whether `policy` is worse, or the same in all: more replications change nothing."""
+        return self.worse or self.is_same
+
+    @property
+    def standing(self) -> float:
+        """A number from -1, where `policy` is clearly worse, to 1, where it is clearly better."""
+        return math.copysign(1.0 - self.gap.p_value, self.lead)
 
     def __str__(self) -> str:
         """Return policies, round, and the difference with its own 95 % interval and p-value."""
-        return f"{self.named()}: {self.gap}"
+        return f"{self.name()}: {self.gap}"
 
-    def named(self, title: str = "") -> str:
-        """Return the name of the comparison: policies, title of the problem if given, and round."""
+    def name(self, title: str = "") -> str:
+        """Return the policies, the title of the problem if it is given, and the round."""
         name = f"{self.policy} minus {self.other}"
         if title:
             name += f" on {title}"
         return f"{name} at T = {self.round:,}"
+
+    def number(self, *, is_policy_better: bool) -> Number:
+        """Return the `Number` of the difference, where one of the two is claimed to be better."""
+        if is_policy_better == self.is_higher_better:
+            return number_of(self.name(), self.gap, at_least=0.0)
+        return number_of(self.name(), self.gap, at_most=0.0)
 
 
 def holm(p_values: Sequence[float]) -> FloatArray:
@@ -190,15 +203,17 @@ def holm(p_values: Sequence[float]) -> FloatArray:
 def comparisons(
     curves: Curves, metric: str, pairs: Sequence[tuple[str, str, int]], *, adjust: bool = True
 ) -> list[Comparison]:
-    """Compare pairs of policies, and adjust the p-values for the number of pairs."""
-    highest = curves.metric(metric).better == "higher"
+    """Compare pairs of policies at rounds; `adjust` the p-values for the number of pairs."""
+    is_higher_better = curves.metric(metric).better == "higher"
     unadjusted = []
     for policy, rival, round in pairs:
         gap = curves.paired(policy, rival, metric=metric, round=round)
         # Both 0 in all replications is no tie: more of them may show a rare event.
         values = curves.values(policy, metric)[curves.checkpoints.index(round)]
-        same = gap.equal and bool(values.any())
-        unadjusted.append(Comparison(policy, rival, round, gap, gap.p_value, highest, same))
+        is_same = gap.equal and bool(values.any())
+        unadjusted.append(
+            Comparison(policy, rival, round, gap, gap.p_value, is_higher_better, is_same)
+        )
     return adjust_together(unadjusted) if adjust else unadjusted
 
 
@@ -283,6 +298,8 @@ def _squared_deviations(values: FloatArray) -> tuple[float, FloatArray]:
 
 
 _MOST_NUMBERS: Final = 50
+MOST_SHOWN: Final = 3
+"""How many of several numbers the text of a verdict shows."""
 _LARGEST_EXPONENT: Final = 700.0  # whose exponential is finite
 
 
@@ -292,11 +309,14 @@ def number_of(
     at_least: float = -math.inf,
     at_most: float = math.inf,
 ) -> Number:
-    """Return the `Number` of an estimate with its claimed range, or of a difference."""
+    """Return the `Number` of an estimate or of a difference, with its claimed range."""
     if isinstance(estimate, PairedDifference):
-        return Number(name, estimate.difference, estimate.low, estimate.high, estimate.p_value)
-    p_value = _p_value(estimate, at_least, at_most)
-    return Number(name, estimate.value, estimate.low, estimate.high, p_value, at_least, at_most)
+        value = estimate.difference
+        p_value: float | None = estimate.p_value
+    else:
+        value = estimate.value
+        p_value = _p_value(estimate, at_least, at_most)
+    return Number(name, value, estimate.low, estimate.high, p_value, at_least, at_most)
 
 
 def numbers_of(
@@ -323,33 +343,45 @@ def known_number(
     return Number(name, exact_value, exact_value, exact_value, None, at_least, at_most)
 
 
-def differences(compared_pairs: Sequence[Comparison], title: str = "") -> list[Number]:
-    """Return the `Number` of each comparison, named by policies, problem and round."""
-    return [number_of(pair.named(title), pair.gap) for pair in compared_pairs]
-
-
 def limit_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
     """Return all numbers; if there are more than 50, only `highlights`, which the text shows."""
     return tuple(numbers if len(numbers) <= _MOST_NUMBERS else highlights)
 
 
-def prefix_numbers(owner: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
-    """Return the numbers, with a policy's or problem's name before theirs."""
-    return tuple(replace(number, name=f"{owner}: {number.name}") for number in numbers)
+def judge_exceptions(exceptions: Sequence[Number], replications: int) -> Finding:
+    """Judge a claim about every replication, given the numbers of those in which it is not so."""
+    positive_counts = [number for number in exceptions if number.value][:MOST_SHOWN]
+    if not positive_counts:
+        detail = f"so in all of {replications:,} replications"
+        return Finding("holds", detail, limit_numbers(exceptions, []))
+    detail = "; ".join(
+        f"{number.name}: {number.value:,.0f} of {replications:,}" for number in positive_counts
+    )
+    return Finding("does not hold", detail, limit_numbers(exceptions, positive_counts))
+
+
+def control_numbers(control: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
+    """Return the numbers of a negative control with its name, and as nothing is claimed of them."""
+    return tuple(
+        Number(f"{control}: {number.name}", number.value, number.low, number.high)
+        for number in numbers
+    )
 
 
 def _p_value(estimate: Estimate, low: float, high: float) -> float | None:
+    """Return the p-value against the nearest number in a range; None for an infinite range."""
     if math.isfinite(low) or math.isfinite(high):
         return estimate.p_value(low, high)
     return None
 
 
 def _bounded_exp(x: float) -> float:
+    """Return the exponential of a number, infinite where it would overflow."""
     return math.exp(x) if x < _LARGEST_EXPONENT else math.inf
 
 
 End = float | list[float] | None
-"""An end of a range: one for all rounds, one for each, or None where it is open."""
+"""An end of a range: one for all rounds, one for each, or None where the range is open."""
 Ranges = list[tuple[int | None, float, float]]
 """Rounds, None for the last, with the ends of a range at each; an open end is infinite."""
 
@@ -384,7 +416,7 @@ def ends_or_infinite(low: float | None, high: float | None) -> tuple[float, floa
 
 
 def log_range(low: float, high: float) -> tuple[float, float]:
-    """Return the logarithms of the ends of a range of factors."""
+    """Return the logarithms of the ends of a range of ratios."""
     return math.log(low) if low > 0.0 else -math.inf, math.log(high)
 
 

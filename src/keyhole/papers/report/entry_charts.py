@@ -12,7 +12,7 @@ from keyhole.pages import figure_files
 from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
 from keyhole.pages.matplotlib_chart import write_chart
-from keyhole.papers.claims import BOUNDS, Claim
+from keyhole.papers.claims import BOUNDS
 from keyhole.papers.claims.statistics import ratio_of
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report.judged_entry import JudgedEntry
@@ -24,7 +24,6 @@ from keyhole.results.estimate import Estimate
 _MOST_NAMED: Final = 5
 """More names at the curves would be read by nobody in ten seconds."""
 _SHORT_CAPTION: Final = "Mean and 95 % interval."
-_MOST_COMPARED: Final = 2  # a claim that compares a policy with more is about that policy
 _FAR_ABOVE: Final = 4.0  # times the highest mean; drawn, such a bound would flatten all curves
 
 
@@ -36,8 +35,7 @@ def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> Line
     if len(charts) == 1:
         return replace(charts[0], caption=f"{_SHORT_CAPTION}{notes[0]}")
     panels = [
-        replace(chart, caption=note.strip(), files=())
-        for chart, note in zip(charts, notes, strict=True)
+        replace(chart, caption=note.strip()) for chart, note in zip(charts, notes, strict=True)
     ]
     return ChartGrid(panels, _SHORT_CAPTION)
 
@@ -46,6 +44,7 @@ def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "ch
     """Return the chart of a metric on a problem, with the bounds that claims name."""
     curves = outcome.runs[problem].curves
     lines, references = _bounds(outcome, problem, metric)
+    means = {label: float(curves.mean(label, metric)[-1]) for label in curves.labels}
     title = ""
     if len(outcome.runs) > 1:
         title = outcome.entry.problems[problem].title
@@ -55,7 +54,7 @@ def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "ch
         anchor=f"{id}-{problem}-{metric}",
         title=title,
         caption=caption(curves, metric, None),
-        named=_named_policies(outcome, problem, metric) if len(curves.labels) > 1 else (),
+        named=_order_named(outcome, means, curves.metric(metric)) if len(means) > 1 else (),
         more=lines,
     )
     files = [f"{problem}-{metric}.{suffix}" for suffix in FIGURE_KINDS]
@@ -93,7 +92,7 @@ def _bound_curves(outcome: JudgedEntry, declared: ParameterFigure) -> list[Curve
         return []
     plans = {key: outcome.entry.spec(key, outcome.scale).plan for key in declared.x}
     name = declared.bound.partition(".")[2].replace("_", " ")
-    xs, values = map(list, zip(*declared.bound_values(plans), strict=True))
+    xs, values = map(list, zip(*declared.bound_points(plans), strict=True))
     return [Curve(label=f"bound: {name}", x=xs, y=values, note="bound", is_bound=True)]
 
 
@@ -183,31 +182,22 @@ def _curve(label: str, line: Iterable[tuple[float, Estimate | None]]) -> Curve:
     )
 
 
-def _named_policies(outcome: JudgedEntry, problem: str, metric: str) -> list[str]:
-    """Return the policies whose names a chart shows: those of the paper's claims, then the best."""
-    curves = outcome.runs[problem].curves
-    means = {label: float(curves.mean(label, metric)[-1]) for label in curves.labels}
-    return _order_named(outcome, means, curves.metric(metric))
-
-
 def _order_named(outcome: JudgedEntry, means: Mapping[str, float], metric: Metric) -> list[str]:
+    """Return the policies whose names a chart shows: those of the paper's claims, then the best.
+
+    `means` are the final ones, by policy.
+    """
     best_first = sorted(means, key=means.__getitem__)
     if metric.better == "higher":
         best_first.reverse()
-    claims = [outcome.claims[verdict.id] for verdict in outcome.papers_verdicts]
     subjects = [
-        label for claim in claims for label in _claimed_policies(claim) if label in best_first
+        label
+        for claim in outcome.entry.claims
+        if claim.origin != "ours"
+        for label in (claim.subject, *(cell.policy for cell in claim.named_cells))
+        if label in best_first
     ]
     return list(dict.fromkeys([*subjects, *best_first]))[:_MOST_NAMED]
-
-
-def _claimed_policies(claim: Claim) -> list[str]:
-    """Return the policies that a claim is about, without those that it compares many with."""
-    named = [cell.policy for cell in claim.named_cells]
-    others = [*getattr(claim, "others", []), *(getattr(claim, "policies", None) or [])]
-    if len(others) > _MOST_COMPARED:
-        others = []
-    return [label for label in (claim.subject, *named, *others) if label]
 
 
 def entry_figures(

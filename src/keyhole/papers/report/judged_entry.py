@@ -2,16 +2,14 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
-from keyhole.durations import format_duration
 from keyhole.experiment import RunFolder
 from keyhole.pages.page import Answer
-from keyhole.papers.claims import Claim
 from keyhole.papers.entry import Entry
 from keyhole.papers.verdicts import VERBS, Status, Verdict, counts, deciding_verdict, split_by_setup
 from keyhole.results.curves import Curves
+from keyhole.text_formatting import count_text
 
 
 class TemplateBlock:
@@ -19,7 +17,7 @@ class TemplateBlock:
 
     template: ClassVar[str]  # of each block its own
 
-    def __init__(self, template: str, **values: Any) -> None:
+    def __init__(self, template: str, **values: object) -> None:
         vars(self).update(values, template=f"papers/report/templates/{template}.html.j2")
 
 
@@ -46,11 +44,6 @@ class JudgedEntry:
     def curves(self) -> dict[str, Curves]:
         """The results, by problem."""
         return {key: run.curves for key, run in self.runs.items()}
-
-    @property
-    def claims(self) -> dict[str, Claim]:
-        """The claims, by id."""
-        return {claim.id: claim for claim in self.entry.claims}
 
     @property
     def papers_verdicts(self) -> list[Verdict]:
@@ -133,24 +126,11 @@ def _shared_verdict(
     return SharedVerdict(id, replications, command=f"keyhole reproduce {entry} --scale {scale}")
 
 
-_FASTEST: Final = 2e8  # rounds a second; results that come faster were read from a cache
-
-
-@dataclass(frozen=True)
-class RunsToDecide:
-    """How many runs would decide a claim, and the command that plays more, with its time."""
+class RunsToDecide(NamedTuple):
+    """How many runs would decide a claim, and the command that plays more."""
 
     text: str
     command: str = ""  # empty where no scale has more
-    time: str = ""  # empty if unknown
-
-    @property
-    def cost(self) -> str:
-        """What is typed, in short, and its time."""
-        cost = "--scale paper"
-        if self.time:
-            cost += f", about {self.time}"
-        return cost
 
 
 def runs_to_decide(outcome: JudgedEntry, verdict: Verdict) -> RunsToDecide | None:
@@ -161,30 +141,9 @@ def runs_to_decide(outcome: JudgedEntry, verdict: Verdict) -> RunsToDecide | Non
     text = f"{needed_runs:,.0f} runs needed, {verdict.replications:,} played"
     if outcome.scale == "paper" or outcome.paper_replications <= verdict.replications:
         return RunsToDecide(f"{text}; raise the replications in a copy of the entry's file")
-    command = outcome.entry.command("paper")
     if outcome.paper_replications < needed_runs:
         text += f", {outcome.paper_replications:,} with"
-    seconds = seconds_of_run(outcome)
-    time = ""
-    if seconds is not None:
-        time = format_duration(seconds * outcome.paper_replications / outcome.replications)
-    return RunsToDecide(text, command, time)
-
-
-def seconds_of_run(outcome: JudgedEntry) -> float | None:
-    """Return how long the runs of an entry took; None if their results came from a cache."""
-    total = 0.0
-    for run in outcome.runs.values():
-        ends = (run.provenance[end] for end in ("started", "finished"))
-        started, finished = map(datetime.fromisoformat, ends)
-        # The times are whole seconds.
-        seconds = (finished - started).total_seconds()
-        curves = run.curves
-        rounds = curves.replications * curves.checkpoints[-1] * len(curves.labels)
-        if rounds > _FASTEST * max(seconds, 1.0):
-            return None
-        total += seconds
-    return total or None
+    return RunsToDecide(text, outcome.entry.command("paper"))
 
 
 _Mark = tuple[Status, str]
@@ -211,17 +170,34 @@ def entry_answer(
         Link to the page of all entries, or nothing.
     """
     deciding = [deciding_verdict(verdict, all_verdicts) for verdict in outcome.papers_verdicts]
-    checks = outcome.own_verdicts
+    about = f"{outcome.replications:,} runs."
+    if outcome.entry.question:
+        about = f"{outcome.entry.title}. {about}"
+    ids = [verdict.id for verdict in outcome.papers_verdicts]
+    line = TemplateBlock(
+        "entry_line",
+        outcome=outcome,
+        about=about,
+        checks=counts(outcome.own_verdicts) if deciding else "",
+        elsewhere=sum(verdict.id != id for verdict, id in zip(deciding, ids, strict=True)),
+        front=front,
+    )
+    return _answer(outcome, deciding, all_verdicts), line
+
+
+def _answer(
+    outcome: JudgedEntry, deciding: Sequence[Verdict], all_verdicts: Mapping[str, Verdict]
+) -> Answer:
+    """Return the answer of an entry, given the verdicts that decide its paper's claims."""
     if not deciding:
         text = "Figures alone: nothing is claimed."
-        if checks:
-            text = "No paper claims this. " + count_sentence(checks, "Keyhole's own", "check")
-        return Answer(text), _entry_line(outcome, "", 0, front)
-    ids = [verdict.id for verdict in outcome.papers_verdicts]
-    elsewhere = sum(verdict.id != id for verdict, id in zip(deciding, ids, strict=True))
+        if outcome.own_verdicts:
+            checks = count_sentence(outcome.own_verdicts, "Keyhole's own", "check")
+            text = f"No paper claims this. {checks}"
+        return Answer(text)
     judged, replicas = split_by_setup(deciding)
-    where = "" if judged else f", on {setup_words(replicas)},"
-    text = count_sentence(deciding, "the paper's", "claim", where)
+    where = "" if judged else f" on {setup_words(replicas)}"
+    text = count_sentence(deciding, "The paper's", "claim", where)
     if judged and replicas:
         text += f" On {setup_words(replicas)}, of these: {counts(replicas)}."
     status, mark = _mark_of_setups(judged or replicas, deciding)
@@ -230,7 +206,7 @@ def entry_answer(
     # A word answers a question; a title asks none.
     if not outcome.entry.question:
         mark = ""
-    return Answer(text, "", mark, status), _entry_line(outcome, counts(checks), elsewhere, front)
+    return Answer(text, "", mark, status)
 
 
 def answer_sentence(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> str:
@@ -240,20 +216,6 @@ def answer_sentence(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -
     if outcome.papers_verdicts and outcome.own_verdicts:
         sentences.append(count_sentence(outcome.own_verdicts, "Keyhole's own", "check"))
     return " ".join(filter(None, sentences))
-
-
-def _entry_line(outcome: JudgedEntry, checks: str, elsewhere: int, front: str) -> TemplateBlock:
-    """Return the small line below an answer: the entry, its size, Keyhole's checks, and a link.
-
-    `checks` are how many of Keyhole's own checks hold, `elsewhere` how many verdicts of longer runs
-    the answer counts.
-    """
-    about = f"{outcome.replications:,} runs."
-    if outcome.entry.question:
-        about = f"{outcome.entry.title}. {about}"
-    return TemplateBlock(
-        "entry_line", part=outcome, about=about, checks=checks, elsewhere=elsewhere, front=front
-    )
 
 
 def _mark_of_setups(judged: Sequence[Verdict], all_verdicts: Sequence[Verdict]) -> _Mark:
@@ -277,7 +239,7 @@ def is_provisional(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) ->
 
 
 def answer_mark(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
-    """Return the status and the first word of an answer, by `reproduction_page.MARK_RULE`."""
+    """Return the status and the first word of an answer, by the rules in `rules.txt.j2`."""
     statuses = [verdict.status for verdict in verdicts]
     half = len(statuses) / 2
     if statuses.count("holds") == len(statuses):
@@ -294,25 +256,12 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: st
 
     Examples
     --------
-    >>> count_sentence([], "the paper's", "claim")
-    "Of the paper's 0 claims none is judged."
+    >>> count_sentence([], "The paper's", "claim")
+    "The paper's 0 claims: none is judged."
     """
-    if not verdicts:
-        return f"Of {whose} 0 {noun}s none is judged."
-    statuses = {verdict.status for verdict in verdicts}
-    if len(verdicts) == 1:
-        (status,) = statuses
-        text = f"{whose} only {noun}{where} {VERBS[status][0]}."
-    elif len(statuses) == 1:
-        (status,) = statuses
-        subject = f"{whose} {len(verdicts)} {noun}s{where}"
-        if status == "does not hold":
-            text = f"none of {subject} holds."
-        else:
-            text = f"{subject} {'all hold' if status == 'holds' else 'are all open'}."
-    else:
-        text = f"of {whose} {len(verdicts)} {noun}s{where} {counts(verdicts)}."
-    return text[:1].upper() + text[1:]
+    return (
+        f"{whose} {count_text(len(verdicts), noun)}{where}: {counts(verdicts) or 'none is judged'}."
+    )
 
 
 def setup_words(verdicts: Sequence[Verdict]) -> str:

@@ -12,6 +12,7 @@ from keyhole.papers.bengs2022.problem_numbers import Stage, stages
 from keyhole.papers.entry import ProblemFigure
 from keyhole.resource.plots import draw_gains, draw_points, draw_runs
 from keyhole.resource.problem import Problem
+from keyhole.text_formatting import count_text
 
 
 def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = ()) -> None:
@@ -45,15 +46,11 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
 def _stages_to_show(all_stages: Sequence[Stage]) -> dict[str, Stage]:
     """Return the stages to show, by their titles."""
     titled_stages = {"at the start": all_stages[0]}
-    first_single = next((stage for stage in all_stages if stage.extended == 1), None)
-    first_joint = next((stage for stage in all_stages if stage.extended > 1), None)
-    if first_single is not None:
-        title = f"after round {first_single.round:,}, which extends a grid at one point"
-        titled_stages[title] = first_single
-    if first_joint is not None:
-        points = f"{first_joint.extended} points"
-        title = f"after round {first_joint.round:,}, which extends a grid at {points}"
-        titled_stages[title] = first_joint
+    first_single = [stage for stage in all_stages if stage.extended == 1][:1]
+    first_joint = [stage for stage in all_stages if stage.extended > 1][:1]
+    for stage in first_single + first_joint:
+        points = count_text(stage.extended, "point")
+        titled_stages[f"after round {stage.round:,}, which extends a grid at {points}"] = stage
     return titled_stages | {"at the end": all_stages[-1]}
 
 

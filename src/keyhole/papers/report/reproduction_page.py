@@ -1,38 +1,19 @@
 """Report page of a reproduction: the answer, charts and claims first, all else folded."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from keyhole.experiment.report import metric_tables, provenance_section, spec_report_section
-from keyhole.pages.figure_files import FIGURE_KINDS, Picture
+from keyhole.pages.figure_files import Picture
 from keyhole.pages.line_chart import ChartGrid
-from keyhole.pages.page import Page, PageBlock, Section, Table, Text, write_page
-from keyhole.papers.claims.statistics import LEVEL, comparisons
+from keyhole.pages.page import Page, PageBlock, Section, Table, Text, render_template, write_page
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report import entry_charts, judged_entry
 from keyhole.papers.report.claim_rows import MOST_ROWS, ClaimRows, claim_rows
 from keyhole.papers.verdicts import Verdict, counts, split_by_setup
 from keyhole.results.curve_chart import cell_note
-from keyhole.results.curves import Curves
-
-RULES: Final = (
-    "A claim holds, does not hold, or is undecided: too few replications to tell, or a "
-    "negative control, a bad policy that should break it, keeps it too. Differences are "
-    "paired over common random numbers; intervals are 95 %: Student's t for means, the delta "
-    "method for ratios, exact ones for shares of replications. The comparisons of one claim are "
-    "adjusted together (Holm, 5 %), those of different claims are not."
-)
-
-MARK_RULE: Final = (
-    "The first word counts the paper's claims alone, each by the verdict with the most runs. Yes: "
-    "all hold. Mostly: more than half hold. No: more than half do not hold. Not decided: at "
-    "least half are open. In part: anything else. Claims judged on set-ups of ours may weaken "
-    "the word, and make no more of it than In part. So far: another entry judges one of the claims "
-    "in more runs, and has not been run."
-)
 
 BATCH_MARKER: Final = "everything.json"
 """The marker file of a folder of many reproductions, each in ``entries/NAME``."""
@@ -61,23 +42,19 @@ def write_reproduction_page(
     on_page = [outcome.entry.name for outcome in outcomes]
     views = [_EntryView(outcome, folder, all_verdicts, on_page, front) for outcome in outcomes]
     first, *others = views
-    rules = Section("rules", "How verdicts were reached", [Text(RULES), Text(MARK_RULE)])
-    sections = [(view.part.entry.name, section) for view in views for section in view.sections()]
-    title_counts = Counter(section.title for _, section in sections)
+    rules = Text(render_template("papers/report/templates/rules.txt.j2"))
     page = Page(
-        title=first.part.entry.heading,
+        title=first.outcome.entry.heading,
         answer=first.answer(),
         figures=first.figures(),
         beside=first.claims(),
         sections=[
             *(view.as_section() for view in others),
-            *([rules] if any(outcome.verdicts for outcome in outcomes) else []),
+            Section("rules", "How verdicts were reached", [rules]),
             *(
-                # Where several entries have the same heading, it has their names.
-                replace(section, title=f"{section.title}: {entry}")
-                if title_counts[section.title] > 1
-                else section
-                for entry, section in sections
+                replace(section, title=f"{section.title}: {view.name}") if others else section
+                for view in views
+                for section in view.sections()
             ),
             _settings_section(outcomes),
         ],
@@ -89,19 +66,19 @@ def write_reproduction_page(
 class _EntryView:
     """What a page shows of one of its entries."""
 
-    part: judged_entry.JudgedEntry
+    outcome: judged_entry.JudgedEntry
     folder: Path
-    known: Mapping[str, Verdict]  # all verdicts, by id
+    verdicts: Mapping[str, Verdict]  # all, by id
     on_page: Sequence[str]  # the entries of the page
-    front: str  # link to the page of all entries
+    index_link: str  # to the page of all entries, or empty
 
     def __post_init__(self) -> None:
-        entry = self.part.entry
+        entry = self.outcome.entry
         self.name = entry.name
         self.drawings = list(enumerate(entry.problem_figures, 1))
         self.overviews = list(enumerate(entry.parameter_figures, 1))
         # Charts against a parameter say in one picture what those of the problems say in many.
-        problems = list(self.part.runs)
+        problems = list(self.outcome.runs)
         if self.overviews:
             problems = []
         self.shown = problems[:_MOST_PANELS]
@@ -109,32 +86,32 @@ class _EntryView:
 
     def answer(self) -> Sequence[PageBlock]:
         """Return the answer in one line, and the small line below it."""
-        return judged_entry.entry_answer(self.part, self.known, self.front)
+        return judged_entry.entry_answer(self.outcome, self.verdicts, self.index_link)
 
     def figures(self) -> list[PageBlock]:
         """Return the charts of the first screen."""
         charts = [
-            entry_charts.parameter_chart(self.part, figure, f"overview-{i}")
+            entry_charts.parameter_chart(self.outcome, figure, f"overview-{i}")
             for i, figure in self.overviews
         ]
         if len(charts) > 1:
             return [ChartGrid(charts)]
-        return [*charts] or [entry_charts.entry_charts(self.part, self.shown, "chart")]
+        return [*charts] or [entry_charts.entry_charts(self.outcome, self.shown, "chart")]
 
     def claims(self) -> list[PageBlock]:
         """Return the rows of the paper's claims; Keyhole's own checks where there are none."""
-        judged, replicas = split_by_setup(self.part.papers_verdicts)
+        judged, replicas = split_by_setup(self.outcome.papers_verdicts)
         blocks: list[PageBlock] = []
         row_budget = MOST_ROWS
         groups = {
             "The paper says": judged,
             f"The paper says; judged on {judged_entry.setup_words(replicas)}": replicas,
         }
-        if not self.part.papers_verdicts:
-            groups = {"Keyhole checks": self.part.own_verdicts}
+        if not self.outcome.papers_verdicts:
+            groups = {"Keyhole checks": self.outcome.own_verdicts}
         for heading, verdicts in groups.items():
             if verdicts:
-                rows = claim_rows(self.part, verdicts, self.known, self.on_page)
+                rows = claim_rows(self.outcome, verdicts, self.verdicts, self.on_page)
                 blocks.append(ClaimRows(heading, rows, max(row_budget, 1)))
                 row_budget -= len(rows)
         return blocks
@@ -145,14 +122,14 @@ class _EntryView:
             *self.answer(),
             judged_entry.TemplateBlock("two_columns", figures=self.figures(), beside=self.claims()),
         ]
-        return Section(self.name, self.part.entry.heading, blocks)
+        return Section(self.name, self.outcome.entry.heading, blocks)
 
     def sections(self) -> list[Section]:
         """Return the folded parts."""
-        outcome = self.part
+        outcome = self.outcome
         sections = []
         if outcome.papers_verdicts and outcome.own_verdicts:
-            rows = claim_rows(outcome, outcome.own_verdicts, self.known, self.on_page)
+            rows = claim_rows(outcome, outcome.own_verdicts, self.verdicts, self.on_page)
             note = Text(f"They are not the paper's: {counts(outcome.own_verdicts)}.")
             checks = ClaimRows("", rows, len(rows))
             sections.append(Section(f"{self.name}-checks", "Keyhole's checks", [note, checks]))
@@ -177,14 +154,14 @@ class _EntryView:
         return [*sections, Section(f"{self.name}-tables", "Tables", sections=problems)]
 
     def _drawing(self, declared: ProblemFigure, name: str) -> Section:
-        title = entry_charts.drawing_title(self.part, declared)
+        title = entry_charts.drawing_title(self.outcome, declared)
         return Section(name, declared.title, [Picture(self.folder / name, title, declared.note)])
 
     def _overview(self, declared: ParameterFigure, stem: str) -> Section:
         """Return the table of a figure against a number that differs between problems."""
-        metric = declared.metric or self.part.common_metric()
-        metric_entry = next(iter(self.part.curves.values())).metric(metric)
-        points = declared.estimates(self.part.curves, metric)
+        metric = declared.metric or self.outcome.common_metric()
+        metric_entry = next(iter(self.outcome.curves.values())).metric(metric)
+        points = declared.estimates(self.outcome.curves, metric)
         rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
         first = next(iter(points.values()))
         head = ["policy", *(f"{declared.x_label} = {x:g}" for x, _ in first)]
@@ -192,25 +169,16 @@ class _EntryView:
 
     def _problem(self, problem: str) -> Section:
         """Return the tables of a problem, and the charts that stand nowhere else on the page."""
-        outcome = self.part
+        outcome = self.outcome
         entry = outcome.entry
         run = outcome.runs[problem]
         has_chart = problem in (*self.shown, *self.left)
         metrics = outcome.metrics_of(problem)
         sections = []
-        if entry.tests:
-            tests = _tests_table(run.curves, metrics[0])
-            sections.append(Section(f"{problem}-tests", "Paired t-tests", [tests]))
         for i, metric in enumerate(metrics):
             blocks: list[PageBlock] = []
             if i or not has_chart:
                 blocks.append(entry_charts.problem_chart(outcome, problem, metric))
-            elif len(outcome.runs) > 1:
-                blocks.append(
-                    judged_entry.TemplateBlock(
-                        "figure_links", stem=f"{problem}-{metric}", kinds=FIGURE_KINDS
-                    )
-                )
             if entry.ratio_to is not None:
                 blocks.append(entry_charts.ratio_chart(run.curves, problem, metric, entry.ratio_to))
             blocks += metric_tables(run, metric)
@@ -230,18 +198,3 @@ def _settings_section(outcomes: Sequence[judged_entry.JudgedEntry]) -> Section:
             blocks += spec_report_section(run.spec).blocks
     runs = [run for outcome in outcomes for run in outcome.runs.values()]
     return Section("settings", "Settings", blocks, [provenance_section(runs)])
-
-
-def _tests_table(curves: Curves, metric: str) -> Table:
-    """Return the table of paired tests of the first policy against the others, by checkpoint."""
-    first, *rivals = curves.labels
-    rounds = curves.checkpoints
-    cells = comparisons(curves, metric, [(first, rival, t) for rival in rivals for t in rounds])
-    texts = [f"{cell.gap} *" if cell.p_value < LEVEL else str(cell.gap) for cell in cells]
-    rows = [[rival, *texts[i * len(rounds) :][: len(rounds)]] for i, rival in enumerate(rivals)]
-    head = [f"{first} minus", *(f"T = {t:,}" for t in rounds)]
-    note = (
-        "Mean difference, its 95 % interval and the p-value of the two-tailed paired t-test; "
-        "* marks those that stay significant at 5 % after adjusting for all in the table (Holm)."
-    )
-    return Table(note, head, rows)
