@@ -13,7 +13,8 @@ RUNS = 1500
 
 def test_numbers_of_the_three_models_are_those_of_many_runs():
     problem = three_models("soft")
-    points = list(plots._sample_runs(problem, RUNS, 7))
+    lines = plots.draw_runs(problem, runs=RUNS, seed=7).lines
+    points = [(line.get_xdata(), line.get_ydata()) for line in lines]
     means = [(np.mean(earned), np.mean(used)) for used, earned in points]
     numbers = (
         problem_numbers.mean_rewards(problem),
