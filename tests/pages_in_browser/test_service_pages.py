@@ -1,4 +1,4 @@
-"""The pages of the service, in a real browser: scripts under their policy, news."""
+"""The pages of the service, in a real browser: forms, scripts under their policy, news."""
 
 import threading
 import time
@@ -68,3 +68,17 @@ def test_news_are_shown_where_the_reader_is(page, url, storage):
     assert page.locator("details[open]").count() == 2
     assert page.locator("thead button").count() > 0, "tables can no longer be sorted"
     assert page.faults == []
+
+
+def test_forms_work_by_the_keyboard(page, url, storage):
+    page.goto(f"{url}/studies/shop")
+    page.locator("summary", has_text="Add or retire arms").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.type("emu")
+    page.keyboard.press("Tab")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.url == f"{url}/studies/shop"
+    with Study.open(storage, "shop") as study:
+        assert study.arms[-1] == "emu"

@@ -20,6 +20,8 @@ def make_client(storage, right=None, studies="*", **options):
 def status_of(client, route, study):
     path = route.path.format(study=study, id="01M8K1NFF5YQE8K8EK1E8ENAGP")
     body = {"name": study} if route.path == "/v1/studies" else {}
+    if route.is_page and route.method == "POST":
+        return client.post(path, data={"arm": "x"}, headers={"Origin": "http://localhost"})
     return client.request(route.method, path, json=body if route.method == "POST" else None)
 
 
@@ -27,6 +29,8 @@ def status_of(client, route, study):
 def test_every_right_on_every_route(storage, right):
     with make_client(storage, right) as client:
         for route in ROUTES:
+            if route.path == "/login":  # which is how a browser gets a key
+                continue
             status = status_of(client, route, "none-such").status_code
             if route.right is not None and right is None:
                 assert status == 401, route

@@ -1,8 +1,10 @@
-"""Pages for a browser: what they show, and who may see them."""
+"""Pages for a browser: what they show, who may see them, and forms."""
 
 import base64
 import hashlib
 import re
+
+import pytest
 
 from keyhole.serve.api_keys import add_key
 from keyhole.stochastic import UCB1
@@ -10,7 +12,13 @@ from keyhole.study import Study
 from keyhole.thresholding import LSA
 from tests.serve.conftest import Client
 
+HERE = {"Origin": "http://localhost"}
 HOSTILE = '<script>alert("x")</script>'
+MADE = {"name": "made", "setting": "thresholding", "policy": "LSA", "arms": "cat\r\n\r\ndog"}
+
+
+def send(client, path, **fields):
+    return client.post(path, data=fields, headers=HERE)
 
 
 def test_the_list_leads_to_each_study_by_its_name(client, storage):
@@ -58,29 +66,68 @@ def test_a_page_names_the_arms_that_are_above_the_threshold(client, storage):
     assert "Recommended: above: bob" in client.get("/studies/labels").text
 
 
-def basic(password):
-    credentials = base64.b64encode(f"me:{password}".encode()).decode()
-    return {"Authorization": f"Basic {credentials}"}
+def test_forms_create_a_study_and_change_its_arms(client, storage):
+    answer = send(client, "/studies", **MADE, facts="threshold = 0.5", timeout="2h")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/studies/made")
+    send(client, "/studies/made/arms", arms="owl\nfox")
+    send(client, "/studies/made/retire", arm="dog")
+    with Study.open(storage, "made") as study:
+        assert study.arms == ("cat", "owl", "fox")
+        assert study.definition.rule.timeout == 7200
+    again = send(client, "/studies", **MADE, facts="threshold = 0.5")
+    assert again.status_code == 409
+    assert "has a study of this name" in again.text
+    for name in ("", " ", "."):
+        assert send(client, "/studies", **{**MADE, "name": name}).status_code == 422
+    wrong = send(client, "/studies", **{**MADE, "name": "x", "policy": "LSB"})
+    assert wrong.status_code == 422
+    assert "LSA" in wrong.text
+    mine = send(client, "/studies", **{**MADE, "name": "x", "policy": "/tmp/mine.py:Policy"})
+    assert mine.status_code == 422
 
 
-def test_a_browser_asks_for_the_key_as_a_password(storage):
+@pytest.mark.parametrize("origin", [None, "https://else.where", "null"])
+def test_a_form_of_another_site_is_refused(client, storage, origin):
+    headers = {} if origin is None else {"Origin": origin}
+    answer = client.post("/studies", data={**MADE, "facts": "threshold=.5"}, headers=headers)
+    assert answer.status_code in (401, 403)
+    with pytest.raises(ValueError, match="made"):
+        Study.open(storage, "made")
+
+
+def test_a_browser_gives_its_key_once(storage):
     key, _ = add_key(str(storage), "ann", "read", "but*")
     Study.create(storage, "other", UCB1(), ["a"]).close()
     with Client(storage) as client:
         page = client.get("/")
         assert page.status_code == 401
-        assert page.headers["www-authenticate"].startswith("Basic ")
         assert "A key is needed." in page.text
-        page = client.get("/studies/buttons", headers=basic("kh_wrong"))
-        assert page.status_code == 401
-        assert "The key is not valid: it is wrong, has ended, or was revoked." in page.text
-        assert (
-            client.get("/", headers={"Authorization": "Basic \u00e4".encode("latin-1")}).status_code
-            == 401
-        )
-        page = client.get("/", headers=basic(key))
+        page = client.get("/", headers={"cookie": "other=1"})  # of another program
+        assert "A key is needed." in page.text
+        assert 'action="/login"' in client.get("/studies/buttons").text
+        answer = send(client, "/login", key="kh_wrong")
+        assert answer.status_code == 401
+        assert "The key is not valid: it is wrong, has ended, or was revoked." in answer.text
+        answer = send(client, "/login", key=key)
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "samesite=strict" in cookie.lower()
+        assert "secure" not in cookie.lower()
+        page = client.get("/")
         assert "buttons" in page.text
         assert "/studies/other" not in page.text
-        assert client.get("/studies/other", headers=basic(key)).status_code == 404
-        # Browsers also send a password that they know with requests of other sites.
-        assert client.get("/v1/studies", headers=basic(key)).status_code == 401
+        assert page.text.count("<form") == 1  # that to log out: nothing that the key may not do
+        assert client.get("/studies/other").status_code == 404
+        assert send(client, "/studies/buttons/retire", arm="red").status_code == 403
+        # A cookie is no key of the API, which other sites could then use.
+        assert client.get("/v1/studies").status_code == 401
+        assert send(client, "/logout").status_code == 303
+        assert client.get("/").status_code == 401
+
+
+def test_a_key_given_by_https_stays_there(storage):
+    key, _ = add_key(str(storage), "ann", "read", "*")
+    headers = {"Host": "studies.example", "Origin": "https://studies.example"}
+    with Client(storage) as client:
+        answer = client.post("/login", data={"key": key}, headers=headers)
+    assert "; secure" in answer.headers["set-cookie"].lower()

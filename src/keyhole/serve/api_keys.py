@@ -1,7 +1,6 @@
 """API keys: who may do what with which studies."""
 
 import asyncio
-import base64
 import secrets
 import time
 from collections.abc import Mapping
@@ -139,30 +138,19 @@ class KeyCache:
                 raise StoreError(str(error)) from error
             self._read_at = now
 
-    async def find(self, headers: Mapping[str, str], *, is_page: bool) -> ApiKey:
+    async def find(self, headers: Mapping[str, str]) -> ApiKey:
         """Return the key in the headers of a request; raise an error if there is no valid one."""
         await self.refresh()
         if not self._keys and not self._settings.needs_key:
             _check_local(headers)
             return _LOCAL
         scheme, _, key = headers.get("authorization", "").partition(" ")
-        is_password = is_page and scheme.lower() == "basic"
-        if is_password:
-            key = _read_password(key)
-        if not key or not (is_password or scheme.lower() == "bearer"):
+        if scheme.lower() != "bearer" or not key:
             raise MissingKeyError("send a key: Authorization: Bearer kh_...")
         api_key = self._keys.get(_digest_key(key))
         if api_key is None or api_key.until <= time.time():
             raise InvalidKeyError("send another key: Authorization: Bearer kh_...")
         return api_key
-
-
-def _read_password(credentials: str) -> str:
-    """Return the password in the credentials that a browser sends; "" if there is none."""
-    try:
-        return base64.b64decode(credentials).decode().partition(":")[2]
-    except ValueError:
-        return ""
 
 
 def _check_local(headers: Mapping[str, str]) -> None:

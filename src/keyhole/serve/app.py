@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.responses import Response
 from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
@@ -102,13 +102,20 @@ class Service:
         route = request.route = self._find_route(scope, request.path)
         headers = request.headers
         if route.right is not None:
-            request.key = await self.keys.find(headers, is_page=route.is_page)
+            cookies = cookie_parser(headers.get("cookie", "")) if route.is_page else {}
+            if key := cookies.get(web_pages.COOKIE):
+                headers.setdefault("authorization", f"Bearer {key}")
+            request.key = await self.keys.find(headers)
             if route.is_about_study and not request.key.sees(request.path["study"]):
                 raise UnknownStudyError  # as if there were none
             request.key.check_right(route.right)
         if route.request is not None:
             content = await _read_body(headers, receive, self.settings)
-            request.body = msgspec.json.decode(content or b"{}", type=route.request)
+            if route.is_page:
+                web_pages.check_origin(headers)
+                request.body = dict(parse_qsl(content.decode(), keep_blank_values=True))
+            else:
+                request.body = msgspec.json.decode(content or b"{}", type=route.request)
         if route.query is not None:
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             request.query = msgspec.convert(query, route.query, strict=False)

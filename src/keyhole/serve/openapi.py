@@ -7,49 +7,33 @@ from typing import Final
 
 import msgspec
 
+from keyhole.serve import problems
 from keyhole.serve.bodies import JsonObject
-from keyhole.serve.problems import PROBLEMS, ProblemDocument
 from keyhole.serve.routes import ROUTES, Route, ask, ask_many
+from keyhole.study import DamagedError, StoreError, UnknownStudyError
 
 _COMPONENTS: Final = "#/components/schemas/{name}"
-_PROBLEM: Final = "#/components/responses/problem"
 
 
 def make_openapi(version: str) -> JsonObject:
     """Return the document: OpenAPI 3.1."""
     routes = [route for route in ROUTES if not route.is_page]
     types = {t for r in routes for t in (r.response, r.request, r.query) if t is not None}
-    types.add(ProblemDocument)
+    types.add(problems.ProblemDocument)
     schemas, components = msgspec.json.schema_components(types, ref_template=_COMPONENTS)
     schema_by_type = dict(zip(types, schemas, strict=True))
     paths: defaultdict[str, JsonObject] = defaultdict(dict)
     for route in routes:
         paths[route.path][route.method.lower()] = _describe_route(route, schema_by_type)
-    problem_content = {"schema": schema_by_type[ProblemDocument]}
-    problem_response = {
-        "description": _list_problems(),
-        "content": {"application/problem+json": problem_content},
-    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "Keyhole", "version": version},
         "paths": paths,
         "components": {
             "schemas": components,
-            "responses": {"problem": problem_response},
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
-
-
-def _list_problems() -> str:
-    """Return the statuses of requests that fail, each with the names of its problems."""
-    names_by_status: defaultdict[int, set[str]] = defaultdict(set)
-    for problem in PROBLEMS.values():
-        names_by_status[problem.status].add(problem.name)
-    return "; ".join(
-        f"{status}: {', '.join(sorted(names))}" for status, names in sorted(names_by_status.items())
-    )
 
 
 def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject:
@@ -59,7 +43,7 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
         "operationId": route.name,
         "summary": route.handler.__doc__,
         "parameters": list(_parameters(route)),
-        "responses": {str(route.status): response, "default": {"$ref": _PROBLEM}},
+        "responses": {str(route.status): response} | _describe_problems(route),
     }
     if route.response is not None:
         response["content"] = {route.media_type: {"schema": schemas[route.response]}}
@@ -83,3 +67,25 @@ def _parameters(route: Route) -> Iterable[JsonObject]:
         _, components = msgspec.json.schema_components([route.query])
         for name, schema in components[route.query.__name__]["properties"].items():
             yield {"name": name, "in": "query", "schema": schema}
+
+
+def _describe_problems(route: Route) -> JsonObject:
+    """Return the answers to requests that fail, by status, with the names of the problems."""
+    errors: list[type[Exception]] = [*route.problems, DamagedError, StoreError]
+    if route.right is not None:
+        errors += [problems.MissingKeyError, problems.InvalidKeyError, problems.MissingRightError]
+    if route.is_about_study:
+        errors.append(UnknownStudyError)
+    if route.request is not None:
+        errors += [problems.LargeBodyError, problems.SlowBodyError, msgspec.DecodeError]
+    if route.request is not None or route.query is not None:
+        errors.append(ValueError)
+    names_by_status: defaultdict[str, list[str]] = defaultdict(list)
+    for problem in sorted(problems.PROBLEMS[error] for error in errors):
+        names_by_status[str(problem.status)].append(problem.name)
+    schema = {"$ref": _COMPONENTS.format(name=problems.ProblemDocument.__name__)}
+    content = {"application/problem+json": {"schema": schema}}
+    return {
+        status: {"description": ", ".join(names), "content": content}
+        for status, names in names_by_status.items()
+    }

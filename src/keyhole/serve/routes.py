@@ -15,7 +15,7 @@ from keyhole.serve.api_keys import NOBODY, ApiKey
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.open_studies import OpenStudy
 from keyhole.serve.problems import MissingRightError, make_document
-from keyhole.study import AsyncStudy, Decision, Study
+from keyhole.study import AsyncStudy, Decision, Study, errors
 from keyhole.study.arm_means import means_as_json
 from keyhole.study.study_summary import MOST_EVENTS
 from keyhole.validate import check_line, short_repr
@@ -84,10 +84,12 @@ class Route:
         The status of the answer if nothing fails.
     response, request, query : type or None
         The types of the answer, of the body and of the query.
+    problems : tuple of exception classes
+        What may go wrong beside what may go wrong everywhere.
     media_type : str
         The type of the answer's content.
     is_page : bool
-        Whether it is for browsers: it answers with pages, and takes a key as a password.
+        Whether it is for browsers: it answers with pages, and takes forms, and a key as a cookie.
     """
 
     method: str
@@ -98,6 +100,7 @@ class Route:
     response: type | None = None
     request: type | None = None
     query: type | None = None
+    problems: tuple[type[Exception], ...] = ()
     media_type: str = "application/json"
     is_page: bool = False
 
@@ -319,26 +322,45 @@ _STUDIES: Final = "/v1/studies"
 _STUDY: Final = "/v1/studies/{study}"
 _DECISIONS: Final = f"{_STUDY}/decisions"
 _DECISION: Final = f"{_DECISIONS}/{{id}}"
+_PAGE: Final = "/studies/{study}"
 _TEXT: Final = "text/plain"
+_ASK_PROBLEMS: Final = (
+    errors.KeyUsedError,
+    errors.PendingDecisionError,
+    errors.StudyDoneError,
+    RuntimeError,
+    errors.UnknownArmError,
+)
+_TELL_PROBLEMS: Final = (errors.UnknownDecisionError, errors.DifferentFeedbackError)
+
+
+def _form_route(path: str, right: str | None, handler: Handler) -> Route:
+    """Return the route of a form, which is answered with the address of a page."""
+    return Route("POST", path, right, handler, 303, request=JsonObject, is_page=True)
 
 
 # The routes of most requests come first: they are compared with a path in this order.
 ROUTES: Final = (
-    Route("POST", _DECISIONS, "decide", ask, 201, bodies.DecisionBody, bodies.AskBody),
-    Route("POST", f"{_DECISION}/feedback", "decide", tell, 204, None, JsonObject),
+    Route("POST", _DECISIONS, "decide", ask, 201, bodies.DecisionBody, bodies.AskBody,
+          problems=_ASK_PROBLEMS),
+    Route("POST", f"{_DECISION}/feedback", "decide", tell, 204, None, JsonObject,
+          problems=_TELL_PROBLEMS),
     Route("POST", f"{_DECISIONS}/many", "decide", ask_many, 200, bodies.DecisionsBody,
           bodies.AskManyBody),
     Route("POST", f"{_STUDY}/feedback", "decide", tell_many, 200, bodies.OutcomesBody,
           bodies.TellManyBody),
     Route("POST", f"{_STUDY}/sums", "decide", tell_sum, 204, None, JsonObject),
-    Route("POST", f"{_DECISION}/correction", "decide", correct, 204, None, JsonObject),
-    Route("POST", f"{_DECISION}/expire", "decide", expire, 204, None),
+    Route("POST", f"{_DECISION}/correction", "decide", correct, 204, None, JsonObject,
+          problems=_TELL_PROBLEMS),
+    Route("POST", f"{_DECISION}/expire", "decide", expire, 204, None, problems=_TELL_PROBLEMS),
     Route("GET", _DECISIONS, "read", show_pending, 200, bodies.PendingBody,
           query=bodies.PendingQuery),
-    Route("GET", _DECISION, "read", show_decision, 200, bodies.RecordBody),
+    Route("GET", _DECISION, "read", show_decision, 200, bodies.RecordBody,
+          problems=(errors.UnknownDecisionError,)),
     Route("GET", f"{_STUDY}/recommendation", "read", show_recommendation, 200,
           bodies.Recommendation),
-    Route("GET", f"{_STUDY}/means", "read", show_means, 200, bodies.MeansBody),
+    Route("GET", f"{_STUDY}/means", "read", show_means, 200, bodies.MeansBody,
+          problems=(RuntimeError,)),
     Route("GET", f"{_STUDY}/history", "read", show_history, 200, bodies.EventBody,
           query=bodies.HistoryQuery, media_type=_JSON_LINES),
     Route("GET", f"{_STUDY}/arms", "read", show_arms, 200, bodies.ArmsState),
@@ -348,12 +370,17 @@ ROUTES: Final = (
     Route("GET", _STUDY, "read", show_study, 200, bodies.StudyBody),
     Route("DELETE", _STUDY, "admin", delete_study, 204),
     Route("GET", _STUDIES, "read", list_names, 200, bodies.StudyNames),
-    Route("POST", _STUDIES, "admin", create_study, 201, bodies.StudyBody, JsonObject),
+    Route("POST", _STUDIES, "admin", create_study, 201, bodies.StudyBody, JsonObject,
+          problems=(errors.StudyExistsError,)),
     Route("GET", "/v1/openapi.json", None, show_openapi, 200, JsonObject),
     Route("GET", "/healthz", None, check_health, 200, str, media_type=_TEXT),
     Route("GET", "/readyz", None, check_readiness, 200, str, media_type=_TEXT),
     Route("GET", "/metrics", "read", show_metrics, 200, str, media_type=_TEXT),
     Route("GET", "/", "read", web_pages.list_page, 200, is_page=True),
-    Route("GET", "/studies/{study}", "read", web_pages.study_page, 200, query=bodies.PageQuery,
-          is_page=True),
+    Route("GET", _PAGE, "read", web_pages.study_page, 200, query=bodies.PageQuery, is_page=True),
+    _form_route("/login", None, web_pages.log_in),
+    _form_route("/logout", None, web_pages.log_out),
+    _form_route("/studies", "admin", web_pages.create_by_form),
+    _form_route(f"{_PAGE}/arms", "admin", web_pages.add_arms_by_form),
+    _form_route(f"{_PAGE}/retire", "admin", web_pages.retire_by_form),
 )  # fmt: skip

@@ -1,25 +1,49 @@
-"""Pages for a browser: the list of studies, and a study."""
+"""Pages for a browser: the list of studies, a study, and forms that change it."""
 
 import asyncio
 import base64
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from keyhole.pages.page import Answer, Page, PageBlock, Text, page_html
-from keyhole.serve.problems import ProblemDocument
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, page_html
+from keyhole.serve.bodies import JsonObject
+from keyhole.serve.problems import MissingRightError, ProblemDocument
 from keyhole.study import list_studies
 
 if TYPE_CHECKING:
     from keyhole.serve.routes import Request
 
+COOKIE: Final = "keyhole_key"
+"""The name of the cookie with the key of a browser."""
 _SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
-_ASK_FOR_KEY: Final = 'Basic realm="Keyhole: the key is the password"'
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a form; of several lines if it has `rows`."""
+
+    name: str
+    label: str
+    rows: int = 0
+    is_secret: bool = False
+
+
+@dataclass(frozen=True)
+class Form:
+    """Block with a form."""
+
+    action: str
+    button: str
+    fields: tuple[Field, ...] = ()
+    template: ClassVar[str] = "serve/templates/form.html.j2"
 
 
 @dataclass(frozen=True)
@@ -44,13 +68,38 @@ class StudyList:
     template: ClassVar[str] = "serve/templates/studies.html.j2"
 
 
+_CREATE: Final = Form(
+    "/studies",
+    "Create",
+    (
+        Field("name", "Name of the study"),
+        Field("setting", "Setting, such as stochastic"),
+        Field("policy", "Policy, such as KLUCB"),
+        Field("arms", "Arms, one a line", rows=4),
+        Field("facts", "What the setting needs, such as threshold=0.5, one a line", rows=2),
+        Field("timeout", "Time after which a decision expires, such as 2h; empty for never"),
+    ),
+)
+_LOG_IN: Final = Form("/login", "Log in", (Field("key", "API key", is_secret=True),))
+
+
+def check_origin(headers: Mapping[str, str]) -> None:
+    """Refuse a form that another site sent."""
+    origin = headers.get("origin")
+    if origin is None or urlsplit(origin).netloc != headers.get("host"):
+        raise MissingRightError("a form must be sent from a page of this service")
+
+
 def _make_response(page: Page, status: int = 200) -> Response:
     """Return the answer with a page; browsers run the scripts of Keyhole alone."""
     policy = (
         f"default-src 'none'; script-src {_script_hashes()}; style-src 'unsafe-inline'; "
-        "img-src data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+        "img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
     )
-    return HTMLResponse(page_html(page), status, {"Content-Security-Policy": policy})
+    # Without a referrer a browser leaves out the origin of a form, which `check_origin` needs.
+    headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}
+    return HTMLResponse(page_html(page), status, headers)
 
 
 @cache
@@ -62,12 +111,16 @@ def _script_hashes() -> str:
 
 
 def make_problem_page(document: ProblemDocument) -> Response:
-    """Return the page of a problem; if a key is needed, it makes the browser ask for one."""
+    """Return the page of a problem; if a key is needed, with the form to log in."""
     blocks: list[PageBlock] = [Answer(document.title), Text(document.detail), Navigation(-1)]
-    response = _make_response(Page(title="Keyhole", answer=blocks), document.status)
     if document.status == 401:
-        response.headers["WWW-Authenticate"] = _ASK_FOR_KEY
-    return response
+        blocks[1:] = [_LOG_IN]
+    return _make_response(Page(title="Keyhole", answer=blocks), document.status)
+
+
+def _page_path(name: str) -> str:
+    """Return the path of the page of a study."""
+    return f"/studies/{quote(name, safe='')}"
 
 
 async def visible_names(request: "Request") -> list[str]:
@@ -78,9 +131,14 @@ async def visible_names(request: "Request") -> list[str]:
 
 async def list_page(request: "Request") -> Response:
     """Show the studies that the key sees."""
-    names = await visible_names(request)
-    rows = tuple((name, f"/studies/{quote(name, safe='')}") for name in names)
-    return _make_response(Page(title="Studies", answer=[StudyList(rows)]))
+    rows = tuple((name, _page_path(name)) for name in await visible_names(request))
+    blocks: list[PageBlock] = [StudyList(rows)]
+    if f"{COOKIE}=" in request.headers.get("cookie", ""):
+        blocks.append(Form("/logout", "Log out"))
+    sections = []
+    if request.key.may("admin"):
+        sections.append(Section("create", "Create a study", [_CREATE]))
+    return _make_response(Page(title="Studies", answer=blocks, sections=sections))
 
 
 async def study_page(request: "Request") -> Response:
@@ -88,4 +146,71 @@ async def study_page(request: "Request") -> Response:
     page, seq = await asyncio.to_thread(request.entry.read_page, request.study.study)
     if request.query.seq == seq:
         return Response(status_code=204)
-    return _make_response(replace(page, answer=[Navigation(seq), *page.answer]))
+    sections = list(page.sections)
+    if request.key.may("admin"):
+        path = _page_path(request.path["study"])
+        forms = [
+            Form(f"{path}/arms", "Add", (Field("arms", "Arms to add, one a line", rows=3),)),
+            Form(f"{path}/retire", "Retire for good", (Field("arm", "Arm to retire"),)),
+        ]
+        sections.append(Section("arms", "Add or retire arms", forms))
+    return _make_response(replace(page, answer=[Navigation(seq), *page.answer], sections=sections))
+
+
+async def log_in(request: "Request") -> Response:
+    """Keep a key in a cookie of the browser, for pages of this service alone."""
+    key = request.body.get("key", "").strip()
+    await request.service.keys.find({"authorization": f"Bearer {key}"})
+    response = RedirectResponse("/", 303)
+    # Behind a proxy for TLS the browser alone knows that it uses HTTPS.
+    is_secure = request.headers.get("origin", "").startswith("https:")
+    response.set_cookie(COOKIE, key, httponly=True, samesite="strict", secure=is_secure)
+    return response
+
+
+async def log_out(_request: "Request") -> Response:
+    """Delete the cookie with the key."""
+    response = RedirectResponse("/", 303)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+async def create_by_form(request: "Request") -> Response:
+    """Create a study that a form describes."""
+    from keyhole.serve.routes import create_study
+
+    fields = request.body
+    table: JsonObject = {name: fields.get(name, "") for name in ("name", "setting", "policy")}
+    table["arms"] = _read_lines(fields.get("arms", ""))
+    table["facts"] = dict(map(_read_fact, _read_lines(fields.get("facts", ""))))
+    if timeout := fields.get("timeout", "").strip():
+        table["timeout"] = timeout
+    request.body = table
+    await create_study(request)
+    return RedirectResponse(_page_path(table["name"]), 303)
+
+
+async def add_arms_by_form(request: "Request") -> Response:
+    """Add the arms of a form."""
+    await request.study.add_arms(_read_lines(request.body.get("arms", "")))
+    return RedirectResponse(_page_path(request.path["study"]), 303)
+
+
+async def retire_by_form(request: "Request") -> Response:
+    """Retire the arm of a form."""
+    await request.study.retire(request.body.get("arm", "").strip())
+    return RedirectResponse(_page_path(request.path["study"]), 303)
+
+
+def _read_lines(text: str) -> list[str]:
+    """Return the lines of a field that are not empty."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _read_fact(line: str) -> tuple[str, object]:
+    """Return name and value of a line ``name=value``; a value that is not JSON is text."""
+    name, _, text = line.partition("=")
+    try:
+        return name.strip(), json.loads(text)
+    except ValueError:
+        return name.strip(), text.strip()

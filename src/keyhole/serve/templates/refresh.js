@@ -1,12 +1,12 @@
-// Keeps an open page up to date, and leaves what the reader has opened as it is.
+// Keeps an open page up to date, and leaves what the reader has opened or typed as it is.
 (() => {
   if (window.keyholeRefresh) return;
   window.keyholeRefresh = true;
   async function refresh() {
     const focus = document.activeElement;
-    if (document.hidden || focus?.closest("figure")) return;
+    if (document.hidden || focus?.closest("form, figure")) return;
     const answer = await fetch(`${location.pathname}?seq=${document.getElementById("news").dataset.seq}`);
-    if (answer.status === 401) location.reload(); // the key has ended: the browser asks for one
+    if (answer.status === 401) location.reload(); // the key has ended: the page asks for one
     if (answer.status !== 200) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const open = new Set([...document.querySelectorAll("details[open] > summary > h2")].map(h => h.id));
