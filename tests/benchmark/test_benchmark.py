@@ -103,11 +103,11 @@ def test_a_second_call_simulates_only_what_is_missing(folder, monkeypatch):
 
 
 @pytest.fixture
-def few_games(monkeypatch):
+def few_contests(monkeypatch):
     monkeypatch.setitem(SCALES, "quick", replace(SCALES["quick"], replications=3))
 
 
-def test_a_users_policy_is_told_what_it_needs(tmp_path, few_games):
+def test_a_users_policy_is_told_what_it_needs(tmp_path, few_contests):
     content = bench(
         "delayed", problems=["short", "named-mpox"], policies=[MINE], out=tmp_path, threads=1
     )
@@ -184,7 +184,7 @@ def test_a_users_policy_that_fails_is_refused_before_anything_is_simulated(tmp_p
 
 
 def test_progress_has_the_time_left_of_all_runs_with_compilation(
-    tmp_path, monkeypatch, capsys, few_games
+    tmp_path, monkeypatch, capsys, few_contests
 ):
     monkeypatch.setattr(keyhole.play.progress, "_SECONDS_BETWEEN_TOTALS", 0.0)
     chosen = {"problems": ["tao-1", "beta-*"], "policies": ["LSA"], "threads": 1}

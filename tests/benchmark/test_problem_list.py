@@ -4,7 +4,7 @@ from functools import cache
 import pytest
 
 from keyhole.benchmark import problem_list
-from keyhole.benchmark.problem_list import make_games, select_entrants
+from keyhole.benchmark.problem_list import make_contests, select_entrants
 from keyhole.benchmark.rules import SCALES, SITUATIONS
 from keyhole.experiment.setting_registry import BUILT_IN
 from tools.draw_problems import FOLDER, drawn_file, rules
@@ -18,9 +18,9 @@ def test_every_problem_can_be_played_and_its_name_is_unique(setting):
     assert len({problem.name for problem in problems}) == len(problems)
     assert len({problem.digest for problem in problems}) == len(problems)
     assert {problem.situation for problem in problems} <= SITUATIONS[setting].keys()
-    games = make_games(problems, [], SCALES["quick"])
-    assert len(games) == len(problems)
-    assert all(game.loss > 0 for game in games)
+    contests = make_contests(problems, [], SCALES["quick"])
+    assert len(contests) == len(problems)
+    assert all(contest.wrong_choice_loss > 0 for contest in contests)
 
 
 @pytest.mark.parametrize("part", ["tuning", "judging"])
@@ -40,15 +40,17 @@ def test_every_situation_has_problems_of_both_parts(setting, part):
 )
 def test_situations_split_by_the_number_of_arms_have_so_many(setting, situation, fewest, most):
     problems = [one for one in all_problems(setting) if one.situation == situation]
-    arms = [game.spec.plan.problem.arms for game in make_games(problems, [], SCALES["quick"])]
+    arms = [
+        contest.spec.plan.problem.arms for contest in make_contests(problems, [], SCALES["quick"])
+    ]
     assert min(arms) >= fewest
     assert max(arms) <= most
 
 
 def test_arms_that_cross_differ_by_a_fifth_at_most_and_none_is_always_the_best():
     problems = [p for p in all_problems("threshold") if p.situation == "uncensored, crossing"]
-    for game in make_games(problems, [], SCALES["quick"]):
-        gaps = game.spec.plan.problem.gaps
+    for contest in make_contests(problems, [], SCALES["quick"]):
+        gaps = contest.spec.plan.problem.gaps
         assert gaps.max() <= 0.2
         assert gaps.max(axis=1).min() > 0
 
@@ -77,22 +79,22 @@ def test_what_a_wrong_choice_loses_is_computed_by_hand():
     }
     for setting, (name, loss) in wanted.items():
         problem = [one for one in all_problems(setting) if one.name == name]
-        (game,) = make_games(problem, [], SCALES["paper"])
-        assert game.loss == pytest.approx(loss), setting
+        (contest,) = make_contests(problem, [], SCALES["paper"])
+        assert contest.wrong_choice_loss == pytest.approx(loss), setting
 
 
 def test_a_policy_that_is_made_for_one_sequence_plays_no_other():
     listed = [one for one in all_problems("threshold") if one.part == "tuning"]
-    games = make_games(listed, ["KMUCB", "OPTIM"], SCALES["quick"])
-    assert {game.problem.name: [e.label for e in game.entrants] for game in games} == {
+    contests = make_contests(listed, ["KMUCB", "OPTIM"], SCALES["quick"])
+    assert {contest.problem.name: [e.label for e in contest.entrants] for contest in contests} == {
         "cyclic": ["KMUCB"],
         "falling": ["OPTIM"],
     }
 
 
 def test_a_policy_that_hears_names_plays_no_sums():
-    games = make_games(all_problems("delayed"), ["QPMD"], SCALES["quick"])
-    assert {game.problem.situation for game in games} == {"named"}
+    contests = make_contests(all_problems("delayed"), ["QPMD"], SCALES["quick"])
+    assert {contest.problem.situation for contest in contests} == {"named"}
 
 
 def test_variants_have_labels_of_their_own():

@@ -193,7 +193,7 @@ def test_show_says_why_means_have_no_intervals(done, path, tmp_path):
     done("tell", *labels, done("ask", *labels).split()[0], "reward=1")
     assert "[low, high] holds the arm's mean at all times" in done("show", *labels)
     done("expire", *labels, done("ask", *labels).split()[0])
-    why = "Means have no intervals: 1 decision expired, and only other feedback was told."
+    why = "Means have no intervals: 1 decision expired without feedback, which may bias means."
     assert done("show", *labels).splitlines()[-1] == why
     assert json.loads(done("show", *labels, "--json"))["intervals"] == why
 

@@ -38,7 +38,7 @@ def test_decisions_that_expired_leave_means_without_intervals(tmp_path):
         assert study.means()["a"]["reward"].interval is None
         assert not study.plot("mean").collections
         assert str(study).endswith(
-            "Means have no intervals: 1 decision expired, and only other feedback was told."
+            "Means have no intervals: 1 decision expired without feedback, which may bias means."
         )
 
 

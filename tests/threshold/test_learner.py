@@ -86,8 +86,9 @@ def test_the_text_of_a_learner():
     learner.tell(censored=True)
     assert repr(learner).splitlines() == [
         "KaplanMeierUCB() after 1 round, 2 arms, levels 5, censored feedback, horizon 100",
-        "  arm 0: level 1 1 of 1, level 2 1 of 1, level 3 1 of 1, level 4 0 of 0, level 5 0 of 0",
-        "  arm 1: level 1 0 of 0, level 2 0 of 0, level 3 0 of 0, level 4 0 of 0, level 5 0 of 0",
+        "  arm 0: 1 of 1 reached level 1, 1 of 1 reached level 2, 1 of 1 reached level 3, "
+        "0 of 0 reached level 4, 0 of 0 reached level 5",
+        "  arm 1: " + ", ".join(f"0 of 0 reached level {level}" for level in range(1, 6)),
     ]
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from keyhole.benchmark import results_file
-from keyhole.benchmark.problem_list import Entrant, Game, make_games, select_problems
+from keyhole.benchmark.problem_list import Contest, Entrant, make_contests, select_problems
 from keyhole.benchmark.rules import LINEAR_SHARE, SCALES, SEED, SITUATIONS, Scale
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.forecast import list_work
@@ -50,15 +50,15 @@ def bench(
     """Simulate policies on the benchmark's problems; write ``benchmark.json`` into a folder.
 
     Beside it, ``values.parquet`` has the regret of every replication. A second call resumes an
-    interrupted one; simulations are kept in the folder, so that one that only adds policies or
-    problems simulates no other again.
+    interrupted one; simulations are kept in the folder, so that a call which adds policies or
+    problems simulates only these.
 
     Parameters
     ----------
     settings : str or iterable of str, optional
         By default all of Keyhole's own.
     scale : {"quick", "paper"}, default "quick"
-        20 replications of a tenth of the rounds, or 200 of all.
+        20 replications of a tenth of the rounds, or 200 replications of all rounds.
     out : str or Path
         The folder; created if needed.
     problems : sequence of str, optional
@@ -79,6 +79,7 @@ def bench(
         first rounds, which are played in Python, where indices and recommendations are checked.
     """
     # Everything given is checked first: simulations may take hours.
+    # SITUATIONS has an entry for each setting.
     names = [settings] if isinstance(settings, str) else settings or SITUATIONS
     setting_names = dict.fromkeys(check_choice("setting", name, SITUATIONS) for name in names)
     check_choice("scale", scale, SCALES)
@@ -87,14 +88,16 @@ def bench(
     # The folder of simulations is made before any result, so a benchmark has it from the start.
     if has_content(folder) and not (folder / _CACHE_FOLDER).is_dir():
         raise ValueError(f"{folder} holds something other than a benchmark")
-    games = make_games(
+    contests = make_contests(
         selected_problems, policies, SCALES[scale], check_integer("seed", seed, Range(ge=0))
     )
-    try_policies((f"on the problem {game.problem.name!r}", game.spec.plan) for game in games)
+    try_policies(
+        (f"on the problem {contest.problem.name!r}", contest.spec.plan) for contest in contests
+    )
     (folder / _CACHE_FOLDER).mkdir(parents=True, exist_ok=True)
     # A second process would simulate the same blocks, and overwrite the times measured here.
     with folder_lock(folder):
-        specs = {game.spec.name: game.spec for game in games}
+        specs = {contest.spec.name: contest.spec for contest in contests}
         cache = ResultCache(folder / _CACHE_FOLDER, specs.values())
         _simulate(specs, cache, threads, progress)
         times = _RoundTimes(folder / _TIMES_FILE, SCALES[scale])
@@ -108,10 +111,10 @@ def bench(
             date=datetime.now(UTC).date().isoformat(),
             command=_command(setting_names, scale, problems, policies, seed),
             software=results_file.SoftwareRecord(**describe_software()),
-            problems=[_problem_record(game, cache, times) for game in games],
+            problems=[_problem_record(contest, cache, times) for contest in contests],
         )
         times.write()
-        _write_values(folder / VALUES_FILE, games, cache)
+        _write_values(folder / VALUES_FILE, contests, cache)
         results_file.write_results(folder / RESULTS_FILE, content)
     return content
 
@@ -138,12 +141,12 @@ def _command(
     )
 
 
-def _write_values(path: Path, games: Iterable[Game], cache: ResultCache) -> None:
+def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -> None:
     """Write the regret of every replication at the horizon."""
     rows = [
-        (game.problem.setting, game.problem.name, label, replication, float(regret))
-        for game in games
-        for label, values in cache.values(game.spec).items()
+        (contest.problem.setting, contest.problem.name, label, replication, float(regret))
+        for contest in contests
+        for label, values in cache.values(contest.spec).items()
         for replication, regret in enumerate(values[-1, 0])
     ]
     names = ["setting", "problem", "policy", "replication", "regret"]
@@ -178,14 +181,14 @@ class _RoundTimes:
         except (OSError, ValueError):
             self._known = {}
 
-    def nanoseconds(self, game: Game, label: str) -> float:
+    def nanoseconds(self, contest: Contest, label: str) -> float:
         """Return the processor time of a round on one thread, with that of the environment."""
         # A problem or a parameter that has changed has another key, and is timed anew.
-        key = f"{game.problem.digest} {json.dumps(game.entry(label), sort_keys=True)}"
+        key = f"{contest.problem.digest} {json.dumps(contest.entry(label), sort_keys=True)}"
         if key not in self._known:
             # Processor time: wall time would include what other programs of the machine take.
             seconds = measure_seconds_per_round(
-                game.spec.plan,
+                contest.spec.plan,
                 label,
                 self._scale.timed_seconds,
                 replications=self._scale.replications,
@@ -200,34 +203,32 @@ class _RoundTimes:
 
 
 def _problem_record(
-    game: Game, cache: ResultCache, times: _RoundTimes
+    contest: Contest, cache: ResultCache, times: _RoundTimes
 ) -> results_file.ProblemRecord:
-    problem = game.problem
-    spec = game.spec
     # The first metric of every setting is its regret; the last row is the horizon.
-    regrets = {label: values[-1, 0] for label, values in cache.values(spec).items()}
+    regrets = {label: values[-1, 0] for label, values in cache.values(contest.spec).items()}
     described = ("setting", "name", "part", "situation", "title", "drawn", "digest")
     played = ("horizon", "replications", "seed")
     return results_file.ProblemRecord(
-        **{field: getattr(problem, field) for field in described},
-        **{field: getattr(spec, field) for field in played},
-        wrong_choice=_round_digits(game.loss),
+        **{field: getattr(contest.problem, field) for field in described},
+        **{field: getattr(contest.spec, field) for field in played},
+        wrong_choice=_round_digits(contest.wrong_choice_loss),
         results=[
-            _result_record(game, entrant, regrets, times.nanoseconds(game, entrant.label))
-            for entrant in game.entrants
+            _result_record(contest, entrant, regrets, times.nanoseconds(contest, entrant.label))
+            for entrant in contest.entrants
         ],
     )
 
 
 def _result_record(
-    game: Game, entrant: Entrant, regrets: Mapping[str, FloatArray], nanoseconds: float
+    contest: Contest, entrant: Entrant, regrets: Mapping[str, FloatArray], nanoseconds: float
 ) -> results_file.ResultRecord:
     values = regrets[entrant.label]
     mean = mean_estimate(values)
     rival_labels = [
-        rival.label for rival in game.entrants if not (rival is entrant or rival.is_yardstick)
+        rival.label for rival in contest.entrants if not (rival is entrant or rival.is_yardstick)
     ]
-    entry = game.entry(entrant.label)
+    entry = contest.entry(entrant.label)
     return results_file.ResultRecord(
         policy=entrant.label,
         entry={name: value for name, value in entry.items() if name != "label"},
@@ -237,9 +238,11 @@ def _result_record(
         # "higher" returns the regret of a run; the default would interpolate between two.
         quantile_90=_round_digits(float(np.quantile(values, _QUANTILE, method="higher"))),
         worst=_round_digits(float(values.max())),
-        linear=int((values > LINEAR_SHARE * game.loss).sum()),
+        # The number of replications with nearly linear regret.
+        linear=int((values > LINEAR_SHARE * contest.wrong_choice_loss).sum()),
         nanoseconds=nanoseconds,
-        # All policies had the same random numbers, so `compare` takes differences run by run.
+        # The rivals with a lower regret than this policy. All policies had the same random numbers,
+        # so `compare` takes differences run by run.
         better=[label for label in rival_labels if compare(values, regrets[label]).low > 0.0],
     )
 

@@ -99,13 +99,13 @@ def _label(name: str, parameters: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Game:
+class Contest:
     """A problem with the policies that can play it, at a scale."""
 
     problem: BenchmarkProblem
     spec: Spec
     entrants: tuple[Entrant, ...]
-    loss: float
+    wrong_choice_loss: float
     """What a wrong choice loses in all rounds."""
 
     def entry(self, label: str) -> dict[str, Any]:
@@ -113,14 +113,14 @@ class Game:
         return next(entry for entry in self.spec.policy if entry["label"] == label)
 
 
-def make_games(
+def make_contests(
     problems: Sequence[BenchmarkProblem], names: Sequence[str], scale: Scale, seed: int = SEED
-) -> list[Game]:
+) -> list[Contest]:
     """Return each problem with the policies that can play it; leave out problems with none.
 
     A policy of `names` that can play none of them is refused, with the reason.
     """
-    games = []
+    contests = []
     reasons: dict[str, str] = {}
     for problem in problems:
         table = {"setting": problem.setting, **problem.problem}
@@ -151,9 +151,9 @@ def make_games(
                 },
                 folder=Path(),
             )
-        rounds = 1 if instance.setting.budgeted else horizon
-        games.append(Game(problem, spec, tuple(entrants), wrong_choice_loss(instance) * rounds))
-    playing = {entrant.entry["name"] for game in games for entrant in game.entrants}
+        loss = wrong_choice_loss(instance) * (1 if instance.setting.budgeted else horizon)
+        contests.append(Contest(problem, spec, tuple(entrants), loss))
+    playing = {entrant.entry["name"] for contest in contests for entrant in contest.entrants}
     settings = dict.fromkeys(problem.setting for problem in problems)
     known_names = [n for s in settings for n in setting_registry.find_setting(s).policies]
     for name in names:
@@ -162,7 +162,7 @@ def make_games(
                 check_choice("policies", name, known_names)
             reason = reasons.get(name, "none is of its setting")
             raise ValueError(f"policies: {name!r} can play none of the problems: {reason}")
-    return games
+    return contests
 
 
 class UnplayableError(ValueError):

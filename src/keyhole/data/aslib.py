@@ -18,8 +18,7 @@ from keyhole.validate import SequenceLike, check_choice, check_names
 
 LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 """Default limits, as fractions of the cut-off."""
-# A limit that is a fraction of the cut-off, in seconds, may be a rounding error below that
-# fraction.
+# A limit in seconds may be slightly below its fraction of the cut-off, by rounding.
 _ROUNDING: Final = 1e-12
 REWARDS: Final = ("done", "quality")
 """Kinds of rewards of a completed run: 1, or the quality of its answer."""
@@ -121,22 +120,22 @@ class Scenario:
                     f"reward must be 'done' for {self.name}, which has no quality, got 'quality'"
                 )
             rewards = np.where(rewards > 0, self.quality, 0.0)
-        ends = np.full(self.seconds.shape, self.cutoff) if self.limits is None else self.limits
+        run_limits = np.full(rewards.shape, self.cutoff) if self.limits is None else self.limits
         # An instance without a known quality of one solver is left out for all: solvers are
         # compared on the same instances.
         is_complete = ~np.isnan(rewards).any(axis=1)
-        columns = [values[is_complete].T for values in (rewards, self.seconds, ends)]
+        columns = [values[is_complete].T for values in (rewards, self.seconds, run_limits)]
         runs_made = [
             # A limit of 0 means that the run was not made.
-            [values[end > 0.0] for values in (reward, seconds / self.cutoff, end / self.cutoff)]
-            for reward, seconds, end in zip(*columns, strict=True)
+            [values[limit > 0.0] for values in (reward, seconds / self.cutoff, limit / self.cutoff)]
+            for reward, seconds, limit in zip(*columns, strict=True)
         ]
         runs = MeasuredRuns(self.name, self.solvers, *map(tuple, zip(*runs_made, strict=True)))
-        unit = Power(slope=1.0)
+        identity = Power(slope=1.0)
         return runs.problem(
             limits,
-            cost=unit if cost is None else cost,
-            penalty=unit if penalty is None else penalty,
+            cost=identity if cost is None else cost,
+            penalty=identity if penalty is None else penalty,
         )
 
 
@@ -192,9 +191,9 @@ def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: fl
     """Return the scenario of the runs in a file; refuse gaps and repeated runs."""
     runs_by_instance: dict[tuple[str, str], dict[str, ScenarioRun]] = {}
     for run in runs:
-        row = runs_by_instance.setdefault(run.task, {})
+        row = runs_by_instance.setdefault(run.instance_and_repetition, {})
         if run.solver in row:
-            run_name = f"{run.solver} on {', '.join(run.task)}"
+            run_name = f"{run.solver} on {', '.join(run.instance_and_repetition)}"
             raise ValueError(f"{path}: the run of {run_name} must be given once, got 2")
         row[run.solver] = run
     if not runs_by_instance:
@@ -204,10 +203,10 @@ def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: fl
     # the file.
     rows = runs_by_instance.values()
     has_limits = any(run.limit < math.inf for row in rows for run in row.values())
-    for task, row in runs_by_instance.items():
+    for pair, row in runs_by_instance.items():
         missing = [solver for solver in solvers if solver not in row]
         if missing and not has_limits:
-            raise ValueError(f"{path}: the run of {missing[0]} on {', '.join(task)} must be given")
+            raise ValueError(f"{path}: the run of {missing[0]} on {', '.join(pair)} must be given")
     # A limit of 0 marks a run that was not made.
     not_made = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
     table = np.array([[row.get(name, not_made)[2:] for name in solvers] for row in rows])

@@ -30,7 +30,7 @@ _YAML: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\S#|[^#])*""")
 class ScenarioRun(NamedTuple):
     """Run of a solver on an instance."""
 
-    task: tuple[str, str]  # instance and repetition
+    instance_and_repetition: tuple[str, str]
     solver: str
     seconds: float  # run time; infinite if the run did not complete
     quality: float  # of the answer, from 0 to 1; NaN if unknown

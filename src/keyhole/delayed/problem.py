@@ -168,7 +168,7 @@ class Problem(RewardProblem):
         """The environment class of the problem."""
         base = NamedEnvironment if self.named else AnonymousEnvironment
         return make_environment(
-            base, self._drawn, self._delay_sampler.draw if self._delay_sampler else None
+            base, self._sampler, self._delay_sampler.draw if self._delay_sampler else None
         )
 
     @property

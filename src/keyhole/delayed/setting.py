@@ -36,12 +36,12 @@ SETTING: Final = Setting(
         "phase": Field("int64"),
         "eliminated": Field("int64", ("arms",)),
         "estimates": Field("float64", ("arms",)),
-        "judged": Field("int64", ("arms",)),
+        "judged": Field("int64", ("arms",)),  # the last phase in which the arm was pulled, or 0
     },
     allowed=arm_exists,
     rewards=True,
     fixed_means=True,
-    by_round=True,
+    by_round=True,  # feedback belongs to a round, not to one decision
 )
 """Pull an arm; at the end of the round see the rewards that arrive, of this pull or earlier ones.
 

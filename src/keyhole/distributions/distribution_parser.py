@@ -13,7 +13,7 @@ from keyhole.contract.reward_units import errors_with_conversion_hint
 from keyhole.distributions.distribution import Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay
 from keyhole.distributions.reward_distributions import (
-    INSIDE,
+    OPEN_UNIT,
     SCALE,
     UNIT,
     Bernoulli,
@@ -55,7 +55,7 @@ def parse_reward_distributions(
 
     Returns
     -------
-    tuple of ndarray, list of Number, and tuple or None
+    tuple of ndarray, list of NumberDistribution, and tuple or None
         The means, as given or computed from the distributions; the distributions; the names, None
         if there are none.
 
@@ -84,7 +84,7 @@ def parse_reward_distributions(
                 parsed_distribution.check(name, UNIT)
             mean_values.append(parsed_distribution.mean)
         else:
-            allowed = UNIT if distribution == "bernoulli" else INSIDE
+            allowed = UNIT if distribution == "bernoulli" else OPEN_UNIT
             mean_values.append(validate.check_number(name, entry, allowed))
             try:
                 parsed_distribution = make_distribution(mean_values[-1])
@@ -197,7 +197,7 @@ class RewardProblem(Problem):
         self.means = means
         self.distributions = list(distributions)
         self.arm_names = names
-        self._drawn = combine_distributions(self.distributions)
+        self._sampler = combine_distributions(self.distributions)
 
     @property
     def arms(self) -> int:
@@ -206,4 +206,4 @@ class RewardProblem(Problem):
 
     def truth(self) -> dict[str, Any]:
         """Return the fields of the environment, which no policy reads."""
-        return {"arms": self.arms, **self._drawn.truth()}
+        return {"arms": self.arms, **self._sampler.truth()}

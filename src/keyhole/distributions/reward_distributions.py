@@ -13,7 +13,7 @@ from keyhole.policy import FloatArray, Stream, beta, normal, uniform
 from keyhole.validate import Range, check_number
 
 UNIT: Final = Range(ge=0, le=1)
-INSIDE: Final = Range(gt=0, lt=1)
+OPEN_UNIT: Final = Range(gt=0, lt=1)
 SCALE: Final = Range(ge=1e-3, le=10)
 # How many scales the centre of a truncated normal distribution may lie outside [0, 1]: farther
 # away, rejection sampling would accept hardly any draw.
@@ -134,7 +134,7 @@ class TruncatedNormal(NumberDistribution):
         require_extra("scipy", "TruncatedNormal")
         from scipy.optimize import brentq  # a third of a second, which few need
 
-        self._check_parameter("mean", check_number, INSIDE)
+        self._check_parameter("mean", check_number, OPEN_UNIT)
         self._check_parameter("scale", check_number, SCALE)
         # The mean rises with the centre: the centre is the root between the two ends, whose means
         # are by symmetry `smallest_mean` and one minus it.

@@ -17,7 +17,7 @@ from keyhole.distributions.distribution import Distribution
 from keyhole.resource.cost_functions import Function
 from keyhole.resource.joint_distributions import Replay, SmoothDistribution
 
-# Cells are halved until both rules below agree to this much in every cell.
+# Cells are halved until the integrals over each cell and over its halves agree to this much.
 _PRECISION: Final = 1e-11
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 _MOST_HALVINGS: Final = 30
@@ -34,7 +34,7 @@ class GainCurve(ABC):
     """
 
     knots: FloatArray
-    """Points at which the expectations are not smooth, from 0 to the largest limit."""
+    """Points from 0 to the largest limit between which the expectations are smooth."""
 
     @abstractmethod
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -51,11 +51,11 @@ class SmoothGainCurve(GainCurve):
     def __init__(self, distribution: SmoothDistribution, cost: Function, edges: FloatArray) -> None:
         self._distribution = distribution
         self._cost = cost
-        marks = distribution.landmarks()
+        breakpoints = distribution.landmarks()
         # Geometric refinement towards 0, where powers below 1 have an infinite slope.
         steep = edges[-1] * 0.5 ** np.arange(1, 40)
-        marks = np.concatenate([marks[(marks > 0.0) & (marks < edges[-1])], steep])
-        knots = np.union1d(edges, marks)
+        is_inside = (breakpoints > 0.0) & (breakpoints < edges[-1])
+        knots = np.union1d(edges, np.concatenate([breakpoints[is_inside], steep]))
         for halving in range(_MOST_HALVINGS + 1):
             middles = (knots[:-1] + knots[1:]) / 2
             whole = self._integrate_cells(knots[:-1], knots[1:])
@@ -69,7 +69,7 @@ class SmoothGainCurve(GainCurve):
                 break
             knots = np.union1d(knots, middles[rough])
         self.knots = knots
-        # Of the two rules the finer one is kept.
+        # The sums over halves are kept, since they are more precise.
         self._sums = np.vstack([np.zeros((1, 2)), np.cumsum(halves, axis=0)])
 
     def _integrate_cells(self, low: FloatArray, high: FloatArray) -> FloatArray:
@@ -93,21 +93,21 @@ class ReplayGainCurve(GainCurve):
     def __init__(self, distribution: Replay, cost: Function, edges: FloatArray) -> None:
         order = np.argsort(distribution.consumptions, kind="stable")
         # Sorted, with prefix sums: an expectation up to any limit is one look-up.
-        self._used = distribution.consumptions[order]
-        net = distribution.rewards[order] - cost(self._used)
+        self._consumptions = distribution.consumptions[order]
+        net = distribution.rewards[order] - cost(self._consumptions)
         self._net = np.concatenate([[0.0], np.cumsum(net)]) / len(net)
-        self.knots = np.union1d(edges, self._used[self._used < edges[-1]])
+        self.knots = np.union1d(edges, self._consumptions[self._consumptions < edges[-1]])
 
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C <= x}] and P(C <= x)."""
-        return self._totals_before(np.searchsorted(self._used, x, side="right"))
+        return self._totals_of_first(np.searchsorted(self._consumptions, x, side="right"))
 
     def before(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C < x}] and P(C < x)."""
-        return self._totals_before(np.searchsorted(self._used, x, side="left"))
+        return self._totals_of_first(np.searchsorted(self._consumptions, x, side="left"))
 
-    def _totals_before(self, count: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
-        return self._net[count], count / len(self._used)
+    def _totals_of_first(self, count: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+        return self._net[count], count / len(self._consumptions)
 
 
 def gain_curve(distribution: Distribution, cost: Function, edges: FloatArray) -> GainCurve:
@@ -148,7 +148,7 @@ def gain_table(curve: GainCurve, penalty: Function, edges: FloatArray) -> GainTa
     """
     knots = np.union1d(edges, curve.knots)
     for halving in range(_MOST_HALVINGS + 1):
-        # Limits from both sides, since penalty and distribution may jump at a knot.
+        # The gain on both sides of each knot, since penalty and distribution may jump at a knot.
         after = _penalize(curve.at(knots), penalty.after(knots))
         before = _penalize(curve.before(knots[1:]), penalty(knots[1:]))
         middles = (knots[:-1] + knots[1:]) / 2

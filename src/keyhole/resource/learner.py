@@ -1,4 +1,4 @@
-"""Learner that chooses what to run, and its limit; the words of its studies."""
+"""Learner that chooses what to run, and its limit; the vocabulary of its studies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast

@@ -100,7 +100,7 @@ class Problem(AnyProblem):
         continuous: bool = False,
     ) -> None:
         self.distributions, self.arm_names = parse_arms(arms)
-        self._drawn = combine_distributions(self.distributions, included=KERNELS)
+        self._sampler = combine_distributions(self.distributions, included=KERNELS)
         self._facts = facts_of(len(self.distributions), limits, cost, penalty, continuous)
         self.limits: FloatArray = self._facts["limits"]
         self.continuous = bool(continuous)
@@ -193,7 +193,7 @@ class Problem(AnyProblem):
     def environment(self) -> type[Environment]:
         """Environment class, compiled with the arms' samplers."""
         base = ContinuousLimitEnvironment if self.continuous else LimitedRunEnvironment
-        return environment_of(base, "", self._drawn.draw)
+        return environment_of(base, "", self._sampler.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms, with the distributions repeated in order."""
@@ -210,7 +210,7 @@ class Problem(AnyProblem):
             "limits": self.limits,
             "best_arm_is": self.best_pair[0],
             "gaps": self.gaps,
-            **self._drawn.truth(),
+            **self._sampler.truth(),
         }
         return values | self._table_values() if self.continuous else values
 

@@ -1,4 +1,4 @@
-"""Learner that divides a resource and is told the losses; the words of its studies."""
+"""Learner that divides a resource and is told the losses; the vocabulary of its studies."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _UNIT: Final = Range(ge=0, le=1)
 
 
 class StudyVocabulary(CoreVocabulary):
-    """Calls of a study: ``ask()`` gives an ``allocation``; ``tell(id, losses)`` what was observed.
+    """Calls of a study: ``ask()`` gives an ``allocation``; ``tell(id, losses)`` takes the losses.
 
     Losses are the names of the arms with a loss, or a mapping from all names to 0 or 1 (or bool).
     """
@@ -54,7 +54,7 @@ class StudyVocabulary(CoreVocabulary):
             arms_with_loss = set(losses)
             losses = {arm: int(arm in arms_with_loss) for arm in self.arms}
         if missing := [arm for arm in self.arms if arm not in losses]:
-            raise ValueError(f"losses must have all arms, or be names only; {missing[0]!r} lacks")
+            raise ValueError(f"losses must be names, or have all arms; {missing[0]!r} is missing")
         return check_binary_vector("losses", [losses[arm] for arm in self.arms], len(self.arms))
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
@@ -141,10 +141,10 @@ class Learner(CoreLearner):
         loss_vector = self.vocabulary.parse_losses(losses)
         self._expect_feedback()
         self._feedback["losses"][:] = loss_vector
-        had_violations = self._count_violations() > 0
+        had_refuting_losses = self._count_refuting_losses() > 0
         self._tell()
-        # Once: the first loss proves what later ones repeat.
-        if not had_violations and self._count_violations() > 0:
+        # Warn once: later losses of this kind prove no more than the first.
+        if not had_refuting_losses and self._count_refuting_losses() > 0:
             warnings.warn(
                 f"{self.policy} was told of a loss, in round {self.rounds}, at an arm that had "
                 "been given its estimated threshold: the estimate was too low",
@@ -158,7 +158,7 @@ class Learner(CoreLearner):
         """
         return self._by_name(self._recommend()["estimates"])
 
-    def _count_violations(self) -> int:
-        """Return the number of losses that contradict an estimate."""
+    def _count_refuting_losses(self) -> int:
+        """Return the number of losses that refute an estimate."""
         self._run_step(RECOMMEND)
         return cast(int, self._report["refuted"].item())

@@ -94,7 +94,7 @@ class Problem(RewardProblem):
     def __repr__(self) -> str:
         """Return the distribution and the means, shortened."""
         means = format_values(self.means, self.arm_names)
-        return f"Problem({self.arms} {self._drawn.hyphenated_name} arms, means={means})"
+        return f"Problem({self.arms} {self._sampler.hyphenated_name} arms, means={means})"
 
     @property
     def gaps(self) -> FloatArray:
@@ -109,7 +109,7 @@ class Problem(RewardProblem):
     @property
     def environment(self) -> type[Environment]:
         """The environment class of the problem."""
-        return environment_of(BanditEnvironment, self._drawn.name, self._drawn.draw)
+        return environment_of(BanditEnvironment, self._sampler.name, self._sampler.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms that repeats the means."""

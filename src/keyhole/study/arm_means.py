@@ -29,14 +29,14 @@ LAST_EVENT_COUNT: Final = 20
 
 
 class ToldNumbers:
-    """One number in all feedback of an arm, such as its rewards, in the study's units.
+    """The values of one field in all feedback of an arm, such as its rewards, in the study's units.
 
     Attributes
     ----------
     steps : array of int
-        The number of decisions by the time of each.
+        How many decisions there were when each value was told.
     values : array of float
-        The number in each.
+        The values, in the order of `steps`.
     total : float
         Their sum.
     """
@@ -47,7 +47,7 @@ class ToldNumbers:
         self.total = 0.0
 
     def add(self, step: int, value: float) -> None:
-        """Add a number that was told."""
+        """Add a value that was told."""
         self.steps.append(step)
         self.values.append(value)
         self.total += value
@@ -65,7 +65,7 @@ class DecisionCounts(LogState):
     rounds_by_event, pending_by_event : array of int
         How many decisions there were after each event, and how many of them were pending.
     delays : array of float
-        Seconds from each decision that was told to its feedback.
+        Seconds between each decision and its feedback, where it was told.
     last_events : deque of pairs
         The last events, each with the row of its decision.
     expiry_count : int
@@ -75,9 +75,9 @@ class DecisionCounts(LogState):
     asked_counts : Counter of int
         How many these are, by the arm's number.
     numbers : dict of str to dict of int to ToldNumbers
-        The numbers in the feedback that counts in means, such as "reward", by the arm's number.
-        With ``on_timeout="no_reward"`` it is that of all decisions before the oldest pending one,
-        in their order.
+        The values in feedback that counts in means, by field, such as "reward", and by the arm's
+        number. With ``on_timeout="no_reward"`` only feedback of decisions before the oldest pending
+        one counts, in the order of the decisions.
     told_counts, assumed_counts : Counter of int
         How many times feedback counts in means, and how many of these were assumed at a timeout, by
         the arm's number.
@@ -209,8 +209,8 @@ class DecisionCounts(LogState):
             self.assumed_counts[arm] += is_assumed
 
     @property
-    def interval_word(self) -> str:
-        """The number of which means have intervals: "reward", or "" where none is known to hold.
+    def field_with_intervals(self) -> str:
+        """The field whose means have intervals: "reward", or "" where no interval is known to hold.
 
         Decisions that expired for good and taught nothing would make them wrong: the feedback that
         was told is then no fair sample of all feedback, for instance where only successes are told.
@@ -254,10 +254,6 @@ class ArmMean:
 
 def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     """Return for each arm the mean of each number that was told of it, by its name."""
-    # What is assumed has a reward, and may lack another number, such as a consumption.
-    assumed = {
-        (arm, counts.told_counts[arm]): number for arm, number in counts.assumed_counts.items()
-    }
     means: dict[str, dict[str, ArmMean]] = {arm_name: {} for arm_name in counts.arms.names}
     for arm, arm_name in enumerate(counts.arms.names):
         for name, by_arm in counts.numbers.items():
@@ -265,7 +261,9 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
             # A flag is left out where it is not True: its mean is the share of all feedback.
             is_flag = name in counts.flag_names
             if count := counts.told_counts[arm] if is_flag else len(numbers.values):
-                assumed_count = assumed.get((arm, count), 0)
+                # Assumed feedback may lack a field: it has values only of fields in all feedback.
+                is_in_all_feedback = count == counts.told_counts[arm]
+                assumed_count = counts.assumed_counts[arm] if is_in_all_feedback else 0
                 mean = make_mean(counts, name, count, numbers.total, assumed_count)
                 means[arm_name][name] = mean
     return means
@@ -277,7 +275,7 @@ def make_mean(
     """Return the mean of numbers that sum to `total`, in the units of the study."""
     mean = total / told
     scale = counts.vocabulary.scale
-    if name != counts.interval_word:
+    if name != counts.field_with_intervals:
         return ArmMean(told, mean, None, assumed)
     # Converting to [0, 1] rounds: a mean at an end of the scale could come to lie outside.
     unit_total = min(max(told * scale.to_unit(mean), 0.0), float(told))
@@ -319,8 +317,8 @@ def explain_intervals(counts: DecisionCounts) -> str:
     told sooner than bad ones. With ``on_timeout="no_reward"`` they are, since failures come last:
     there no interval would hold, and a line of warning would not mend it. So means and intervals
     leave out what was told of decisions after the oldest pending one; in the order of the decisions
-    a confidence sequence holds wherever one stops. Else nobody knows, and the intervals hold under
-    the condition that is said.
+    a confidence sequence holds wherever one stops. Otherwise it is unknown whether bad outcomes
+    come later; the text then says that means are wrong if they do.
     """
     return f"{_explain_intervals(counts)} {_explain_pending(counts)}".strip()
 
@@ -335,18 +333,18 @@ def _explain_intervals(counts: DecisionCounts) -> str:
         return ""
     if not counts.numbers:
         return "There are no means: no number was told of a single arm."
-    if counts.interval_word:
+    if counts.field_with_intervals:
         target = "mean reward within the timeout" if counts.assumed_counts.total() else "mean"
         return f"[low, high] holds the arm's {target} at all times at once, with 95 % confidence."
     if counts.policy.setting.fixed_means:
         expired = count_text(counts.unlearnt_count, "decision")
-        return f"Means have no intervals: {expired} expired, and only other feedback was told."
+        return f"Means have no intervals: {expired} expired without feedback, which may bias means."
     setting = counts.policy.setting.name
     return f"Means have no intervals: in the setting {setting!r} they depend on the decisions."
 
 
 def _explain_pending(counts: DecisionCounts) -> str:
-    """Return what pending decisions do to means; "" where they are few and wait without end."""
+    """Return how pending decisions affect means; "" where they are few and have no timeout."""
     if counts.early_feedback:
         count = count_text(len(counts.early_feedback), "decision")
         text = f"Means leave out the feedback of {count} until all before are told or expire"
@@ -389,7 +387,7 @@ def best_chances(counts: DecisionCounts) -> dict[str, float]:
     It is known where the policy has a posterior (`Policy.beta_prior`) and means have intervals.
     """
     prior = counts.policy.beta_prior
-    if prior is None or not counts.interval_word:
+    if prior is None or not counts.field_with_intervals:
         return {}
     means = arm_means(counts)
     scale = counts.vocabulary.scale

@@ -1,4 +1,4 @@
-"""Learner that is asked for an arm at a threshold and told its sample; the words of its studies."""
+"""Learner that returns the arm to pull at a threshold; the vocabulary of its studies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -52,18 +52,18 @@ class StudyVocabulary(CoreVocabulary):
                 f"censored {censored}"
             )
         threshold = context["threshold"]
-        is_feedback_censored = self.facts["censored"]
+        has_censored_feedback = self.facts["censored"]
         if censored:
-            if is_feedback_censored:
+            if has_censored_feedback:
                 return {"value": threshold}
             raise ValueError("censored must be False where feedback is uncensored, got True")
-        level = check_integer("value", value, self.samples)
-        if is_feedback_censored and level >= threshold:
+        sample = check_integer("value", value, self.samples)
+        if has_censored_feedback and sample >= threshold:
             raise ValueError(
                 f"value must be below the threshold {threshold}, since a sample that reaches it "
-                f"is censored; got {level} (tell censored=True)"
+                f"is censored; got {sample} (tell censored=True)"
             )
-        return {"value": level}
+        return {"value": sample}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return the sample, or ``censored``."""
@@ -75,7 +75,7 @@ class StudyVocabulary(CoreVocabulary):
         return {"value": 0}
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[int, str]:
-        """Return the recommended arm for each level."""
+        """Return the recommended arm for each level; `live` has the arms in use."""
         best = report["best"].tolist()
         return {level: self.arms[live[int(arm)]] for level, arm in enumerate(best, 1)}
 
@@ -97,8 +97,8 @@ class Learner(CoreLearner):
     >>> learner.tell(1)
     >>> learner
     KaplanMeierUCB() after 2 rounds, 2 arms, levels 3, censored feedback, horizon 100
-      arm 0: level 1 2 of 2, level 2 1 of 2, level 3 0 of 1
-      arm 1: level 1 0 of 0, level 2 0 of 0, level 3 0 of 0
+      arm 0: 2 of 2 reached level 1, 1 of 2 reached level 2, 0 of 1 reached level 3
+      arm 1: 0 of 0 reached level 1, 0 of 0 reached level 2, 0 of 0 reached level 3
     """
 
     names_arms = True
@@ -150,7 +150,7 @@ class Learner(CoreLearner):
         """Replay a log: the same as `ask` and `tell` in every round, and much faster.
 
         The policy learns from the arm in the log, whatever arm it asks for. A policy that learns
-        from no decisions but its own refuses a log with different ones (see `Policy.off_policy`).
+        only from its own decisions refuses a log with others (see `Policy.off_policy`).
         A log with a row that is refused changes nothing.
 
         Parameters

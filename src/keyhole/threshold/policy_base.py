@@ -157,7 +157,7 @@ class Policy(Facts, CorePolicy, abstract=True):
         lines = []
         for arm, (chances, pulls) in enumerate(zip(*learner.estimates(), strict=True)):
             texts = [
-                f"level {j} {float(chance) * float(n):.0f} of {n:.0f}"
+                f"{float(chance) * float(n):.0f} of {n:.0f} reached level {j}"
                 for j, (chance, n) in enumerate(zip(chances, pulls, strict=True), start=1)
             ]
             hidden_count = len(texts) - _SHOWN_LEVELS

@@ -87,7 +87,7 @@ class Problem(AnyProblem):
         self.feedback: Feedback = check_choice("feedback", feedback, get_args(Feedback))
         self.order = parse_sequence(order)
         self.rounds = self.order.rounds
-        self._drawn = combine_distributions(self.distributions)
+        self._sampler = combine_distributions(self.distributions)
         self._order_values = self.order.truth(self.levels)
 
     @classmethod
@@ -233,7 +233,7 @@ class Problem(AnyProblem):
     @property
     def environment(self) -> type[Environment]:
         """The environment class of the problem."""
-        return environment_of(ThresholdEnvironment, self._drawn.name, self._drawn.draw)
+        return environment_of(ThresholdEnvironment, self._sampler.name, self._sampler.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms that repeats the survival functions."""
@@ -249,7 +249,7 @@ class Problem(AnyProblem):
             "survival": self.survival,
             "loss": self.gaps,
             **self._order_values,
-            **self._drawn.truth(),
+            **self._sampler.truth(),
         }
 
 

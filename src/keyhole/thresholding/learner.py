@@ -1,4 +1,4 @@
-"""Learner that labels arms as above or below a threshold, and the words of its studies."""
+"""Learner that labels arms as above or below a threshold, and the vocabulary of its studies."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast

@@ -114,7 +114,7 @@ class Problem(RewardProblem):
         self._without_replacement = all(
             isinstance(distribution, ReplayOnce) for distribution in self.distributions
         )
-        self.rounds = len(self._drawn.truth()["numbers"]) if self._without_replacement else None
+        self.rounds = len(self._sampler.truth()["numbers"]) if self._without_replacement else None
         gold = order_by_name("gold", gold, self.arm_names)
         self._gold = None if gold is None else _check_gold(gold, self.arms)
 
@@ -168,7 +168,7 @@ class Problem(RewardProblem):
         """Return the distribution, the means and the threshold, shortened."""
         gold = "" if self._gold is None else "gold-"
         return (
-            f"Problem({self.arms} {gold}{self._drawn.hyphenated_name} arms, "
+            f"Problem({self.arms} {gold}{self._sampler.hyphenated_name} arms, "
             f"means={format_values(self.means, self.arm_names)}, threshold={self.threshold:g})"
         )
 
@@ -201,7 +201,7 @@ class Problem(RewardProblem):
         if self._without_replacement:
             return FiniteSampleEnvironment if self._gold is None else FiniteSampleGoldEnvironment
         base = RewardEnvironment if self._gold is None else GoldLabelEnvironment
-        return environment_of(base, self._drawn.name, self._drawn.draw)
+        return environment_of(base, self._sampler.name, self._sampler.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms that repeats the means."""

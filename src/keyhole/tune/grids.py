@@ -16,9 +16,9 @@ from keyhole.tune.trial_log import EXPIRED, TrialRecord
 
 _MISSING: Final = "-"  # in the place of a parameter that only other arms of the command have
 _MOST_LEVELS: Final = 60  # of a table that can be read
-_MOST_RUNS: Final = 20_000  # the first ones: a second of sampling
+_MOST_RUNS: Final = 20_000  # only the first are used, so that sampling takes about a second
 _INTERACTION_SCALE: Final = 0.25
-"""Prior variance of arms around the sums of the effects of their values, which mostly is small: for
+"""Prior variance of an arm's (mostly small) difference from the sum of its values' effects: for
 grids of 4 and 8 arms intervals of 95 % held .98 to 1, and were narrower than with 1."""
 Levels = dict[str, dict[str, list[int]]]
 """By parameter and value, the indices of the arms that have it."""
@@ -30,7 +30,7 @@ def find_levels(spec: Spec) -> dict[str, Levels]:
     parameters = [arm.parameters for arm in spec.arms]
     names = spec.names  # made anew by each access
     for arm, values in enumerate(parameters):
-        # As a grid makes the names of its arms; an arm with fixed parameters has a plain name.
+        # A grid appends this to the names of its arms; arms with fixed parameters have plain names.
         assignments = "".join(f" {name}={value}" for name, value in values.items())
         arms_of_commands[names[arm].removesuffix(assignments)].append(arm)
     levels_of_commands = {}
@@ -78,14 +78,14 @@ def label_arms(spec: Spec) -> tuple[list[str], str]:
         explanations = []
     elif explanations:
         labels = short_labels
-    # As of a command that is called like an arm of another one's grid.
+    # A command may have the same name as an arm of another command's grid.
     if len(set(labels)) < len(labels):
         return list(spec.names), ""
     return labels, " ".join(explanations)
 
 
 def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterEffect]:
-    """Return effects on run times of the values of grids in which several parameters differ.
+    """Return how parameter values affect run times, for grids that vary several parameters.
 
     A failed run counts as longer than the full cut-off. Values without runs are left out.
     """
@@ -117,15 +117,15 @@ def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterE
 def _read_runs(
     spec: Spec, runs: Sequence[TrialRecord], members: Collection[int]
 ) -> tuple[NDArray[Any], list[int]]:
-    """Return the runs of the arms in `members`, and these arms in the order of their numbers."""
+    """Return the runs of the arms in `members`, and these arms in the order of their first runs."""
     arms = {spec.names[arm]: arm for arm in members}
-    numbers: dict[int, int] = {}
+    positions: dict[int, int] = {}
     instances: dict[str, int] = {}
     history = RunHistory(spec.limits[-1])
     for run in runs[:_MOST_RUNS]:
         if run.arm in arms and run.outcome != EXPIRED:
-            number = numbers.setdefault(arms[run.arm], len(numbers))
+            position = positions.setdefault(arms[run.arm], len(positions))
             instance = instances.setdefault(run.instance, len(instances))
-            trial = Trial(run.round, number, {}, instance, run.limit)
+            trial = Trial(run.round, position, {}, instance, run.limit)
             history.add(trial, run.outcome, run.seconds)
-    return history.runs, [*numbers]
+    return history.runs, [*positions]

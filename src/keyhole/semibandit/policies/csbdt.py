@@ -9,9 +9,9 @@ class CSBDT(BisectionPolicy):
     r"""Search for each arm's threshold, then fund the arms that prevent the largest sampled losses.
 
     The published algorithm; its search, a `keyhole.semibandit.BisectionPolicy`, may never end,
-    which ``as_printed=0`` corrects. After it draw :math:`\tilde\mu_i` from :math:`\mathrm{Beta}(1 +
-    S_i, 1 + F_i)` for each arm, with :math:`S_i` the rounds with and :math:`F_i` those without a
-    loss among those in which it got nothing, and fund
+    which ``as_printed=0`` corrects. Then draw :math:`\tilde\mu_i` from :math:`\mathrm{Beta}(1 +
+    S_i, 1 + F_i)` for each arm, where of the rounds in which arm i got nothing :math:`S_i` had a
+    loss and :math:`F_i` had none, and fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \hat\theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 
@@ -24,13 +24,13 @@ class CSBDT(BisectionPolicy):
     round_decimals : int, default 0
         Number of decimals to which estimates are rounded, from 1 to 9; 0 for no rounding.
     solve_every, loss_free_rounds : int, default 1 and 0
-        Rounds between solutions of the knapsack; W, at least 1, or 0 for the formula.
+        Rounds from one knapsack to the next; W of `BisectionPolicy`, or 0 for its formula.
     as_printed, any_loss : {0, 1}, default 1 and 0
-        Whether to search as in the paper's pseudo-code; whether its line 8 is taken to the letter.
+        Whether to search as the paper prints it; whether a loss at less than is tried counts too.
 
     Notes
     -----
-    Departures from the paper: none. Where it breaks, and its readings: see :doc:`/semibandit`.
+    Departures from the paper: none. Where it breaks, and how the paper is read: :doc:`/semibandit`.
 
     References
     ----------
@@ -55,5 +55,5 @@ class CSBDT(BisectionPolicy):
     cost_per_round = "O(K) in the first phase, K beta variates and an exact knapsack in the second"
 
     def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
-        """Draw from the posteriors."""
+        """Draw the arms' mean losses from their posteriors."""
         draw_posteriors(p, s, rng)

@@ -46,7 +46,7 @@ class CSBST(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Its readings are in :doc:`/semibandit`.
+    Departures from the paper: none. How the paper is read: :doc:`/semibandit`.
 
     References
     ----------

@@ -44,5 +44,5 @@ class CTS(KnownThresholdPolicy):
     cost_per_round = "K beta variates and an exact knapsack"
 
     def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
-        """Draw from the posteriors."""
+        """Draw the arms' mean losses from their posteriors."""
         draw_posteriors(p, s, rng)
