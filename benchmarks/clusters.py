@@ -55,9 +55,10 @@ def rows(size):
 
 def task_cost(cluster, tasks):
     """Return the mean seconds of a task that does nothing, over many."""
-    list(cluster.results([cluster.submit(os.getpid) for _ in range(4)]))
+    cluster.result(cluster.submit(os.getpid))
     began = time.perf_counter()
-    list(cluster.results([cluster.submit(os.getpid) for _ in range(tasks)]))
+    for task in [cluster.submit(os.getpid) for _ in range(tasks)]:
+        cluster.result(task)
     return (time.perf_counter() - began) / tasks
 
 

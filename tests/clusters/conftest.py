@@ -27,6 +27,15 @@ def until(true, seconds=TIMEOUT):
     return found
 
 
+def results(cluster, tasks):
+    """Yield what tasks return as they end."""
+    unfinished = set(tasks)
+    while unfinished:
+        for task in cluster.completed(unfinished, 0.5):
+            unfinished.remove(task)
+            yield cluster.result(task)
+
+
 class DaskCluster:
     """A scheduler and its workers, each a process of its own, in a folder."""
 

@@ -12,7 +12,7 @@ from keyhole import simulate
 from keyhole.clusters import Cluster, connect
 from keyhole.clusters.cluster import check_cluster_address
 from keyhole.thresholding import LSA, Problem, Uniform
-from tests.clusters.conftest import until
+from tests.clusters.conftest import results, until
 
 # Each of its waits may be as long as all of another test.
 pytestmark = pytest.mark.timeout(900)
@@ -27,7 +27,7 @@ def cluster(request):
 
 def result(cluster, function, *args):
     """Return what a task returned, or raise what it ended with."""
-    (value,) = cluster.results([cluster.submit(function, *args)])
+    (value,) = results(cluster, [cluster.submit(function, *args)])
     return value
 
 
@@ -39,7 +39,7 @@ def test_it_has_a_name_and_a_capacity(cluster):
 
 def test_tasks_come_back_with_what_they_return(cluster):
     tasks = [cluster.submit(pow, base, 2) for base in range(100)]
-    assert sorted(cluster.results(tasks)) == [base**2 for base in range(100)]
+    assert sorted(results(cluster, tasks)) == [base**2 for base in range(100)]
 
 
 def test_what_is_shared_is_there_for_every_task_in_its_place(cluster):

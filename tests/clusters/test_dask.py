@@ -9,7 +9,7 @@ import pytest
 
 from keyhole.clusters import ClusterLostError, connect
 from keyhole.play.cluster_jobs import package_versions
-from tests.clusters.conftest import dask_cluster, until
+from tests.clusters.conftest import dask_cluster, results, until
 
 # Each of its waits may be as long as all of another test.
 pytestmark = pytest.mark.timeout(900)
@@ -60,7 +60,7 @@ def test_workers_without_keyhole_are_refused(tmp_path):
         connect(there.on) as cluster,
         pytest.raises(ImportError, match=words),
     ):
-        list(cluster.results([cluster.submit(package_versions)]))
+        list(results(cluster, [cluster.submit(package_versions)]))
 
 
 def test_a_scheduler_that_stands_still_is_gone_after_a_while(there, monkeypatch):
@@ -83,7 +83,7 @@ def test_a_scheduler_that_is_killed_is_gone_at_once(there):
         task = cluster.submit(time.sleep, 60)
         there.scheduler.kill()
         with pytest.raises(ClusterLostError, match=f"^{there.on} does not answer any more"):
-            list(cluster.results([task]))
+            list(results(cluster, [task]))
     with pytest.raises(ClusterLostError, match=f"there is no scheduler of Dask at {there.address}"):
         connect(there.on)
 

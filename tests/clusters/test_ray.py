@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from keyhole.clusters import ClusterLostError, connect
-from tests.clusters.conftest import TIMEOUT
+from tests.clusters.conftest import TIMEOUT, results
 
 pytest.importorskip("ray")
 
@@ -20,9 +20,9 @@ def test_one_that_is_started_serves_tasks():
     with connect("ray", workers=1) as cluster:
         assert (cluster.name, cluster.capacity()) == ("ray", 1)
         tasks = [cluster.submit(len, cluster.share(b"bytes")), cluster.submit(int, "five")]
-        assert list(cluster.results(tasks[:1])) == [5]
+        assert list(results(cluster, tasks[:1])) == [5]
         with pytest.raises(ValueError, match="invalid literal"):
-            list(cluster.results(tasks[1:]))
+            list(results(cluster, tasks[1:]))
     with pytest.raises(RuntimeError):
         cluster.capacity()
 
@@ -33,7 +33,7 @@ from keyhole.clusters import connect
 
 ray.init("local", num_cpus=3, include_dashboard=False, log_to_driver=False)
 with connect("ray") as cluster:
-    print(cluster.capacity(), *cluster.results([cluster.submit(pow, 2, 2)]))
+    print(cluster.capacity(), cluster.result(cluster.submit(pow, 2, 2)))
 print(ray.get(ray.put(3)))
 """
 

@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import pickle
-import threading
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from weakref import WeakSet
 
@@ -153,20 +152,9 @@ def test_an_executor_whose_worker_dies_is_lost():
         cluster = Cluster(pool)
         assert (cluster.name, cluster.capacity()) == ("ProcessPoolExecutor", 1)
         with pytest.raises(ClusterLostError, match=r"^ProcessPoolExecutor does not answer any"):
-            list(cluster.results([cluster.submit(os._exit, 3)]))
+            cluster.result(cluster.submit(os._exit, 3))
     with pytest.raises(RuntimeError):
         cluster.submit(abs, -1)
-
-
-def test_who_wants_no_more_results_cancels_what_is_left():
-    with ThreadPoolExecutor(1) as pool:
-        cluster, go = Cluster(pool), threading.Event()
-        tasks = [cluster.submit(abs, -1), cluster.submit(go.wait), cluster.submit(abs, -2)]
-        results = cluster.results(tasks)
-        assert next(results) == 1
-        results.close()
-        go.set()
-    assert tasks[-1].cancelled()
 
 
 def test_a_module_that_workers_lack_is_named():
@@ -177,7 +165,7 @@ def test_a_module_that_workers_lack_is_named():
         cluster = Cluster(pool)
         words = "^the workers of ThreadPoolExecutor cannot import elsewhere: it must be installed"
         with pytest.raises(ImportError, match=words):
-            list(cluster.results([cluster.submit(load)]))
+            cluster.result(cluster.submit(load))
 
 
 def test_what_was_played_before_is_not_handed_out():

@@ -20,7 +20,6 @@ from typing import Any, Final, cast
 from keyhole.extras import require_extra
 from keyhole.validate import Range, check_integer, check_line, short_repr
 
-_POLL_SECONDS: Final = 0.5
 _ENDED: Final = ("closing", "closed", "failed")
 
 
@@ -115,17 +114,6 @@ class Cluster(Executor):
         """Return the error of an executor that has ended."""
         text = f"{self.name} does not answer any more: {error}"
         return ClusterLostError(text.removesuffix(": "))
-
-    def results(self, futures: Iterable[Future[Any]]) -> Iterator[Any]:
-        """Yield what tasks return as they end; raise the first error and cancel the others."""
-        unfinished = set(futures)
-        try:
-            while unfinished:
-                for future in self.completed(unfinished, _POLL_SECONDS):
-                    unfinished.remove(future)
-                    yield self.result(future)
-        finally:
-            self.cancel(unfinished)
 
 
 def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[str, str]) -> None:
