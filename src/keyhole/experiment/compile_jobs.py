@@ -38,12 +38,12 @@ def policy_jobs(policy_class: type[Policy], registered: RegisteredSetting) -> li
     return _jobs(policy_class, environments)
 
 
-def spec_jobs(spec: Spec, *, learners: bool = True) -> list[CompileJob]:
+def spec_jobs(spec: Spec) -> list[CompileJob]:
     """Return the kernels of a spec: its policies in its environments, and as learners."""
     jobs: dict[str, CompileJob] = {}
     for plan in (point.spec.plan for point in spec.points):
         for label in plan.policies:
-            for job in plan_jobs(plan, label, learners=learners):
+            for job in plan_jobs(plan, label, learners=True):
                 jobs.setdefault(job[0], job)
     return list(jobs.values())
 
