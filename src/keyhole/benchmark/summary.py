@@ -1,7 +1,6 @@
 """Summary of the benchmark by situation: who is best, by which rules, and the tables of it."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
@@ -239,17 +238,6 @@ def describe_best(summary: SituationSummary) -> list[str]:
     """Return a situation, its best policy, and by how much the next one is worse."""
     problems = f"{summary.situation} ({summary.part})"
     return [summary.setting, problems, summary.best.policy, summary.runner_up]
-
-
-def count_best(summaries: Sequence[SituationSummary]) -> list[list[str]]:
-    """Return for each setting in how many of its situations each policy is the best."""
-    best: dict[str, Counter[str]] = {}
-    for summary in summaries:
-        best.setdefault(summary.setting, Counter())[summary.best.policy] += 1
-    return [
-        [setting, ", ".join(f"{policy} {count}" for policy, count in counter.most_common())]
-        for setting, counter in best.items()
-    ]
 
 
 UNDECIDED: Final = "no difference shown"

@@ -13,8 +13,6 @@ from keyhole.extras import require_extra
 if TYPE_CHECKING:
     from keyhole.benchmark.summary import SituationSummary
 
-_MOST_ROWS: Final = 8  # of a table that is read at one look
-
 EXAMPLES: Final = examples_epilog(
     "keyhole bench thresholding --out results",
     "keyhole bench delayed --policies mine.py:Mine --out results",
@@ -117,15 +115,10 @@ def _print_standings(summaries: "Sequence[SituationSummary]") -> None:
 
 
 def _print_best(summaries: "Sequence[SituationSummary]") -> None:
-    """Print the best policy of each situation; of many situations, how often a policy is best."""
-    from keyhole.benchmark.summary import count_best, describe_best
+    """Print the best policy of each situation."""
+    from keyhole.benchmark.summary import describe_best
     from keyhole.pages.notebook_html import text_table
 
-    if len(summaries) <= _MOST_ROWS:
-        head = ["setting", "problems", "best, by regret", "next"]
-        rows = [describe_best(summary) for summary in summaries]
-    else:
-        head = ["setting", "best in how many situations"]
-        rows = count_best(summaries)
-    typer.echo(text_table(head, rows))
+    head = ["setting", "problems", "best, by regret", "next"]
+    typer.echo(text_table(head, [describe_best(summary) for summary in summaries]))
     typer.echo("All policies: --verbose, or the report.")
