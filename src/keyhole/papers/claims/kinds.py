@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic.errors import PydanticSchemaGenerationError
 
 from keyhole.experiment.spec_factories import import_user_file
+from keyhole.files import read_toml
 from keyhole.interrupts import replaced_errors
 from keyhole.papers.claims.better_policy import not_better, ordering
 from keyhole.papers.claims.bounds import above_bound, below_bound
@@ -22,29 +23,8 @@ from keyhole.papers.entry_names import PlansOf, refuse_unknown
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
-_JUDGEMENTS_MODULE: Final = "keyhole.papers.claims.judgements"
-# Kinds of version 0.2.0, and the functions that judge them now.
-_FUNCTIONS_OF_FORMER_KINDS: Final = {
-    "advantage": f"{_JUDGEMENTS_MODULE}:growing_lead",
-    "allocation-equivalence": "keyhole.papers.verma2019.threshold_equivalence:best_allocation",
-    "computed-order": "keyhole.papers.bengs2022.problem_numbers:falling_numbers",
-    "equivalence": f"{_JUDGEMENTS_MODULE}:equivalence",
-    "identical": f"{_JUDGEMENTS_MODULE}:identical_results",
-    "interaction": f"{_JUDGEMENTS_MODULE}:growing_lead",
-    "linear": "keyhole.papers.claims.fits:linear_fit",
-    "not-worse": "keyhole.papers.claims.better_policy:not_worse",
-    "other-best": f"{_JUDGEMENTS_MODULE}:different_best",
-    "potential": "keyhole.papers.abernethy2016.ucb_potential:potential_lemma",
-    "reversal": f"{_JUDGEMENTS_MODULE}:different_best",
-    "spread": f"{_JUDGEMENTS_MODULE}:policy_spread",
-}
-_REPLACED: Final = {
-    **{name: f'kind = "computed", by = "{by}"' for name, by in _FUNCTIONS_OF_FORMER_KINDS.items()},
-    "worst-power": 'kind = "power"',
-    "slope": 'of = "gain", with ends that are ln(late / early) times those of the slope',
-    "gain-ratio": 'of = "ratio", with since = early and rounds = [late]',
-    "log-endpoint": 'of = "mean", with ends that are arms x exp of those of the logarithm',
-}
+_FORMER_KINDS: Final = read_toml(Path(__file__).with_name("former_kinds.toml"))
+"""How kinds and quantities of version 0.2.0 are written now."""
 
 
 _FUNCTIONS: Final[dict[str, Judgement]] = {
@@ -109,8 +89,9 @@ def read_claims(
         if not isinstance(table, dict):
             raise ValueError(f"{where} must be a table, got {table!r}")
         former_kind = str(table.get("of" if table.get("kind") == "estimate" else "kind"))
-        if former_kind in _REPLACED:
-            raise ValueError(f"{where}: {former_kind!r} is now written {_REPLACED[former_kind]}")
+        if former_kind in _FORMER_KINDS:
+            now = _FORMER_KINDS[former_kind]
+            raise ValueError(f"{where}: {former_kind!r} is now written {now}")
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
         # Ids count claims after this expansion: each problem's claim has an id of its own.
