@@ -40,12 +40,17 @@ def play(decider, count):
     return log
 
 
+def tell_all(decider, log):
+    for run in log:
+        decider.tell(*run)
+
+
 @pytest.mark.parametrize("options", [{}, {"policy": "racing"}, {"instances": 1}])
 def test_a_replay_of_any_number_of_runs_goes_on_as_the_original(options):
     log = play(make(**options), 60)
     for count in range(60):
         decider = make(**options)
-        decider.replay(log[:count])
+        tell_all(decider, log[:count])
         assert decider.ask() == log[count][0]
 
 
@@ -85,7 +90,7 @@ def test_several_workers_leave_what_the_log_has(policy):
     for trial in pending:
         decider.expire(trial)
     resumed = make(policy=policy)
-    resumed.replay(log)
+    tell_all(resumed, log)
     for _ in range(20):
         trial = decider.ask()
         again = resumed.ask()

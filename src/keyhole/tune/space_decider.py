@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -181,11 +181,6 @@ class SpaceDecider:
         self._free_numbers |= set(range(self._next_number, configuration))
         self._free_numbers.discard(configuration)
         self._next_number = max(self._next_number, configuration + 1)
-
-    def replay(self, runs: Iterable[tuple[Trial, RunOutcome, float]]) -> None:
-        """Take trial, outcome and seconds of each run that an earlier call recorded."""
-        for trial, outcome, seconds in runs:
-            self.tell(trial, outcome, seconds)
 
     def warm(self, runs: Sequence[tuple[Trial, RunOutcome, float]], weight: float) -> None:
         """Take runs of another tune, before the first run of this one, with a weight in (0, 1].
