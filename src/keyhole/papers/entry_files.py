@@ -9,29 +9,13 @@ from typing import Any, Final
 from keyhole.files import decode_text
 from keyhole.validate import check_choice, check_sequence, short_repr
 
-# By folder, in the order in which they are listed.
-_STEMS: Final = {
-    "tao2019": (
-        "setup1 setup2 setup3 simple_regret paired_tests alpha more_setups setup1_long "
-        "theorem_1 oracle uniform lemma_19"
-    ),
-    "": (
-        "crowd_labels enough_labels parallel tune csbdt_epsilon rcucb_radius delay_regression "
-        "delay_by_arm ars_ucb"
-    ),
-    "pikeburke2018": (
-        "figure3a figure3b naive theorems worst_case orders lemmas phases bases appendix_f "
-        "misinformed real_delays"
-    ),
-    "verma2019": "figure1 figure2 figure3 asymptotic search yardsticks order",
-    "bengs2022": "examples figure4 grids more_arms low_censoring alpha theory ames zooming "
-    "zooming_rivals",
-    "abernethy2016": "uncensored censored levels bounds theorem3 coverage kmucb real_data",
-}
+_STEMS: Final[dict[str, list[str]]] = tomllib.loads(
+    (resources.files("keyhole.papers") / "entries.toml").read_text("utf-8")
+)
 FILES: Final = {
     path.replace("/", "-").replace("_", "-"): f"{path}.toml"
     for folder, stems in _STEMS.items()
-    for path in (f"{folder}/{stem}".strip("/") for stem in stems.split())
+    for path in (f"{folder}/{stem}".strip("/") for stem in stems)
 }
 """Every entry and its file, in the order in which they are listed."""
 
