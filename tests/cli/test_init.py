@@ -196,7 +196,7 @@ def test_questions_take_numbers_words_and_defaults(keyhole, answers, folder):
     code, out, err = keyhole("init")
     assert (code, out.splitlines()[0]) == (0, "experiment.toml")
     for number, (word, goal) in enumerate(GOALS.items(), 1):
-        assert re.search(rf"^  {number} {word} +{re.escape(goal.text)}$", err, re.MULTILINE)
+        assert re.search(rf"^  {number} {word} +{re.escape(goal['text'])}$", err, re.MULTILINE)
     assert "did you mean 'thresholding'?" in err
     assert tomllib.loads((folder / "experiment.toml").read_text())["horizon"] == 1000
 

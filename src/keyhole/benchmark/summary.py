@@ -234,12 +234,6 @@ def _make_standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRec
     )
 
 
-def describe_best(summary: SituationSummary) -> list[str]:
-    """Return a situation, its best policy, and by how much the next one is worse."""
-    problems = f"{summary.situation} ({summary.part})"
-    return [summary.setting, problems, summary.best.policy, summary.runner_up]
-
-
 UNDECIDED: Final = "no difference shown"
 _BOOTSTRAPS: Final = 10_000
 _PLAIN_BELOW: Final = 100

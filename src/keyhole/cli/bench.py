@@ -116,9 +116,12 @@ def _print_standings(summaries: "Sequence[SituationSummary]") -> None:
 
 def _print_best(summaries: "Sequence[SituationSummary]") -> None:
     """Print the best policy of each situation."""
-    from keyhole.benchmark.summary import describe_best
     from keyhole.pages.notebook_html import text_table
 
     head = ["setting", "problems", "best, by regret", "next"]
-    typer.echo(text_table(head, [describe_best(summary) for summary in summaries]))
+    rows = [
+        [one.setting, f"{one.situation} ({one.part})", one.best.policy, one.runner_up]
+        for one in summaries
+    ]
+    typer.echo(text_table(head, rows))
     typer.echo("All policies: --verbose, or the report.")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 from itertools import chain, count
 from pathlib import Path, PurePath
-from typing import Annotated, Final, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 from typer import Option
@@ -28,15 +28,9 @@ EXAMPLES: Final = examples_epilog(
 )
 
 
-class _Goal(NamedTuple):
-    text: str
-    options: list[str]
-    file: str
-    next_command: str
-
-
 _QUESTIONS: Final = read_toml(Path(__file__).parent / "starters" / "questions.toml")
-GOALS: Final = {name: _Goal(**goal) for name, goal in _QUESTIONS["goals"].items()}
+GOALS: Final[dict[str, dict[str, Any]]] = _QUESTIONS["goals"]
+"""What each goal has: its text, options and file, and the command to type next."""
 SITUATIONS: Final[dict[str, str]] = _QUESTIONS["situations"]
 _LEAST_SHARE: Final = 100  # of the largest limit of a tune
 # Seconds: the least of five limits is a hundredth of the largest; the largest is 31 years.
@@ -72,15 +66,15 @@ def init(
     Options answer the questions beforehand; without a terminal, the options of the goal are needed.
     To extend Keyhole by a policy, setting, problem or entry of your own, there is keyhole new.
     """
-    texts = {name: choice.text for name, choice in GOALS.items()}
+    texts = {name: choice["text"] for name, choice in GOALS.items()}
     goal = _choose("--goal", goal, "1. What do you want to do?", texts)
     options = {"setting": setting, "horizon": horizon, "arms": arms, "command": command}
     options |= {"limit": limit, "instances": instances}
     for option, value in options.items():
-        if value and option not in GOALS[goal].options:
+        if value and option not in GOALS[goal]["options"]:
             text = validate.short_repr(value)
             raise ValueError(f"--{option} must be left out with the goal {goal!r}, got {text}")
-    path = _check_path(out or Path(GOALS[goal].file), goal)
+    path = _check_path(out or Path(GOALS[goal]["file"]), goal)
     # Before the questions too, so that nobody answers them in vain.
     check_absent(path, advice="choose another --out, or overwrite it with --force", force=force)
     if goal == "study":
@@ -89,12 +83,12 @@ def init(
         text = _make_tune_spec(command, limit, instances, path)
     else:
         text = _setting_text(goal, setting, arms, horizon, path)
-    next_command = GOALS[goal].next_command.format(file=_argument(path))
+    next_command = GOALS[goal]["next_command"].format(file=_argument(path))
     write_files({path: text}, next_command, as_json=as_json)
 
 
 def _check_path(path: Path, goal: str) -> Path:
-    suffix = Path(GOALS[goal].file).suffix
+    suffix = Path(GOALS[goal]["file"]).suffix
     validate.check_line("--out", str(path))
     if path.name == suffix:
         raise ValueError(f"--out must have a name before {suffix}, got {str(path)!r}")
