@@ -68,10 +68,6 @@ class SpaceSearch:
                     f"many runs succeed, and in which time, got {short_repr(value)}"
                 )
 
-    def inactive_names(self, parameters: Mapping[str, object]) -> list[str]:
-        """Return the names of the parameters that a configuration does not have."""
-        return [name for name in self.space.names if name not in parameters]
-
     def as_json(self) -> dict[str, object]:
         """Return the search as JSON data."""
         return vars(self) | {"space": self.space.as_json()}

@@ -267,8 +267,8 @@ class Spec:
 
     def configure(self, parameters: Mapping[str, Parameter]) -> Arm:
         """Return the command of a parameter space with the parameters of a configuration."""
-        inactive = self.search.inactive_names(parameters) if self.search else ()
-        return self.arms[0].configure(parameters, inactive)
+        names = self.search.space.names if self.search else ()
+        return self.arms[0].configure(parameters, [n for n in names if n not in parameters])
 
     def as_json(self) -> dict[str, object]:
         """Return the spec as JSON data, with files resolved to lists of instances."""
