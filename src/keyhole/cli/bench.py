@@ -120,8 +120,8 @@ def _print_best(summaries: "Sequence[SituationSummary]") -> None:
 
     head = ["setting", "problems", "best, by regret", "next"]
     rows = [
-        [one.setting, f"{one.situation} ({one.part})", one.best.policy, one.runner_up]
-        for one in summaries
+        [item.setting, f"{item.situation} ({item.part})", item.best.policy, item.runner_up]
+        for item in summaries
     ]
     typer.echo(text_table(head, rows))
     typer.echo("All policies: --verbose, or the report.")

@@ -90,8 +90,8 @@ def read_claims(
             raise ValueError(f"{where} must be a table, got {table!r}")
         former_kind = str(table.get("of" if table.get("kind") == "estimate" else "kind"))
         if former_kind in _FORMER_KINDS:
-            now = _FORMER_KINDS[former_kind]
-            raise ValueError(f"{where}: {former_kind!r} is now written {now}")
+            replacement = _FORMER_KINDS[former_kind]
+            raise ValueError(f"{where}: {former_kind!r} is now written {replacement}")
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
         # Ids count claims after this expansion: each problem's claim has an id of its own.
