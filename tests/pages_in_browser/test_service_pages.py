@@ -2,11 +2,13 @@
 
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 import uvicorn
 
 from keyhole.serve import Settings, make_app
+from keyhole.serve.api_keys import add_key
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from tests.pages_in_browser.example_pages import OPEN, measure
@@ -24,10 +26,11 @@ def storage(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def url(storage):
-    """Yield the address of a service in a thread."""
-    config = uvicorn.Config(make_app(Settings(storage=str(storage))), port=0, log_level="error")
+@contextmanager
+def serve(storage, **options):
+    """Run a service in a thread, and yield its address."""
+    app = make_app(Settings(storage=str(storage), **options))
+    config = uvicorn.Config(app, port=0, log_level="error")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -36,6 +39,13 @@ def url(storage):
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture(scope="module")
+def url(storage):
+    """Yield the address of a service without keys."""
+    with serve(storage) as address:
+        yield address
 
 
 @pytest.fixture
@@ -82,3 +92,26 @@ def test_forms_work_by_the_keyboard(page, url, storage):
     assert page.url == f"{url}/studies/shop"
     with Study.open(storage, "shop") as study:
         assert study.arms[-1] == "emu"
+
+
+@pytest.mark.parametrize("width", [SMALL, 1300])
+def test_a_key_is_given_by_the_keyboard(windows, tmp_path, width):
+    Study.create(tmp_path / "s.db", "shop", UCB1(), ["red", "blue"]).close()
+    key, _ = add_key(str(tmp_path / "s.db"), "ann", "admin", "*")
+    page = windows(width, {"color_scheme": "light"})
+    page.faults, page.requests = [], []
+    with serve(tmp_path / "s.db", needs_key=True) as address:
+        page.goto(f"{address}/studies/shop")
+        assert violations(page) == []
+        assert measure(page)["overflow"] <= 0
+        page.locator("input[name=key]").focus()
+        page.keyboard.type(key)
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert page.url == f"{address}/"
+        page.evaluate(OPEN)
+        assert violations(page) == []
+        assert measure(page)["overflow"] <= 0
+        with page.expect_navigation():
+            page.get_by_role("button", name="Log out").click()
+        assert "A key is needed." in page.inner_text("main")

@@ -98,6 +98,8 @@ def test_the_document_has_every_route_with_its_problems(document):
     assert {"201", "400", "401", "403", "404", "409", "413", "422", "503"} <= set(ask["responses"])
     assert "pending-decision" in ask["responses"]["409"]["description"]
     assert "Idempotency-Key" in [parameter["name"] for parameter in ask["parameters"]]
+    retire = document["paths"]["/v1/studies/{study}/arms/retire"]["post"]
+    assert "unknown-arm" in retire["responses"]["422"]["description"]
 
 
 def test_the_schemas_are_json_schemas(document):

@@ -366,7 +366,7 @@ ROUTES: Final = (
     Route("GET", f"{_STUDY}/arms", "read", show_arms, 200, bodies.ArmsState),
     Route("POST", f"{_STUDY}/arms", "admin", add_arms, 200, bodies.ArmsState, bodies.ArmsBody),
     Route("POST", f"{_STUDY}/arms/retire", "admin", retire_arm, 200, bodies.ArmsState,
-          bodies.ArmBody),
+          bodies.ArmBody, problems=(errors.UnknownArmError,)),
     Route("GET", _STUDY, "read", show_study, 200, bodies.StudyBody),
     Route("DELETE", _STUDY, "admin", delete_study, 204),
     Route("GET", _STUDIES, "read", list_names, 200, bodies.StudyNames),
