@@ -1,6 +1,6 @@
 """Confidence sequences: intervals for a mean that hold at all times at once.
 
-A usual confidence interval holds at one number of values, fixed beforehand. If you look after every
+A usual confidence interval holds at one sample size, fixed beforehand. If you look after every
 value, and stop when it looks right, it misleads you far more often than its level says.
 The intervals of a confidence sequence hold at all numbers of values together, with probability at
 least 1 - alpha, so that one may look at any time, and stop or go on for any reason.
@@ -111,8 +111,8 @@ class BetaMixture:
         + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q < \frac1\alpha \Big\}
 
     It keeps a value as weights at the two points of the grid 0, 1/20, ..., 1 next to it. For 0/1
-    values it is `beta_mixture_interval`; it is never wider, and a sixth of it after 100 values that
-    are nearly always .49. An interval of values in between takes about 10 ms.
+    values it is `beta_mixture_interval`; it is never wider, and has a sixth of its width after 100
+    values that are nearly always .49. An interval of values in between takes about 10 ms.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class BetaMixture:
         return outside
 
     def _excess(self, mean: float) -> float:
-        """Return the logarithm of the evidence against a mean, less that which excludes it."""
+        """Return the log evidence against a mean, less the ln(1 / alpha) that excludes it."""
         evidence = log_evidence_against(self._histogram, 0, float(self.count), self.total, mean)
         return evidence + math.log(self.alpha)
 

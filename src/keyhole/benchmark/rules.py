@@ -8,13 +8,13 @@ from typing import Any, Final
 
 SEED: Final = 29
 LINEAR_SHARE: Final = 0.5
-"""A run is linear if it loses more than this share of a wrong choice in every round."""
+"""A run is linear if its regret a round is above this share of the regret of a wrong choice."""
 MORE_LINEAR: Final = 0.05
-"""A policy whose share of linear runs is larger than the smallest one by more is not the best."""
+"""A policy is not the best if its share of linear runs exceeds the smallest share by more."""
 FLOOR_SHARE: Final = 1e-4
-"""Added to both means of a ratio: this share of a wrong choice in every round."""
+"""This share of the regret of wrong choices alone is added to both regrets of a ratio."""
 MOST_LINEAR: Final = 0.5
-"""Linear runs count on problems where some policy has no larger share of them."""
+"""Linear runs count on problems where some policy has at most this share of them."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,6 @@ SITUATIONS: Final[dict[str, dict[str, str]]] = _LISTS["situations"]
 YARDSTICKS: Final[list[str]] = _LISTS["yardsticks"]
 """Policies that know what is unknown in practice: shown, but neither ranked nor recommended."""
 VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = _LISTS["variants"]
-"""Policies that play with other parameters than their defaults, or not at all."""
+"""Policies that play with parameters other than their defaults, or are left out."""
 ORDERS: Final[dict[str, str]] = _LISTS["orders"]
 """Policies of `threshold` that are made for one sequence of thresholds, and play no other."""

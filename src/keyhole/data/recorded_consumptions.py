@@ -184,8 +184,8 @@ class MeasuredRuns:
         largest = float(validate.check_vector("limits", limits, validate.Range(gt=0)).max())
         arms = []
         for arm, name in enumerate(self.arms):
-            # Runs that were allowed less are left out, also those that ended: to drop only the
-            # stopped ones would make the arm faster than it is.
+            # Runs with a smaller limit are left out, also those that finished: to drop the censored
+            # ones alone would make the arm faster than it is.
             is_informative = self._limits[arm] >= largest
             if not is_informative.any():
                 raise ValueError(
@@ -210,7 +210,8 @@ def read_measured_csv(
 
     The first row names the columns: ``arm``, ``reward``, ``consumption`` and, for censored runs,
     ``limit``; other columns and blank lines are ignored. Reward and consumption are both empty for
-    a censored run, the limit for a run without one. Arms keep the order of their first appearance.
+    a censored run, and the limit is empty for a run without one. Arms keep the order of their first
+    appearance.
 
     Parameters
     ----------
@@ -265,7 +266,7 @@ def read_measured_csv(
 
     read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter, filled=("arm",))
     runs = [np.array(values).T for values in runs_by_arm.values()]
-    # Such runs seem to have been ended at their limit, but are not marked as ended.
+    # Runs that took exactly their limit were probably censored, but are not marked as such.
     if count := sum(int(((run[0] == 0) & (run[1] == run[2])).sum()) for run in runs):
         validate.warn_user(
             f"{path}: runs with a reward of 0 that consumed exactly their limit: {count:,}; they "

@@ -25,10 +25,10 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     .. math:: \sum_{i > K - M} \frac{\mu_i - \mu_{K-M}}{d(\mu_{K-M}, \mu_i)} \, \ln T
 
     with mean losses in increasing order, M the number of arms that the resource suffices for, and d
-    the Kullback-Leibler divergence of Bernoulli distributions. It is that of bandits with multiple
-    plays (Anantharam, Varaiya and Walrand 1987): asymptotic, for policies whose regret grows slower
-    than any power of T on every problem. It is 0 where the resource suffices for all arms. Arms
-    with the mean loss of the last unfunded arm add nothing.
+    the Kullback-Leibler divergence of Bernoulli distributions. The bound is that of bandits with
+    multiple plays (Anantharam, Varaiya and Walrand 1987): asymptotic, for policies whose regret
+    grows slower than any power of T on every problem. The bound is 0 where the resource suffices
+    for all arms. Arms with the mean loss of the last unfunded arm add nothing.
 
     Examples
     --------
@@ -56,8 +56,8 @@ def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float)
     .. math:: T_{\theta_s} \le \frac{\ln(\log_2 |\Theta| / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon))} \log_2 |\Theta|
 
-    It holds with probability at least 1 - delta, and is 0 where there is a single candidate. W and
-    the steps of the search are not rounded up.
+    It holds with probability at least 1 - delta, and is 0 where there is a single candidate. The
+    rounds of a candidate, and the steps of the search, are not rounded up.
 
     Examples
     --------

@@ -72,7 +72,7 @@ class Problem(NamedTuple):
     detail: str = ""
 
 
-# Errors whose name and docstring are the name and title of a type of problems of their own.
+# Each of these errors is a type of problems, named after its class; its docstring is the title.
 _STATUSES: Final[dict[int, tuple[type[Exception], ...]]] = {
     401: (MissingKeyError, InvalidKeyError),
     403: (MissingRightError,),

@@ -85,12 +85,13 @@ class GoodArmPolicy(Policy, abstract=True):
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
         """Return which verdicts are wrong."""
         wrong = np.stack([~problem.labels, problem.labels], axis=1)
+        # Either label of a free arm is right.
         return wrong & ~np.asarray(problem.free)[:, np.newaxis]
 
 
 def confidence_width(pulls: float, arms: int, delta: float) -> float:
     r"""Return :math:`\sqrt{\ln(4 K n^2 / \delta) / (2 n)}`: no mean of K arms is ever further off.
 
-    That is with a chance of at least 1 - delta, for independent rewards in [0, 1].
+    This holds for independent rewards in [0, 1], with probability at least 1 - delta.
     """
     return math.sqrt(math.log(4.0 * arms * pulls * pulls / delta) / (2.0 * pulls))

@@ -36,7 +36,7 @@ from keyhole.validate import (
 )
 
 FULL_CUT_OFF: Final = "full cut-off"
-"""Objective by which limits only cap runs: PAR10, with the full cut-off recommended."""
+"""Objective PAR10 that learns no limit: the full cut-off is recommended, and limits save time."""
 _PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0, "value": 2.0, FULL_CUT_OFF: 10.0}
 _COSTS: Final = ("cost_per_second", "cost_of_giving_up")
 
@@ -202,7 +202,7 @@ class Spec:
         search = None
         if has_space:
             search = SpaceSearch.from_table(table, arms, folder)
-            table = {**table, "policy": None}  # which is that of the search
+            table = {**table, "policy": None}  # `SpaceSearch` has read it
         spec = cls(
             arms=arms,
             instances=parse_instances(table.get("instances"), folder),
@@ -219,7 +219,7 @@ class Spec:
         return spec
 
     def _check_arms(self, *, has_instances: bool) -> None:
-        """Make a command line of each arm on trial, so that errors show before the first run."""
+        """Make a command line of each arm once, so that errors show before the first run."""
         fields = self.fields(self.instances[0], 1, self.limits[0])
         # Then a template that names {instance} is refused as one with an unknown field.
         if not has_instances:
@@ -227,7 +227,7 @@ class Spec:
         examples = self.arms
         if self.search is not None:
             space = self.search.space
-            # A function is called without inactive parameters, but all words of a command count.
+            # A function gets the active parameters alone; of a command, each word must be valid.
             values = space.unconditional if self.arms[0].function else space.all_defaults
             examples = (self.configure(values),)
         for arm in examples:
@@ -293,8 +293,9 @@ class Spec:
             saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
         except ValidationError as error:
             raise ValueError(error_message(error)) from None
-        for name, table in saved_tables:  # instances may be files whose names are not UTF-8
+        for name, table in saved_tables:
             check_distinct(name, [entry.name for entry in table])
+        # Instances may be files, whose names need not be UTF-8.
         for arm in saved_tables.arms:
             check_line("arms", arm.name)
         search = data.get("search")

@@ -36,10 +36,10 @@ _SAFE_WORD: Final = re.compile(
     r"(?:\{\w+(?::[\w.,+-]*)?\}|[\w@%+=:,./-])+"
 )  # fields and characters that a shell does not interpret
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
-_MORE: Final = 4  # times as many runs halve an interval
+_MORE: Final = 4  # as many times the runs halve an interval
 _MOST_ROWS: Final = 10  # of a table in a notebook
 _MOST_CONFIGURATIONS: Final = 100  # of a table
-# Runs that end in so small a share of a limit of so many seconds hint at limits in milliseconds.
+# Limits of at least 10 s of which all successes took below 1 % were probably meant in ms.
 _SHORT_SHARE: Final = 0.01
 _LONG_LIMIT: Final = 10.0
 _POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
@@ -62,7 +62,7 @@ class Summary:
     claim : str
         What to run, and what that gains.
     yardstick : str
-        Name of the row of the table that it is compared with; that of itself if there is none.
+        Name of the table's row that the recommendation is compared with, or else its own row.
     table : CellTable
         Estimates of it and of others, whose first column has their names.
     sentences : list of str
@@ -121,7 +121,7 @@ def _summarize_list(tune: SavedTune) -> Summary:
 
 def _summarize_space(tune: SavedSpaceTune) -> Summary:
     best = tune.best().incumbent
-    # Where there is one, the proof on other instances counts, and not what was seen in choosing.
+    # Estimates of what was chosen are optimistic: a validation on other instances counts more.
     validation = tune.validation()
     difference = (validation or tune.estimates())[RECOMMENDED].gain_over_default
     over = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
@@ -255,7 +255,7 @@ def count_cut_off(tune: SavedTune) -> int:
 
 
 def format_cut_off(tune: SavedTune) -> str:
-    """Return that longer limits may be better; "" if the largest one is not recommended, or ample.
+    """Return a note that longer limits may be better; "" if no run of the recommendation needs one.
 
     All other statements are about the limits of the spec alone.
     """
@@ -270,7 +270,7 @@ def format_cut_off(tune: SavedTune) -> str:
 
 
 def format_next_runs(tune: SavedTune) -> str:
-    """Return roughly how many runs halve what may be missed; "" if that is next to nothing."""
+    """Return a note on how many runs roughly halve the bound on the regret; "" if it is small."""
     best = tune.best()
     is_settled = not best.untried and best.regret_bound <= TOLERANCE * tune.spec.success.span
     if is_settled or has_one_pair(tune) or not best.successes:
@@ -413,7 +413,7 @@ def tune_as_json(tune: AnyTune) -> dict[str, Any]:
 def best_as_json(tune: AnyTune) -> dict[str, Any]:
     """Return the recommendation as JSON data."""
     if isinstance(tune, SavedTune):
-        # Of this command alone.
+        # Runs of the recommended command alone are counted.
         data = asdict(tune.best()) | {"out_of_time_at_full_cut_off": count_cut_off(tune)}
     else:
         recommendation = asdict(tune.best())

@@ -1,13 +1,13 @@
-"""Policy LUCBG: names good options as soon as each is proved, by their upper bounds."""
+"""Policy LUCBG: pulls the largest upper bound, and names good options once they are proved."""
 
 from keyhole.thresholding.good_arm_policy import GoodArmPolicy, confidence_width
 
 
 class LUCBG(GoodArmPolicy):
-    r"""Pull the open arm with the largest upper bound, and name arms once they are proved.
+    r"""Pull the unsettled arm with the largest upper bound, and name arms once they are proved.
 
-    LUCB-G, the baseline of `HDoC`, which explores less: its upper bound holds for all arms and
-    times.
+    LUCB-G is the baseline that `HDoC` is compared with. It explores more, since its upper bound
+    holds for all arms and times.
 
     After one pull of each arm, pull among those that are not settled
 
@@ -23,7 +23,7 @@ class LUCBG(GoodArmPolicy):
 
     Notes
     -----
-    Departures from the paper: none, read as for `HDoC`. Ties go to the lowest arm.
+    Departures from the paper: none; `HDoC` says how it is read. Ties go to the lowest arm.
 
     References
     ----------
