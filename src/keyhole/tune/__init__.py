@@ -1,11 +1,17 @@
 """Tune real commands: learn which command to run, and at which time limit to stop it."""
 
-from keyhole.tune.recommendation import Best, CommandLimitEstimate
+from keyhole.tune.recommendation import (
+    Best,
+    CommandLimitEstimate,
+    ConfigurationEstimate,
+    Recommendation,
+)
 from keyhole.tune.saved_tune import SavedRuns, SavedTune
 from keyhole.tune.space_tune import SavedSpaceTune, load_tune
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.tuner import Executor, Tuner
 
-__all__ = ["Best", "CommandLimitEstimate", "Executor", "SavedRuns", "SavedSpaceTune", "SavedTune",
-           "Spec", "TrialRecord", "Tuner", "load_tune"]  # fmt: skip
+__all__ = ["Best", "CommandLimitEstimate", "ConfigurationEstimate", "Executor", "Recommendation",
+           "SavedRuns", "SavedSpaceTune", "SavedTune", "Spec", "TrialRecord", "Tuner",
+           "load_tune"]  # fmt: skip

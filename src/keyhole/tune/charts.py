@@ -28,10 +28,6 @@ from keyhole.tune.value_estimates import Interval, ValueEstimates
 
 _NORMAL: Final = 1.959964  # the 97.5 % quantile
 _MOST_ARMS: Final = 40
-_LEFT_OUT: Final = (
-    "Left out are commands without runs, limits above the largest that a command was run with, and "
-    f"of more than {_MOST_ARMS} commands those with smaller gains."
-)
 _MAX_STEPS: Final = 500
 HISTORY_DRAWS: Final = 400
 """Posterior draws of each past estimate: fewer than of the present one, since these are many."""
@@ -120,7 +116,9 @@ def gain_chart(tune: AnyTune) -> LineChart:
     if isinstance(tune, SavedTune):
         labels, explanation = label_arms(tune.spec)
         curves = [_arm_gain_curve(tune, arm, labels[arm]) for arm in drawn_arms(tune)]
-        sentences += [explanation, _LEFT_OUT]
+        sentences.append(explanation)
+        if len(curves) < len(labels):
+            sentences.append(f"Left out: commands without runs, or behind the first {_MOST_ARMS}.")
     else:
         curves = [
             _interval_curve(name, limits[-len(estimate.gains) :], estimate.gains)

@@ -72,7 +72,7 @@ def linear_fit(
             contradicted=line.slope.high < 0 or is_bent,
         ),
         f"{detail}; R squared {share} (claimed: {claimed}); most clearly: {names[furthest]} "
-        f"{line.gaps[furthest]}",
+        f"{off_line[furthest]}",
         (slope, share, *statistics.limit_numbers(off_line, [off_line[furthest]])),
     )
 
