@@ -2,9 +2,8 @@
 
 ``python -m benchmarks.spaces KIND FIRST-LAST SHARES METHOD...`` plays problems of a kind with the
 seeds of a range and budgets such as ``.01,.03``, and appends lines of JSON to ``spaces.jsonl``;
-``python -m benchmarks.spaces table`` prints them as Markdown. Kinds are those of
-`SyntheticProblem`, and the solvers of `benchmarks.recorded_solvers`. Times are in full cut-offs,
-replayed: nothing is run.
+``python -m benchmarks.spaces table`` prints them as Markdown.
+Times are in full cut-offs, replayed: nothing is run.
 """
 
 import json
@@ -17,7 +16,6 @@ from statistics import NormalDist
 
 import numpy as np
 
-from benchmarks.recorded_solvers import COMMANDS, RecordedProblem
 from keyhole.resource import HazardUCB, Power
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
 from keyhole.tune.space_decider import SpaceDecider
@@ -179,8 +177,7 @@ def play(kind, seeds, shares, methods):
     with Path("spaces.jsonl").open("a") as file:
         for seed in seeds:
             for method in methods:
-                make_problem = RecordedProblem if kind in COMMANDS else SyntheticProblem
-                problem = make_problem(kind, seed)
+                problem = SyntheticProblem(kind, seed % 10)
                 budget = Budget(problem, shares)
                 METHODS[method](problem, seed, budget)
                 for share, scores in zip(shares, budget.scores, strict=True):

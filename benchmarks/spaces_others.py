@@ -59,11 +59,7 @@ def config_space(space):
         entry = {"name": name, "default_value": table["default"], "meta": None}
         if "range" in table:
             low, high = table["range"]
-            number_type = "uniform_int" if table.get("integer") else "uniform_float"
-            is_log = table.get("log", False)
-            entry |= {"type": number_type, "lower": low, "upper": high, "log": is_log}
-        elif "ordinals" in table:
-            entry |= {"type": "ordinal", "sequence": table["ordinals"]}
+            entry |= {"type": "uniform_float", "lower": low, "upper": high, "log": False}
         else:
             entry |= {"type": "categorical", "choices": table["categories"], "weights": None}
         entries.append(entry)
@@ -77,10 +73,9 @@ def irace_parameters(space):
     """Return a space as irace's text."""
     lines = []
     for name, table in space.as_json()["parameters"].items():
-        number_type = ("i" if table.get("integer") else "r") + (",log" if table.get("log") else "")
-        letter = number_type if "range" in table else "o" if "ordinals" in table else "c"
-        values = table.get("range") or table.get("ordinals") or table["categories"]
-        domain = f"{letter} ({','.join(map(str, values))})"
+        domain = (
+            "r (0, 1)" if "range" in table else f"c ({','.join(map(str, table['categories']))})"
+        )
         conditions = [f'{parent} == "{value}"' for parent, value in table.get("when", {}).items()]
         lines.append(" | ".join([f'{name} "" {domain}', *conditions]))
     return "\n".join(lines) + "\n"
@@ -158,11 +153,8 @@ def parse(space, text):
     typed = {}
     for name in space.names:
         if values[name] != "NA":
-            table = tables[name]
-            choices = table.get("categories") or table.get("ordinals") or ()
-            number_type = int if table.get("integer") else float
-            by_text = {str(value): value for value in choices}
-            typed[name] = by_text[values[name]] if choices else number_type(values[name])
+            choices = {str(value): value for value in tables[name].get("categories", ())}
+            typed[name] = choices.get(values[name]) if choices else float(values[name])
     return typed
 
 
