@@ -35,6 +35,11 @@ class DefaultsWithOtherValues(StudyVocabulary):
         return self.nothing
 
 
+class DefaultsToText(StudyVocabulary):
+    def default_feedback(self, context, decision):
+        return {"reward": "none"}
+
+
 class FormatsNoDecision(StudyVocabulary):
     def format_decision(self, context):
         return {}
@@ -93,14 +98,21 @@ def test_a_decision_that_cannot_be_read_back_is_not_written(tmp_path, vocabulary
         assert study.log() == []
 
 
-def test_a_mistake_in_what_an_expired_decision_is_told_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("vocabulary", "why"),
+    [
+        (DefaultsWithOtherValues, r"\): AttributeError.*has no attribute 'nothing'"),
+        (DefaultsToText, "default_feedback is {'reward': 'none'}, which cannot be told: reward "),
+    ],
+)
+def test_a_mistake_in_what_an_expired_decision_is_told_is_named(tmp_path, vocabulary, why):
     given = {"timeout": 1, "on_timeout": "no_reward", "clock": (clock := Clock())}
     policy = policy_of(StudyVocabulary)
     with study_of(tmp_path / "s.db", policy, **given) as study:
         study.ask()
-        policy.vocabulary_class.default_feedback = DefaultsWithOtherValues.default_feedback
+        policy.vocabulary_class.default_feedback = vocabulary.default_feedback
         clock.now += 2
-        with pytest.raises(SettingCodeError, match="has no attribute 'nothing'"):
+        with pytest.raises(SettingCodeError, match=why):
             study.ask()
         assert len(study.log()) == 1
 

@@ -44,7 +44,7 @@ BAD = {
          "arm": [{"name": "a", "command": "true"}]}, r"'full cut-off' needs \[parameters\]"),
     "a function that is not there": (
         {"arm": [{"name": "f", "function": "tests.tune.work:absent"}]},
-        r"arm\[0\].function: tests.tune.work:absent cannot be imported: .*'absent'"),
+        r"arm\[0\].function: the arguments of tests.tune.work:absent cannot be read: .*'absent'"),
     "an argument that no run has": (
         {"arm": [{"name": "f", "function": lacking}], "parameters": {"low": {
             "categories": [1, 2], "default": 1}}},

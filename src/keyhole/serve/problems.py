@@ -111,7 +111,6 @@ PROBLEMS: Final[dict[type[Exception], Problem]] = {
         503, "storage", "The database does not answer.", "nothing is lost: send the request again"
     ),
 }
-
 """The types of problems by class of error; an error of another class is of the type of its base."""
 
 

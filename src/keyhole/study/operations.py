@@ -350,9 +350,13 @@ def expire(transaction: Transaction, id: str) -> None:
     body = b""
     if state.assumes_no_reward:
         row = state.pending[id]
-        values = state.decisions.values(row)
-        feedback = _run_setting_code(state, state.vocabulary.default_feedback, *values)
-        body = _run_setting_code(state, pack_feedback, state, row, (), feedback)
+        with events.convert_vocabulary_errors(state.vocabulary):
+            feedback = state.vocabulary.default_feedback(*state.decisions.values(row))
+        try:
+            body = pack_feedback(state, row, (), feedback)
+        except (TypeError, ValueError) as error:
+            text = f"default_feedback is {feedback}, which cannot be told: {error}"
+            raise events.SettingCodeError(state.vocabulary, text) from error
     transaction.write(events.EXPIRED, id, body)
 
 

@@ -104,7 +104,7 @@ def _find_arguments(path: str, target: Any) -> dict[str, bool]:
         function = target if callable(target) else function_process_child.import_function(target)
         arguments = inspect.signature(function).parameters.values()
     except Exception as error:  # of any code that the module runs
-        raise ValueError(f"{path}: {target} cannot be imported: {error}") from error
+        raise ValueError(f"{path}: the arguments of {target} cannot be read: {error}") from error
     optional = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return {
         "**" if argument.kind is argument.VAR_KEYWORD else argument.name:
