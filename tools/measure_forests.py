@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.data.random_forest_training import CONFIGURATIONS, load_houses, train
+from keyhole.validate import Range, check_integer
 
 SHIPPED: Final = Path(__file__).parents[1] / "src" / "keyhole" / "data" / "ames"
 
@@ -45,12 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of tasks and forests")
     parser.add_argument("--out", type=Path, default=SHIPPED, help="folder to write into")
     given = parser.parse_args(arguments)
+    check_integer("runs", given.runs, Range(ge=1))
+    # Arm by arm, in the order of the configurations.
+    order = {str(configuration): i for i, configuration in enumerate(CONFIGURATIONS)}
+    runs = sorted(measure_forests(given.runs, given.seed), key=lambda run: order[run[0]])
+    # Opened after measuring, which may be broken off: by default it is the file that ships.
     with (given.out / "forests.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("arm", "reward", "consumption", "limit"))
-        # Arm by arm, in the order of the configurations.
-        order = {str(configuration): i for i, configuration in enumerate(CONFIGURATIONS)}
-        runs = sorted(measure_forests(given.runs, given.seed), key=lambda run: order[run[0]])
         rows.writerows(runs)
 
 

@@ -133,6 +133,7 @@ def test_a_tenth_of_the_rounds_is_no_fewer_than_a_thousand():
         ({"problems": ["tao-9"]}, "problems must be one of tuning, judging, tao-1"),
         ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"policies": ["LSAA"]}, "policies must be one of APGAI, APT"),
+        ({"policies": ["ODAAF"]}, "can play none of the problems: none is of its setting"),
         ({"policies": [MINE]}, "can play none of the problems: none is of its setting"),
         ({"policies": ["none.py:Mine"]}, "there is no file 'none.py'"),
     ],

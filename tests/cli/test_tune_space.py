@@ -48,6 +48,7 @@ def test_all_commands_on_a_space(keyhole, spec, tmp_path):
     code, text, error = keyhole("tune", "validate", "out", "--instances", "held/*.txt")
     assert code == 0, error
     assert "kept aside " in text
+    assert "kept aside " in keyhole("tune", "best", "out")[1]
     rows = json.loads(keyhole("tune", "show", "out", "--json")[1])["validation"]
     assert rows["recommended"]["gain_over_default"]["value"] > 0.1
     assert keyhole("tune", "report", "out")[1] == "report: out/report.html\n"

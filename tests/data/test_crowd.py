@@ -82,6 +82,9 @@ def test_another_threshold_moves_the_sides(pets):
 def test_an_unknown_name_gets_the_nearest():
     with pytest.raises(ValueError, match="did you mean 'bluebirds'"):
         crowd("bluebird")
+    for wrong in (5, True, ["bluebirds"], {"name": "bluebirds"}):
+        with pytest.raises(ValueError, match="labels must be one of bluebirds"):
+            crowd(wrong)
 
 
 def test_labels_of_ones_own_make_a_problem(tmp_path):

@@ -66,7 +66,7 @@ def test_long_messages_are_shorter_where_there_are_several(write):
     long = "8" * 300
     assert refusal(write(f"a,{long}")) == f"line 2: {BAD} '{long}'"
     first = f"{BAD} '{long}'"
-    shortened = f"{first[:150]}... ({len(first)} characters in all)"
+    shortened = f"{first[:180]}... ({len(first)} characters in all)"
     assert refusal(write(f"a,{long}", "b,x")) == f"line 2: {shortened}; line 3: {BAD} 'x'"
 
 

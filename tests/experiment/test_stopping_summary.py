@@ -58,7 +58,7 @@ def test_the_report_has_a_section_of_it(folder):
     assert "chance of any arm wrong by 0.05 or more: at most 0.05" in text
 
 
-def test_a_policy_whose_file_is_gone_is_left_out(folder):
+def test_policies_are_left_out_where_their_files_are_gone(folder):
     from dataclasses import replace
 
     from keyhole.experiment.run_folder import open_run

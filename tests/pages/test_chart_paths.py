@@ -7,6 +7,8 @@ from keyhole.pages.chart_paths import (
     band_path,
     dots_path,
     line_path,
+    spread_points,
+    thin_band,
     thin_line,
     whiskers_path,
 )
@@ -87,3 +89,23 @@ def test_thinning_keeps_gaps():
     x, y = np.linspace(0, 1, 1000), np.ones(1000)
     y[500:520] = NAN
     assert np.isnan(y[thin_line(x, y, 100)]).any()
+
+
+def test_a_thinned_band_contains_the_whole_band():
+    x = np.linspace(0, 1, 1000)
+    low = np.sin(40 * x) - 1
+    high = np.sin(40 * x) + 1
+    low[501], high[502] = -9, 9
+    across, below, above = thin_band(x, low, high, 50)
+    assert len(across) == len(below) == len(above) == 50
+    assert (across[0], across[-1]) == (0, 1)
+    assert (below.min(), above.max()) == (-9, 9)
+
+
+def test_shown_points_are_spread_evenly_over_the_axis():
+    assert spread_points(np.linspace(0, 1, 101), 11).tolist() == [*range(0, 100, 10), 100]
+    early = np.concatenate([np.linspace(0, 0.01, 900), np.linspace(0.02, 1, 100)])
+    kept = spread_points(early, 20)
+    assert len(kept) == 20
+    assert (kept >= 900).sum() >= 17
+    assert spread_points(array(NAN, NAN, NAN), 2).tolist() == [0, 2]

@@ -1,4 +1,5 @@
 import json
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -263,7 +264,18 @@ def test_thousands_of_points_make_a_short_page_quickly():
         Curve(label=f"P{i}", x=rounds, y=y.tolist(), low=list(y - 1), high=list(y + 1))
         for i, y in enumerate(walks)
     ]
-    assert len(html(chart(*curves)).encode()) < 60_000
+    block = chart(*curves)
+    assert len(html(block).encode()) < 60_000
+    assert len(data(block)["places"]) == 1  # so that all curves can be compared at one round
+
+
+def test_an_interval_far_from_the_others_is_seen_whatever_the_mean_is_there():
+    y = np.sin(np.arange(1000.0))
+    low = y - 1
+    low[501] = -99.0
+    (line,) = chart(curve(y=y.tolist(), low=low.tolist(), high=list(y + 1))).drawing.lines
+    steps = [int(text) for text in re.findall(r"-?\d+", line.band.split("l")[1])][1::2]
+    assert max(map(abs, steps)) > 400  # of 600: nearly the whole height
 
 
 def test_bad_input_is_refused():

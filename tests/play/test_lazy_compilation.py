@@ -10,6 +10,7 @@ import pytest
 
 import keyhole
 from keyhole import simulate
+from keyhole.delayed import QPMD
 from keyhole.kernels import compile_cache, compiler_fork_locks, tiered_execution
 from keyhole.kernels.interpreted_mode import AtomicCall
 from keyhole.kernels.tiered_execution import BUDGET, TieredFunction
@@ -52,6 +53,30 @@ def decide(learner, rounds):
     for n in range(rounds):
         yield learner.ask()
         learner.tell((n % 3) / 2)
+
+
+def ask_and_wait(learner, rounds):
+    """Ask so many times, and tell the rewards of all together in the last round."""
+    rewards = []
+    for n in range(rounds):
+        rewards.append((learner.ask(), 0.5))
+        learner.tell(rewards if n == rounds - 1 else [])
+
+
+@pytest.mark.parametrize("event", ["memory grows", "an error"])
+def test_machine_code_takes_over_although(compilings, event):
+    learner = QPMD().learner(arms=2, feedback="named")
+    if event == "memory grows":
+        ask_and_wait(learner, learner.facts["memory"] + 1)
+    else:
+        learner.ask()
+        with pytest.raises(ValueError, match="must lie in"):
+            learner.tell([(9, 1)], rounds=2)
+        learner.tell([])
+    learner._step.budget.seconds = BUDGET + 1.0
+    ask_and_wait(learner, 2)
+    assert compilings == ["QPMD"]
+    assert not isinstance(learner._step, TieredFunction)
 
 
 def test_machine_code_takes_over_between_two_calls(compilings):
@@ -169,6 +194,7 @@ def test_no_fork_happens_in_the_midst_of_a_call():
 PROCESS = """
 import sys
 from keyhole import simulate
+from keyhole.delayed import QPMD
 from keyhole.thresholding import LSA, Problem
 learner = LSA().learner(arms=3, threshold=0.5)
 learner.ask()

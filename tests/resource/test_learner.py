@@ -19,7 +19,7 @@ def waiting(**more):
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ({}, "tell needs reward and consumption, exceeded=True alone for a run above"),
+        ({}, "tell needs reward and consumption, or exceeded=True alone for a run above"),
         ({"reward": 0.5}, "tell needs reward and consumption"),
         ({"consumption": 0.5}, "tell needs reward and consumption"),
         ({"exceeded": False}, "tell needs reward and consumption"),

@@ -58,6 +58,7 @@ def test_one_replication_marks_nothing_as_worse():
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs LaTeX")
 def test_a_document_with_the_tables_compiles(tmp_path):
     tables = [curves().to_latex(), latex_table("100 %", ["a"] * 4, [CELLS])]
+    tables.append(latex_table("Claims", ["claim", "verdict"], [["The mean falls. " * 20, "holds"]]))
     text = "\n".join(
         [
             r"\documentclass{article}\usepackage{booktabs}\begin{document}",
@@ -68,3 +69,5 @@ def test_a_document_with_the_tables_compiles(tmp_path):
     (tmp_path / "a.tex").write_text(text)
     command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "a.tex"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    # The sentences of a claim are not in one line, which would leave the page.
+    assert "Overfull" not in (tmp_path / "a.log").read_text()

@@ -34,9 +34,11 @@ def test_a_run_that_failed_is_not_one_that_earned_the_least(runs):
 
 
 def test_how_much_a_run_that_failed_consumed_must_be_told(runs):
-    words = r"or consumption=\.\.\. and failed=True for a run that failed by itself"
+    words = r"tell needs consumption=\.\.\. and failed=True for a run that failed by itself"
     with pytest.raises(TypeError, match=words):
         runs.tell(runs.ask().id, failed=True)
+    with pytest.raises(TypeError, match="failed must be True or False, got 'no'"):
+        runs.tell(runs.ask().id, consumption=0.5, failed="no")
 
 
 def test_a_policy_learns_the_least_reward_from_a_run_that_failed(runs, address):

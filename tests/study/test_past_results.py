@@ -400,3 +400,11 @@ def test_decimal_commas_and_tabs_are_read_if_one_says_so(study, past):
     past.write_text(PAST.replace(",", "\t").replace(".", ","))
     assert study.import_csv(past, delimiter=r"\t", decimal=",") == 5
     assert study.means()["a"]["reward"].mean == pytest.approx(2.5 / 3)
+
+
+def test_names_that_a_file_cannot_have_are_refused(tmp_path, past):
+    with (
+        Study.create(tmp_path / "s.db", "s", UCB1(), ["a ", "b", "c"]) as study,
+        pytest.raises(ValueError, match="'a ' begins or ends with a space"),
+    ):
+        study.import_csv(past)

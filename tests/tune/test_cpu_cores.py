@@ -65,6 +65,6 @@ def test_hyperthreads_are_assigned_last_and_count_as_one_core(tmp_path, monkeypa
     assert cpu_cores.physical_cores([0, 1, 2, 3, 9]) == 3
     assert workers_warning(3, 1, cpu_cores.available_cores()) == ""
     assert workers_warning(2, 2, cpu_cores.available_cores()) == (
-        "workers: 4 cores would be needed, and the machine has 3 with 5 threads: the measured "
+        "workers: 4 cores would be needed, and this process may use 3 with 5 threads: the measured "
         "seconds are too long"
     )

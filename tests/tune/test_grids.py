@@ -109,7 +109,9 @@ def test_parameters_that_the_runs_cannot_tell_apart_have_wide_intervals(tmp_path
     assert tune_as_json(SavedTune(tmp_path, spec, []))["effects"] == []
     runs = [record("ok", seconds, 1.0, spec.names[number])
             for number, seconds in ((0, 0.1), (3, 0.4)) for _ in range(30)]  # fmt: skip
-    for effect in SavedTune(tmp_path, spec, runs).effects():
+    effects = SavedTune(tmp_path, spec, runs).effects()
+    assert len(effects) == 4
+    for effect in effects:
         assert effect.log_time.low < 0.0 < effect.log_time.high
     runs = [record("ok", 0.1, 1.0, spec.names[number]) for number in (0, 3, 1)]
     said = json.loads(json.dumps(tune_as_json(SavedTune(tmp_path, spec, runs))))["effects"]

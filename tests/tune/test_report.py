@@ -68,7 +68,7 @@ def test_a_report_of_one_pair_says_how_often_it_succeeds(tmp_path, no_figures):
     table = TABLE | {"name": "a <b> & c", "arm": TABLE["arm"][:1], "limits": 1}
     tune = SavedTune(tmp_path, Spec.from_table(table), [record("ok", 0.3, 1.0)])
     page = write_report(tune).read_text().replace("\N{NO-BREAK SPACE}", " ")
-    assert "time limit for a &lt;b&gt; &amp; c?</h1>" in page
+    assert "How often does a &lt;b&gt; &amp; c succeed?</h1>" in page
     assert re.search(
         r"Run quick for at most 1 s, the full cut-off: \d+% \[\d+%, 100%\] succeed\.", page
     )

@@ -44,7 +44,7 @@ def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_separated(tmp_path)
     assert summarize(tune).table[1][0][3] == str(best.gain_over_full)
 
 
-def test_the_summary_explains_a_missing_gain_over_the_full_cut_off(tmp_path):
+def test_a_missing_gain_over_the_full_cut_off_is_below_0(tmp_path):
     runs = []
     for number in range(12):  # five of six are done at once, the others never
         runs += [record("ok", 0.05, 1.0, f"arm {number}") for _ in range(5)]
@@ -52,7 +52,6 @@ def test_the_summary_explains_a_missing_gain_over_the_full_cut_off(tmp_path):
     tune = SavedTune(tmp_path, spec_of(12, LIMITS), runs)
     assert tune.best().limit == 0.1
     assert tune.best().gain_over_full.value < 0.0
-    assert "over the best command there, whichever it is" in summarize(tune).sentences[0]
 
 
 @pytest.mark.parametrize("limits", [[1.0], np.geomspace(0.001, 1, 10).tolist()], ids=len)

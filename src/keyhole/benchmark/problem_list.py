@@ -154,12 +154,13 @@ def make_contests(
         loss = wrong_choice_loss(instance) * (1 if instance.setting.budgeted else horizon)
         contests.append(Contest(problem, spec, tuple(entrants), loss))
     playing = {entrant.entry["name"] for contest in contests for entrant in contest.entrants}
-    settings = dict.fromkeys(problem.setting for problem in problems)
-    known_names = [n for s in settings for n in setting_registry.find_setting(s).policies]
+    settings = list(setting_registry.all_settings())
+    named = {problem.setting for problem in problems}
     for name in names:
         if name not in playing:
-            if not is_policy_file(name):
-                check_choice("policies", name, known_names)
+            if not is_policy_file(name) and not any(name in s.policies for s in settings):
+                choices = (n for s in settings if s.name in named for n in s.policies)
+                check_choice("policies", name, choices)
             reason = reasons.get(name, "none is of its setting")
             raise ValueError(f"policies: {name!r} can play none of the problems: {reason}")
     return contests

@@ -86,6 +86,10 @@ def run(
 
     # Before other imports, so that a bad address is refused at once.
     check_cluster_address(on, None)
+    if spec.is_dir():
+        raise ValueError(
+            f"{spec} cannot be read: Is a directory; keyhole tune show shows a saved tune"
+        )
     from keyhole.tune import Spec, Tuner, summary
     from keyhole.tune.tuner import WORKERS
 
@@ -130,7 +134,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
     from keyhole.pages.notebook_html import text_table
-    from keyhole.tune import load_tune, summary
+    from keyhole.tune import SavedSpaceTune, load_tune, summary
 
     tune = load_tune(folder)
     result = summary.summarize(tune)
@@ -139,6 +143,8 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
     for text in summary.format_warnings(tune):
         typer.echo(text, err=True)
     lines = [result.command_line, text_table(*result.table), *result.sentences]
+    if isinstance(tune, SavedSpaceTune) and (validation := summary.format_validation(tune)):
+        lines.append(validation)
     print_result(summary.best_as_json(tune), *lines, as_json=as_json)
 
 

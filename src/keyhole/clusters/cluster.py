@@ -92,7 +92,7 @@ class Cluster(Executor):
         self._executor.shutdown(wait, cancel_futures=cancel_futures)
 
     def completed(self, futures: Collection[Future[Any]], seconds: float) -> set[Future[Any]]:
-        """Wait until a task has ended, but not longer; return the tasks that have ended."""
+        """Wait at most `seconds` until a task has ended; return the tasks that have ended."""
         self.capacity()  # raises an error if the scheduler is lost
         if not futures:
             sleep(seconds)

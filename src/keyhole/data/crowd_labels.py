@@ -151,7 +151,7 @@ def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = T
     >>> crowd("bluebirds", replacement=False).rounds
     4212
     """
-    if isinstance(labels, str):
+    if not isinstance(labels, Labels):
         labels = load_labels(check_choice("labels", labels, NAMES))
     # Counts become single labels again, since a replay draws one at a time.
     samples = [

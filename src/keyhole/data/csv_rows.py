@@ -21,7 +21,7 @@ from keyhole.files import decode_text, read_file
 from keyhole.text_formatting import count_text, join_words
 
 _LONGEST: Final = 500  # characters of a message
-_LONGEST_OF_SEVERAL: Final = 150
+_LONGEST_OF_SEVERAL: Final = 180
 _MOST_NAMED: Final = 5  # rows in an error
 _MOST_READ: Final = 1_000  # bad rows, after which a file is not read on: their messages take time
 _SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}

@@ -224,12 +224,19 @@ class Learner(CoreLearner):
             self._repeat_decision(check_integer("rounds", rounds, Range(ge=1)))
             self._tell_round(arrived)
         except BaseException:
-            vars(self).update(vars(before))
+            # The step takes machine code over for the learner that it was made for: this one.
+            vars(self).update(vars(before) | {"_step": self._step})
             raise
 
     def _repeat_decision(self, rounds: int) -> None:
         """Tell nothing and ask again, for all rounds but the last; the arm must stay the same."""
         arm = self.ask()
+        most_rounds = self.facts.get("horizon", math.inf) - self.rounds + 1
+        if rounds > most_rounds:
+            raise ValueError(
+                f"rounds must be at most {most_rounds}, since the horizon is reached then; "
+                f"got {rounds}"
+            )
         nothing: Any = [] if self.facts["named"] else 0.0
         for told_rounds in range(1, rounds):
             self._tell_round(nothing)
@@ -321,7 +328,7 @@ class Learner(CoreLearner):
         # words and arrays, and take over its attributes.
         larger = type(self).__new__(type(self))
         vars(larger).update(vars(self))
-        larger._prepare(policy, self.facts | {"memory": memory})
+        larger._prepare(policy, self.facts | {"memory": memory}, self._step)
         larger._words[:PLAN] = self._words[:PLAN]
         larger_views = larger._saved_views()
         for group, views in self._saved_views().items():

@@ -132,7 +132,9 @@ class Problem(RewardProblem):
             expected_arms, arms = (
                 ", ".join(map(repr, values)) for values in (rewards_by_arm, delays_by_arm)
             )
-            raise ValueError(f"delays must have the arms of rewards, {expected_arms}; got {arms}")
+            raise ValueError(
+                f"delays must have the arms of rewards, {expected_arms}; got {arms or 'none'}"
+            )
         pairs = []
         checked_rewards = check_recorded("rewards", rewards_by_arm, UNIT)
         for arm, arm_rewards in zip(rewards_by_arm, checked_rewards, strict=True):

@@ -10,7 +10,7 @@ from keyhole.policy import FloatArray, Stream, uniform
 CELLS: Final = 4096
 """Number of equally likely cells of a continuous distribution, each with a constant density."""
 # Probabilities of the tail that is cut off an unbounded distribution.
-_TAIL: Final = 1e-15
+_DISCRETE_TAIL: Final = 1e-15
 _CONTINUOUS_TAIL: Final = 2.0**-20
 _MOST_WHOLE_NUMBERS: Final = 2**20
 
@@ -85,14 +85,17 @@ class TabulatedDistribution(NumberDistribution):
             # SciPy searches quantiles in a heavy tail step by step: refuse it before that.
             middle = self.distribution.median()
             reach = _MOST_WHOLE_NUMBERS / 2
-            if self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach) > _TAIL:
+            if (
+                self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach)
+                > _DISCRETE_TAIL
+            ):
                 raise ValueError(
-                    f"distribution must have all but {_TAIL:g} of its mass on at most 2**20 "
-                    f"whole numbers, got {self!r}"
+                    f"distribution must have all but {_DISCRETE_TAIL:g} of its mass on at most "
+                    f"2**20 whole numbers, got {self!r}"
                 )
             low, high = self.distribution.support()
-            low = low if np.isfinite(low) else self.distribution.ppf(_TAIL)
-            high = high if np.isfinite(high) else self.distribution.isf(_TAIL)
+            low = low if np.isfinite(low) else self.distribution.ppf(_DISCRETE_TAIL)
+            high = high if np.isfinite(high) else self.distribution.isf(_DISCRETE_TAIL)
             values = np.arange(low, high + 1.0)
             cumulative = np.asarray(self.distribution.cdf(values))
         self.error = float(max(1.0 - cumulative[-1], 0.0))

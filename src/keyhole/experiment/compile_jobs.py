@@ -35,7 +35,7 @@ def policy_jobs(policy_class: type[Policy], registered: RegisteredSetting) -> li
     # A wrapper policy is compiled for its default base.
     if issubclass(policy_class, WrapperPolicy):
         policy_class = with_default_base(policy_class)
-    return _jobs(policy_class, environments)
+    return _jobs(policy_class, environments, learners=True)
 
 
 def spec_jobs(spec: Spec) -> list[CompileJob]:
@@ -71,7 +71,7 @@ def plan_jobs(plan: Plan, label: str, *, learners: bool = False) -> list[Compile
 
 
 def _jobs(
-    policy_class: type[Policy], environments: list[type[Environment]], *, learners: bool = True
+    policy_class: type[Policy], environments: list[type[Environment]], *, learners: bool
 ) -> list[CompileJob]:
     policy = compiled_policy(policy_class)
     setting = policy_class.setting

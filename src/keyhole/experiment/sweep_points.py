@@ -70,6 +70,8 @@ def value_to_toml(value: Any) -> str:
         return f"{{{', '.join(f'{key} = {entry}' for key, entry in pairs)}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(value_to_toml, value))}]"
+    if isinstance(value, float):
+        return repr(value)  # JSON writes infinity as TOML does not
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -71,7 +71,7 @@ def place_labels(
     return positions
 
 
-# So many points of a curve are drawn, with intervals and numbers: 11 curves make less than 60 kB.
+# So many points of a line, a band and its numbers are kept: 11 curves make less than 60 kB.
 _POINTS: Final = 120
 _PANEL_POINTS: Final = 60
 
@@ -145,7 +145,9 @@ def draw_lines(
 
 
 def _draw_line(curve: Curve, plot: Plot, style: LineStyle) -> DrawnLine:
-    points = plot.points(curve)
+    across, up = plot.points(curve)
+    kept = chart_paths.thin_line(across, up, _point_count(plot))
+    points = across[kept], up[kept]
     path = chart_paths.line_path(*points, plot.units, steps=curve.steps)
     return DrawnLine(curve, style, path, chart_paths.dots_path(*points, plot.units))
 
@@ -202,8 +204,9 @@ def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
         return line
     across, _ = plot.points(curve)
     low, high = map(plot.y.fractions, plot.interval(curve))
-    band = chart_paths.band_path(across, low, high, plot.units, steps=curve.steps)
-    whiskers = chart_paths.whiskers_path(across, low, high, plot.units)
+    points = chart_paths.thin_band(across, low, high, _point_count(plot))
+    band = chart_paths.band_path(*points, plot.units, steps=curve.steps)
+    whiskers = chart_paths.whiskers_path(*points, plot.units)
     return replace(line, band=band, whiskers=whiskers)
 
 
@@ -269,7 +272,7 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
     """
     positions: list[list[float | None]] = []
     curves = []
-    for curve in chart.curves:
+    for curve in map(partial(_spread_curve, plot=plot), chart.curves):
         x = list(map(_round_number, curve.x))
         # Curves of a chart mostly have the same places, which are then written once.
         if x not in positions:
@@ -285,6 +288,23 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
     content = axes | {"places": positions, "curves": curves}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")  # no "</script>" within
+
+
+def _point_count(plot: Plot) -> int:
+    return _PANEL_POINTS if plot.is_panel else _POINTS
+
+
+def _spread_curve(curve: Curve, plot: Plot) -> Curve:
+    """Return a curve with points that are spread evenly, the same for curves of the same places."""
+    kept = chart_paths.spread_points(plot.points(curve)[0], _point_count(plot))
+
+    def keep(values: Sequence[float]) -> list[float]:
+        return [float(values[index]) for index in kept]
+
+    spread = replace(curve, x=keep(curve.x), y=keep(curve.y))
+    if curve.low is None or curve.high is None:
+        return spread
+    return replace(spread, low=keep(curve.low), high=keep(curve.high))
 
 
 def _axis(axis: Axis, scale: Scale) -> dict[str, Any]:
@@ -411,7 +431,6 @@ def draw_chart(
     """
     plot = Plot.of(chart, height=height or chart.height, is_panel=bool(among))
     styles = line_styles([*(among or chart.among), *chart.labels], chart.by_position)
-    chart = replace(chart, curves=[_thin_curve(curve, plot) for curve in chart.curves])
     return Drawing(
         chart=chart,
         plot=plot,
@@ -419,16 +438,3 @@ def draw_chart(
         references=draw_references(chart.references, plot, chart.y.unit),
         rings=draw_rings(chart.rings, plot),
     )
-
-
-def _thin_curve(curve: Curve, plot: Plot) -> Curve:
-    """Return a curve with as many of its points as a screen can show."""
-    kept = chart_paths.thin_line(*plot.points(curve), _PANEL_POINTS if plot.is_panel else _POINTS)
-
-    def keep(values: Sequence[float]) -> list[float]:
-        return [float(values[index]) for index in kept]
-
-    thinned = replace(curve, x=keep(curve.x), y=keep(curve.y))
-    if curve.low is None or curve.high is None:
-        return thinned
-    return replace(thinned, low=keep(curve.low), high=keep(curve.high))

@@ -34,6 +34,29 @@ def thin_line(x: Floats, y: Floats, point_count: int) -> npt.NDArray[np.intp]:
     return np.unique(np.concatenate([*extremes, first_gaps, ends]))
 
 
+def thin_band(
+    x: Floats, low: Floats, high: Floats, point_count: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return at most about `point_count` points of a band that contains the whole band."""
+    if len(x) <= point_count:
+        return x, low, high
+    column_starts = np.flatnonzero(np.diff(_pixel_columns(x, point_count), prepend=-1))
+    # fmin and fmax ignore NaN.
+    return (
+        np.concatenate([x[:1], x[column_starts][1:-1], x[-1:]]),
+        np.fmin.reduceat(low, column_starts),
+        np.fmax.reduceat(high, column_starts),
+    )
+
+
+def spread_points(x: Floats, point_count: int) -> npt.NDArray[np.intp]:
+    """Return the indices of at most about `point_count` points, evenly spread, with both ends."""
+    if len(x) <= point_count:
+        return np.arange(len(x))
+    column_starts = np.flatnonzero(np.diff(_pixel_columns(x, point_count - 1), prepend=-1))
+    return np.unique(np.append(column_starts, len(x) - 1))
+
+
 def _pixel_columns(x: Floats, count: int) -> npt.NDArray[np.intp]:
     """Return the number of each point's column; points that are not drawn have one, too."""
     low = np.nanmin(x, initial=np.inf)

@@ -107,6 +107,8 @@ class Learner:
         interpreted: bool | None = None,
         arm_names: Sequence[Any] | None = None,
     ) -> None:
+        # Before kernels are compiled, which takes seconds.
+        address = check_seed(seed), check_integer("replication", replication, _REPLICATIONS)
         self._interpreted = is_interpretation_requested(interpreted)
         self.scale = Scale.of(scale)
         known_quantities = policy.check_facts(policy.setting.to_unit(facts, self.scale))
@@ -117,7 +119,6 @@ class Learner:
             check_names("arms", self._names)
         self._prepare(policy, known_quantities)
         # The first call of the compiled step turns seed and replication into a stream.
-        address = check_seed(seed), check_integer("replication", replication, _REPLICATIONS)
         self._rng[:] = address
         self._run_step(learner_step.INIT)
 

@@ -94,6 +94,11 @@ class StatusLine:
         self.seconds = _SECONDS_BETWEEN_UPDATES if _in_notebook() else seconds
         self.printed_at = time.monotonic()
 
+    def wait(self, seconds: float) -> None:
+        """Let at least so many seconds pass between two lines, outside of notebooks."""
+        if not _in_notebook():
+            self.seconds = max(self.seconds, seconds)
+
     @property
     def is_due(self) -> bool:
         """Whether it is time for another line."""
@@ -264,4 +269,5 @@ def track_total(is_shown: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgr
 
 
 def _show_total(show: ShowText, work: str, share: float, time_left: str) -> None:
-    show(f"{100 * share:.0f} % of all rounds; {work}; {time_left}".rstrip("; "), share)
+    # Below 1, so that the end is no line of its own: the results are printed then.
+    show(f"{100 * share:.0f} % of all rounds; {work}; {time_left}".rstrip("; "), min(share, 0.999))

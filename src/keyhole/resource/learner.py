@@ -53,18 +53,19 @@ class StudyVocabulary(CoreVocabulary):
         failed: bool = False,
     ) -> Values:
         """Return reward, consumption, and whether the limit was exceeded or the run failed."""
-        if not isinstance(exceeded, (bool, np.bool_)):
-            raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
+        for name, flag in (("exceeded", exceeded), ("failed", failed)):
+            if not isinstance(flag, (bool, np.bool_)):
+                raise TypeError(f"{name} must be True or False, got {flag!r}")
         if exceeded:
             is_complete = reward is None and consumption is None and not failed
         else:
             # A reward of 0 may be told of a run that failed.
             is_complete = consumption is not None and (not reward if failed else reward is not None)
         if not is_complete:
-            raise TypeError(
-                "tell needs reward and consumption, exceeded=True alone for a run above its limit, "
-                "or consumption=... and failed=True for a run that failed by itself"
-            )
+            arguments = "reward and consumption, or exceeded=True alone for a run above its limit"
+            if failed:
+                arguments = "consumption=... and failed=True for a run that failed by itself"
+            raise TypeError(f"tell needs {arguments}")
         if exceeded:
             return {"reward": 0.0, "consumption": 0.0, "exceeded": 1, "failed": 0}
         unit_reward = self.scale.check_reward("reward", self.scale.low if failed else reward)

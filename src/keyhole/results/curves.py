@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from keyhole.results.curve_chart import Scale
 
-_FEWEST_DRAWN_CHECKPOINTS: Final = 2  # checkpoints
+_FEWEST_DRAWN_CHECKPOINTS: Final = 2
 _LEVEL: Final = 0.05
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from keyhole.validate import escape_controls
 
+_LONGEST_CELL: Final = 50  # characters, above which the text of a cell goes over several lines
 _ESCAPES: Final = str.maketrans(
     {
         **{letter: f"\\{letter}" for letter in "&%$#_{}"},
@@ -71,11 +72,16 @@ def latex_table(
             for j, cell in enumerate(row)
         ]
         lines.append(" & ".join(cells) + r" \\")
+    # A column of sentences is as wide as half a line, and they go on in the next one.
+    columns = "".join(
+        r"p{.5\linewidth}" if max(map(len, cells)) > _LONGEST_CELL else "l"
+        for cells in zip(head, *rows, strict=True)
+    )
     body = "\n".join(lines)
     return rf"""\begin{{table}}
 \centering
 \caption{{{escape_latex(caption)}}}
-\begin{{tabular}}{{{"l" * len(head)}}}
+\begin{{tabular}}{{{columns}}}
 \toprule
 {" & ".join(map(escape_latex, head))} \\
 \midrule

@@ -117,7 +117,7 @@ def csbdt_search_bound(
     .. math:: T_{\theta_d} \le \frac{K \ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon))} \log_2(\lceil 1 + 1/\gamma \rceil)
 
-    It holds with probability at least 1 - delta. W is not rounded up.
+    It holds with probability at least 1 - delta. The rounds of a trial are not rounded up.
 
     Examples
     --------

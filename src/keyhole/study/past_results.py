@@ -135,7 +135,14 @@ def _check_policy(definition: Definition) -> None:
 
 def _check_result(state: State, arm_name: str, reward: float) -> None:
     """Refuse an arm or a reward that the study does not have."""
-    number = state.vocabulary.arm_number("arm", arm_name)
+    try:
+        number = state.vocabulary.arm_number("arm", arm_name)
+    except ValueError:
+        for name in state.arms.names:
+            if name.strip() == arm_name:
+                text = f"arm {name!r} begins or ends with a space, as no name in a file does"
+                raise ValueError(text) from None
+        raise
     if not state.arms.is_live(number):
         raise ValueError(f"arm must be one in use, got {arm_name!r}, which was retired")
     state.vocabulary.parse_feedback({}, {"arm": number}, reward)

@@ -131,7 +131,12 @@ class Problem(AnyProblem):
             raise ValueError(f"mass must have at least the levels 0 and 1, got {level_count}")
         rows = []
         for field, entry in zip(fields, listed, strict=True):
-            row = check_vector(field, entry, _UNIT, level_count)
+            row = check_vector(field, entry, _UNIT)
+            if len(row) != level_count:
+                raise ValueError(
+                    f"{field} must have as many levels as {fields[0]}, {level_count}; got "
+                    f"{len(row)}"
+                )
             if abs(row.sum() - 1.0) > _SUM_TOLERANCE:
                 raise ValueError(f"{field} must sum to 1, got {row.sum():g}")
             rows.append(row)

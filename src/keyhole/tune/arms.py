@@ -227,11 +227,15 @@ class Arm:
         known_names = list(dict.fromkeys([*fields, *self.parameters]))
         for name in self.open_fields():
             if name not in fields:
-                raise ValueError(
-                    f"{path}: unknown field {{{name}}}; known are {{{'}, {'.join(known_names)}}}"
-                    f"{suggestion(name, known_names)}; {{instance}} needs the entry instances, and "
+                hint = (
                     f"a parameter has its values in grid = {{ {name} = [1, 2] }} of the arm, or in "
                     "the table [parameters]"
+                )
+                if name in RUN_FIELDS:
+                    hint = "it needs the entry instances"
+                raise ValueError(
+                    f"{path}: unknown field {{{name}}}; known are {{{'}, {'.join(known_names)}}}"
+                    f"{suggestion(name, known_names)}; {hint}"
                 )
         for name, is_required in self.arguments.items():
             if is_required and name not in (*RUN_FIELDS, *known_names):

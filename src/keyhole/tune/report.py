@@ -147,8 +147,11 @@ def make_title(tune: AnyTune) -> str:
     spec = tune.spec
     if spec.name.endswith("?"):
         return spec.name
-    choice = "command" if spec.search is None else "parameters"
-    return f"Which {choice} and which time limit for {spec.name}?"
+    choices = ["parameters"] if spec.search else ["command"] * (len(spec.arms) > 1)
+    choices += ["time limit"] * (len(spec.limits) > 1)
+    if not choices:
+        return f"How often does {spec.name} succeed?"
+    return f"Which {' and which '.join(choices)} for {spec.name}?"
 
 
 def _answer_blocks(tune: AnyTune) -> list[PageBlock]:

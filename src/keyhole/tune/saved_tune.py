@@ -254,7 +254,7 @@ class SavedRuns:
         ValueError
             If nothing has been run yet.
         """
-        require_extra("plots", "SavedTune.plot()")
+        require_extra("plots", f"{type(self).__name__}.plot()")
         from keyhole.pages.matplotlib_chart import plot_chart
         from keyhole.tune.charts import gain_chart
 

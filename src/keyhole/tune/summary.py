@@ -104,8 +104,9 @@ def _summarize_list(tune: SavedTune) -> Summary:
         notes.insert(0, format_probability(best))
     if len(tune.spec.arms) > 1:
         notes.insert(0, "gain over full cut-off: over the best command there, whichever it is")
+    difference = None if has_one_pair(tune) else best.gain_over_full
     rows = [
-        [name, *_estimate_cells(estimate, best.gain_over_full if estimate is best else None)]
+        [name, *_estimate_cells(estimate, difference if estimate is best else None)]
         for name, estimate in estimates.items()
     ]
     return Summary(
@@ -292,10 +293,13 @@ def gain_unit(tune: AnyTune) -> str:
 def describe_objective(tune: AnyTune) -> str:
     """Return what a success earns and what time costs, in a sentence."""
     costs = tune.spec.objective
-    return (
-        f"A success earns up to {tune.spec.success.scale[1]:g}, a second costs "
-        f"{costs.cost_per_second:.3g}, giving up {costs.cost_of_giving_up:g} more."
-    )
+    reward = f"{tune.spec.success.scale[1]:g}"
+    if gain_unit(tune) == "of the reward":
+        reward = f"up to {reward}"
+    price = f"a second costs {costs.cost_per_second:.3g}"
+    if costs.cost_of_giving_up:
+        price += f", giving up {costs.cost_of_giving_up:g} more"
+    return f"A success earns {reward}, {price}."
 
 
 def shell_command(arm: Arm) -> str:

@@ -480,6 +480,7 @@ class Tuner:
 
 def _show_progress(max_runs: int | None) -> Progress:
     """Return a function that shows counts of outcomes and the last run, from time to time."""
+    begin = time.monotonic()
     line = StatusLine(_SECONDS_BETWEEN_LINES)
     total_text = f" of {max_runs:,}" if max_runs else ""
     counts: Counter[str] = Counter()
@@ -488,7 +489,7 @@ def _show_progress(max_runs: int | None) -> Progress:
         counts[record.outcome] += 1
         if line.is_due or record.round == max_runs:
             # Ever less often: nobody reads a line every five seconds in the log of days.
-            line.seconds = max(line.seconds, min(_SHARE_BETWEEN_LINES * record.elapsed, 600.0))
+            line.wait(min(_SHARE_BETWEEN_LINES * (time.monotonic() - begin), 600.0))
             counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
             line.print(
                 f"run {record.round:,}{total_text}, {record.elapsed:,.0f} s; now {counts_text}; "

@@ -217,7 +217,7 @@ def workers_warning(workers: int, each: int, cores: Sequence[int]) -> str:
     if not cores or workers * each <= core_count:
         return ""
     return (
-        f"workers: {count_text(workers * each, 'core')} would be needed, and the machine has "
+        f"workers: {count_text(workers * each, 'core')} would be needed, and this process may use "
         f"{core_count} with {count_text(len(cores), 'thread')}: the measured seconds are too long"
     )
 

@@ -26,9 +26,13 @@ def below(**more):
     ],
 )
 def test_a_bound_that_its_negative_control_keeps_is_undecided(bound, ours, bad, status, words):
-    found, detail, _ = judge(below(), result({"us": [1, ours], "bad": [1, bad]}))
+    found, detail, numbers = judge(below(), result({"us": [1, ours], "bad": [1, bad]}))
     assert found == status
     assert words in detail
+    # How many more runs would decide is a matter of the policy's own numbers.
+    control_numbers = [number for number in numbers if number.name.startswith("bad: ")]
+    assert control_numbers
+    assert not any(number.is_ranged for number in control_numbers)
 
 
 def test_the_reason_for_no_negative_control_is_shown(bound):

@@ -11,6 +11,7 @@ from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim, require_negative_control
 from keyhole.papers.claims.statistics import Finding, Result, Results, Rounds
 from keyhole.papers.entry_names import PolicyName, ProblemName
+from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound
 from keyhole.results.estimate import format_estimate
@@ -140,6 +141,10 @@ def check_below_bound(claim: AnyClaim, plan: Plan) -> None:
 check_above_bound: Final = check_below_bound
 
 
+def _is_exact_inside(number: Number) -> bool:
+    return number.low == number.high and number.margin >= 0
+
+
 def _compare_with_bound(
     result: Result, metric: str, policy: str, ranges: Mapping[int, tuple[float, float]]
 ) -> Finding:
@@ -149,7 +154,8 @@ def _compare_with_bound(
         t: statistics.number_of(f"mean {statistics.format_round(t)}", *args)
         for t, args in tests.items()
     }
-    t = min(numbers, key=lambda t: numbers[t].margin)
+    # Margins count half intervals, of which an exact number has none: it comes last, if inside.
+    t = min(numbers, key=lambda t: (_is_exact_inside(numbers[t]), numbers[t].margin))
     bound = min(ranges[t], key=abs)
     bound_text = format_estimate(bound, abs(bound) / 100)
     detail = f"{statistics.format_round(t)}: {tests[t][0]}, the bound is {bound_text}"

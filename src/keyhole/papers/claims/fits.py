@@ -82,7 +82,6 @@ class Line:
     """A straight line through means."""
 
     slope: Estimate
-    intercept: Estimate
     # the share of the weighted variation that the line explains; None where there is no variation
     r_squared: Estimate | None
     gaps: list[PairedDifference]  # by how much each mean is off the line
@@ -110,7 +109,6 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
     rises = np.outer(x, slopes)
     return Line(
         mean_estimate(slopes),
-        mean_estimate(intercepts),
         _r_squared_estimate(x, values, is_weighted=is_weighted),
         [_line_gap(row, intercepts, rise) for row, rise in zip(values, rises, strict=True)],
     )

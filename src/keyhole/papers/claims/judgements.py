@@ -240,7 +240,7 @@ def growing_lead(
     method on replications that are paired over policies and problems. The claim holds if at least
     the share `at_least` of the steps rise significantly, and does not hold if so many fall
     significantly that the undecided ones cannot make up that share (all adjusted together, Holm).
-    Where a mean is not above 0, the claim is undecided.
+    Where a mean may be 0, the claim is undecided.
     """
     time = statistics.format_round(round)
     steps = []
@@ -251,8 +251,8 @@ def growing_lead(
         for key in x:
             labels = statistics.order_for_ratio(results[key], metric, rival, policy)
             values = [results[key].values(label, metric, round) for label in labels]
-            if min(array.mean() for array in values) <= 0.0:
-                return Finding("undecided", f"a mean on {results[key].title} is not above 0")
+            if any(mean_estimate(array).low <= 0.0 for array in values):
+                return Finding("undecided", f"a mean on {results[key].title} may be 0")
             logs.append(statistics.log_quotient(*values))
             name = f"{' / '.join(labels)} on {results[key].title} {time}"
             ratios.append(statistics.factor_of(name, mean_estimate(logs[-1])))

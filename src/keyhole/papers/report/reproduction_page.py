@@ -42,7 +42,8 @@ def write_reproduction_page(
     on_page = [outcome.entry.name for outcome in outcomes]
     views = [_EntryView(outcome, folder, all_verdicts, on_page, front) for outcome in outcomes]
     first, *others = views
-    rules = Text(render_template("papers/report/templates/rules.txt.j2"))
+    rules = [Text(render_template("papers/report/templates/rules.txt.j2"))]
+    has_verdicts = any(outcome.verdicts for outcome in outcomes)
     page = Page(
         title=first.outcome.entry.heading,
         answer=first.answer(),
@@ -50,7 +51,7 @@ def write_reproduction_page(
         beside=first.claims(),
         sections=[
             *(view.as_section() for view in others),
-            Section("rules", "How verdicts were reached", [rules]),
+            *([Section("rules", "How verdicts were reached", rules)] if has_verdicts else []),
             *(
                 replace(section, title=f"{section.title}: {view.name}") if others else section
                 for view in views

@@ -26,7 +26,7 @@ class CSBDT(BisectionPolicy):
     solve_every, loss_free_rounds : int, default 1 and 0
         Rounds from one knapsack to the next; W of `BisectionPolicy`, or 0 for its formula.
     as_printed, any_loss : {0, 1}, default 1 and 0
-        Whether to search as the paper prints it; whether a loss at less than is tried counts too.
+        Whether to search as the paper prints it; whether a loss also counts where the arm got less.
 
     Notes
     -----
