@@ -114,7 +114,10 @@ def test_a_default_that_cannot_be_told_is_an_error_of_the_setting(tmp_path):
     with Study.create(path, "t", with_vocabulary(NothingWins), ["x", "y", "z"], **given) as study:
         study.ask()
         clock.now += 6
-        message = "vocabulary of setting 'pairs' failed .*: default_feedback is {'reward': 0.0}, .*tell takes winner"
+        message = (
+            "vocabulary of setting 'pairs' failed .*: default_feedback is {'reward': 0.0}, "
+            "which cannot be told: tell takes winner"
+        )
         with pytest.raises(SettingCodeError, match=message):
             study.ask()
     with Study.create(path, "s", Champion(), ["x", "y", "z"], **given) as study:
