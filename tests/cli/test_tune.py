@@ -106,7 +106,7 @@ def test_a_missing_spec_and_a_folder_without_a_tune_are_refused(keyhole, tmp_pat
     missing = tmp_path / "x.toml"
     assert keyhole("tune", missing, "--dry-run")[2] == f"keyhole: there is no file {missing}\n"
     assert "must be a tune folder" in keyhole("tune", "show", tmp_path)[2]
-    assert "is a folder; keyhole tune show" in keyhole("tune", tmp_path)[2]
+    assert "Is a directory; keyhole tune show" in keyhole("tune", tmp_path)[2]
 
 
 def test_without_words_help_is_shown(keyhole):

@@ -152,8 +152,14 @@ def test_the_calendar_may_be_named(tmp_path):
     events = read_events_csv(path, since="2023-12-31", until=date(2027, 1, 2))
     assert events.first == date(2023, 12, 31)
     assert events.counts[[0, 1, -2, -1], 0].tolist() == [0, 1, 1, 0]
-    with pytest.raises(ValueError, match="line 42: day must lie from 2024-01-01"):
+    with pytest.raises(
+        ValueError, match="line 42: day must not be after until, 2024-12-31, got 2027"
+    ):
         read_events_csv(path, since="2024-01-01", until="2024-12-31")
+    with pytest.raises(
+        ValueError, match="day must not be before since, 2024-01-02, got 2024-01-01"
+    ):
+        read_events_csv(path, since="2024-01-02")
     with pytest.raises(ValueError, match=r"since must be a date such as .* got '1\.1\.2024'"):
         read_events_csv(path, since="1.1.2024")
 

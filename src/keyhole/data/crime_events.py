@@ -197,13 +197,10 @@ def read_events_csv(
 
     def add(day_text: str, place_name: str, events: str) -> None:
         day = _parse_day("day", day_text)
-        if not earliest <= day <= latest:
-            limits = " and ".join(
-                f"{name} {limit}"
-                for name, limit, given in (("from", earliest, since), ("to", latest, until))
-                if given is not None
-            )
-            raise ValueError(f"day must lie {limits}, got {day_text}")
+        if day < earliest:
+            raise ValueError(f"day must not be before since, {earliest}, got {day_text}")
+        if day > latest:
+            raise ValueError(f"day must not be after until, {latest}, got {day_text}")
         if (day, place_name) in counts:
             raise ValueError(f"day and place must differ, got {day_text}, {place_name!r} twice")
         # int() is more lenient: it takes 1_000, and the digits of other scripts.

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -103,7 +103,7 @@ class RunFolder:
 
         if "sweep" not in self.spec:
             return f"{self!r}\n{summarize_run(self.curves)}\n{self.curves!r}"
-        return f"{self!r}\n{text_table(*self._best_by_point)}"
+        return f"{self!r}\n{text_table(*self._best_by_point())}"
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the best policy, a plot and the means; of a sweep, a table.
@@ -118,13 +118,12 @@ class RunFolder:
                     f"<p>{escape_html(summarize_run(self.curves))}</p>\n{self.curves._repr_html_()}"
                 )
             title = f"{self!r}: points[i].curves has the results of point i."
-            return Table(title, *self._best_by_point).html()
+            return Table(title, *self._best_by_point()).html()
         except Exception as error:  # a notebook would show a traceback in the place of the run
             return escape_html(f"{self!r}: {' '.join(str(error).split())}")
 
-    @cached_property  # of a large sweep it takes seconds, since it reads all values
     def _best_by_point(self) -> tuple[list[str], list[list[str]]]:
-        """Head and rows of a table of the best policy at each point of a sweep."""
+        """Return head and rows of a table of the best policy at each point of a sweep."""
         from keyhole.experiment.sweep_summary import point_names
 
         names = list(point_names(self.spec["sweep"]))
