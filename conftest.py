@@ -61,7 +61,7 @@ AS_USERS = (
     ),
 )  # fmt: skip
 MANY = 6  # parameters of a test that `make test` goes through
-SLOW = 3600  # seconds a test that is marked slow may take
+SLOW = 1200  # seconds a test that is marked slow may take
 GRACE = 60  # seconds for a test to end after its limit
 
 _terminal = pytest.StashKey[int]()

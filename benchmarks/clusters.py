@@ -55,11 +55,17 @@ def rows(size):
 
 def task_cost(cluster, tasks):
     """Return the mean seconds of a task that does nothing, over many."""
-    cluster.result(cluster.submit(os.getpid))
+    run_idle_tasks(cluster, 1)
     began = time.perf_counter()
-    for task in [cluster.submit(os.getpid) for _ in range(tasks)]:
-        cluster.result(task)
+    run_idle_tasks(cluster, tasks)
     return (time.perf_counter() - began) / tasks
+
+
+def run_idle_tasks(cluster, tasks):
+    """Submit tasks that do nothing, and wait as a simulation does until all have ended."""
+    futures = {cluster.submit(os.getpid) for _ in range(tasks)}
+    while futures:
+        futures -= cluster.completed(futures, 1.0)
 
 
 def scaling(name, size, **where):
