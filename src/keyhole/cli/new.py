@@ -73,7 +73,7 @@ def _spellings(name: str) -> tuple[str, str]:
     """Return a name in snake case, for files and functions, and in camel case, for classes."""
     camel = name.replace("-", "").replace("_", "")
     snake = name.replace("-", "_")
-    if not name.islower():  # UCB-V and UCBV are one class, and one file
+    if not name.islower():  # UCB-V and UCBV are the same class, and the same file
         snake = _CAMEL.sub("_", camel).lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", snake) or keyword.iskeyword(snake):
         raise ValueError(f"NAME must be a name such as NarrowGap or narrow_gap, got {name!r}")
@@ -88,7 +88,7 @@ def fill_template(template: Path, **values: str) -> str:
 
 
 def check_absent(path: Path, *, advice: str, force: bool = False) -> None:
-    """Refuse a file that exists, with `force` only a folder of that name; and one below a file."""
+    """Refuse to write over a file, unless `force` is set, over a folder, or below a file."""
     if path.is_dir() or (path.exists() and not force):
         raise FileExistsError(f"{path} exists already; {advice}")
     parent = next(folder for folder in path.parents if folder.exists())

@@ -49,7 +49,7 @@ def _check_listener(address: str) -> None:
 
 
 class Ray(Cluster):
-    """The cluster that this process has initialised; `shutdown` ends that, if it is the owner."""
+    """The cluster that this process has initialised; the owner's `shutdown` ends it."""
 
     def __init__(self, name: str, *, is_owner: bool = True) -> None:
         self.name = name
@@ -72,19 +72,19 @@ class Ray(Cluster):
         reference = self._task.remote(fn, *args, **kwargs)
         future = Future[Any]()
 
-        def copy_outcome(task: Future[Any]) -> None:
+        def copy_outcome(ray_future: Future[Any]) -> None:
             if future.set_running_or_notify_cancel():
-                if (error := task.exception()) is None:
-                    future.set_result(task.result())
+                if (error := ray_future.exception()) is None:
+                    future.set_result(ray_future.result())
                 else:
                     future.set_exception(_original_error(error))
 
-        future.add_done_callback(lambda task: task.cancelled() and ray.cancel(reference))
+        future.add_done_callback(lambda ended: ended.cancelled() and ray.cancel(reference))
         reference.future().add_done_callback(copy_outcome)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Disconnect; end processes that were started for this client."""
+        """If this is the owner, disconnect, and end processes that were started for this client."""
         if self._is_owner:
             ray.shutdown()
 

@@ -38,9 +38,9 @@ class NumberDistribution(Distribution):
     Attributes
     ----------
     mean, variance : float
-        Exact.
+        Exact, but for the variance of a `CustomDistribution` that states none: 1,000 draws give it.
     least, bound : float
-        The smallest and the largest value, or bounds on them; may be infinite.
+        The smallest and the largest value, or a lower and an upper bound; may be infinite.
     whole : bool
         Whether all values are whole numbers.
     """
@@ -102,7 +102,7 @@ class CustomSampler(Distribution):
     """
 
     def __init__(self, draw: Kernel, numbers: ArrayLike) -> None:
-        python_function(draw)
+        python_function(draw)  # refuses what is no kernel
         self.draw = draw
         self.numbers = check_vector("numbers", numbers)
 
@@ -134,7 +134,8 @@ def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
     ValueError: mean must be that of what draw draws, got 0.3; of 1,000 draws it was 0.5
     """
     mean = float(drawn.mean())
-    # The second term allows for a value with a probability of 1 / draws, which may not occur.
+    # The second term allows for a rare value, of probability 1 / draws, that may be missing in the
+    # draws.
     error = float(drawn.std()) / np.sqrt(len(drawn)) + (1.0 + abs(stated)) / len(drawn)
     # Not `>`: a mean that is NaN is refused, too.
     if not abs(mean - stated) <= _MOST_STANDARD_ERRORS * error:

@@ -1,6 +1,6 @@
 """Counter-based random numbers for simulations: each draw is computed from its key and position.
 
-A stream is identified by (seed, simulated history, purpose). Inside it, draws are numbered, and the
+A stream is identified by (seed, replication, purpose). Inside it, draws are numbered, and the
 number alone decides the value: there is no generator to share, so results cannot depend on
 threads, chunks, or on which policies run side by side.
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from keyhole.kernels.kernel_declaration import kernel, set_python_equivalent
 
 Stream = NDArray[np.uint64]
-"""Two words: the counter of the next draw, and the key at which the stream begins."""
+"""Two words: the counter of the last draw, and the key at which the stream begins."""
 
 POLICY: Final = 0
 """Purpose of the stream from which a policy draws: Thompson samples, random ties."""

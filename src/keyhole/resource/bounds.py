@@ -1,7 +1,7 @@
 r"""Formulas that bound the regret of limited runs: the loss against the best pair of arm and limit.
 
-The copy at hand of Bengs and Huellermeier (2022) has proofs in words but no formulas: the constants
-here were derived again, and hold for the confidence lengths of `keyhole.resource.RCUCB` and
+The constants of Bengs and Huellermeier (2022) were derived again, from the proofs in words. They
+hold for the confidence lengths of `keyhole.resource.RCUCB` and
 `keyhole.resource.ReductionUCB`. Throughout, `gaps` are :math:`\Delta`, at least 0, of shape (arms,
 limits), as `keyhole.resource.Problem.gaps`; `penalties` are :math:`\lambda(\tau)`, at least 0, of
 shape (limits,); `horizon` is T, at least 1; `alpha` is the exploration, above 0; :math:`p_t` is
@@ -30,13 +30,14 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     .. math:: \min_{\beta \in (0, 1)} \left(1 + \frac{\ln t}{\ln(1/\beta)}\right)
         t^{-\alpha \beta}
 
-    For each of the rounds t, at least 1 (Proposition 1 and appendix A); at most 1.
+    The rounds t are at least 1, and a bound is at most 1 (Proposition 1 and appendix A).
 
     Notes
     -----
-    A peeling argument, since a mean is of a random number of rounds: between two powers of
-    :math:`\beta` times t Hoeffding's maximal inequality holds with exponent :math:`\alpha \beta`,
-    and the bounds are summed over the powers. The best of 49 values of :math:`\beta` is used.
+    A mean is of a random number of rounds n <= t, so the range of n is cut into slices (peeling):
+    from one power of :math:`\beta`, times t, to the next. In a slice Hoeffding's maximal inequality
+    holds with exponent :math:`\alpha \beta`; the bounds of all slices are summed. The best of 49
+    values of :math:`\beta` is used.
 
     Examples
     --------
@@ -48,7 +49,7 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     best = np.ones(len(t))
     log = np.log(t)
     for ratio in _RATIOS:
-        # So many powers of the ratio lie between 1 / t and 1: one bound for each slice.
+        # The number of slices: of the powers of the ratio between 1 / t and 1.
         slices = 1.0 + log / np.log(1.0 / ratio)
         best = np.minimum(best, slices * np.exp(-alpha * ratio * log))
     return best
@@ -58,7 +59,8 @@ def estimate_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     """Return a bound on the probability that RCUCB's estimate deviates by its confidence length.
 
     One-sided: twice `deviation_failure`, for the gain and for the penalty, and at most 1
-    (Proposition 1). For `gain_range` = 2, or 1 where the cost of a run never exceeds its reward.
+    (Proposition 1). It holds for RCUCB's `gain_range` = 2, and for 1 where the cost of a run never
+    exceeds its reward.
 
     Examples
     --------
@@ -128,12 +130,12 @@ def rcucb_regret_bound(
 
     .. math::
         \min\Bigl\{ T \max_{i, \tau} \Delta_{i,\tau}, \;
-        \sum_i \Delta_{i,\bar\tau}
-        + \sum_{i, \tau : \Delta_{i,\tau} > 0} \Delta_{i,\tau} \min\Bigl( T,
+        \sum_{i, \tau : \Delta_{i,\tau} > 0} \Delta_{i,\tau} \min\Bigl( T,
         \frac{2 \alpha (w + \lambda(\tau))^2 \ln T}{\Delta_{i,\tau}^2} + 1
-        + 4 \sum_{t \le T} p_t \Bigr) \Bigr\}
+        + 1\{\tau = \bar\tau\} + 4 \sum_{t \le T} p_t \Bigr) \Bigr\}
 
-    with :math:`p_t` = `deviation_failure`; the first sum is for the first play of each arm.
+    with :math:`p_t` = `deviation_failure`; each arm is first played with the largest limit,
+    :math:`\bar\tau`.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _AT_LEAST_0: Final = Range(ge=0)
 
 
 class StudyVocabulary(CoreVocabulary):
-    """Calls of a study: ``ask()`` returns an ``arm`` and a ``limit``; ``tell`` how the run ended.
+    """What a study is asked and told: ``ask()`` for arm and limit, then how the run ended.
 
     ``tell(id, reward, consumption)`` for a run within its limit, ``tell(id, exceeded=True)`` for
     one above it, ``tell(id, consumption=..., failed=True)`` for one that failed by itself: it has
@@ -31,7 +31,7 @@ class StudyVocabulary(CoreVocabulary):
 
     @property
     def note_fields(self) -> Mapping[str, Field]:
-        """Field that says whether the run failed by itself: the policy learns a reward of 0."""
+        """The field that notes whether the run failed by itself; a reward of 0 is learnt then."""
         return {"failed": Field("int64")}
 
     def format_decision(self, context: Values, decision: Values) -> Words:
@@ -39,7 +39,7 @@ class StudyVocabulary(CoreVocabulary):
         return super().format_decision(context, decision) | {"limit": decision["limit"]}
 
     def parse_decision(self, words: Words) -> tuple[Values, Values]:
-        """Return arm and limit as values."""
+        """Return the values of the context, which has none, and those of the decision."""
         return {}, super().parse_decision(words)[1] | {"limit": float(words["limit"])}
 
     def parse_feedback(
@@ -119,12 +119,14 @@ class Learner(CoreLearner):
     names_arms = True
 
     def ask(self, *, exclude: Iterable[Any] | None = None) -> tuple[int, float]:
-        """Return the arm to run next, from 0 or its name, and its limit: the same until `tell`.
+        """Return the arm to run next and its limit; the same again until `tell`.
+
+        The arm is a number from 0, or its name if arms have names.
 
         Parameters
         ----------
         exclude : iterable of int, optional
-            Arms, or their names, that it must not be: see `keyhole.stochastic.Learner.ask`.
+            Arms, or their names, to leave out: see `keyhole.stochastic.Learner.ask`.
         """
         self._ask(None, exclude)
         return self._arm(self._decision["arm"].item()), self._decision["limit"].item()
@@ -218,6 +220,9 @@ class Learner(CoreLearner):
 
 
 def _with_placeholder(exceeded: NDArray[np.bool_], values: ArrayLike, placeholder: float) -> Any:
-    """Return a column with a placeholder where the limit was exceeded."""
+    """Return a column with a placeholder where the limit was exceeded.
+
+    A column of another length is returned as it is, for the caller to refuse.
+    """
     column = np.asarray(values)
     return np.where(exceeded, placeholder, column) if column.shape == exceeded.shape else values

@@ -31,7 +31,7 @@ _MAX_POINTS: Final = 1000  # of a curve: more cannot be seen, and make a large f
 
 
 def summary_rows(counts: DecisionCounts, policy_texts: Mapping[str, str] | None) -> list[list[str]]:
-    """Return a table of two columns: setting, policy, arms, counts of decisions, last event.
+    """Return rows of a name and a value: setting, policy, arms, counts of decisions, last event.
 
     `policy_texts` has what only the policy knows, such as its recommendation, by the name of the
     row; None where the policy has not learnt the log in this process.
@@ -59,7 +59,7 @@ def summary_rows(counts: DecisionCounts, policy_texts: Mapping[str, str] | None)
 
 
 def learnt_texts(state: State) -> dict[str, str]:
-    """Return the recommendation as text, and for a policy that can stop what is settled."""
+    """Return the recommendation as text; if the policy can stop, also what is settled."""
     policy = state.definition.policy
     vocabulary = policy.vocabulary_class
     texts = {}
@@ -162,7 +162,7 @@ def arm_chart(counts: DecisionCounts, shows: Shown) -> LineChart:
 
 
 def _decision_curve(counts: DecisionCounts, arm: int) -> Curve:
-    """Return the curve of the decisions that an arm has had, by all decisions."""
+    """Return the curve of an arm's decisions so far, against those of all arms."""
     steps = np.append(0, np.flatnonzero(np.array(counts.asked) == arm) + 1)
     points = _spread_points(len(steps))
     return Curve(
@@ -192,7 +192,7 @@ def _mean_curve(counts: DecisionCounts, arm: int, name: str, numbers: ToldNumber
 
 
 def _spread_points(count: int) -> list[int]:
-    """Return at most so many points of a curve as can be seen, evenly spread."""
+    """Return evenly spread positions of a curve's points: no more than can be seen."""
     points = np.linspace(0, count - 1, min(count, _MAX_POINTS)).round()
     return [int(point) for point in points]
 

@@ -46,8 +46,8 @@ class FixedLimit(WrapperPolicy, Policy):
 
     Notes
     -----
-    Source: Keyhole's own. The scale has the limit as the largest. The recommendation is the arm
-    that was run most often, among equals the lowest.
+    Source: Keyhole's own. Gains are rescaled to [0, 1] as if `limit` were the largest limit. The
+    recommendation is the arm that was run most often, among equals the lowest.
 
     References
     ----------
@@ -75,7 +75,7 @@ class FixedLimit(WrapperPolicy, Policy):
     base: StochasticPolicy = parameter(default=UCB1(), doc="a policy of the classical bandit")
 
     class State:
-        """State of the base, the limit as listed, its penalty, and the runs of each arm."""
+        """The limit as listed, its penalty, the runs of each arm, and the state of the base."""
 
         fixed = float_array()
         fixed_penalty = float_array()
@@ -104,8 +104,8 @@ class FixedLimit(WrapperPolicy, Policy):
         """Find the limit in the list, and initialise the base."""
         s.fixed[0] = p.limit
         if p.continuous == 0:
-            # A little less, so that a limit that was rounded up is not taken for the next larger
-            # one.
+            # A little less is looked up: `limit` may be rounded up from the listed one, and must
+            # not find the next larger one.
             s.fixed[0] = p.limits[limit_index(p.limits, p.limit * _NEAR)]
         s.fixed_penalty[0] = value_at(p.penalty, s.fixed[0])
         base_init(p, s, 0, rng)

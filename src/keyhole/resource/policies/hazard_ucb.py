@@ -1,4 +1,4 @@
-"""Policy HazardUCB: bounds the gains by estimates of when runs end, and plays the largest."""
+"""Policy HazardUCB: plays the largest upper bound of a gain, from estimates of when runs end."""
 
 import math
 
@@ -22,23 +22,26 @@ from keyhole.resource.hazard_rate_policy import (
 class HazardUCB(HazardRatePolicy):
     r"""Play the pair of arm and limit with the largest bound, from estimates of when runs end.
 
-    The choice for budgets of hundreds or thousands of runs, with one limit or several. The model is
-    that of `HazardThompson`, without randomness: with :math:`\hat\nu_{ij}` the gain at the means of
-    its posteriors and :math:`\hat\sigma_{ij}^2` its variance to the first order
+    To be chosen for budgets of hundreds or thousands of runs, with one limit or several. The model
+    is that of `HazardThompson`, without randomness: with :math:`\hat\nu_{ij}` the gain at the means
+    of its posteriors and :math:`\hat\sigma_{ij}^2` its variance to the first order
     (:doc:`/resource`), play the pair with the largest
 
     .. math:: \hat\nu_{ij} + \sqrt{2 \alpha_t \ln t \; \hat\sigma_{ij}^2}
 
     In every second round the first arm that was never run is played, with the limit at which
-    :math:`\hat\nu` is largest. Pools begin with a run of hazard 1/2, reward 1, the middle's cost.
+    :math:`\hat\nu` is largest. The estimates that are pooled over all arms begin as if one run had
+    ended in half of the cases, with reward 1 and the cost of the interval's middle.
 
     Parameters
     ----------
     alpha : float, default 0.2
-        Exploration in the first rounds, at least 0, with ten limits or more; half as much again
-        with one. It tends to 1. With 0 the policy is greedy: its regret may be linear.
+        The :math:`\alpha_t` of the first rounds with ten limits or more, at least 0; with one limit
+        it is 1.5 `alpha`. In later rounds :math:`\alpha_t` tends to 1. With 0 the policy is greedy:
+        its regret may be linear.
     strength : float, default 8
-        Weight of the pooled hazard, in runs, above 0, with ten limits or more; half of it with one.
+        Weight of the hazard pooled over all arms, in runs, above 0, with ten limits or more; with
+        one limit the weight is half of `strength`.
 
     Notes
     -----
@@ -69,16 +72,17 @@ class HazardUCB(HazardRatePolicy):
 
     def select(p, s: HazardRatePolicy.State, t: int) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest upper confidence bound."""
-        # With B = S m + A, A the gain of the runs that end up to an interval, S (m - V) is B less
-        # the gain: the variance is a combination of the sums of w, w B and w B^2, in one pass.
+        # An interval adds w (B - V)^2 to the variance of the limit's value V (delta method): B is
+        # the value if all runs that outlive the interval had ended in it. V differs by limit, so
+        # the sums of w, w B and w B^2 are kept: one pass serves all limits.
         strength = prior_strength(p.strength, p.limit_count)
         untried = first_untried(s, t)
         if untried >= 0:
             return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]
         write_pooled_means(s)
-        runs = t / (HALFWAY_RUNS * p.arms)
+        progress = t / (HALFWAY_RUNS * p.arms)
         first_alpha = p.alpha * (1.0 + 0.5 * grid_coarseness(p.limit_count))
-        alpha = first_alpha * (1.0 + runs) / (1.0 + first_alpha * runs)
+        alpha = first_alpha * (1.0 + progress) / (1.0 + first_alpha * progress)
         factor = 2.0 * alpha * math.log(t)
         best_value = -math.inf
         best_arm = best_position = 0

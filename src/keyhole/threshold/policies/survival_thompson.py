@@ -1,4 +1,4 @@
-"""Policy SurvivalThompson: draws chances to reach the bar at random, and pulls the largest."""
+"""Policy SurvivalThompson: draws survival functions, pulls the highest at the threshold."""
 
 from keyhole.policy import (
     FloatArray,
@@ -35,7 +35,7 @@ class SurvivalThompson(Policy):
     Notes
     -----
     Source: Keyhole's own; no bound is proved. The estimate is the product of the :math:`S_i / R_i`;
-    the support is the sample size of the last factor. Ties go to the lowest arm.
+    the recommendation's `support` at a level is its last :math:`R_i`. Ties go to the lowest arm.
 
     References
     ----------
@@ -75,7 +75,7 @@ class SurvivalThompson(Policy):
 
     def select(p, s: State, rng: Stream, threshold: int) -> int:
         """Return the arm with the largest draw."""
-        # One call draws for all arms and levels; views without copies, arm * threshold + level.
+        # One call draws for all arms and levels, into flat views: position arm * threshold + level.
         cells = p.arms * p.levels
         up = s.up.reshape(cells)
         down = s.down.reshape(cells)
@@ -118,7 +118,7 @@ class SurvivalThompson(Policy):
                 survival[arm, j] = value
                 support[arm, j] = s.at_risk[arm, j]
         for j in range(p.levels):
-            settled[j] = best[j] = 0
+            settled[j] = best[j] = 0  # it settles no level
             highest = -1.0
             for arm in range(p.arms):
                 if s.at_risk[arm, j] > 0.0 and survival[arm, j] > highest:
