@@ -13,7 +13,10 @@ import pytest
 
 import keyhole
 from keyhole.experiment import Spec, load_run, open_run, run
+from keyhole.experiment.run_summary import last_means, leaders_table
+from keyhole.experiment.sweep_summary import point_names
 from keyhole.files import content_checksum
+from keyhole.pages.notebook_html import text_table
 
 
 def test_a_run_folder_holds_what_it_should(finished):
@@ -262,16 +265,28 @@ def no_parquet(path):
     path.write_bytes(b"PAR1" * 3)
 
 
+def last_curves(run):
+    return run.points[-1].curves
+
+
 @pytest.mark.parametrize("damage", [one_group, no_parquet])
-def test_forged_values_of_a_sweep_are_refused(swept, damage):
-    path = swept / "values.parquet"
+@pytest.mark.parametrize(("name", "read"), [("values", last_curves), ("curves", str)])
+def test_forged_results_of_a_sweep_are_refused(swept, damage, name, read):
+    path = swept / f"{name}.parquet"
     damage(path)
     checksums = json.loads((swept / "run.json").read_text())["checksums"]
-    checksums["values.parquet"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    checksums[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     forged(swept, checksums=checksums)
     with pytest.raises(ValueError, match=r"sweep cannot be read: .") as error:
-        str(open_run(swept))
+        read(open_run(swept))
     assert str(error.value).isprintable()
+
+
+def test_the_table_of_a_sweep_is_that_of_its_values(swept):
+    run = open_run(swept)
+    means = [last_means(point.curves) for point in run.points]
+    names = list(point_names(run.spec["sweep"]))
+    assert text_table(*leaders_table(names, means)) in str(run)
 
 
 @pytest.mark.parametrize("count", [10**30, 2**40, 9])

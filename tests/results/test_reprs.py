@@ -37,7 +37,7 @@ def test_a_run_shows_its_results(tmp_path):
     assert ": small, 2 points of 1 policy, " in repr(swept)
     assert '<th scope="row">1</th><td>2</td><td>LSA(alpha=1.35): ' in swept._repr_html_()
     assert "1      2     LSA(alpha=1.35): " in str(swept)
-    (tmp_path / "two" / "values.parquet").unlink()
+    (tmp_path / "two" / "curves.parquet").unlink()
     assert swept._repr_html_().startswith("Run(&#x27;")
     assert "two cannot be read: " in swept._repr_html_()
 

@@ -8,7 +8,8 @@ so far, while the run goes on), ``values.parquet`` (every metric in every histor
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,12 +23,13 @@ import pyarrow.parquet as pq
 from keyhole import files
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment import setting_registry
-from keyhole.experiment.run_summary import leaders_table, summarize_run
+from keyhole.experiment.run_summary import LastMeans, leaders_table, summarize_run
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import read_point
 from keyhole.experiment.sweep_points import iterate_points, problem_table_at
 from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
+from keyhole.results.estimate import summarized_estimate
 from keyhole.text_formatting import count_text
 from keyhole.validate import escape_html, short_repr
 
@@ -126,8 +128,29 @@ class RunFolder:
         """Return head and rows of a table of the best policy at each point of a sweep."""
         from keyhole.experiment.sweep_summary import point_names
 
-        names = list(point_names(self.spec["sweep"]))
-        return leaders_table(names, (point.curves for point in self.points))
+        with _errors_of_altered_files(self.folder):
+            return leaders_table(list(point_names(self.spec["sweep"])), _read_last_means(self))
+
+
+def _read_last_means(run: RunFolder) -> Iterator[tuple[Metric, LastMeans]]:
+    """Yield the first metric and the last means at each point of a sweep from the file of means.
+
+    The file with the values of all replications is thousands of times as large.
+    """
+    with pq.ParquetFile(run.folder / RESULTS[1]) as file:
+        for number, point in enumerate(run.points):
+            # The curves of a point are one row group, which may have far more rows than they have.
+            rows = file.read_row_group(number).to_pylist()
+            setting = problem_table_at(run.spec, point.values)["setting"]
+            (metric,) = _metrics_of_columns([rows[0]["metric"]], setting)
+            last_round = max(row["round"] for row in rows)
+            means = {}
+            for row in rows:
+                if (row["metric"], row["round"]) == (metric.name, last_round):
+                    numbers = row["mean"], row["std_error"], row["replications"]
+                    is_share = metric.drawn == "share"
+                    means[row["policy"]] = summarized_estimate(*numbers, is_share=is_share)
+            yield metric, means
 
 
 def json_text(content: Mapping[str, Any]) -> str:
@@ -230,7 +253,7 @@ def _load_points(
         return (LoadedResult({}, lambda: curves),)
     points = []
     first_group = 0
-    try:
+    with _errors_of_altered_files(folder):
         entries = zip(
             iterate_points(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True
         )
@@ -241,8 +264,6 @@ def _load_points(
             table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
             setting = problem_table_at(spec, values)["setting"]
             points.append(LoadedResult(values, partial(_curves, folder, table, setting, arms)))
-    except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(f"{folder} cannot be read: {error}") from error
     return tuple(points)
 
 
@@ -252,9 +273,7 @@ def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int 
     Titles and units of metrics come from the setting as it is now; a metric that the setting no
     longer has is shown by its name.
     """
-    try:
-        # No setting declares them: simulations add them to any setting's metrics.
-        known_metrics = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
+    with _errors_of_altered_files(folder):
         table = read()
         metrics = table.column_names[3:]
         names = table.column("policy")
@@ -268,19 +287,29 @@ def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int 
             # No simulation writes such a value: the file was altered.
             if not np.isfinite(values[label]).all():
                 raise ValueError("a metric is not a finite number")
-        declared = [_metric_of_column(metric, known_metrics) for metric in metrics]
+        declared = _metrics_of_columns(metrics, setting)
         return Curves(checkpoints.tolist(), declared, values, arms=arms or None)
-    # What the files of a run that was altered may raise.
+
+
+@contextmanager
+def _errors_of_altered_files(folder: Path) -> Iterator[None]:
+    """Raise what the files of a run that was altered cause as a ValueError with the folder."""
+    try:
+        yield
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise ValueError(f"{folder} cannot be read: {files.explain_os_error(error)}") from error
 
 
-def _metric_of_column(column: str, metrics: Mapping[str, Metric]) -> Metric:
-    """Return the metric of a column, such as ``pulls[1]`` or ``pulls[red]``."""
-    name, _, arm = column.removesuffix("]").partition("[")
-    if name not in metrics:
-        return Metric(column)
-    return metrics[name].of(arm) if arm else metrics[name]
+def _metrics_of_columns(columns: Iterable[str], setting: str) -> list[Metric]:
+    """Return the metrics of columns, such as ``pulls[1]`` or ``pulls[red]``."""
+    # No setting declares them: simulations add them to any setting's metrics.
+    declared = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
+    metrics = []
+    for column in columns:
+        name, _, arm = column.removesuffix("]").partition("[")
+        metric = declared.get(name, Metric(column))
+        metrics.append(metric.of(arm) if arm and name in declared else metric)
+    return metrics
 
 
 def file_checksum(path: Path) -> str:

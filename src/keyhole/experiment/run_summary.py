@@ -59,23 +59,27 @@ def find_leaders(
     return Leaders(names, tuple(overlapping), first)
 
 
-def last_means(curves: Curves) -> tuple[Metric, dict[str, Estimate]]:
+LastMeans = dict[str, Estimate]
+"""The mean of each policy at the last checkpoint."""
+
+
+def last_means(curves: Curves) -> tuple[Metric, LastMeans]:
     """Return the first metric, and the mean of each policy at the last checkpoint."""
     metric = curves.metric(curves.metrics[0])
     return metric, {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
 
 
 def leaders_table(
-    points: Sequence[Mapping[str, str]], curves: Iterable[Curves]
+    points: Sequence[Mapping[str, str]], means_of_points: Iterable[tuple[Metric, LastMeans]]
 ) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of the best policy at each of the first 40 points.
 
-    `points` has, by point, the short names of the values of the varied entries.
+    `points` has, by point, the short names of the values of the varied entries; `means_of_points`
+    are as `last_means` returns them.
     """
     rows: list[list[str]] = []
     headings: dict[str, None] = {}
-    for names, point_curves in zip(points[:_MOST_ROWS], curves, strict=False):
-        metric, means = last_means(point_curves)
+    for names, (metric, means) in zip(points[:_MOST_ROWS], means_of_points, strict=False):
         leaders = find_leaders(means, metric, names)
         headings[f"{metric.best} {metric.title} in the end"] = None
         best = f"{leaders.text}: {leaders.mean.plus_minus()}"

@@ -278,6 +278,17 @@ def share_estimate(values: FloatArray) -> Estimate:
     return Estimate(share, math.sqrt(share * (1.0 - share) / n), n, count)
 
 
+def summarized_estimate(
+    mean: float, std_error: float, replications: int, *, is_share: bool
+) -> Estimate:
+    """Return the estimate of a mean or a share from a summary of its replications."""
+    if is_share:
+        return Estimate(mean, std_error, replications, round(mean * replications))
+    # As in `mean_estimate`, a spread of rounding errors only counts as none.
+    is_constant = std_error * math.sqrt(replications) <= _ROUNDING * abs(mean)
+    return Estimate(mean, 0.0 if is_constant else std_error, replications)
+
+
 def compare(a: FloatArray, b: FloatArray) -> PairedDifference:
     """Return the mean difference of two paired samples.
 
