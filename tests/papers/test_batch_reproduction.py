@@ -221,7 +221,7 @@ def test_an_entry_of_the_users_own_is_run_by_the_same_rules(tmp_path, plain_figu
     [
         (("LSA", "LSB"), "mine.toml: .*did you mean 'LSA'"),
         (("kind = ", "kidn = "), "mine.toml: claims"),
-        (("[[claims]]", "[[claims"), "mine.toml: "),
+        (("[[claims]]", "[[claims"), "mine.toml is not valid TOML: "),
         (("rewards.csv", "gone.csv"), "gone.csv"),
     ],
 )

@@ -1,12 +1,10 @@
 """The fixed list of problems, and the policies that play each of them."""
 
-import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +17,7 @@ from keyhole.experiment.spec_factories import (
     make_policy,
     make_problem,
 )
+from keyhole.files import read_toml
 from keyhole.play.simulation_plan import Plan
 from keyhole.validate import check_choice
 
@@ -39,7 +38,7 @@ class Entrant:
 @cache
 def all_problems(setting: str) -> tuple[BenchmarkProblem, ...]:
     """Return the problems of a setting, those for tuning first."""
-    folder = resources.files("keyhole.benchmark") / "problems"
+    folder = Path(__file__).parent / "problems"
     files = {folder / f"{setting}.toml": False, folder / "drawn" / f"{setting}.toml": True}
     return tuple(
         BenchmarkProblem(
@@ -52,7 +51,7 @@ def all_problems(setting: str) -> tuple[BenchmarkProblem, ...]:
         )
         for file, drawn in files.items()
         if file.is_file()
-        for group in tomllib.loads(file.read_text("utf-8"))["group"]
+        for group in read_toml(file)["group"]
         for name, fields in group["problems"].items()
     )
 

@@ -1,10 +1,11 @@
 """The rules of the benchmark: scales, situations, and the policies of each setting."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import Any, Final
+
+from keyhole.files import read_toml
 
 SEED: Final = 29
 LINEAR_SHARE: Final = 0.5
@@ -37,9 +38,7 @@ SCALES: Final = {
     "paper": Scale(replications=200),
 }
 
-_LISTS: Final[dict[str, Any]] = tomllib.loads(
-    (resources.files("keyhole.benchmark") / "rules.toml").read_text("utf-8")
-)
+_LISTS: Final = read_toml(Path(__file__).with_name("rules.toml"))
 SITUATIONS: Final[dict[str, dict[str, str]]] = _LISTS["situations"]
 """The situations of each setting, with what the guide calls them."""
 YARDSTICKS: Final[list[str]] = _LISTS["yardsticks"]

@@ -71,13 +71,13 @@ def _is_cited(key: str, plain_text: str) -> bool:
 def _named_sources() -> Iterator[tuple[str, str]]:
     """Yield the name of every policy, entry and data set, with a text that names its works."""
     from keyhole.experiment import setting_registry
-    from keyhole.papers.entry_files import FILES, PAPERS, entry_folder, read_tables
+    from keyhole.papers.entry_files import FILES, PAPERS, entry_path, read_tables
 
     for setting in setting_registry.all_settings():
         for policy in setting.policies.values():
             yield policy.__name__, inspect.getdoc(policy) or ""
     for name in FILES:
-        yield name, read_tables(*entry_folder(name))["source"]
+        yield name, read_tables(entry_path(name))["source"]
     for paper in PAPERS:
         yield paper, f"{paper[:-4]} {paper[-4:]}"
     for folder in resources.files("keyhole.data").iterdir():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import typer
 
 from keyhole.cli import output
-from keyhole.papers.entry_files import FILES, entry_folder, read_tables
+from keyhole.papers.entry_files import FILES, entry_path, read_tables
 from keyhole.text_formatting import count_text
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _MOST_LINES: Final = 12  # what is printed of a reproduction is read at one look
 def show_entries(*, as_json: bool = False) -> None:
     """Print the available reproductions."""
     # Unchecked tables suffice: a check of an entry creates its problems, which takes seconds.
-    entries = [_describe_entry(name, read_tables(*entry_folder(name))) for name in FILES]
+    entries = [_describe_entry(name, read_tables(entry_path(name))) for name in FILES]
     if as_json:
         output.print_json(entries)
         return

@@ -2,10 +2,8 @@
 
 import math
 import os
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from time import perf_counter
 from typing import Final
@@ -15,6 +13,7 @@ import numpy as np
 from keyhole.experiment.compile_jobs import find_file, plan_jobs
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
+from keyhole.files import read_toml
 from keyhole.kernels.cache_files import cached_files
 from keyhole.play.policy_simulation_job import SimulationJob
 from keyhole.play.progress import WorkItem
@@ -179,7 +178,8 @@ def _estimate_seconds(
     return float(rounds @ np.interp([*map(_log_size, runs)], sizes, paces))
 
 
-_TIMES: Final = "round_times.toml"  # nanoseconds of a round, of each policy of Keyhole
+# Nanoseconds of a round, of each policy of Keyhole.
+_TIMES: Final = read_toml(Path(__file__).with_name("round_times.toml"))
 _UNKNOWN_TIME: Final = 70.0  # of a policy of a user's own
 # To compile a policy, on the machine on which the times of rounds were measured.
 _SECONDS_TO_COMPILE: Final = 2.7
@@ -187,7 +187,6 @@ _SECONDS_TO_COMPILE: Final = 2.7
 
 def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None) -> list[WorkItem]:
     """Return a work item for each policy of specs without a sweep; keys are the items' places."""
-    times = tomllib.loads((resources.files("keyhole.experiment") / _TIMES).read_text("utf-8"))
     thread_count = min(threads or math.inf, os.cpu_count() or 1)
     counted: set[Path] = set()
     work = []
@@ -195,7 +194,7 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
         for label, policy in spec.plan.policies.items():
             setting = spec.plan.problem.setting.name
             rounds = cache.rounds(spec.name, label)
-            nanoseconds = times.get(setting, {}).get(type(policy).__name__, _UNKNOWN_TIME)
+            nanoseconds = _TIMES.get(setting, {}).get(type(policy).__name__, _UNKNOWN_TIME)
             seconds = rounds * nanoseconds * 1e-9 / thread_count
             code_file = find_file(plan_jobs(spec.plan, label)[0])
             if code_file is not None and code_file not in counted and not code_file.exists():

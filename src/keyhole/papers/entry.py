@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -278,39 +277,35 @@ class Entry(BaseModel):
         path = Path(identifier).resolve()
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {identifier}")
-        return cls.from_file(path.parent, path.name, path.stem)
+        return cls.from_file(path, path.stem)
 
     @classmethod
     def load(cls, name: str) -> Self:
         """Read an entry by name."""
-        return cls._read(*entry_files.entry_folder(name), name)[0]
+        return cls._read(entry_files.entry_path(name), name)[0]
 
     @classmethod
-    def from_file(cls, folder: Traversable, file: str, name: str) -> Self:
+    def from_file(cls, path: Path, name: str) -> Self:
         """Read an entry from a file; files that it includes are in the same folder."""
-        entry, claims = cls._read(folder, file, name)
-        if isinstance(folder, Path):
-            entry._file = folder / file
+        entry, claims = cls._read(path, name)
+        entry._file = path
         try:
             entry._check(claims)
         except ValueError as error:
-            raise ValueError(f"{file}: {error}") from error
+            raise ValueError(f"{path.name}: {error}") from error
         return entry
 
     @classmethod
-    def _read(
-        cls, folder: Traversable, file: str, name: str
-    ) -> tuple[Self, list[tuple[str, Claim]]]:
+    def _read(cls, path: Path, name: str) -> tuple[Self, list[tuple[str, Claim]]]:
         """Return an entry, and each of its claims with its position; names are not checked yet.
 
         The check creates all problems, which takes seconds; tests do it for the shipped entries.
         """
-        table = entry_files.read_tables(folder, file)
+        table = entry_files.read_tables(path)
         tables = table.pop("claims", [])
         try:
             entry = cls.model_validate({"name": name} | table)
-            files = folder if isinstance(folder, Path) else None
-            placed_claims = read_claims(tables, entry.metrics[0], entry.setup, name, files)
+            placed_claims = read_claims(tables, entry.metrics[0], entry.setup, name, path.parent)
             claims = [claim for _, claim in placed_claims]
             metrics = dict.fromkeys(entry.metrics)
             for model in (*entry.parameter_figures, *entry.published, *claims):
@@ -318,9 +313,9 @@ class Entry(BaseModel):
             update = {"claims": claims, "named_metrics": list(metrics)}
             return entry.model_copy(update=update), placed_claims
         except ValidationError as error:
-            raise ValueError(f"{file}: {error_message(error)}") from None
+            raise ValueError(f"{path.name}: {error_message(error)}") from None
         except ValueError as error:
-            raise ValueError(f"{file}: {error}") from error
+            raise ValueError(f"{path.name}: {error}") from error
 
     def _check(self, claims: list[tuple[str, Claim]]) -> None:
         """Refuse an entry that names unknown problems, policies, metrics or checkpoints."""

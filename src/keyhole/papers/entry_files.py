@@ -1,17 +1,15 @@
 """Index of the shipped entries, and the reading of their files into unchecked tables."""
 
-import tomllib
 from collections.abc import Mapping
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Final
 
-from keyhole.files import decode_text
+from keyhole.files import read_toml
 from keyhole.validate import check_choice, check_sequence, short_repr
 
-_STEMS: Final[dict[str, list[str]]] = tomllib.loads(
-    (resources.files("keyhole.papers") / "entries.toml").read_text("utf-8")
-)
+FOLDER: Final = Path(__file__).parent
+"""The folder of the shipped entries."""
+_STEMS: Final[dict[str, list[str]]] = read_toml(FOLDER / "entries.toml")
 FILES: Final = {
     path.replace("/", "-").replace("_", "-"): f"{path}.toml"
     for folder, stems in _STEMS.items()
@@ -26,25 +24,23 @@ PAPERS: Final = tuple(folder for folder in _STEMS if folder)
 """Every paper, by the folder of its entries."""
 
 
-def entry_folder(name: str) -> tuple[Traversable, str]:
-    """Return the folder and the file of an entry, by name."""
+def entry_path(name: str) -> Path:
+    """Return the file of an entry, by name."""
     if name in PAPERS:
         raise ValueError(
             f"entry must be one of the paper {name} (see keyhole reproduce --list), got the paper; "
             f"run all of its entries with --paper {name}"
         )
-    path = FILES[check_choice("entry", name, FILES, "keyhole reproduce --list")]
-    folder, _, file = path.rpartition("/")
-    return resources.files("keyhole.papers") / folder, file
+    return FOLDER / FILES[check_choice("entry", name, FILES, "keyhole reproduce --list")]
 
 
-def read_tables(folder: Traversable, file: str) -> TomlTable:
+def read_tables(path: Path) -> TomlTable:
     """Return the tables of an entry, with those of included files that it uses."""
-    table = _read_toml(folder, file)
+    table = read_toml(path)
     problems: TomlTable = {}
     policies: list[TomlTable] = []
     for include in check_sequence("include", table.pop("include", []), "a list of files"):
-        shared = _read_toml(folder, include)
+        shared = read_toml(path.parent / include)
         problems |= shared.get("problems", {})
         policies += shared.get("policies", [])
     # The entry's own tables come last, so that they replace included ones of the same name.
@@ -55,17 +51,8 @@ def read_tables(folder: Traversable, file: str) -> TomlTable:
         table["problems"] = select_keys("use.problems", problems, use.get("problems"))
         labelled = select_keys("use.policies", policies_by_label(policies), use.get("policies"))
     except ValueError as error:
-        raise ValueError(f"{file}: {error}") from error
+        raise ValueError(f"{path.name}: {error}") from error
     return table | {"policies": list(labelled.values())}
-
-
-def _read_toml(folder: Traversable, file: str) -> TomlTable:
-    try:
-        return tomllib.loads(decode_text((folder / file).read_bytes(), "the text"))
-    except (ValueError, RecursionError) as error:  # neither UTF-8, nor TOML, or nested too deeply
-        raise ValueError(f"{file}: {error}") from error
-    except OSError as error:
-        raise ValueError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def select_keys(name: str, table: Mapping[str, object], keys: list[str] | None) -> TomlTable:

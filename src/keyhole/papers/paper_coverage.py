@@ -1,12 +1,11 @@
 """Coverage of a paper: which of its figures, tables and statements are reproduced, and by what."""
 
-import tomllib
-from importlib import resources
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from keyhole.papers.entry_files import FILES, PAPERS
+from keyhole.files import read_toml
+from keyhole.papers.entry_files import FILES, FOLDER, PAPERS
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
@@ -72,8 +71,7 @@ class Coverage(BaseModel):
     def load(cls, paper: str) -> Self:
         """Read the coverage of a paper, by the folder of its entries."""
         file = f"{check_choice('paper', paper, PAPERS)}/paper.toml"
-        text = resources.files("keyhole.papers").joinpath(file).read_text(encoding="utf-8")
         try:
-            return cls.model_validate(tomllib.loads(text))
+            return cls.model_validate(read_toml(FOLDER / file))
         except ValidationError as error:
             raise ValueError(f"{file}: {error_message(error)}") from None

@@ -18,12 +18,12 @@ from keyhole.papers.claims.claim import Claim, Judgement, claim_class
 from keyhole.papers.claims.fits import power
 from keyhole.papers.claims.judgements import trend
 from keyhole.papers.claims.quantity_in_range import QUANTITIES
-from keyhole.papers.entry_files import FILES, TomlTable
+from keyhole.papers.entry_files import FILES, FOLDER, TomlTable
 from keyhole.papers.entry_names import PlansOf, refuse_unknown
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
-_FORMER_KINDS: Final = read_toml(Path(__file__).with_name("former_kinds.toml"))
+_FORMER_KINDS: Final = read_toml(FOLDER / "claims" / "former_kinds.toml")
 """How kinds and quantities of version 0.2.0 are written now."""
 
 
