@@ -15,7 +15,16 @@ from keyhole.benchmark.summary import (
 )
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
-from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text, write_page
+from keyhole.pages.page import (
+    Answer,
+    Page,
+    PageBlock,
+    Section,
+    Table,
+    Text,
+    render_template,
+    write_page,
+)
 from keyhole.provenance import software_text
 from keyhole.text_formatting import count_text
 
@@ -26,17 +35,6 @@ _LARGEST_DRAWN: Final = 100.0  # ratios beyond are at the border
 _PROFILE: Final = (
     "Share of the problems on which the mean regret of a policy is at most so many times that of "
     "the best: higher and further left is better."
-)
-_HOW_TO_READ: Final = (
-    "A ratio is the mean regret of a policy over that of the best one on the same problem: over "
-    "several problems their geometric mean, and the largest. The worst run is compared with the "
-    "same mean. Policies share a rank where no paired 95 % interval separates them; first on "
-    "counts the problems on which none is clearly better. A run is linear if it loses more than "
-    f"{LINEAR_SHARE:g} of a wrong choice in every round; of a situation, they are counted on the "
-    "problems where some policy is linear in at most half of its runs: on the others the budget "
-    "lets none learn. To both regrets of a ratio "
-    f"{FLOOR_SHARE:g} of a wrong choice a round is added, so that none is 0. Yardsticks know what "
-    "is unknown in practice. ns: nanoseconds a round on one thread, with the simulated problem."
 )
 
 
@@ -49,6 +47,9 @@ def _page(content: BenchmarkFile) -> Page:
     summaries = summarize(content)
     ranked = [summary for summary in summaries if summary.ranked]
     situations = {(summary.setting, summary.situation) for summary in summaries}
+    how_to_read = render_template(
+        "benchmark/templates/how_to_read.txt.j2", linear=LINEAR_SHARE, floor=FLOOR_SHARE
+    )
     return Page(
         title="Which policy, in which situation?",
         answer=[
@@ -61,7 +62,7 @@ def _page(content: BenchmarkFile) -> Page:
         ],
         figures=[_best_policy_tiles(ranked)],
         sections=[
-            Section("reading", "How to read the tables", [Text(_HOW_TO_READ)]),
+            Section("reading", "How to read the tables", [Text(how_to_read)]),
             *(_setting_section(content, name, summaries) for name in content.settings),
             *_provenance_sections(content),
         ],

@@ -11,14 +11,13 @@ from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
-from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart
+from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart, estimates_curve
 
 _SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
 _LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
 _MOST_TILES: Final = 200
 _MOST_COLUMNS: Final = 12
 _MARGIN: Final = 0.04
-_NO_ENDS: Final = (math.nan, math.nan)  # of an interval
 _SMALL: Final = 200  # pixels
 _LARGE: Final = 300
 
@@ -93,13 +92,7 @@ def _curves_by_parameter(
         # Points at the same x differ in other policies only, and have the same mean of this one.
         means = {x: mean for x, point in panel if (mean := point.last(label, metric)) is not None}
         if means:
-            rows = []
-            for x, mean in sorted(means.items()):
-                is_known = math.isfinite(mean.half_width)
-                low, high = (mean.low, mean.high) if is_known else _NO_ENDS
-                rows.append((x, mean.value, low, high))
-            xs, ys, lows, highs = map(list, zip(*rows, strict=True))
-            curves.append(Curve(label=label, x=xs, y=ys, low=lows, high=highs))
+            curves.append(estimates_curve(label, sorted(means.items())))
     return curves
 
 

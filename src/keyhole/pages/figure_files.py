@@ -1,10 +1,9 @@
-"""Files of figures, SVG, PNG and PDF, which are equal for equal results, and figures on pages."""
+"""Files of figures, SVG, PNG and PDF, which are equal for equal results."""
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -12,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from keyhole.files import write_atomically
-from keyhole.pages.notebook_html import image_html
 from keyhole.validate import escape_controls
 
 # Figures contain no dates and no random ids, so that equal results make equal files. Text stays
@@ -62,24 +60,3 @@ def write_figure(figure: Figure, path: Path, *, title: str, caption: str) -> lis
     for file_type, file in files.items():
         write_atomically(file, figure_bytes(figure, file_type, title=title, caption=caption))
     return list(files.values())
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure on the page, as an image; its files lie beside the page."""
-
-    path: Path
-    """Of the files, without the endings."""
-    alt: str
-    caption: str
-    template: ClassVar[str] = "pages/templates/picture.html.j2"
-
-    @property
-    def image(self) -> str:
-        """The HTML of the image."""
-        return image_html(self.path.with_name(f"{self.path.name}.svg").read_bytes(), self.alt)
-
-    @property
-    def files(self) -> list[str]:
-        """The names of the files."""
-        return [f"{self.path.name}.{file_type}" for file_type in FIGURE_KINDS]

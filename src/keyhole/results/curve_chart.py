@@ -1,6 +1,8 @@
 """Charts of a metric, such as the reward lost, over the rounds, by policy."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final, Literal, Protocol
 
 import numpy as np
@@ -100,19 +102,31 @@ def _curve(
     A lower end is minus infinity where it has no logarithm: it is drawn to the end of the axis.
     """
     estimates = curves.estimates(label, metric)
-    mean, low, high = (
-        np.array([getattr(number, end) for number in estimates]) for end in ("value", "low", "high")
-    )
-    # One replication has an infinite interval, of which nothing is drawn.
-    low, high = (np.where(np.isfinite(low), end, np.nan) for end in (low, high))
-    if is_logarithm:
-        mean, low, high = (np.where(mean > 0, value, np.nan) for value in (mean, low, high))
-        low = np.where(low <= 0, -np.inf if arms is None else 0.0, low)
+    curve = estimates_curve(label, zip(curves.checkpoints, estimates, strict=True))
+    if not is_logarithm:
+        return curve
+    lines = [np.array(line, float) for line in (curve.y, curve.low, curve.high)]
+    mean, low, high = (np.where(lines[0] > 0, line, np.nan) for line in lines)
+    low = np.where(low <= 0, -np.inf if arms is None else 0.0, low)
     if arms is not None:
         with np.errstate(divide="ignore"):  # the logarithm of 0 is minus infinity
-            mean, low, high = (np.log(value / arms) for value in (mean, low, high))
-    rounds = [float(t) for t in curves.checkpoints]
-    return Curve(label=label, x=rounds, y=mean.tolist(), low=low.tolist(), high=high.tolist())
+            mean, low, high = (np.log(line / arms) for line in (mean, low, high))
+    return replace(curve, y=mean.tolist(), low=low.tolist(), high=high.tolist())
+
+
+def estimates_curve(label: str, points: Iterable[tuple[float, Estimate | None]]) -> Curve:
+    """Return the curve through estimates, broken where there is none."""
+    no_estimate = Estimate(math.nan, math.nan, 0)
+    known_points = [(float(x), estimate or no_estimate) for x, estimate in points]
+    # One replication alone has an infinite interval: nothing to draw.
+    bars = [mean if math.isfinite(mean.half_width) else no_estimate for _, mean in known_points]
+    return Curve(
+        label=label,
+        x=[x for x, _ in known_points],
+        y=[mean.value for _, mean in known_points],
+        low=[bar.low for bar in bars],
+        high=[bar.high for bar in bars],
+    )
 
 
 def arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
@@ -164,9 +178,7 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
     y : {"linear", "log"}, optional
         The axis of means; by default as the metric is drawn.
     """
-    text = f"Mean over {curves.replications:,} replications, with its 95 % interval."
-    if curves.replications == 1:
-        text = "One replication, which has no interval."
+    text = interval_caption(curves.replications)
     is_logarithm = y == "log" or arms_divisor(curves, metric, y) is not None
     if is_logarithm and (omitted := count_nonpositive(curves, metric)):
         listed = ", ".join(f"{label} ({count})" for label, count in omitted.items())
@@ -175,6 +187,13 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
             f"checkpoints): {listed}."
         )
     return text
+
+
+def interval_caption(replications: int) -> str:
+    """Return the caption of a figure of means."""
+    if replications == 1:
+        return "One replication, which has no interval."
+    return f"Mean over {replications:,} replications, with its 95 % interval."
 
 
 def cell_note(metric: Metric) -> str:

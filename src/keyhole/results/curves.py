@@ -21,6 +21,7 @@ from keyhole.results.estimate import (
     share_estimate,
     tail_of_runs,
 )
+from keyhole.results.holm_adjustment import LEVEL, holm
 from keyhole.results.latex import latex_table
 from keyhole.validate import check_choice
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from keyhole.results.curve_chart import Scale
 
 _FEWEST_DRAWN_CHECKPOINTS: Final = 2
-_LEVEL: Final = 0.05
 
 
 class Curves:
@@ -264,19 +264,9 @@ class Curves:
         last_values = {label: self.values(label, metric)[-1] for label in self.labels}
         sign = 1.0 if self.metric(metric).better == "lower" else -1.0
         best = min(self.labels, key=lambda label: sign * last_values[label].mean())
-        p_values = {
-            label: compare(values, last_values[best]).p_value
-            for label, values in last_values.items()
-            if label != best
-        }
-        # Holm: the smallest p-value is compared with 5 % over the number of all, the next with 5 %
-        # over one less, until one is above.
-        worse = set()
-        for i, label in enumerate(sorted(p_values, key=lambda label: p_values[label])):
-            if p_values[label] > _LEVEL / (len(p_values) - i):
-                break
-            worse.add(label)
-        return set(self.labels) - worse
+        others = [label for label in self.labels if label != best]
+        p_values = holm([compare(last_values[n], last_values[best]).p_value for n in others])
+        return {best, *(n for n, p in zip(others, p_values, strict=True) if p > LEVEL)}
 
     def plot(
         self,

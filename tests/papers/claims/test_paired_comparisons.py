@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from keyhole.papers.claims.statistics import LEVEL, comparisons, holm
+from keyhole.papers.claims.statistics import comparisons
+from keyhole.results.holm_adjustment import LEVEL, holm
 from tests.papers.made_up import result
 
 

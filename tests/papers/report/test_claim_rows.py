@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from keyhole.pages.page import render_template
-from keyhole.papers.report.claim_rows import ClaimRows, claim_rows
+from keyhole.papers.report.claim_rows import claim_rows, claim_rows_block
 from keyhole.papers.report.judged_entry import RunsToDecide, runs_to_decide
 from keyhole.papers.verdicts import Number, Verdict
 from tests.html import parse
@@ -24,7 +24,7 @@ def part(reproduced):
 
 def shown(part, *verdicts, known=(), most=7, on_page=("tiny",)):
     by_id = {one.id: one for one in (*verdicts, *known)}
-    block = ClaimRows("The paper says", claim_rows(part, verdicts, by_id, on_page), most)
+    block = claim_rows_block("The paper says", claim_rows(part, verdicts, by_id, on_page), most)
     return parse(render_template(block.template, block=block))
 
 

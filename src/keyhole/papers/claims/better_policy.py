@@ -1,6 +1,5 @@
 """Judgements of claims that a policy is better, or not better, than others."""
 
-import math
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -32,8 +31,7 @@ def ordering(
     )
     wins = sum(case.better for case in cases)
     losses = sum(case.lost for case in cases)
-    # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one case more.
-    needed = math.ceil(at_least * len(cases) - 1e-9)
+    needed = statistics.share_count(at_least, len(cases))
     # Undecided cases may still be won: the claim fails only when too few are left to win.
     status = statistics.decide(supported=wins >= needed, contradicted=len(cases) - losses < needed)
     if len(cases) == 1:

@@ -16,6 +16,7 @@ from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import Estimate, PairedDifference, compare, mean_estimate
+from keyhole.results.holm_adjustment import LEVEL, holm
 
 _FEWEST_POINTS: Final = 3  # any two means lie on a line
 _ROUNDING: Final = 1e-12
@@ -51,13 +52,13 @@ def linear_fit(
     if line.r_squared is None:
         status = statistics.decide(supported=False, contradicted=line.slope.error == 0.0)
         return Finding(status, f"{detail}; the mean is the same everywhere", (slope,))
-    p_values = statistics.holm([gap.p_value for gap in line.gaps])
+    p_values = holm([gap.p_value for gap in line.gaps])
     is_straight = True
     is_bent = False
     claimed = "a rising slope alone"
     if r_squared is not None:
         is_straight = line.r_squared.low >= r_squared
-        is_bent = line.r_squared.high < r_squared and min(p_values) < statistics.LEVEL
+        is_bent = line.r_squared.high < r_squared and min(p_values) < LEVEL
         claimed = f"at least {r_squared:g}"
     share = statistics.number_of(
         "R squared", line.r_squared, *statistics.ends_or_infinite(r_squared, None)

@@ -15,6 +15,7 @@ from keyhole.papers.entry_names import Checkpoint, MetricName, PolicyName, Probl
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import PairedDifference, compare, mean_estimate
+from keyhole.results.holm_adjustment import LEVEL, holm
 
 _Factor = Annotated[float, Field(gt=0)]
 _Two = Annotated[list[PolicyName], Field(min_length=2)]
@@ -49,7 +50,7 @@ def trend(
     gaps = [
         compare(factor * a, b) for factor, (a, b) in zip(factors, pairwise(values), strict=True)
     ]
-    is_clear = statistics.holm([gap.p_value for gap in gaps]) < statistics.LEVEL
+    is_clear = holm([gap.p_value for gap in gaps]) < LEVEL
     rises = [bool(c) and gap.difference < 0 for c, gap in zip(is_clear, gaps, strict=True)]
     falls = [
         # Equal in every replication, and not 0: more replications would not separate them.
@@ -110,7 +111,7 @@ def equivalence(
         statistics.number_of(f"{a} minus {1.0 + tolerance:g} x {b}", gap, at_most=0.0)
         for (a, b), gap in zip(permutations(names, 2), excess, strict=True)
     ]
-    is_clear = statistics.holm([gap.p_value for gap in excess]) < statistics.LEVEL
+    is_clear = holm([gap.p_value for gap in excess]) < LEVEL
     beyond = [bool(c) and gap.difference > 0 for c, gap in zip(is_clear, excess, strict=True)]
     # Two one-sided tests for each pair must all succeed to hold, which needs no adjustment; one
     # success contradicts the claim, which does (Holm).
@@ -120,7 +121,7 @@ def equivalence(
 
 def _is_below(gap: PairedDifference) -> bool:
     """Return whether a difference is below zero, by a one-sided test at 5 %."""
-    return gap.high <= 0.0 or (gap.difference < 0.0 and gap.p_value / 2.0 < statistics.LEVEL)
+    return gap.high <= 0.0 or (gap.difference < 0.0 and gap.p_value / 2.0 < LEVEL)
 
 
 def identical_results(
@@ -261,11 +262,10 @@ def growing_lead(
             steps.append(mean_estimate(after - before))
             name = f"{' / '.join(labels)} from {results[early].title} to {results[late].title}"
             factors.append(statistics.factor_of(f"{name}, times", steps[-1], at_least=1.0))
-    is_clear = statistics.holm([step.p_value(0.0, 0.0) for step in steps]) < statistics.LEVEL
+    is_clear = holm([step.p_value(0.0, 0.0) for step in steps]) < LEVEL
     rises = sum(bool(c) and step.value > 0 for c, step in zip(is_clear, steps, strict=True))
     falls = sum(bool(c) and step.value < 0 for c, step in zip(is_clear, steps, strict=True))
-    # Rounding must not ask for one step more: 0.07 x 100 is 7.000000000000001.
-    needed = math.ceil(at_least * len(steps) - 1e-9)
+    needed = statistics.share_count(at_least, len(steps))
     # Steps that do not clearly fall may still turn out to rise.
     status = statistics.decide(supported=rises >= needed, contradicted=len(steps) - falls < needed)
     detail = statistics.format_numbers([*ratios, *factors])

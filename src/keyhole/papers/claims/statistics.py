@@ -15,6 +15,7 @@ from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number, Status
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, PairedDifference, format_estimate, mean_estimate
+from keyhole.results.holm_adjustment import LEVEL, holm
 
 Rounds = Annotated[list[Checkpoint], Field(min_length=1)]
 Policies = Annotated[list[PolicyName], Field(min_length=1)]
@@ -94,6 +95,12 @@ def decide(*, supported: bool, contradicted: bool) -> Status:
     return "does not hold" if contradicted else "undecided"
 
 
+def share_count(share: float, count: int) -> int:
+    """Return how many of `count` are at least a share of them."""
+    # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one more.
+    return math.ceil(share * count - 1e-9)
+
+
 def format_round(round: int | None) -> str:
     """Return the words for a checkpoint in verdicts and names of numbers."""
     return "at the end" if round is None else f"at T = {round:,}"
@@ -118,10 +125,6 @@ def mean_numbers(names: Sequence[str], values: Sequence[FloatArray]) -> tuple[Nu
 def format_numbers(numbers: Sequence[Number]) -> str:
     """Return numbers with their names and intervals."""
     return "; ".join(f"{number.name}: {number}" for number in numbers)
-
-
-LEVEL: Final = 0.05
-"""Family-wise error rate of the comparisons of one claim."""
 
 
 @dataclass(frozen=True)
@@ -177,27 +180,6 @@ class Comparison:
         if is_policy_better == self.is_higher_better:
             return number_of(self.name(), self.gap, at_least=0.0)
         return number_of(self.name(), self.gap, at_most=0.0)
-
-
-def holm(p_values: Sequence[float]) -> FloatArray:
-    """Return p-values adjusted for multiple testing.
-
-    Rejecting those below 5 % has a family-wise error rate of at most 5 %, under any dependence:
-    Holm (1979), "A simple sequentially rejective multiple test procedure".
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).round(3)
-    array([0.03, 0.06, 0.06])
-    """
-    raw_p_values = np.asarray(p_values, dtype=float)
-    order = np.argsort(raw_p_values)
-    # The k-th smallest of m p-values is multiplied by m - k + 1 (Bonferroni for those that are
-    # left). The running maximum keeps the order: no p-value is rejected after one that is not.
-    scaled = raw_p_values[order] * np.arange(len(raw_p_values), 0, -1)
-    adjusted = np.empty(len(raw_p_values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
-    return adjusted
 
 
 def comparisons(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from keyhole.pages.interval_strip import IntervalStrip
 from keyhole.papers.claims.statistics import format_range
@@ -76,22 +76,6 @@ class JudgedClaim:
         return draw_deciding_number(self.verdict, self.deciding) if self.deciding else None
 
     @property
-    def decided_by(self) -> str:
-        """The deciding number, and of how many it is the one nearest to its limit."""
-        if self.deciding is None:
-            return ""
-        text = format_verdict_number(self.deciding)
-        count = len(self.verdict.numbers)
-        if count > 1:
-            text += f". Drawn: nearest to its limit of {count} numbers"
-        return text
-
-    @property
-    def numbers(self) -> list[str]:
-        """All numbers of the verdict as texts."""
-        return [format_verdict_number(number) for number in self.verdict.numbers]
-
-    @property
     def needed(self) -> judged_entry.RunsToDecide | None:
         """How many runs would decide it, and the command."""
         return judged_entry.runs_to_decide(self.outcome, self.verdict)
@@ -131,45 +115,22 @@ class ClaimRow:
         """Whether all hold, or some are open, or some do not hold."""
         return self.worst.verdict.status
 
-    @property
-    def counts(self) -> str:
-        """How many of several verdicts hold."""
-        if len(self.judged) == 1:
-            return ""
-        return counts([judged_claim.verdict for judged_claim in self.judged])
 
-
-@dataclass(frozen=True)
-class ClaimRows:
-    """A heading, and a row for each statement; of many, those that hold least come first."""
-
-    heading: str
-    rows: Sequence[ClaimRow]
-    most: int = MOST_ROWS  # as many are shown at first
-    template: ClassVar[str] = "papers/report/templates/claim_rows.html.j2"
-
-    @property
-    def ordered(self) -> list[ClaimRow]:
-        """The rows in their order, or if there are many, the worst first."""
-        if len(self.rows) <= self.most:
-            return list(self.rows)
-        return sorted(self.rows, key=lambda row: _WORST_FIRST.index(row.status))
-
-    @property
-    def shown(self) -> list[ClaimRow]:
-        """The rows that are not folded."""
-        return self.ordered[: self.most]
-
-    @property
-    def folded(self) -> list[ClaimRow]:
-        """The other rows."""
-        return self.ordered[self.most :]
-
-    @property
-    def folded_words(self) -> str:
-        """How many rows are folded."""
-        verdicts = [row.worst.verdict for row in self.folded]
-        return f"{len(verdicts)} more: {counts(verdicts)}"
+def claim_rows_block(
+    heading: str, rows: Sequence[ClaimRow], most: int
+) -> judged_entry.TemplateBlock:
+    """Return a heading and rows; of more than `most`, the worst come first, the others folded."""
+    ordered = list(rows)
+    if len(rows) > most:
+        ordered.sort(key=lambda row: _WORST_FIRST.index(row.status))
+    return judged_entry.TemplateBlock(
+        "claim_rows",
+        heading=heading,
+        shown=ordered[:most],
+        folded=ordered[most:],
+        counts=counts,
+        format_number=format_verdict_number,
+    )
 
 
 def claim_rows(

@@ -1,7 +1,6 @@
 """Charts of an entry, and their files: means over rounds or a parameter, and their ratios."""
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,9 +16,8 @@ from keyhole.papers.claims.statistics import ratio_of
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.report.problem_figure_drawing import draw_problem_figure
-from keyhole.results.curve_chart import caption, curve_chart
+from keyhole.results.curve_chart import caption, curve_chart, estimates_curve, interval_caption
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import Estimate
 
 _MOST_NAMED: Final = 5
 """More names at the curves would be read by nobody in ten seconds."""
@@ -74,7 +72,7 @@ def parameter_chart(outcome: JudgedEntry, declared: ParameterFigure, stem: str) 
         x=Axis(title=declared.x_label, scale=declared.x_scale),
         y=Axis(title=metric.title, scale=declared.mean_scale(points)),
         curves=[
-            *(_curve(label, line) for label, line in points.items()),
+            *(estimates_curve(label, line) for label, line in points.items()),
             *_bound_curves(outcome, declared),
         ],
         alt=f"{metric.title} against {declared.x_label}; at {first[-1][0]:g}: {means}.",
@@ -107,7 +105,7 @@ def ratio_chart(curves: Curves, problem: str, metric: str, denominator: str) -> 
     for label in curves.labels:
         if label != denominator:
             ratios = map(ratio_of, curves.values(label, metric), denominators)
-            lines.append(_curve(label, zip(curves.checkpoints, ratios, strict=True)))
+            lines.append(estimates_curve(label, zip(curves.checkpoints, ratios, strict=True)))
     return LineChart(
         id=f"chart-{problem}-{metric}-ratio",
         x=Axis(title="round"),
@@ -120,11 +118,6 @@ def ratio_chart(curves: Curves, problem: str, metric: str, denominator: str) -> 
         files=[f"{problem}-{metric}-ratio.{suffix}" for suffix in FIGURE_KINDS],
         among=curves.labels,
     )
-
-
-def interval_caption(replications: int) -> str:
-    """Return the caption of a chart or figure of means."""
-    return f"Mean over {replications:,} replications, with its 95 % interval."
 
 
 def bounds_of(
@@ -166,20 +159,6 @@ def _bounds(
                 x = [float(t) for t in rounds]
                 lines.append(Curve(label=name, x=x, y=values, note="bound", is_bound=True))
     return lines, references
-
-
-def _curve(label: str, line: Iterable[tuple[float, Estimate | None]]) -> Curve:
-    no_estimate = Estimate(math.nan, math.nan, 0)
-    points = [(float(x), estimate or no_estimate) for x, estimate in line]
-    # One replication alone has an infinite interval: nothing to draw.
-    bars = [point if math.isfinite(point.half_width) else no_estimate for _, point in points]
-    return Curve(
-        label=label,
-        x=[x for x, _ in points],
-        y=[point.value for _, point in points],
-        low=[bar.low for bar in bars],
-        high=[bar.high for bar in bars],
-    )
 
 
 def _order_named(outcome: JudgedEntry, means: Mapping[str, float], metric: Metric) -> list[str]:

@@ -67,19 +67,8 @@ def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
     ]
     return TemplateBlock(
         "claim_squares", heading=heading, bars=counted_bars, legend=STATUS_WORDS,
-        address=claim_address, name=square_name,
+        setups=SETUPS, address=claim_address,
     )  # fmt: skip
-
-
-def square_name(verdict: Verdict) -> str:
-    """Return the status, the problem, the claim, and the set-up if it is not the paper's."""
-    text = f"{STATUS_WORDS[verdict.status].capitalize()}. "
-    if verdict.about:
-        text += f"{verdict.about}: "
-    text += verdict.headline
-    if verdict.origin == "ours" or verdict.is_on_papers_setup:
-        return text
-    return f"{text} ({SETUPS[verdict.setup]})"
 
 
 def write_index(
@@ -176,7 +165,15 @@ class _Index:
         """Return the section of the papers' claims that do not hold; nothing where all do."""
         blocks: list[PageBlock] = [
             # in brief: few words for a claim, and its number without a name
-            TemplateBlock("unmet_claims", heading=where, claims=claims, in_brief=in_brief)
+            TemplateBlock(
+                "unmet_claims",
+                heading=where,
+                claims=claims,
+                in_brief=in_brief,
+                setups=SETUPS,
+                address=claim_address,
+                format_range=format_range,
+            )
             for verdicts, where, in_brief in (
                 (self.on_papers_setups, "On the papers' set-ups", False),
                 (self.on_our_setups, _ON_OURS, True),
@@ -187,14 +184,14 @@ class _Index:
             return []
         return [Section("unmet", "What does not hold", blocks, is_open=True)]
 
-    def _unmet_claims(self, verdicts: Sequence[Verdict]) -> list[dict[str, object]]:
-        """Return those of some verdicts that do not hold, one for each statement, in order."""
+    def _unmet_claims(self, verdicts: Sequence[Verdict]) -> list[tuple[str, ClaimRow]]:
+        """Return the paper and the row of each statement that does not hold, in order."""
         unmet = {verdict.id for verdict in verdicts if verdict.status == "does not hold"}
         claims = []
         for outcome in self.outcomes:
             entry_verdicts = [verdict for verdict in outcome.verdicts if verdict.id in unmet]
-            for row in claim_rows(outcome, entry_verdicts, self.verdicts, []):
-                claims.append(_unmet_claim(row, self.citations[outcome.entry.paper]))
+            rows = claim_rows(outcome, entry_verdicts, self.verdicts, [])
+            claims += [(self.citations[outcome.entry.paper], row) for row in rows]
         return claims
 
     def _uncovered_section(self) -> Section:
@@ -209,29 +206,6 @@ class _Index:
         total = sum(len(paper.items) for paper in self.papers.values())
         title = "What is not covered, and why"
         return Section("uncovered", title, tables, note=f"{number} of {total} items")
-
-
-def _unmet_claim(row: ClaimRow, citation: str) -> dict[str, object]:
-    """Return what is shown of a statement that does not hold, on one or several problems."""
-    worst = row.worst
-    verdicts = [judged.verdict for judged in row.judged]
-    number = worst.deciding
-    finding = worst.verdict.detail
-    if number is not None:
-        finding = f"{number}, not {format_range(number.at_least, number.at_most)}"
-    runs = f"{worst.verdict.replications:,} runs"
-    paper_runs = worst.outcome.paper_replications
-    if worst.outcome.scale != "paper" and paper_runs > worst.verdict.replications:
-        runs += f"; {paper_runs:,} with --scale paper"
-    return {
-        "row": row,
-        "paper": citation,
-        "setup": SETUPS[row.first.setup],
-        "worst": worst,  # the verdict whose number is shown
-        "links": [(claim_address(verdict), verdict.about or verdict.id) for verdict in verdicts],
-        "finding": finding,
-        "runs": runs,
-    }
 
 
 def figure_gallery(

@@ -7,7 +7,7 @@ from typing import ClassVar, Final, NamedTuple
 from keyhole.experiment import RunFolder
 from keyhole.pages.page import Answer
 from keyhole.papers.entry import Entry
-from keyhole.papers.verdicts import VERBS, Status, Verdict, counts, deciding_verdict, split_by_setup
+from keyhole.papers.verdicts import Status, Verdict, counts, deciding_verdict, split_by_setup
 from keyhole.results.curves import Curves
 from keyhole.text_formatting import count_text
 
@@ -85,13 +85,6 @@ class SharedVerdict:
     status: Status | None = None  # None where it has not been judged
     address: str = ""  # link to the verdict, if there is a page
     command: str = ""  # that judges it, if it has not been
-
-    @property
-    def text(self) -> str:
-        """What was found in how many runs: "in 40,000 runs it does not hold"."""
-        if self.status is None:
-            return f"not run yet; in {self.replications:,} runs, by"
-        return f"in {self.replications:,} runs it {VERBS[self.status][0]}"
 
 
 def shared_verdicts(

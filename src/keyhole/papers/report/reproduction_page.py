@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.experiment.report import metric_tables, provenance_section, spec_report_section
-from keyhole.pages.figure_files import Picture
+from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import ChartGrid
+from keyhole.pages.notebook_html import image_html
 from keyhole.pages.page import Page, PageBlock, Section, Table, Text, render_template, write_page
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report import entry_charts, judged_entry
-from keyhole.papers.report.claim_rows import MOST_ROWS, ClaimRows, claim_rows
+from keyhole.papers.report.claim_rows import MOST_ROWS, claim_rows, claim_rows_block
 from keyhole.papers.verdicts import Verdict, counts, split_by_setup
 from keyhole.results.curve_chart import cell_note
 
@@ -113,7 +114,7 @@ class _EntryView:
         for heading, verdicts in groups.items():
             if verdicts:
                 rows = claim_rows(self.outcome, verdicts, self.verdicts, self.on_page)
-                blocks.append(ClaimRows(heading, rows, max(row_budget, 1)))
+                blocks.append(claim_rows_block(heading, rows, max(row_budget, 1)))
                 row_budget -= len(rows)
         return blocks
 
@@ -132,7 +133,7 @@ class _EntryView:
         if outcome.papers_verdicts and outcome.own_verdicts:
             rows = claim_rows(outcome, outcome.own_verdicts, self.verdicts, self.on_page)
             note = Text(f"They are not the paper's: {counts(outcome.own_verdicts)}.")
-            checks = ClaimRows("", rows, len(rows))
+            checks = claim_rows_block("", rows, len(rows))
             sections.append(Section(f"{self.name}-checks", "Keyhole's checks", [note, checks]))
         if outcome.entry.published:
             titles = {key: problem.title for key, problem in outcome.entry.problems.items()}
@@ -156,7 +157,14 @@ class _EntryView:
 
     def _drawing(self, declared: ProblemFigure, name: str) -> Section:
         title = entry_charts.drawing_title(self.outcome, declared)
-        return Section(name, declared.title, [Picture(self.folder / name, title, declared.note)])
+        picture = judged_entry.TemplateBlock(
+            "picture",
+            alt=title,
+            caption=declared.note,
+            image=image_html((self.folder / f"{name}.svg").read_bytes(), title),
+            files=[f"{name}.{suffix}" for suffix in FIGURE_KINDS],
+        )
+        return Section(name, declared.title, [picture])
 
     def _overview(self, declared: ParameterFigure, stem: str) -> Section:
         """Return the table of a figure against a number that differs between problems."""
