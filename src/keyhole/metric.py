@@ -1,5 +1,6 @@
 """Metrics, such as the reward lost: name, title, unit, and which of two values is better."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Self, get_args
 
@@ -68,6 +69,17 @@ class Metric:
     def best(self) -> Literal["lowest", "highest"]:
         """Whether the lowest or the highest mean is the best."""
         return "lowest" if self.better == "lower" else "highest"
+
+    def rank(self, means: Mapping[str, float]) -> list[str]:
+        """Return the names of means in their order, the best first.
+
+        Examples
+        --------
+        >>> Metric("reward", better="higher").rank({"A": 1.0, "B": 2.0, "C": 1.0})
+        ['B', 'A', 'C']
+        """
+        sign = 1.0 if self.better == "lower" else -1.0
+        return sorted(means, key=lambda name: sign * means[name])
 
     def of(self, arm: int | str) -> Self:
         """Return the metric of one arm, by its number or the text of its name."""

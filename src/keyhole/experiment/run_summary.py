@@ -40,17 +40,11 @@ class Leaders:
         return " or ".join(self.labels)
 
 
-def rank_policies(means: Mapping[str, Estimate], metric: Metric) -> list[str]:
-    """Return the policies in the order of their means, the best first."""
-    sign = 1 if metric.better == "lower" else -1
-    return sorted(means, key=lambda label: sign * means[label].value)
-
-
 def find_leaders(
     means: Mapping[str, Estimate], metric: Metric, names: Mapping[str, str]
 ) -> Leaders:
     """Return the policies whose 95 % interval overlaps that of the best mean, that one first."""
-    order = rank_policies(means, metric)
+    order = metric.rank({label: mean.value for label, mean in means.items()})
     first = means[order[0]]
     # One replication has no interval, without which no policy can be called best.
     if not all(math.isfinite(mean.half_width) for mean in means.values()):

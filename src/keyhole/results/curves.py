@@ -12,6 +12,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.extras import has_extra, require_extra
 from keyhole.metric import Metric
+from keyhole.pages.page import Table
 from keyhole.results.estimate import (
     Estimate,
     PairedDifference,
@@ -91,15 +92,14 @@ class Curves:
         """Return the means at the last checkpoint, as text in columns."""
         from keyhole.pages.notebook_html import text_table
 
-        caption, head, rows = self._last_means(self._shown_metrics())
-        return f"{caption}\n{text_table(head, rows)}"
+        table = self._last_means(self._shown_metrics())
+        return f"{table.caption}\n{text_table(table.head, table.rows)}"
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: a plot, and the means at the last checkpoint."""
         from keyhole.pages.notebook_html import notebook_html, picture_html
-        from keyhole.pages.page import Table
 
-        tables = [Table(*self._last_means(self._shown_metrics()))]
+        tables = [self._last_means(self._shown_metrics())]
         if len(self.checkpoints) < _FEWEST_DRAWN_CHECKPOINTS or not has_extra("plots"):
             return notebook_html(tables)
         from keyhole.pages.matplotlib_chart import chart_figure
@@ -108,8 +108,8 @@ class Curves:
         chart = curve_chart(self, self.metrics[0])
         return notebook_html(tables, picture_html(chart_figure(chart), chart.alt))
 
-    def _last_means(self, shown_metrics: Sequence[str]) -> tuple[str, list[str], list[list[str]]]:
-        """Return the table of the means at the last checkpoint: caption, head and rows."""
+    def _last_means(self, shown_metrics: Sequence[str]) -> Table:
+        """Return the table of the means at the last checkpoint."""
         rows = [
             [label, *(self.estimates(label, m)[-1].plus_minus() for m in shown_metrics)]
             for label in self.labels
@@ -118,7 +118,7 @@ class Curves:
             f"After {self.checkpoints[-1]:,} rounds: mean over {self.replications:,} replications "
             "± half of its 95 % interval; of a share, the whole interval."
         )
-        return caption, ["policy", *(self.metric(m).title for m in shown_metrics)], rows
+        return Table(caption, ["policy", *(self.metric(m).title for m in shown_metrics)], rows)
 
     def _shown_metrics(self) -> list[str]:
         """Return the metrics without details; all if there are no others."""
@@ -250,20 +250,21 @@ class Curves:
         require_extra("scipy", "Curves.to_latex()")
         shown_metrics = [check_choice("metric", m, self.metrics) for m in metrics or []]
         shown_metrics = shown_metrics or self._shown_metrics()
-        text, head, rows = self._last_means(shown_metrics)
+        table = self._last_means(shown_metrics)
         bold = {
             (self.labels.index(label), 1 + column)
             for column, metric in enumerate(shown_metrics)
             for label in self._best_labels(metric)
         }
-        text = f"{text} Bold: no other is significantly better (paired t-tests, Holm, 5 %)."
-        return latex_table(": ".join(filter(None, (caption, text))), head, rows, bold)
+        title = ": ".join(filter(None, (caption, table.caption)))
+        note = "Bold: no other is significantly better (paired t-tests, Holm, 5 %)."
+        return latex_table(f"{title} {note}", table.head, table.rows, bold)
 
     def _best_labels(self, metric: str) -> set[str]:
         """Return the policy with the best mean, and those that are not significantly worse."""
         last_values = {label: self.values(label, metric)[-1] for label in self.labels}
-        sign = 1.0 if self.metric(metric).better == "lower" else -1.0
-        best = min(self.labels, key=lambda label: sign * last_values[label].mean())
+        means = {label: float(values.mean()) for label, values in last_values.items()}
+        best = self.metric(metric).rank(means)[0]
         others = [label for label in self.labels if label != best]
         p_values = holm([compare(last_values[n], last_values[best]).p_value for n in others])
         return {best, *(n for n, p in zip(others, p_values, strict=True) if p > LEVEL)}

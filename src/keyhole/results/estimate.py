@@ -13,6 +13,7 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.draws.beta_functions import beta_cdf, log_beta_weight
 from keyhole.extras import has_extra, require_extra
+from keyhole.pages.page import Table
 
 _MOST_STEPS: Final = 200  # of hundreds of quantiles none took more than 70
 _EPSILON: Final = 2.0**-52
@@ -178,8 +179,6 @@ class PairedDifference:
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show."""
-        from keyhole.pages.page import Table
-
         row = [str(self), f"{self.replications:,}"]
         return Table("Paired over common random numbers.", _PAIRED_HEAD, [row]).html()
 

@@ -59,8 +59,8 @@ class Result:
 
     def best_of(self, policies: Sequence[str], metric: str, round: int) -> str:
         """Return the policy with the best mean of a metric; of equals, the first."""
-        choose = min if self.curves.metric(metric).better == "lower" else max
-        return choose(policies, key=lambda policy: self.estimate(policy, metric, round).value)
+        means = {policy: self.estimate(policy, metric, round).value for policy in policies}
+        return self.curves.metric(metric).rank(means)[0]
 
 
 def order_for_ratio(result: Result, metric: str, rival: str, policy: str) -> tuple[str, str]:

@@ -166,9 +166,7 @@ def _order_named(outcome: JudgedEntry, means: Mapping[str, float], metric: Metri
 
     `means` are the final ones, by policy.
     """
-    best_first = sorted(means, key=means.__getitem__)
-    if metric.better == "higher":
-        best_first.reverse()
+    best_first = metric.rank(means)
     subjects = [
         label
         for claim in outcome.entry.claims
