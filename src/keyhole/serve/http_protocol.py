@@ -1,9 +1,38 @@
 """Uvicorn's protocol, which waits for the headers of a request for ten seconds."""
 
 import asyncio
+from math import inf
 from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+
+class _BufferedTransport:
+    """A transport that keeps what is written until `flush`, or the next turn of the event loop.
+
+    Uvicorn writes the head and the body of an answer by themselves; each system call would hand
+    Python's lock to the thread of a study, and wait until it is given back.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._pieces: list[bytes] = []
+        self.is_closing = transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        if not self._pieces:
+            self._loop.call_soon(self.flush)
+        self._pieces.append(data)
+
+    def flush(self) -> None:
+        if self._pieces:
+            self._transport.write(b"".join(self._pieces))
+            self._pieces.clear()
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
 
 
 class HeaderDeadlineProtocol(HttpToolsProtocol):
@@ -13,22 +42,38 @@ class HeaderDeadlineProtocol(HttpToolsProtocol):
     """
 
     header_seconds: ClassVar[float] = 10.0
-    _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        self._set_deadline()
+        self._buffer = _BufferedTransport(transport, self.loop)
+        self.transport = self._buffer  # type: ignore[assignment]
+        self._waiting_since = self.loop.time()
+        self._check_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        super().connection_lost(exc)
+        self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
         """Read data; wait no longer once headers are complete."""
         super().data_received(data)
-        self._set_deadline()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._waiting_since = inf
+        elif self._waiting_since == inf:
+            self._waiting_since = self.loop.time()
 
-    def _set_deadline(self) -> None:
-        is_in_request = self.cycle is not None and not self.cycle.response_complete
-        if is_in_request and self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-        elif not is_in_request and self._deadline is None:
-            self._deadline = self.loop.call_later(self.header_seconds, self.transport.close)
+    def on_response_complete(self) -> None:
+        """Send the answer."""
+        self._buffer.flush()
+        super().on_response_complete()
+
+    def _check_deadline(self) -> None:
+        # A timer of its own for each request would take longer than to look every ten seconds.
+        seconds_left = self._waiting_since + self.header_seconds - self.loop.time()
+        if seconds_left > 0.0:
+            seconds = min(seconds_left, self.header_seconds)
+            self._timer = self.loop.call_later(seconds, self._check_deadline)
+        else:
+            self.transport.close()
