@@ -1,7 +1,10 @@
 """Logs as lines of JSON."""
 
+import asyncio
 import logging
+import os
 from datetime import UTC, datetime
+from typing import TextIO
 
 import msgspec
 
@@ -29,16 +32,41 @@ class JsonFormatter(logging.Formatter):
         return msgspec.json.encode(content).decode()
 
 
+class RequestLogHandler(logging.StreamHandler[TextIO]):
+    """Writes to standard error, the lines of a turn of the event loop at once.
+
+    To write each by itself would take a tenth of the time of a request.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(os.fdopen(2, "w", closefd=False))
+        self._flushing: asyncio.Handle | None = None
+
+    def flush(self) -> None:
+        """Let the event loop write the lines so far at its next turn."""
+        try:
+            self._flushing = self._flushing or asyncio.get_running_loop().call_soon(self._write)
+        except RuntimeError:  # in another thread, or at the end of the process
+            self._write()
+
+    def _write(self) -> None:
+        self._flushing = None
+        super().flush()
+
+
 def make_log_config(level: str) -> dict[str, object]:
     """Return the configuration of all logs of a service: on standard error."""
-    handler = {"class": "logging.StreamHandler", "formatter": "json"}
+    loggers = {"keyhole.serve": "requests", "uvicorn": "stderr"}
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": {"()": JsonFormatter}},
-        "handlers": {"stderr": handler},
+        "handlers": {
+            "requests": {"()": RequestLogHandler, "formatter": "json"},
+            "stderr": {"class": "logging.StreamHandler", "formatter": "json"},
+        },
         "loggers": {
-            name: {"handlers": ["stderr"], "level": level.upper(), "propagate": False}
-            for name in ("keyhole.serve", "uvicorn")
+            name: {"handlers": [handler], "level": level.upper(), "propagate": False}
+            for name, handler in loggers.items()
         },
     }
