@@ -128,10 +128,12 @@ class KeyCache:
 
     async def refresh(self) -> None:
         """Read the keys, unless they were read within the last second."""
+        if time.monotonic() < self._read_at + _MAX_AGE:
+            return
         async with self._reading:
-            if time.monotonic() - self._read_at < _MAX_AGE:
-                return
             now = time.monotonic()
+            if now < self._read_at + _MAX_AGE:  # another request has read them
+                return
             try:
                 self._keys = await asyncio.to_thread(read_keys, self._settings.storage)
             except ValueError as error:  # the file is gone
