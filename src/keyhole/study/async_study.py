@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
@@ -148,31 +149,32 @@ class AsyncStudy:
 
     def _commit_waiting(self) -> None:
         """Let the thread run all calls that wait, but those that were cancelled."""
-        calls = [call for call in self._waiting if not call[0].cancelled()]
+        waiting = [item for item in self._waiting if not item[0].cancelled()]
         self._waiting = []
-        if not calls:
+        if waiting:
+            self._executor.submit(self._run_calls, waiting)
+        else:
             self._idle.set()
-            return
-        futures, work = zip(*calls, strict=True)
-        # A future and no task: when an event loop ends, it cancels its tasks.
-        outcomes = self._loop.run_in_executor(self._executor, self.study._writer.submit_many, work)
-        outcomes.add_done_callback(partial(self._answer, futures))
 
-    def _answer(
-        self,
-        futures: tuple["asyncio.Future[object]", ...],
-        outcomes: "asyncio.Future[list[object]]",
-    ) -> None:
+    def _run_calls(self, waiting: list[_Waiting]) -> None:
+        """Run calls in one transaction, in the thread; let the event loop hand out the outcomes."""
+        outcomes: list[object]
+        try:
+            outcomes = self.study._writer.submit_many(call for _, call in waiting)
+        except BaseException as error:
+            outcomes = [error] * len(waiting)
+        with suppress(RuntimeError):  # the event loop has ended
+            self._loop.call_soon_threadsafe(self._answer, waiting, outcomes)
+
+    def _answer(self, waiting: list[_Waiting], outcomes: list[object]) -> None:
         """Hand out the outcomes of calls, and go on with those that came meanwhile."""
-        error = outcomes.exception()
-        results = [error] * len(futures) if error else outcomes.result()
-        for future, result in zip(futures, results, strict=True):
+        for (future, _), outcome in zip(waiting, outcomes, strict=True):
             if future.done():
                 continue
-            if isinstance(result, BaseException):
-                future.set_exception(result)
+            if isinstance(outcome, BaseException):
+                future.set_exception(outcome)
             else:
-                future.set_result(result)
+                future.set_result(outcome)
         self._commit_waiting()
 
     ask = _committed(Study.ask)
