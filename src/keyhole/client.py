@@ -259,11 +259,8 @@ class StudyClient:
         metadata: Mapping[str, Any] | None, context: Mapping[str, object], **options: object,
     ) -> Any:  # fmt: skip
         """Return the answer to a request for decisions, with a key so that it may be repeated."""
-        body: dict[str, object] = {"context": context} | options
-        if exclude is not None:
-            body["exclude"] = list(exclude)
-        if metadata is not None:
-            body["metadata"] = metadata
+        arms = None if exclude is None else list(exclude)
+        body = {"context": context, "exclude": arms, "metadata": metadata} | options
         if key is None:
             key = secrets.token_urlsafe(16)
         return self._request("POST", f"/decisions{path}", body, key=key, is_safe=True)

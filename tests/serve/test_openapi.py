@@ -87,7 +87,8 @@ def test_the_guide_lists_every_type_of_problem():
     listed = set()
     for status, names in re.findall(r"^\| (\d{3}) \| (.*) \|$", guide, re.MULTILINE):
         listed |= {(int(status), name) for name in re.findall(r"`([a-z-]+)`", names)}
-    assert listed == {(problem.status, problem.name) for problem in problems.PROBLEMS.values()}
+    named = {(problem.status, problem.type) for problem in problems.PROBLEMS.values()}
+    assert {(status, f"/problems/{name}") for status, name in listed} == named
 
 
 def test_the_document_has_every_route_with_its_problems(document):

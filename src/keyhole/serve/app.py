@@ -13,10 +13,11 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
-from starlette.requests import ClientDisconnect, cookie_parser
+from starlette.requests import Request as StarletteRequest
+from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.routing import Router
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from keyhole.serve import problems, web_pages
 from keyhole.serve.api_keys import KeyCache
@@ -118,7 +119,7 @@ class Service(Router):
                 raise UnknownStudyError  # as if there were none
             request.key.check_right(route.right)
         if route.request is not None:
-            content = await _read_body(headers, receive, self.settings)
+            content = await _read_body(headers, scope, receive, self.settings)
             if route.is_page:
                 web_pages.check_origin(headers)
                 request.body = dict(parse_qsl(content.decode(), keep_blank_values=True))
@@ -158,19 +159,17 @@ def _make_refusal(error: Exception, request: Request, request_id: str) -> Respon
     return Response(content, document.status, headers, "application/problem+json")
 
 
-async def _read_body(headers: dict[str, str], receive: Receive, settings: Settings) -> bytes:
+async def _read_body(
+    headers: dict[str, str], scope: Scope, receive: Receive, settings: Settings
+) -> bytes:
     """Return the body; refuse one that is too long or too slow."""
     if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
         return b""  # without a timeout, which takes a tenth of the time of a request
     body = bytearray()
-    message: Message = {"more_body": True}
     try:
         async with asyncio.timeout(settings.body_seconds):
-            while message.get("more_body"):
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientDisconnect
-                body += message.get("body", b"")
+            async for chunk in StarletteRequest(scope, receive).stream():
+                body += chunk
                 if len(body) > settings.max_body:
                     raise problems.LargeBodyError(f"it may have {settings.max_body:,} bytes")
     except TimeoutError:

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from threading import Lock
 from typing import Final
 
-from keyhole.pages.page import Page
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.settings import Settings, load_policies
 from keyhole.study import AsyncStudy, StoreError, Study, UnknownStudyError
@@ -37,13 +36,9 @@ class HistoryReader:
                 self._last_seq = 0
             # The formatter takes names of arms and decisions from the events before.
             while self._last_seq < after:
-                batch_size = min(after - self._last_seq, _BATCH_SIZE)
-                skipped_events = self._format(formatter, study, batch_size)
-                if not skipped_events:
+                if not self._format(formatter, study, min(after - self._last_seq, _BATCH_SIZE)):
                     break
-            events: list[JsonObject] = []
-            if self._last_seq == after:
-                events = self._format(formatter, study, limit)
+            events = self._format(formatter, study, limit) if self._last_seq == after else []
             self._formatter = formatter
             return events
 
@@ -65,19 +60,6 @@ class OpenStudy:
         self.user_count = 0
         self.is_listed = True  # else it is closed once nobody uses it
         self.history = HistoryReader()
-        self._page_lock = Lock()
-        self._page: Page | None = None
-        self._page_seq = 0
-
-    def read_page(self, study: Study) -> tuple[Page, int]:
-        """Return the page of the study, and the number of the last event that it shows."""
-        with self._page_lock:
-            seq = study.event_count
-            # Browsers ask every few seconds, mostly when there are no new events.
-            if self._page is None or seq != self._page_seq:
-                self._page = study.make_page()
-                self._page_seq = seq
-            return self._page, seq
 
 
 class OpenStudies:

@@ -81,8 +81,9 @@ def _describe_problems(route: Route) -> JsonObject:
     if route.request is not None or route.query is not None:
         errors.append(ValueError)
     names_by_status: defaultdict[str, list[str]] = defaultdict(list)
-    for problem in sorted(problems.PROBLEMS[error] for error in errors):
-        names_by_status[str(problem.status)].append(problem.name)
+    types = {problems.PROBLEMS[error].type: problems.PROBLEMS[error].status for error in errors}
+    for address, status in sorted(types.items(), key=lambda item: item[::-1]):
+        names_by_status[str(status)].append(address.rpartition("/")[2])
     schema = {"$ref": _COMPONENTS.format(name=problems.ProblemDocument.__name__)}
     content = {"application/problem+json": {"schema": schema}}
     return {

@@ -1,8 +1,9 @@
 """Problem documents (RFC 9457): what an answer says of each class of errors."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
+from msgspec import structs
 from starlette.requests import ClientDisconnect
 
 from keyhole import study
@@ -50,26 +51,12 @@ class ProblemDocument(msgspec.Struct, kw_only=True, omit_defaults=True):
     instance: str = ""
 
 
-class Problem(NamedTuple):
-    """A type of problems.
+def _describe_type(status: int, name: str, title: str, detail: str = "") -> ProblemDocument:
+    """Return what all problems of a type have in common.
 
-    Attributes
-    ----------
-    status : int
-        The status of the answer.
-    name : str
-        The last part of the type's address.
-    title : str
-        A sentence that is true of all problems of the type.
-    detail : str
-        The text that documents have instead of the error's own, which may name a file, another
-        study, or code; "" where the error's text is shown.
+    A detail stands instead of the error's own text, which may name a file, another study, or code.
     """
-
-    status: int
-    name: str
-    title: str
-    detail: str = ""
+    return ProblemDocument(type=f"/problems/{name}", title=title, status=status, detail=detail)
 
 
 # Each of these errors is a type of problems, named after its class; its docstring is the title.
@@ -85,29 +72,29 @@ _STATUSES: Final[dict[int, tuple[type[Exception], ...]]] = {
     422: (errors.UnknownArmError,),
 }  # fmt: skip
 _SEE_LOG: Final = "the log of the service says why"
-_DAMAGED: Final = Problem(500, "damaged", "The study cannot be read.", _SEE_LOG)
-_MALFORMED: Final = Problem(400, "malformed", "The body is not JSON in UTF-8.")
-_INVALID: Final = Problem(422, "invalid-value", "A value is not allowed.")
-PROBLEMS: Final[dict[type[Exception], Problem]] = {
-    error: Problem(status, errors.problem_name(error), error.__doc__ or "")
+_DAMAGED: Final = _describe_type(500, "damaged", "The study cannot be read.", _SEE_LOG)
+_MALFORMED: Final = _describe_type(400, "malformed", "The body is not JSON in UTF-8.")
+_INVALID: Final = _describe_type(422, "invalid-value", "A value is not allowed.")
+PROBLEMS: Final[dict[type[Exception], ProblemDocument]] = {
+    error: _describe_type(status, errors.problem_name(error), error.__doc__ or "")
     for status, classes in _STATUSES.items()
     for error in classes
 } | {
-    errors.UnknownStudyError: Problem(
+    errors.UnknownStudyError: _describe_type(
         404, "unknown-study", "There is no such study.", "the key sees no study of this name"
     ),
     msgspec.DecodeError: _MALFORMED,
-    RecursionError: _MALFORMED._replace(detail="nested too deep"),
-    ClientDisconnect: Problem(400, "cut-off", "The request ended early."),
-    RuntimeError: Problem(409, "refused", "The study cannot do this now."),
+    RecursionError: structs.replace(_MALFORMED, detail="nested too deep"),
+    ClientDisconnect: _describe_type(400, "cut-off", "The request ended early."),
+    RuntimeError: _describe_type(409, "refused", "The study cannot do this now."),
     msgspec.ValidationError: _INVALID,
     ValueError: _INVALID,
     TypeError: _INVALID,
     study.DamagedError: _DAMAGED,
     study.LearningError: _DAMAGED,
     study.SettingCodeError: _DAMAGED,
-    Exception: Problem(500, "internal", "The service made a mistake.", _SEE_LOG),
-    study.StoreError: Problem(
+    Exception: _describe_type(500, "internal", "The service made a mistake.", _SEE_LOG),
+    study.StoreError: _describe_type(
         503, "storage", "The database does not answer.", "nothing is lost: send the request again"
     ),
 }
@@ -123,10 +110,4 @@ def make_document(error: BaseException, instance: str = "") -> ProblemDocument:
     404
     """
     problem = next(PROBLEMS[base] for base in type(error).__mro__ if base in PROBLEMS)
-    return ProblemDocument(
-        type=f"/problems/{problem.name}",
-        title=problem.title,
-        status=problem.status,
-        detail=problem.detail or str(error),
-        instance=instance,
-    )
+    return structs.replace(problem, detail=problem.detail or str(error), instance=instance)

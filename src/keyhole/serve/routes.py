@@ -206,12 +206,8 @@ async def create_study(request: Request) -> object:
     if not request.key.sees(name):
         # The same answer whether there is such a study or not.
         raise MissingRightError(f"name must fit the pattern of the key, {request.key.studies}")
-    return await asyncio.to_thread(_create_study, request.service.settings.storage, table)
-
-
-def _create_study(storage: str, table: JsonObject) -> bodies.StudyBody:
-    with Study.create_from(storage, table, own_policies=False) as study:
-        return _describe_study(study)
+    async with AsyncStudy.create_from(request.service.settings.storage, table) as opened:
+        return await asyncio.to_thread(_describe_study, opened.study)
 
 
 async def show_study(request: Request) -> object:
@@ -241,23 +237,19 @@ async def delete_study(request: Request) -> None:
 
 async def show_arms(request: Request) -> object:
     """Show the arms in use."""
-    return await asyncio.to_thread(_describe_arms, request.study.study)
+    return {name: await getattr(request.study, name) for name in ("arms", "settled", "remaining")}
 
 
 async def add_arms(request: Request) -> object:
     """Add arms, all or none."""
     await request.study.add_arms(request.body.arms)
-    return await asyncio.to_thread(_describe_arms, request.study.study)
+    return await show_arms(request)
 
 
 async def retire_arm(request: Request) -> object:
     """Retire an arm, for good."""
     await request.study.retire(request.body.arm)
-    return await asyncio.to_thread(_describe_arms, request.study.study)
-
-
-def _describe_arms(study: Study) -> bodies.ArmsState:
-    return bodies.ArmsState(list(study.arms), study.settled, study.remaining)
+    return await show_arms(request)
 
 
 async def show_recommendation(request: Request) -> object:
