@@ -145,5 +145,6 @@ def test_the_log_says_who_asked_and_never_the_key(storage, caplog):
     with caplog.at_level("INFO"), Client(storage, key=key) as client:
         client.check(200, "GET", "/v1/studies", headers={"X-Request-Id": "page-7"})
     (record,) = [record for record in caplog.records if record.name == "keyhole.serve"]
-    assert (record.fields["who"], record.fields["id"]) == ("ann", "page-7")
+    (answer,) = record.entries
+    assert (answer["who"], answer["id"]) == ("ann", "page-7")
     assert key not in str(record.__dict__)

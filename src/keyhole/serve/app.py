@@ -59,6 +59,7 @@ class Service(Router):
         self.studies = OpenStudies(settings)
         self.metrics = Metrics()
         self.openapi = make_openapi(version("keyhole"))
+        self._answers: list[dict[str, object]] = []  # that are not in the log yet
         # For paths as they were sent: a study's name may have an encoded slash.
         self._route_tables: dict[re.Pattern[str], dict[str, Route]] = {}
         for route in ROUTES:
@@ -95,16 +96,25 @@ class Service(Router):
         route_name = request.route.name if request.route else ""
         seconds = time.perf_counter() - started_at
         self.metrics.observe(route_name, response.status_code, seconds)
-        fields = {
-            "id": request_id,
-            "who": request.key.who,
-            "route": route_name,
-            "path": scope["path"],
-            "status": response.status_code,
-            "seconds": round(seconds, 6),
-        }
-        _LOG.info("answer", extra={"fields": fields})
+        if not self._answers:
+            asyncio.get_running_loop().call_soon(self._log_answers)
+        self._answers.append(
+            {
+                "id": request_id,
+                "who": request.key.who,
+                "route": route_name,
+                "path": scope["path"],
+                "status": response.status_code,
+                "seconds": round(seconds, 6),
+            }
+        )
         await response(scope, receive, send)
+
+    def _log_answers(self) -> None:
+        """Log the answers of a turn of the event loop: one by one they take a fifth of its time."""
+        answers = self._answers
+        self._answers = []
+        _LOG.info("answer", extra={"entries": answers})
 
     async def _respond(self, request: Request, scope: Scope, receive: Receive) -> Response:
         """Return the answer to a request; raise an error if it is refused or fails."""
@@ -151,7 +161,7 @@ def _make_refusal(error: Exception, request: Request, request_id: str) -> Respon
     """Return the answer to a request that failed."""
     document = problems.make_document(error, request_id)
     if document.status >= 500:
-        _LOG.error(document.title, exc_info=error, extra={"fields": {"id": request_id}})
+        _LOG.error(document.title, exc_info=error, extra={"entries": [{"id": request_id}]})
     if request.route and request.route.is_page:
         return web_pages.make_problem_page(document)
     content = msgspec.json.encode(document)
