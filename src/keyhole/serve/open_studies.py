@@ -58,7 +58,6 @@ class OpenStudy:
     def __init__(self, opening: "asyncio.Future[AsyncStudy]") -> None:
         self.opening = opening
         self.user_count = 0
-        self.is_listed = True  # else it is closed once nobody uses it
         self.history = HistoryReader()
 
 
@@ -95,18 +94,17 @@ class OpenStudies:
                 yield entry
             except (StoreError, UnknownStudyError):
                 # The study may have been replaced or deleted: the next request opens it anew.
-                self.forget(name, entry)
+                if self._entries.get(name) is entry:
+                    del self._entries[name]
                 raise
             finally:
                 entry.user_count -= 1
-                await self._close_if_unused(entry)
+                await self._close_if_unused(name, entry)
 
-    def forget(self, name: str, entry: OpenStudy | None = None) -> None:
-        """Remove a study, or only this entry of it; it is closed once no request uses it."""
-        current = self._entries.get(name)
-        if current is not None and entry in (None, current):
-            del self._entries[name]
-            current.is_listed = False
+    async def forget(self, name: str) -> None:
+        """Remove a study; it is closed once no request uses it."""
+        if entry := self._entries.pop(name, None):
+            await self._close_if_unused(name, entry)
 
     async def _open(self, name: str) -> AsyncStudy:
         """Open a study; if too many are open, close those that were used longest ago."""
@@ -114,8 +112,7 @@ class OpenStudies:
             if len(self._entries) <= self._max_open:
                 break
             if not entry.user_count:
-                self.forget(other_name)
-                await self._close_if_unused(entry)
+                await self.forget(other_name)
         try:
             check_line("name", name)
         except ValueError as error:
@@ -127,8 +124,9 @@ class OpenStudies:
         except (ValueError, OSError) as error:  # the file is gone, or the policy not known here
             raise StoreError(str(error)) from error
 
-    async def _close_if_unused(self, entry: OpenStudy) -> None:
-        if entry.user_count or entry.is_listed or not hasattr(entry, "study"):
+    async def _close_if_unused(self, name: str, entry: OpenStudy) -> None:
+        is_in_use = entry.user_count or self._entries.get(name) is entry
+        if is_in_use or not hasattr(entry, "study"):
             return
         try:
             await entry.study.close()
@@ -137,6 +135,5 @@ class OpenStudies:
 
     async def close(self) -> None:
         """Close all studies."""
-        for name, entry in list(self._entries.items()):
-            self.forget(name)
-            await self._close_if_unused(entry)
+        for name in list(self._entries):
+            await self.forget(name)

@@ -232,7 +232,7 @@ async def delete_study(request: Request) -> None:
     """Delete a study with all of its events, for good."""
     name = request.path["study"]
     await asyncio.to_thread(Study.delete, request.service.settings.storage, name)
-    request.service.studies.forget(name)
+    await request.service.studies.forget(name)
 
 
 async def show_arms(request: Request) -> object:
