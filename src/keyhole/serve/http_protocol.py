@@ -7,34 +7,6 @@ from typing import ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
-class _BufferedTransport:
-    """A transport that keeps what is written until `flush`, or the next turn of the event loop.
-
-    Uvicorn writes the head and the body of an answer by themselves; each system call would hand
-    Python's lock to the thread of a study, and wait until it is given back.
-    """
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._pieces: list[bytes] = []
-        self.is_closing = transport.is_closing
-
-    def write(self, data: bytes) -> None:
-        if not self._pieces:
-            self._loop.call_soon(self.flush)
-        self._pieces.append(data)
-
-    def flush(self) -> None:
-        if self._pieces:
-            self._transport.write(b"".join(self._pieces))
-            self._pieces.clear()
-
-    def close(self) -> None:
-        self.flush()
-        self._transport.close()
-
-
 class HeaderDeadlineProtocol(HttpToolsProtocol):
     """A connection that is closed when the headers of its next request are late.
 
@@ -46,8 +18,6 @@ class HeaderDeadlineProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        self._buffer = _BufferedTransport(transport, self.loop)
-        self.transport = self._buffer  # type: ignore[assignment]
         self._waiting_since = self.loop.time()
         self._check_deadline()
 
@@ -63,11 +33,6 @@ class HeaderDeadlineProtocol(HttpToolsProtocol):
             self._waiting_since = inf
         elif self._waiting_since == inf:
             self._waiting_since = self.loop.time()
-
-    def on_response_complete(self) -> None:
-        """Send the answer."""
-        self._buffer.flush()
-        super().on_response_complete()
 
     def _check_deadline(self) -> None:
         # A timer of its own for each request would take longer than to look every ten seconds.
