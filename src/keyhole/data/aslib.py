@@ -74,8 +74,9 @@ class Scenario:
         done = np.isfinite(self.seconds) & (self.seconds <= limit * self.cutoff)
         if self.limits is None:
             return np.asarray(done.mean(axis=0))
-        # A run that was stopped earlier does not say whether it would have been solved by this
-        # limit. To count it as unsolved would make solvers worse that were often stopped early.
+        # A run that was stopped earlier does not say whether it would have completed within this
+        # limit. To count it as unsolved would make solvers look worse that were often stopped
+        # early.
         observed = self.limits >= limit * self.cutoff * (1.0 - _ROUNDING)
         # A solver without any such run has the share 0 / 0: NaN, but no warning.
         with np.errstate(invalid="ignore"):
@@ -176,9 +177,10 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
     Scenario
         Solvers in alphabetical order; a row for each instance and repetition. A run is complete if
         its status is ok and its time is below the cut-off. Its time is the measure of type runtime
-        in the description (a PAR10 score equals the time of a completed run); its quality is the
-        measure of type solution_quality, where that lies in [0, 1]. A column ``limit`` has the
-        seconds after which a run was stopped; if it exists, runs may be missing.
+        in the description (a PAR10 score equals the time of a completed run). Its quality is the
+        measure of type solution_quality where that lies in [0, 1], or 1 less the measure where less
+        is better. A column ``limit`` has the limit of each run in seconds; if the file has this
+        column, runs may be missing.
     """
     folder = Path(path)
     if folder.is_file():
@@ -199,8 +201,8 @@ def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: fl
     if not runs_by_instance:
         raise ValueError(f"{path}: at least one run must be given, got none")
     solvers = check_names("solvers", sorted(set().union(*runs_by_instance.values())))
-    # With limits, a tune chose the runs, and need not have made all. Without, a gap is a fault of
-    # the file.
+    # Where a file has limits, a tune chose the runs, and need not have made all of them. Where it
+    # has none, a gap is a fault of the file.
     rows = runs_by_instance.values()
     has_limits = any(run.limit < math.inf for row in rows for run in row.values())
     for pair, row in runs_by_instance.items():
@@ -208,8 +210,8 @@ def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: fl
         if missing and not has_limits:
             raise ValueError(f"{path}: the run of {missing[0]} on {', '.join(pair)} must be given")
     # A limit of 0 marks a run that was not made.
-    not_made = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
-    table = np.array([[row.get(name, not_made)[2:] for name in solvers] for row in rows])
+    missing_run = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
+    table = np.array([[row.get(name, missing_run)[2:] for name in solvers] for row in rows])
     table.setflags(write=False)
     seconds, quality, limits = (table[:, :, k] for k in range(3))
     return Scenario(

@@ -14,12 +14,13 @@ from keyhole.validate import check_choice, check_line
 
 RUNS: Final = "algorithm_runs.arff"
 DESCRIPTION: Final = "description.txt"
-_TIMES: Final = ("runtime", "time")  # names of the column if the description has none
+# Names of the column of run times, tried after those in the description.
+_TIME_COLUMNS: Final = ("runtime", "time")
 _STATUSES: Final = ("ok", "timeout", "memout", "not_applicable", "crash", "other")
 LIMIT: Final = "limit"
-"""Column of the limits of runs that were stopped before the cut-off; runs may then be missing."""
-# A mark in a quoted field has a backslash before it, or is doubled, as Keyhole writes it; the
-# backslash at the end of a field is part of a name, such as a folder's.
+"""Column of each run's own limit. In a file that has this column, runs may be missing."""
+# A quotation mark within a quoted field has a backslash before it, or is doubled, as Keyhole writes
+# it. A backslash at the end of a field is part of a name, such as a folder's.
 _FIELD: Final = re.compile(
     r"""\s*(?:(["'])((?:\\\1(?!\s*,)|\1\1|(?!\1).)*)\1\s*|((?:[^"',][^,]*)?)),"""
 )
@@ -34,7 +35,7 @@ class ScenarioRun(NamedTuple):
     solver: str
     seconds: float  # run time; infinite if the run did not complete
     quality: float  # of the answer, from 0 to 1; NaN if unknown
-    limit: float = math.inf  # of the run, if below the cut-off
+    limit: float = math.inf  # of the run, in seconds; infinite if the file has no limits
 
 
 def read_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
@@ -73,8 +74,8 @@ def _performance_measures(entries: Mapping[str, list[str]]) -> list[tuple[str, s
     """Return name and type of each performance measure, and whether more of it is better."""
     columns = (entries[name] for name in ("performance_measures", "performance_type", "maximize"))
     return [
-        (name.lower(), measure_type.lower(), more.lower() == "true")
-        for name, measure_type, more in zip(*columns, strict=False)
+        (name.lower(), measure_type.lower(), maximize.lower() == "true")
+        for name, measure_type, maximize in zip(*columns, strict=False)
     ]
 
 
@@ -85,7 +86,7 @@ def _parse_seconds(path: Path, name: str, text: str) -> float:
 
 
 def _to_float(text: str) -> float:
-    """Return a number; NaN for a text that is none."""
+    """Return the number in a text; NaN if it has none."""
     try:
         return float(text)
     except ValueError:
@@ -97,22 +98,22 @@ def _read_arff(
 ) -> Iterator[ScenarioRun]:
     """Yield the runs of an ARFF file; `measures` determine the columns of time and quality."""
     lines = read_text(path).splitlines()
-    line_words = [line.split(maxsplit=2) for line in lines]
+    line_tokens = [line.split(maxsplit=2) for line in lines]
     data_line = next(
-        (i for i, word in enumerate(line_words) if word and word[0].lower() == "@data"), None
+        (i for i, tokens in enumerate(line_tokens) if tokens and tokens[0].lower() == "@data"), None
     )
     if data_line is None:
         raise ValueError(f"{path}: @DATA must follow the attributes, got the end of the file")
     columns = [
-        _strip_quotes(word[1]).lower()
-        for word in line_words[:data_line]
-        if len(word) > 1 and word[0].lower() == "@attribute"
+        _strip_quotes(tokens[1]).lower()
+        for tokens in line_tokens[:data_line]
+        if len(tokens) > 1 and tokens[0].lower() == "@attribute"
     ]
-    times = [name for name, measure_type, _ in measures if measure_type == "runtime"]
-    times += _TIMES
-    time = next((name for name in times if name in columns), times[0])
+    time_columns = [name for name, measure_type, _ in measures if measure_type == "runtime"]
+    time_columns += _TIME_COLUMNS
+    time_column = next((name for name in time_columns if name in columns), time_columns[0])
     positions = []
-    for name in ("instance_id", "repetition", "algorithm", "runstatus", time):
+    for name in ("instance_id", "repetition", "algorithm", "runstatus", time_column):
         if name not in columns:
             got = shorten_message(str(columns))
             raise ValueError(f"{path}: the attribute {name} must be given, got {got}")
@@ -231,18 +232,19 @@ def write_aslib(
     path = Path(folder)
     rows = []
     repetitions = Counter[tuple[str, str]]()
-    # Read twice: whether there is a column of qualities depends on all runs.
+    # The runs are kept, because whether there is a column of qualities depends on all of them.
     exported_runs = list(runs)
     has_quality = any(not math.isnan(run.quality) for run in exported_runs)
     for run in exported_runs:
-        # ASlib knows a run by instance, repetition and solver; a second one without a number of its
-        # own would be refused as a duplicate.
+        # ASlib knows a run by instance, repetition and solver. A second run of a solver on an
+        # instance would be refused as a duplicate if it had no repetition number of its own.
         repetitions[run.instance, run.solver] += 1
         fields = [
             _quote(run.instance), str(repetitions[run.instance, run.solver]), _quote(run.solver),
             repr(run.seconds), check_choice("status", run.status, _EXPORTED), repr(run.limit),
         ]  # fmt: skip
-        # Of a run that did not complete the reader ignores the quality, but needs a number.
+        # The column is numeric, so that an unknown quality is written as 0. The reader ignores the
+        # quality of a run that did not complete.
         if has_quality:
             fields.append(repr(float(run.quality)).replace("nan", "0"))
         rows.append(",".join(fields))

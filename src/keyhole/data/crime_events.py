@@ -87,8 +87,9 @@ def patrols(
 ) -> Problem:
     """Make a problem of allocating patrols to places.
 
-    An arm is a place, a round a day; a place's loss is 1 if it had an event on the day, and 0 if
-    its allocation is at least its threshold. The arms are those of `load_crimes`, in its order.
+    An arm is a place, and a round is a day. A place's loss is 1 if it had an event on the day and
+    its allocation is below its threshold; otherwise the loss is 0. The arms are those of
+    `load_crimes`, in its order.
     The thresholds are assumptions, since data do not contain them.
 
     Parameters
@@ -164,9 +165,9 @@ def read_events_csv(
     lines are ignored. Days are dates such as 2024-05-31. All days from `since` to `until` count; a
     place without a row on a day has 0 events.
 
-    Without `since` or `until`, each day between the first and the last must have a row: a file of
-    which a year is mistyped, or of totals of weeks or months, is refused. Where a day has no row
-    since nothing happened, both must be given.
+    Unless both `since` and `until` are given, each day between the first and the last must have a
+    row, so that a file with a mistyped year, or with totals of weeks or months, is refused. Give
+    both where days have no row because nothing happened.
 
     Parameters
     ----------
@@ -234,7 +235,7 @@ def _parse_day(name: str, text: str) -> date:
 
 
 def _refuse_gaps(path: str | PathLike[str], days: list[date]) -> None:
-    """Refuse sorted days between which others are missing: they would count as without events."""
+    """Refuse gaps between sorted days, because missing days would count as days without events."""
     for day, next_day in pairwise(days):
         if next_day - day > timedelta(days=1):
             raise ValueError(

@@ -27,7 +27,7 @@ _BITS: Final = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _GOLD: Final = "gold"
 _WORKERS: Final = ("worker", "annotator", "labeler", "rater", "user")
 _WORKER_IDS: Final = (*_WORKERS, *(f"{name}_id" for name in _WORKERS), "workerid")
-_OTHER_NAMES: Final = (
+_NAMES_HINT: Final = (
     "; other names: read_labels_csv(..., item=..., label=...), "
     "or labels = { file = ..., item = ..., label = ... } in a spec"
 )
@@ -44,7 +44,7 @@ class Labels:
     items : tuple of str, shape (arms,)
         The items, each once; at least one.
     ones : ndarray of int64, shape (arms,)
-        Number of labels 1 of each item. The arrays are copied and made read-only.
+        Number of each item's labels that are 1. The arrays are copied and made read-only.
     counts : ndarray of int64, shape (arms,)
         Number of labels of each item; at least 1.
     gold : ndarray of int8, shape (arms,)
@@ -124,8 +124,8 @@ class Labels:
 def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = True) -> Problem:
     """Make a problem in which an arm is an item, and a pull buys one label of it.
 
-    A pull draws one of the item's recorded labels: an arm's mean is the share of its labels that
-    are 1, which is exact. An item is classified correctly if it is on the same side of the
+    A pull draws one of the item's recorded labels, so that an arm's mean is exactly the share of
+    its labels that are 1. An item is classified correctly if it is put on the same side of the
     threshold as its mean; items on the threshold itself are correct either way. If there are gold
     labels, the metric ``gold_agreement`` is added.
 
@@ -206,16 +206,17 @@ def read_labels_csv(
     error names up to five bad rows.
 
     Where a column ``worker``, ``annotator``, ``labeler``, ``rater`` or ``user`` (or with ``_id``)
-    says whose the labels are, a warning counts rows with an item and a worker of an earlier one,
-    and names the line of the first: each counts as a label. Without one, equal rows are usual.
+    says whose the labels are, a warning counts rows with the item and the worker of an earlier row,
+    and names the line of the first such row. Each of them counts as a label. Without such a column
+    equal rows are usual, and there is no warning.
 
     Parameters
     ----------
     path : str or path
         The file, in UTF-8.
     item, label, gold : str
-        The names of the columns; others are ignored. The column ``gold`` may be missing; one that
-        is named otherwise must be there.
+        The names of the columns; others are ignored. The column of the gold labels may be missing
+        if it has its default name, but not if another name is given.
     delimiter : str, default ","
         The sign between columns.
 
@@ -244,7 +245,8 @@ def read_labels_csv(
         if not gold:
             return
         gold_bit = _parse_bit(names[2], gold, "0, 1 or empty")
-        # Rows that contradict each other: to keep the first or the last would hide the mistake.
+        # Rows that contradict each other are refused, because to keep the first or the last gold
+        # label would hide the mistake.
         if counts[2] not in (_UNKNOWN, gold_bit):
             raise ValueError(
                 f"{names[2]} of {names[0]} {item!r} must be {counts[2]} as before, got {gold!r}"
@@ -257,7 +259,7 @@ def read_labels_csv(
         add,
         (*names[required:], *(name for name in _WORKER_IDS if name not in names)),
         delimiter=delimiter,
-        hint=_OTHER_NAMES,
+        hint=_NAMES_HINT,
         filled=names[:1],
         identity="the item and the worker",
         identify=lambda item, label, gold, *workers: any(workers) and (item, *workers),

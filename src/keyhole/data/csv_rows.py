@@ -20,18 +20,21 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.files import decode_text, read_file
 from keyhole.text_formatting import count_text, join_words
 
-_LONGEST: Final = 500  # characters of a message
-_LONGEST_OF_SEVERAL: Final = 180
-_MOST_NAMED: Final = 5  # rows in an error
-_MOST_READ: Final = 1_000  # bad rows, after which a file is not read on: their messages take time
+_LONGEST: Final = 500  # characters of a message that stands alone
+_LONGEST_OF_SEVERAL: Final = 180  # characters of each message where several are joined
+_MOST_NAMED: Final = 5  # bad rows that an error names
+# After so many bad rows a file is not read on, because their messages take time.
+_MOST_READ: Final = 1_000
 _SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+# Texts, in lower case, that programs write where there is no value.
 _NOTHING: Final = frozenset(["-", "na", "n/a", "nan", "nat", "null", "none", "\\n"])
-# Days that programs write where there is none: their first and last, and second 0 of Unix.
+# Days that programs write where there is no date: the first and the last days of their calendars,
+# and the day from which Unix counts.
 _DEFAULT_DAYS: Final = ("0000-00-00", "0001-01-01", "1900-01-01", "1970-01-01", "9999-12-31")
 _LEAVE_EMPTY: Final = ": leave the field empty where there is nothing"
 _EPOCH_UNITS: Final = {"unix": "seconds", "unix_ms": "milliseconds", "unix_us": "microseconds"}
-_EPOCH_TIME: Final = re.compile(r"1\d{9}(\d{3}){0,2}(\.\d*)?")  # of the years 2001 to 2033
-# Not midnight, which may stand for a whole day.
+_EPOCH_TIME: Final = re.compile(r"1\d{9}(\d{3}){0,2}(\.\d*)?")  # a time of the years 2001 to 2033
+# A time to the second. Midnight does not match, because it may stand for a whole day.
 _SECOND: Final = re.compile(r"\d[T ](?!00:00:00(\.0*)?(?![\d.]))\d\d?:\d\d:\d\d")
 
 Reader = Any
@@ -52,7 +55,7 @@ def shorten_message(message: str, length: int = _LONGEST) -> str:
 
 
 def check_column_names(**names: str) -> tuple[str, ...]:
-    """Return the names of columns that a user gave, as they are compared; refuse equal ones.
+    """Return the names of columns that a user gave, stripped and in lower case; refuse equal ones.
 
     Examples
     --------
@@ -67,6 +70,8 @@ def check_column_names(**names: str) -> tuple[str, ...]:
 
 def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) -> str:
     """Return a hint if a header seems to have another delimiter; else an empty text.
+
+    `is_delimiter_free` says whether the user can choose the delimiter.
 
     Examples
     --------
@@ -92,7 +97,7 @@ def _nothing_hint(text: str) -> str:
 
 
 def is_filled(name: str, text: str) -> bool:
-    """Return whether a field is not empty; refuse NULL, 1970-01-01 and the like in its place.
+    """Return whether a field is not empty; refuse texts for nothing, such as NULL or 1970-01-01.
 
     Examples
     --------
@@ -114,14 +119,16 @@ def parse_number(
 ) -> float:
     """Return the finite number in a field; errors name its column.
 
-    `reason` says why there must be a number, and `if_nothing` what to do where there is none.
+    In an error `reason` says why there must be a number, and `if_nothing` what to do where there is
+    none.
 
     Examples
     --------
     >>> parse_number("cost", "0.5"), parse_number("cost", "0,5", decimal=",")
     (0.5, 0.5)
     """
-    # Python reads 1_0 as 10; and 1.234 beside decimal commas may mean a thousand.
+    # Texts with these signs would be misread: Python takes 1_0 for 10, and 1.234 may mean 1,234
+    # where the decimal sign is a comma.
     ambiguous_signs = "_" if validate.check_choice("decimal", decimal, (".", ",")) == "." else "_."
     try:
         value = math.nan if set(ambiguous_signs) & set(text) else float(text.replace(decimal, "."))
@@ -181,7 +188,8 @@ class DateParser:
                 f"got {text!r}"
             )
         seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
-        # A day more: local times without a zone are up to 14 hours ahead.
+        # A day later than now is accepted, because a local time without a zone is taken as UTC, and
+        # may be up to 14 hours ahead of it.
         if seconds > time() + 86_400:
             raise ValueError(f"{name} must not lie in the future, got {text!r}{_LEAVE_EMPTY}")
         return seconds
@@ -191,8 +199,8 @@ class DateParser:
         try:
             if self._format in _EPOCH_UNITS:
                 if epoch_format in (None, self._format):
-                    per_second = 1000 ** list(_EPOCH_UNITS).index(self._format)
-                    return datetime.fromtimestamp(parse_number(name, text) / per_second, UTC)
+                    units_per_second = 1000 ** list(_EPOCH_UNITS).index(self._format)
+                    return datetime.fromtimestamp(parse_number(name, text) / units_per_second, UTC)
             elif self._format is not None:
                 return datetime.strptime(text, self._format)
             elif epoch_format is None:  # Python would read 1710061200000 as a day in 1710
@@ -210,7 +218,10 @@ class DateParser:
 
 
 def _guess_epoch_format(text: str) -> str | None:
-    """Return the form of a number that is a time since 1970, by its digits; else None."""
+    """Return the form, such as "unix_ms", of a number that is a time since 1970; else None.
+
+    The number of digits tells the form.
+    """
     digits = len(text.partition(".")[0])
     return list(_EPOCH_UNITS)[(digits - 10) // 3] if _EPOCH_TIME.fullmatch(text) else None
 
@@ -218,7 +229,7 @@ def _guess_epoch_format(text: str) -> str | None:
 def identify_moment(*texts: str) -> tuple[str, ...] | None:
     """Return the texts of a row if one of them is a time to the second; else None.
 
-    Rows seldom share such a time.
+    Rows seldom share such a time, so that rows with the same texts are probably repeats.
 
     Examples
     --------
@@ -234,7 +245,7 @@ def identify_moment(*texts: str) -> tuple[str, ...] | None:
 def parse_time_and_delay(
     parse_time: Callable[[str, str], float], columns: Sequence[str], start_text: str, end_text: str
 ) -> tuple[float, float]:
-    """Return a start time, and the delay until an end, which is infinite if its field is empty.
+    """Return the start time, and the delay until the end; it is infinite if `end_text` is empty.
 
     Examples
     --------
@@ -264,8 +275,8 @@ def open_rows(text: str, delimiter: str = ",") -> Reader:
     separator = delimiter.replace("\\t", "\t")  # as one types a tab in a shell
     if len(separator) != 1 or separator in ' "\r\n':
         raise ValueError(f"delimiter must be one character, such as ';', got {delimiter!r}")
-    # Strict: a quotation mark that is never closed is an error, not a field up to the end of the
-    # file.
+    # Strict, so that a quotation mark that is never closed is an error, and not the start of a
+    # field that goes on to the end of the file.
     file = io.StringIO(text, newline="")
     return csv.reader(file, delimiter=separator, strict=True, skipinitialspace=True)
 
@@ -288,10 +299,12 @@ def _row_message(error: Exception) -> str:
 def for_each_row(
     path: str | PathLike[str], reader: Reader, fields: int, add: Callable[[list[str]], None]
 ) -> None:
-    """Call `add` with each row after the header that is not blank, and has so many fields.
+    """Call `add` with each row after the header that is not blank.
 
-    All rows are read before a ValueError names the first five for which `add` raised one, by their
-    lines, and says how many more there are; after 1,000 bad rows the file is not read on.
+    A row is bad if it does not have the number `fields` of fields, or if `add` raises a ValueError.
+    All rows are read before a ValueError names the first five bad ones by their lines, and says how
+    many more there are. After 1,000 bad rows, and after text that is not CSV, the file is not read
+    on.
     """
     errors: list[tuple[int, str]] = []
     has_rows = False
@@ -306,7 +319,7 @@ def for_each_row(
                 errors.append((reader.line_num, str(error) if len(errors) < _MOST_NAMED else ""))
                 if len(errors) == _MOST_READ:
                     break
-    except csv.Error as error:  # what follows the row cannot be told apart into rows
+    except csv.Error as error:  # the text that follows cannot be divided into rows
         errors.append((reader.line_num, _row_message(error)))
     if errors:
         raise ValueError(f"{path}, {_join_errors(errors)}")
@@ -339,15 +352,17 @@ def read_rows(
 ) -> None:
     r"""Read a CSV file whose first row names the columns.
 
-    Each of `columns` must occur once, in any order and case; `optional` ones may be missing; other
-    columns and blank lines are ignored. `add` is called for each row with the texts of these
-    columns, empty for a missing one. All errors, also those of `add`, name the file and the line;
-    those of bad rows are the errors of `for_each_row`. `hint` ends an error about the header.
+    The header may name columns in any order and case. It must have each of `columns` once; those of
+    `optional` may be missing. Other columns and blank lines are ignored. `add` is called for each
+    row with the texts of these columns; the text of a missing column is empty. Fields of the
+    columns `filled` must not be empty. Errors about the header and about rows, also those that
+    `add` raises, name the file and the line; `for_each_row` says how bad rows are reported. `hint`
+    ends an error about the header.
 
-    `identify` returns, from the same texts, a value that should differ by row, which `identity`
-    names; it is false where equal rows are usual, as of days without anybody's name. Rows that
-    repeat the value count all the same, and a warning says how many they are, and the line of the
-    first. With `is_key` they are refused. Fields of the columns `filled` must not be empty.
+    `identify` is called with the same texts, and returns a value that should differ by row;
+    messages call the value `identity`. A false value says that equal rows are usual, as where days
+    are without anybody's name. Rows that repeat a value count all the same, and a warning says how
+    many they are, and the line of the first. With `is_key` they are refused.
 
     Examples
     --------
@@ -371,7 +386,7 @@ def read_rows(
                 raise ValueError(f"the header must have one column {name}, got {header}{reason}")
 
     first_lines: dict[Hashable, int] = {}
-    repeats: list[int] = []
+    repeat_lines: list[int] = []
 
     def add_row(row: list[str]) -> None:
         fields = {name: text.strip() for name, text in zip(header, row, strict=True)}
@@ -379,20 +394,23 @@ def read_rows(
             raise ValueError(f"{empty_names[0]} must not be empty, got ''")
         texts = [fields.get(name, "") for name in (*columns, *optional)]
         value = identify(*texts)
-        if value and not is_key:  # a number: a file may have millions of rows
+        if value and not is_key:
+            # A hash takes less memory than the texts, and a file may have millions of rows.
             value = hash(value)
-        first = first_lines.setdefault(value, rows.line_num)
-        if value and first < rows.line_num:
+        first_line = first_lines.setdefault(value, rows.line_num)
+        if value and first_line < rows.line_num:
             if is_key:
-                raise ValueError(f"{identity} must differ by row, got {value!r} as in line {first}")
-            repeats.append(rows.line_num)
+                raise ValueError(
+                    f"{identity} must differ by row, got {value!r} as in line {first_line}"
+                )
+            repeat_lines.append(rows.line_num)
         add(*texts)
 
     for_each_row(path, rows, len(header), add_row)
-    if repeats:
+    if repeat_lines:
         validate.warn_user(
-            f"{path}: rows with {identity} of an earlier one: {len(repeats):,}, the first in line "
-            f"{repeats[0]}; each counts, so remove what was recorded or joined twice"
+            f"{path}: rows with {identity} of an earlier one: {len(repeat_lines):,}, the first in "
+            f"line {repeat_lines[0]}; each counts, so remove what was recorded or joined twice"
         )
 
 
@@ -436,7 +454,7 @@ def read_rewards_csv(
 
     The first row names the columns: ``arm`` and ``reward``; other columns and blank lines are
     ignored. The problems' ``replay`` accepts the result. Where outcomes take time, leave out rows
-    that are too young to have theirs: nothing here tells "not yet" from "never".
+    that are too young to have an outcome, because nothing in the file tells "not yet" from "never".
 
     Parameters
     ----------
@@ -468,12 +486,12 @@ def read_rewards(
     path: str | PathLike[str], allowed: validate.Range, *, delimiter: str = ",", decimal: str = "."
 ) -> dict[str, list[float]]:
     """Return recorded rewards in a range; errors name the file and the line."""
-    arms: dict[str, list[float]] = {}
+    rewards_by_arm: dict[str, list[float]] = {}
 
     def add(arm: str, reward: str) -> None:
         value = parse_number("reward", reward, decimal)
-        arms.setdefault(arm, []).append(validate.check_number("reward", value, allowed))
+        rewards_by_arm.setdefault(arm, []).append(validate.check_number("reward", value, allowed))
 
     read_rows(path, ("arm", "reward"), add, delimiter=delimiter, filled=("arm",))
-    validate.check_names("arms", arms)
-    return arms
+    validate.check_names("arms", rewards_by_arm)
+    return rewards_by_arm

@@ -20,7 +20,7 @@ from keyhole.delayed import Empirical, Problem
 from keyhole.delayed.setting import Feedback
 
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
-"""Names of a round's length, in seconds."""
+"""Lengths of a round in seconds, by their names."""
 _COLUMNS: Final = ("shown_at", "converted_at", "arm")
 _ITEMS: Final = ("1", "2", "3", "4+")
 _FOLLOWED: Final = 462  # shortest follow-up of a customer, in days
@@ -42,7 +42,8 @@ class Conversions:
         Source and licence of the data.
     followed : sequence of ndarray of float64, shape (arms,), optional
         For each delay the number of whole rounds for which its impression was followed, so that a
-        shorter delay would have been seen. By default for ever: an infinite delay never ends.
+        shorter delay would have been seen. By default impressions are followed for ever, and an
+        infinite delay means that there is never a conversion.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class Conversions:
     def delay(self, within: int | None = None) -> Empirical:
         """Return the distribution of the delays of at most `within` rounds.
 
-        It is that of the impressions which have been followed for so long, as in `problem`.
+        Only impressions that were followed for longer than that count, as in `problem`.
         """
         limit, delays = self._delays_within(within)
         finite = np.concatenate(delays)
@@ -101,8 +102,8 @@ class Conversions:
         at the end of the window. Delays may depend on the arm, unlike those for which the published
         policies are designed.
 
-        An impression whose window was not over at the end of the log may still convert. It is left
-        out, whether it has converted or not, and a warning says how many are.
+        An impression whose window was not over at the end of the log may still convert. Such
+        impressions are left out, whether they have converted or not, and a warning counts them.
 
         Parameters
         ----------
@@ -120,7 +121,7 @@ class Conversions:
         return Problem.replay(rewards, waits, feedback=feedback)
 
     def _delays_within(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
-        """Return the window in rounds, and the delays of impressions that were followed for it."""
+        """Return the window in rounds, and the delays of impressions followed for longer."""
         if within is None:
             finite = [delays[np.isfinite(delays)] for delays in self.delays]
             limit = max((float(delays.max()) for delays in finite if len(delays)), default=0.0)
@@ -129,13 +130,13 @@ class Conversions:
         if self.followed is None:
             return limit, self.delays
         ends_by_arm = zip(self.arms, self.followed, strict=True)
-        rounds, arm = min((float(ends.max()), arm) for arm, ends in ends_by_arm)
+        longest_end, arm = min((float(ends.max()), arm) for arm, ends in ends_by_arm)
         if within is None:
-            limit = max(min(limit, rounds - 1), 0.0)
-        if limit >= rounds:
+            limit = max(min(limit, longest_end - 1), 0.0)
+        if limit >= longest_end:
             raise ValueError(
-                f"within must be below {rounds:g} rounds, for which an impression of {arm!r} was "
-                f"followed at most; got {limit:g}"
+                f"within must be below {longest_end:g} rounds, for which an impression of {arm!r} "
+                f"was followed at most; got {limit:g}"
             )
         pairs = zip(self.delays, self.followed, strict=True)
         followed_delays = [delays[ends > limit] for delays, ends in pairs]
@@ -155,7 +156,8 @@ def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
 
     An arm is the number of items in a customer's first order, 1, 2, 3, or 4 and more; a pull draws
     one of these customers. The reward is 1 if they order again within `within` days, and arrives
-    on that day. The data are observational: differences between arms are not causal effects.
+    on the day of that order. The data are observational: differences between arms are not causal
+    effects.
 
     Parameters
     ----------
@@ -177,8 +179,8 @@ def load_cdnow() -> Conversions:
     """Return the days from first to second order of a shop's customers, by items in the first.
 
     The data are of 23,570 customers of an online shop whose first order was in the first quarter of
-    1997, followed up to the middle of 1998. The delay is infinite without a second order in the
-    follow-up of at least 462 days, for which all are taken as followed.
+    1997, followed up to the middle of 1998. The delay of a customer without a second order in that
+    time is infinite. All customers are taken as followed for 462 days, the shortest follow-up.
 
     Examples
     --------
@@ -186,11 +188,11 @@ def load_cdnow() -> Conversions:
     Conversions(CDNOW; 1: 5111 of 11920, 2: 2803 of 5435, 3: 1560 of 2746, 4+: 2042 of 3469)
     """
     notes, rows = read_bundled_table("delays", "cdnow.csv")
-    delays_by_month: dict[str, list[FloatArray]] = {}
+    delays_by_items: dict[str, list[FloatArray]] = {}
     for items, delay, customers in rows:
         days = np.full(int(customers), float(delay or "inf"))
-        delays_by_month.setdefault(items, []).append(days)
-    delays = tuple(np.concatenate(arrays) for arrays in delays_by_month.values())
+        delays_by_items.setdefault(items, []).append(days)
+    delays = tuple(np.concatenate(arrays) for arrays in delays_by_items.values())
     followed = [np.full(len(column), _FOLLOWED + 1.0) for column in delays]
     return Conversions(notes["name"], _ITEMS, delays, notes["source"], notes["licence"], followed)
 
@@ -210,20 +212,22 @@ def read_conversions_csv(
     day, such as 2024-05-31 or 2024-05-31T18:30, or numbers; all of one kind. A delay is the
     difference in rounds, rounded down. Arms keep the order of their first appearance.
 
-    The log is taken to hold all conversions up to `until`, and if all times are whole rounds, those
-    of the last round too. Later impressions are left out, and later conversions are not known yet.
+    The log is taken to hold all conversions up to `until`. If all times are whole rounds, it is
+    taken to hold those of the round of `until` too. Later impressions are left out, and later
+    conversions count as not known yet.
 
     Times without an offset are taken as UTC: where clocks change, write offsets (2024-05-31
     18:30+02:00). A default for "not yet", such as 1970-01-01 or 9999-12-31, is refused. Where times
     say the second, a warning counts rows that repeat an earlier one in all three columns, and names
-    the line of the first: each counts as an impression.
+    the line of the first such row. Each of them counts as an impression.
 
     Parameters
     ----------
     path : str or path
         The file, in UTF-8.
     unit : {"second", "minute", "hour", "day", "week"} or float, default "day"
-        Length of a round: a name for dates; for numbers a number above 0.
+        Length of a round: one of the names where times are dates, and a number above 0 where times
+        are numbers.
     until : str, float or date, optional
         The time up to which the log goes, in the form of its times; by default its last time.
     delimiter : str, default ","
@@ -269,8 +273,8 @@ def read_conversions_csv(
     delays = np.where(ends <= log_end, delay_times, math.inf) / unit_length
     rounds = (log_end - starts) / unit_length
     fractions = np.concatenate([delays[np.isfinite(delays)], rounds]) % 1
-    # With whole times the round of `log_end` is over too. Rounded down: a conversion less than a
-    # round after its impression has delay 0.
+    # If all times are whole rounds, the round of `log_end` is over too. Delays are rounded down, so
+    # that a conversion less than a round after its impression has the delay 0.
     columns = np.floor(delays), np.floor(rounds) + (not fractions.any())
     rows_by_arm: dict[str, list[int]] = {}
     for row in np.flatnonzero(starts <= log_end).tolist():
@@ -297,8 +301,8 @@ REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
 def reporting_delay(cases: str) -> Empirical:
     """Return the empirical distribution of a disease's reporting delays.
 
-    The last cases lack those that were reported after the source ends: long delays are a little
-    rarer than in truth.
+    Cases that were reported after the end of the source are missing in it, so that long delays are
+    a little rarer than in truth.
 
     Parameters
     ----------
@@ -316,6 +320,6 @@ def reporting_delay(cases: str) -> Empirical:
     """
     validate.check_choice("cases", cases, REPORTS)
     _, rows = read_bundled_table("delays", "reporting.csv")
-    counts = [(int(delay), int(count)) for name, delay, count in rows if name == cases]
-    delays, times = zip(*counts, strict=True)
-    return Empirical(np.repeat(delays, times).astype(np.float64))
+    pairs = [(int(delay), int(count)) for name, delay, count in rows if name == cases]
+    delays, counts = zip(*pairs, strict=True)
+    return Empirical(np.repeat(delays, counts).astype(np.float64))

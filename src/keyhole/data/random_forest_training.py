@@ -46,7 +46,7 @@ CONFIGURATIONS: Final = tuple(
 )
 """The arms: three numbers of trees by three shares of the features, two leaves, two samples."""
 
-# Loaded once in each process that trains, not sent with each task.
+# The houses are loaded once in each process that trains; they are not sent with each task.
 _houses: dict[str, FloatArray] = {}
 
 
@@ -70,15 +70,15 @@ def load_houses() -> None:
 def make_task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
     """Draw a task: train-test splits of a subset of the houses.
 
-    A task has 150 to 450 houses; four in five have one split, as in the paper, the fifth has ten.
-    Three tenths of the houses of a split are held out.
+    A task has 150 to 450 of the `houses` houses. Four tasks in five have one split, as in the
+    paper, and the fifth has ten. Three tenths of the houses are held out in each split.
     """
     rng = np.random.default_rng(seed)
     chosen = rng.choice(houses, size=rng.integers(*_SIZES, endpoint=True), replace=False)
     splits = _SPLITS if rng.random() < _THOROUGH else 1
-    test = round(_TEST * len(chosen))
+    test_count = round(_TEST * len(chosen))
     orders = (rng.permutation(chosen) for _ in range(splits))
-    return [(order[test:], order[:test]) for order in orders]
+    return [(order[test_count:], order[:test_count]) for order in orders]
 
 
 def train(job: tuple[Configuration, int]) -> float:
@@ -145,7 +145,8 @@ class ForestTrainer:
         """Train a configuration, by its number; return its reward and seconds, or None.
 
         The reward is that of `train`; the result is None if the limit of `limit` seconds was
-        exceeded. RuntimeError if the training fails; see `keyhole.runner.FunctionProcess`.
+        exceeded. A RuntimeError says that the training failed: see
+        `keyhole.runner.FunctionProcess`.
         """
         configuration = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
         seconds = check_number("limit", limit, Range(gt=0))
@@ -185,13 +186,14 @@ def forests(
 ) -> Problem:
     r"""Make a problem of random forests: choose a configuration to train, and a time limit.
 
-    The runs are those of `load_forest_runs`: a pull draws one of the configuration's. Limits are
-    evenly spaced between the quartiles of the configurations' median times; the upper one is 1.
+    The runs are those of `load_forest_runs`: a pull draws one of the configuration's runs. Limits
+    are evenly spaced between the lower and the upper quartile of the configurations' median times,
+    in units of the upper quartile.
 
-    Rewards and gains are those of the paper plus 1: its reward is minus the error, and 0 for a run
-    that is ended. The problem is that of the paper with :math:`\lambda(\tau) = 1 + \tau` where the
-    penalty here is :math:`\tau`: a run without a forest costs as much as predicting the mean price,
-    plus its time.
+    In the paper the reward of a completed run is minus its error, and that of a stopped run is 0.
+    Gains here are those of the paper plus 1, so that a penalty of :math:`\tau` here is the paper's
+    :math:`\lambda(\tau) = 1 + \tau`: a run without a forest costs as much as predicting the mean
+    price, plus its time.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Recorded runs of several options, replayed as a problem of choosing one and its limit."""
+"""Recorded runs of several options, replayed as a problem of choosing an option and a limit."""
 
 import math
 from dataclasses import dataclass
@@ -30,11 +30,12 @@ class MeasuredRuns:
     arms : tuple of str, shape (arms,)
         Names of the arms, each once; at least one.
     rewards, consumptions : sequence of sequence of float, shape (arms,)
-        For each arm, run by run, at least one: the reward, in [0, 1], and the consumption, at least
-        0. For censored runs, which were ended at their limit, they are 0 and infinite.
+        Rewards and consumptions of the runs of each arm, which has at least one run. Rewards lie in
+        [0, 1], consumptions are at least 0. A censored run, which was ended at its limit, has the
+        reward 0 and an infinite consumption.
     limits : sequence of sequence of float, shape (arms,), optional
-        For each arm, run by run: the limit of the run, above 0, or infinite. Required for censored
-        runs, of which only the limit is known.
+        Limits of the runs of each arm, above 0; infinite for a run without a limit. They are
+        required for censored runs, of which nothing else is known.
 
     Examples
     --------
@@ -171,8 +172,9 @@ class MeasuredRuns:
     ) -> Problem:
         """Make a problem that replays the measured runs.
 
-        A pull draws uniformly one of the arm's runs that are informative about all limits, those
-        whose own limit was at least the largest one here. `estimates` uses the others too.
+        A pull draws uniformly one of the arm's runs that are informative about all limits, which
+        are the runs whose own limit was at least the largest one here. `estimates` uses the other
+        runs too.
 
         Parameters
         ----------
@@ -184,8 +186,8 @@ class MeasuredRuns:
         largest = float(validate.check_vector("limits", limits, validate.Range(gt=0)).max())
         arms = []
         for arm, name in enumerate(self.arms):
-            # Runs with a smaller limit are left out, also those that finished: to drop the censored
-            # ones alone would make the arm faster than it is.
+            # Runs with a smaller limit are left out, also those that finished: to leave out only
+            # the censored ones would make the arm look faster than it is.
             is_informative = self._limits[arm] >= largest
             if not is_informative.any():
                 raise ValueError(
@@ -239,18 +241,18 @@ def read_measured_csv(
         common_limit = validate.check_number("limit", limit, validate.Range(gt=0))
     runs_by_arm: dict[str, list[tuple[float, float, float]]] = {}
 
-    def add(arm: str, reward: str, consumption: str, run_limit: str) -> None:
-        if run_limit and limit is not None:
+    def add(arm: str, reward: str, consumption: str, limit_text: str) -> None:
+        if limit_text and limit is not None:
             raise ValueError(
-                f"limit must be given once, got {common_limit!r} for all and {run_limit!r} here"
+                f"limit must be given once, got {common_limit!r} for all and {limit_text!r} here"
             )
-        allowed = common_limit
-        if run_limit:
-            allowed = _parse_number("limit", run_limit, decimal, validate.Range(gt=0))
+        run_limit = common_limit
+        if limit_text:
+            run_limit = _parse_number("limit", limit_text, decimal, validate.Range(gt=0))
         if not reward and not consumption:
-            if math.isinf(allowed):
+            if math.isinf(run_limit):
                 raise ValueError("limit must be given for a run that was ended, got ''")
-            runs_by_arm.setdefault(arm, []).append((0.0, math.inf, allowed))
+            runs_by_arm.setdefault(arm, []).append((0.0, math.inf, run_limit))
             return
         if not reward or not consumption:
             given_column = "consumption" if consumption else "reward"
@@ -260,13 +262,13 @@ def read_measured_csv(
             )
         earned = _parse_number("reward", reward, decimal, validate.Range(ge=0, le=1))
         used = _parse_number("consumption", consumption, decimal, validate.Range(ge=0))
-        if used > allowed:
-            raise ValueError(f"consumption must be at most the limit, {allowed:g}, got {used:g}")
-        runs_by_arm.setdefault(arm, []).append((earned, used, allowed))
+        if used > run_limit:
+            raise ValueError(f"consumption must be at most the limit, {run_limit:g}, got {used:g}")
+        runs_by_arm.setdefault(arm, []).append((earned, used, run_limit))
 
     read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter, filled=("arm",))
     runs = [np.array(values).T for values in runs_by_arm.values()]
-    # Runs that took exactly their limit were probably censored, but are not marked as such.
+    # Runs without a reward that took exactly their limit were probably censored, but not so marked.
     if count := sum(int(((run[0] == 0) & (run[1] == run[2])).sum()) for run in runs):
         validate.warn_user(
             f"{path}: runs with a reward of 0 that consumed exactly their limit: {count:,}; they "

@@ -120,8 +120,8 @@ def check_deadlines(name: str, minutes: ArrayLike) -> FloatArray:
 def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str], list[list[str]]]:
     """Return the notes above a table in the package, by name, and the fields of its rows.
 
-    The path is relative to the folder of `keyhole.data`; with `header` the first row has the names
-    of the columns.
+    The path is relative to the folder of `keyhole.data`. The first row of the table, which has the
+    names of the columns, is among the rows only with `header`.
     """
     file = resources.files("keyhole.data").joinpath(*path)
     lines = file.read_text(encoding="utf-8").splitlines()
@@ -236,9 +236,9 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
         validate.check_choice("origin", origin, ORIGINS)
     fewest_flights = validate.check_integer("min_flights", min_flights, validate.Range(ge=1))
     times_by_carrier: dict[str, list[FloatArray]] = {}
-    for destination, start, carrier, delays in table:
-        if destination == route and origin in (None, start):
-            # A delay, or never, and the number of flights that have it.
+    for destination, departure, carrier, delays in table:
+        if destination == route and origin in (None, departure):
+            # Each pair is a delay in minutes, or "never", and the number of flights that have it.
             texts, counts = zip(*(pair.split(":") for pair in delays.split(" ")), strict=True)
             minutes = [float(text.replace("never", "inf")) for text in texts]
             times = np.repeat(minutes, np.array(counts, int))
@@ -308,8 +308,8 @@ def deliveries(
 def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Times:
     """Return the delivery times of a restaurant's orders by day, hour or distance, in minutes.
 
-    The data are 10,012 orders of one restaurant, by day from Monday, or by band from the lowest;
-    `arms` and `bands` are those of `deliveries`.
+    The data are 10,012 orders of one restaurant. Days are in order from Monday, and bands from the
+    lowest. The parameters are those of `deliveries`.
 
     Examples
     --------
