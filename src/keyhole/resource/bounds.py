@@ -49,7 +49,7 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     best = np.ones(len(t))
     log = np.log(t)
     for ratio in _RATIOS:
-        # The number of slices: of the powers of the ratio between 1 / t and 1.
+        # The number of slices is the number of powers of the ratio between 1 / t and 1.
         slices = 1.0 + log / np.log(1.0 / ratio)
         best = np.minimum(best, slices * np.exp(-alpha * ratio * log))
     return best
@@ -58,9 +58,9 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
 def estimate_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     """Return a bound on the probability that RCUCB's estimate deviates by its confidence length.
 
-    One-sided: twice `deviation_failure`, for the gain and for the penalty, and at most 1
-    (Proposition 1). It holds for RCUCB's `gain_range` = 2, and for 1 where the cost of a run never
-    exceeds its reward.
+    The deviation is one-sided. The bound is twice `deviation_failure`, once for the gain and once
+    for the penalty, and at most 1 (Proposition 1). It holds for RCUCB's `gain_range` = 2; where the
+    cost of a run never exceeds its reward, it also holds for `gain_range` = 1.
 
     Examples
     --------
@@ -118,8 +118,8 @@ def capped_regret(gaps: FloatArray, plays: FloatArray, horizon: int) -> float:
     >>> capped_regret(np.array([[0.0, 0.5]]), np.array([[np.inf, 3.0]]), 10)
     1.5
     """
-    inside = gaps > 0.0
-    total = float((gaps[inside] * np.minimum(plays[inside], float(horizon))).sum())
+    has_gap = gaps > 0.0
+    total = float((gaps[has_gap] * np.minimum(plays[has_gap], float(horizon))).sum())
     return min(total, horizon * float(gaps.max()))
 
 
@@ -161,7 +161,8 @@ def rcucb_regret_bound(
     gaps, penalties, horizon = _check_arguments(gaps, penalties, horizon)
     alpha = check_number("alpha", alpha, _ABOVE_1)
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
-    # The pair and the best pair, each with an estimate of its gain and one of its penalty.
+    # In a round four estimates may fail: the gain and the penalty of the pair, and those of the
+    # best pair.
     failures = 4.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
     plays = sufficient_rounds(gaps, width, horizon, alpha) + 1.0 + failures
     plays[:, -1] += 1.0  # the first play of each arm

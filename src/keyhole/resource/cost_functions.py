@@ -26,9 +26,9 @@ _INTERPOLATION_STEPS: Final = 4096
 
 
 def value_at(pieces: FloatArray, x: float) -> float:
-    """Return a function's value at `x`, at least 0, given its flattened pieces (a kernel)."""
-    # The last piece that starts below x: a piece excludes its start, so that a step function has
-    # its lower value at the step.
+    """Return the value at `x` >= 0 of the function with these flattened pieces (a kernel)."""
+    # Find the last piece that starts below x. A piece excludes its start, so that a step function
+    # has its lower value at the step.
     low, high = 0, len(pieces) // PIECE - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -110,7 +110,7 @@ class Power(Function):
 
 
 class Steps(Function):
-    """Step function: ``values[k]`` up to ``points[k]``, included.
+    """Step function with the value ``values[k]`` up to and including ``points[k]``.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def rescale_function(function: Function, span: float, low: float = 0.0) -> Funct
 
 
 def check_scale(cost: Function, penalty: Function, largest: float, span: float = 1.0) -> None:
-    """Refuse a cost that leaves [0, span] before the largest limit, and an infinite penalty.
+    """Refuse a cost above `span`, or an infinite penalty, at the limit `largest`.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def check_scale(cost: Function, penalty: Function, largest: float, span: float =
 
 
 def check_increasing(name: str, values: FloatArray, *, strictly: bool = True) -> FloatArray:
-    """Return the values; raise an error that names the field if one does not rise, or falls.
+    """Return the values; refuse values that do not rise or, if not `strictly`, values that fall.
 
     Examples
     --------

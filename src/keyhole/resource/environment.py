@@ -67,12 +67,12 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         spent = float_array()
         """Consumption; of a run that exceeded its limit, the limit."""
         allowed = float_array()
-        """The limits."""
+        """Sum of the limits."""
 
     def respond(
         e, s: State, rng: Stream, arm: int, limit: float, draw: Kernel, gap: Kernel
     ) -> tuple[float, float, int]:
-        """Run the arm up to the limit; return reward, consumption and whether it was exceeded."""
+        """Run the arm; return reward, consumption, and 1 if the limit was exceeded."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
         seek_pull(rng, arm, pull)
@@ -112,7 +112,8 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     )
 
     best_gain = number()
-    # One table for all arms, since arms have different numbers of knots.
+    # The arms' tables stand one after the other in the same arrays, because arms have different
+    # numbers of knots.
     table_length = integer()
     table_starts = int_array("arms")
     """Start of each arm's table of gains; see `keyhole.resource.expected_gain.GainTable`."""

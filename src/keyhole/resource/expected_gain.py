@@ -1,8 +1,8 @@
 """Expected reward less cost and penalty of running an arm up to a limit, by integration.
 
-With reward R, consumption C and its cost c(C), it is E[(R - c(C)) 1{C <= limit}] - penalty(limit)
-P(C > limit), by equation (2) of Bengs and Huellermeier (2022). An arm's `GainCurve` computes the
-expectation and P(C <= limit) for every limit.
+With reward R, consumption C and its cost c(C), this gain is E[(R - c(C)) 1{C <= limit}] -
+penalty(limit) P(C > limit), by equation (2) of Bengs and Huellermeier (2022). An arm's `GainCurve`
+computes the expectation and P(C <= limit) for every limit.
 """
 
 from abc import ABC, abstractmethod
@@ -28,9 +28,9 @@ TABLE_PRECISION: Final = 1e-7
 class GainCurve(ABC):
     """The expectations of one arm for limits up to the largest.
 
-    `at(x)` is over consumptions of at most `x`, `before(x)` over those below `x`: they differ at
-    atoms of the distribution. Subclasses are given `edges`, from 0 to the largest limit, with all
-    points at which the cost is not smooth.
+    `at(x)` is over consumptions of at most `x`, `before(x)` over consumptions below `x`; the two
+    differ at atoms of the distribution. Subclasses are given `edges`: points from 0 to the largest
+    limit, among them all at which the cost is not smooth.
     """
 
     knots: FloatArray
@@ -92,7 +92,8 @@ class ReplayGainCurve(GainCurve):
 
     def __init__(self, distribution: Replay, cost: Function, edges: FloatArray) -> None:
         order = np.argsort(distribution.consumptions, kind="stable")
-        # Sorted, with prefix sums: an expectation up to any limit is one look-up.
+        # The runs are sorted and their gains summed up, so that an expectation up to any limit
+        # takes one look-up.
         self._consumptions = distribution.consumptions[order]
         net = distribution.rewards[order] - cost(self._consumptions)
         self._net = np.concatenate([[0.0], np.cumsum(net)]) / len(net)
@@ -144,7 +145,8 @@ class GainTable:
 def gain_table(curve: GainCurve, penalty: Function, edges: FloatArray) -> GainTable:
     """Tabulate an arm's gains so finely that linear interpolation errs by less than 1e-7.
 
-    `edges`, from 0 to the largest limit, has all points at which the penalty is not smooth.
+    `edges` are points from 0 to the largest limit, among them all at which the penalty is not
+    smooth.
     """
     knots = np.union1d(edges, curve.knots)
     for halving in range(_MOST_HALVINGS + 1):

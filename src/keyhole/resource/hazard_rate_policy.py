@@ -14,10 +14,11 @@ from keyhole.resource.policy_base import Policy
 from keyhole.resource.setting import limit_index
 
 PRIOR_RUNS: Final = 2.0
-"""Weight of the pooled means as a prior of an arm's rewards and costs, in runs; and the number of
-runs with which an arm has half of its largest weight in the pool."""
+"""Weight of the pooled means as a prior of an arm's rewards and costs, in runs. It is also the
+number of runs with which an arm has half of its largest weight in the pool."""
 LEAST_VARIANCE_SHARE: Final = 0.01
-"""Lower bound of the variance of rewards, as a share of that of a Bernoulli variable."""
+"""Lower bound of the variance of rewards, as a share of the variance of a Bernoulli variable with
+the same mean."""
 HALFWAY_RUNS: Final = 4000.0
 """Runs per arm after which the variance divisor is halfway from its first value to 1. Measured up
 to 100,000 runs on scenarios of ASlib: 1,000 is worse on most of them, and without this schedule the
@@ -36,18 +37,22 @@ class HazardRatePolicy(Policy, abstract=True):
         """Observations of each interval, per arm and pooled over the arms."""
 
         penalties = float_array("limit_count")
-        hoped = float_array("limit_count")  # prior mean of the cost of a run that ends there
-        least_cost = float_array("limit_count")  # of a run that ends there
+        # Of a run that ends in the interval: the prior mean, the least and the largest cost.
+        hoped = float_array("limit_count")
+        least_cost = float_array("limit_count")
         most_cost = float_array("limit_count")
-        hazard = scratch_array("limit_count")  # pooled over the present arms
-        reward = scratch_array("limit_count")  # of a run that ends there, pooled
-        square = scratch_array("limit_count")  # of that reward
-        cost = scratch_array("limit_count")  # of a run that ends there, pooled
-        reached = float_array("arms", "limit_count")  # n: runs that reached the interval
-        ended = float_array("arms", "limit_count")  # d: those that ended in it
-        earned = float_array("arms", "limit_count")  # rewards of these
-        squares = float_array("arms", "limit_count")  # squares of the rewards
-        spent = float_array("arms", "limit_count")  # costs of these
+        # Means that are pooled over the present arms; all but the hazard are of runs that end in
+        # the interval.
+        hazard = scratch_array("limit_count")
+        reward = scratch_array("limit_count")
+        square = scratch_array("limit_count")  # of the squared reward
+        cost = scratch_array("limit_count")
+        reached = float_array("arms", "limit_count")  # n: number of runs that reached the interval
+        ended = float_array("arms", "limit_count")  # d: number of runs that ended in it
+        # Sums over the runs that ended in the interval.
+        earned = float_array("arms", "limit_count")  # of the rewards
+        squares = float_array("arms", "limit_count")  # of the squared rewards
+        spent = float_array("arms", "limit_count")  # of the costs
         plays = int_array("arms", "limit_count")
 
     def init(p, s: State) -> None:
@@ -79,7 +84,7 @@ class HazardRatePolicy(Policy, abstract=True):
             s.reached[arm, position] += 1.0
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
-        """Count a pending run as having survived its age, and its expectation from then on."""
+        """Count a pending run as surviving up to its age, and its expected counts from then on."""
         write_pooled_means(s)
         strength = prior_strength(p.strength, p.limit_count)
         alive = 1.0
@@ -106,7 +111,8 @@ class HazardRatePolicy(Policy, abstract=True):
         best_position = 0
         for arm in range(p.arms):
             value, position = find_best_limit(s, strength, p.limits, arm)
-            # An arm that was never run has the pooled means, and might seem the best by them.
+            # An arm that was never run has the pooled means, and might seem the best because of
+            # them.
             if s.reached[arm, 0] > 0.0 and (chosen < 0 or value > best_value):
                 best_value = value
                 chosen, best_position = arm, position
@@ -122,7 +128,7 @@ HazardState: TypeAlias = HazardRatePolicy.State
 def first_untried(s: HazardState, t: int) -> int:
     """Return the first arm that was never run, in every second round; otherwise -1.
 
-    A pending run counts: it has reached the first interval.
+    A pending run counts as a run, because it has reached the first interval.
     """
     if t % 2 == 1:
         for arm in range(s.reached.shape[0]):
@@ -161,9 +167,9 @@ def prior_strength(strength: float, limits: int) -> float:
 
 
 def variance_divisor(focus: float, arms: int, t: int) -> float:
-    """Return the divisor of the posterior variances in round t, which tends to 1."""
-    runs = t / (HALFWAY_RUNS * arms)
-    return (focus + runs) / (1.0 + runs)
+    """Return the divisor of the posterior variances in round t: first `focus`, then towards 1."""
+    progress = t / (HALFWAY_RUNS * arms)
+    return (focus + progress) / (1.0 + progress)
 
 
 def write_pooled_means(s: HazardState) -> None:
@@ -177,10 +183,12 @@ def write_pooled_means(s: HazardState) -> None:
 def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, float]:
     """Return hazard, reward, squared reward and cost of an interval, pooled over the arms.
 
-    An arm's weight is at most 1, however often it was run. Costs are pooled as well: with the cost
-    at the middle of the interval, an arm that was never run would look slow or fast by the grid.
+    An arm's weight is at most 1, however often it was run. Costs are pooled as well, because with
+    the cost at the middle of the interval, an arm that was never run would look slow or fast
+    depending on the grid of limits.
     """
-    # The pool begins with one run, which ends with probability 1/2, and with a reward of 1 if so.
+    # The pool begins as if one run had reached the interval, and had ended in it in half of the
+    # cases; and as if one run that ended had had a reward of 1 and the cost of the middle.
     ended, reached = 0.5, 1.0
     earned = squares = ended_weight = 1.0
     spent = s.hoped[position]
@@ -188,7 +196,7 @@ def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, fl
         weight = 1.0 / (s.reached[arm, position] + PRIOR_RUNS)
         ended += s.ended[arm, position] * weight
         reached += s.reached[arm, position] * weight
-        # Rewards and costs are known of runs that ended: their weights count those.
+        # Rewards and costs are known only of runs that ended, so that their weight counts these.
         weight = 1.0 / (s.ended[arm, position] + PRIOR_RUNS)
         earned += s.earned[arm, position] * weight
         squares += s.squares[arm, position] * weight

@@ -1,4 +1,4 @@
-"""Joint distributions of the reward of a run and of the time, say, that it consumes."""
+"""Joint distributions of the reward of a run and of what it consumes, such as time."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,8 +19,8 @@ from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, check_number, check_sequence, check_vector
 
-# Rejection sampling draws 1 / acceptance times a round: below this share it takes too long, and the
-# parameters are most likely a mistake.
+# Rejection sampling draws 1 / acceptance times a round, where acceptance is the share of draws that
+# are kept. Below this share it takes too long, and the parameters are most likely a mistake.
 _LEAST_ACCEPTANCE: Final = 1e-3
 # Standard deviations beyond which a normal density is below 1e-17 of its peak.
 _REACH: Final = 9.0
@@ -34,9 +34,9 @@ def draw_truncated_bivariate(rng: Stream, numbers: FloatArray) -> tuple[float, f
     rng : Stream
         The stream; its position changes.
     numbers : ndarray of float64, shape (5,)
-        The means of reward and consumption; the standard deviation of the consumption; the change
-        of the mean reward per such deviation; the standard deviation of the reward given the
-        consumption.
+        The means of reward and consumption; the standard deviation of the consumption; by how much
+        the mean reward changes if the consumption grows by one standard deviation; the standard
+        deviation of the reward given the consumption.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def draw_truncated_bivariate(rng: Stream, numbers: FloatArray) -> tuple[float, f
     while True:
         z = normal(rng)
         used = numbers[1] + numbers[2] * z
-        # Consumption first: where it is refused, no reward is drawn.
+        # The consumption is drawn first, so that no reward is drawn where it is refused.
         if used <= 0.0:
             continue
         earned = numbers[0] + numbers[3] * z + numbers[4] * normal(rng)
@@ -55,7 +55,10 @@ def draw_truncated_bivariate(rng: Stream, numbers: FloatArray) -> tuple[float, f
 
 
 def draw_beta_exponential(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
-    """Draw a beta reward with two shapes, and an exponential consumption with the third number."""
+    """Draw a beta reward and an exponential consumption.
+
+    The first two of the numbers are the shapes of the reward, the third is the mean consumption.
+    """
     reward = beta(rng, numbers[0], numbers[1])
     return reward, numbers[2] * exponential(rng)
 
@@ -80,7 +83,7 @@ class SmoothDistribution(Distribution, ABC):
         """Return the mean reward given the consumption `x`."""
 
     def landmarks(self) -> FloatArray:
-        """Return consumptions near which the density changes fast, as nodes of the quadrature."""
+        """Return consumptions near which the density changes fast: the quadrature divides there."""
         return np.empty(0)
 
 
@@ -90,9 +93,9 @@ class TruncatedNormal(SmoothDistribution):
     Parameters
     ----------
     mean : sequence of float, shape (2,)
-        Of reward and consumption, before the conditioning.
+        Means of reward and consumption before the conditioning.
     covariance : array_like of float, shape (2, 2)
-        Before the conditioning; symmetric, positive definite.
+        Their covariance matrix before the conditioning: symmetric and positive definite.
 
     Raises
     ------
@@ -101,7 +104,7 @@ class TruncatedNormal(SmoothDistribution):
 
     Notes
     -----
-    Drawn by rejection. Given the consumption x, the reward is normal with mean
+    Values are drawn by rejection. Given the consumption x, the reward is normal with mean
     :math:`\mu_r + \rho \sigma_r (x - \mu_c) / \sigma_c` and variance
     :math:`\sigma_r^2 (1 - \rho^2)`, conditioned on [0, 1].
 
@@ -120,7 +123,7 @@ class TruncatedNormal(SmoothDistribution):
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         self.mean = check_vector("mean", mean, count=2)
-        self.covariance = _positive_definite(covariance)
+        self.covariance = _check_covariance(covariance)
         # Variance of the reward (rr) and of the consumption (cc), and their covariance (rc).
         rr, rc, cc = self.covariance[[0, 0, 1], [0, 1, 1]]
         self._deviation = float(np.sqrt(cc))  # of the consumption
@@ -129,12 +132,13 @@ class TruncatedNormal(SmoothDistribution):
         self.numbers = np.array(
             [*self.mean, self._deviation, self._slope * self._deviation, self._reward_deviation]
         )
-        # `density` divides by the mass, which is 1 while it is computed.
+        # `_remaining_mass` integrates `density`, which divides by `_mass`: until the mass is known,
+        # the divisor is 1.
         self._mass = 1.0
         self._mass = self._remaining_mass()
 
     def _remaining_mass(self) -> float:
-        """Return the probability of the event that is conditioned on."""
+        """Return the probability of a reward in [0, 1] and a consumption of at least 0."""
         edges = np.unique(np.clip(self.landmarks(), 0.0, None))
         mass = _integrate(self.density, edges, 20)
         if mass < _LEAST_ACCEPTANCE:
@@ -144,21 +148,21 @@ class TruncatedNormal(SmoothDistribution):
             )
         return mass
 
-    def _ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the conditional mean, and 0 and 1 standardised with the conditional deviation."""
+    def _standardise_range(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the mean of the normal reward given `x`, and 0 and 1 in deviations from it."""
         middle = self.mean[0] + self._slope * (x - self.mean[1])
         return middle, -middle / self._reward_deviation, (1.0 - middle) / self._reward_deviation
 
     def density(self, x: FloatArray) -> FloatArray:
         """Return the density of the consumption at `x`."""
-        _, low, high = self._ends(x)
+        _, low, high = self._standardise_range(x)
         z = (x - self.mean[1]) / self._deviation
         inside = _normal_mass(low, high) * _normal_density(z) / (self._deviation * self._mass)
         return np.asarray(np.where(x >= 0.0, inside, 0.0))
 
     def mean_reward(self, x: FloatArray) -> FloatArray:
         """Return the mean reward given the consumption `x`."""
-        middle, low, high = self._ends(x)
+        middle, low, high = self._standardise_range(x)
         share = _normal_mass(low, high)
         with np.errstate(divide="ignore", invalid="ignore"):
             density_step = _normal_density(high) - _normal_density(low)
@@ -190,9 +194,9 @@ class BetaExponential(SmoothDistribution):
     Parameters
     ----------
     a, b : float
-        Shapes of the reward's distribution, from 10**-6.
+        Shapes of the reward's distribution, at least 10**-6.
     rate : float
-        Of the consumption's distribution, above 0: its mean is 1 / rate.
+        Rate of the consumption's distribution, above 0; the mean consumption is 1 / rate.
 
     Raises
     ------
@@ -241,13 +245,14 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
     Parameters
     ----------
     draw : callable
-        ``draw(rng, numbers) -> (reward, consumption)``, a kernel: plain arithmetic and the
-        samplers of `keyhole.draws.samplers`. Rewards in [0, 1], consumptions at least 0.
+        ``draw(rng, numbers) -> (reward, consumption)``, a kernel of plain arithmetic and the
+        samplers of `keyhole.draws.samplers`. Rewards lie in [0, 1], consumptions are at least 0.
     numbers : sequence of float
-        Parameters passed to `draw`: distributions may share one `draw` and its compiled code.
+        Parameters passed to `draw`, so that distributions may share one `draw` and its compiled
+        code.
     density, mean_reward : callable
         ``f(x) -> array``: the density of the consumption, and the mean reward given the
-        consumption, at the points of an array.
+        consumption, at the points `x` of an array.
     landmarks : sequence of float, optional
         Consumptions where the density jumps or changes fast.
 
@@ -296,17 +301,17 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
                 check_number(f"a {name} drawn by draw", float(value), allowed)
         self._check_density(draws[:, 1])
 
-    def _check_density(self, drawn: FloatArray) -> None:
-        """Refuse a density whose probability up to the median of the draws is not near 1/2."""
-        middle = float(np.median(drawn))
-        marks = self._landmarks[(self._landmarks > 0.0) & (self._landmarks < middle)]
-        edges = np.union1d(np.linspace(0.0, middle, 2001), marks)
+    def _check_density(self, consumptions: FloatArray) -> None:
+        """Refuse a density whose integral up to the median of the draws is not near 1/2."""
+        median = float(np.median(consumptions))
+        marks = self._landmarks[(self._landmarks > 0.0) & (self._landmarks < median)]
+        edges = np.union1d(np.linspace(0.0, median, 2001), marks)
         share = _integrate(self.density, edges, 8)
         # Six standard errors of the share of 1,000 draws.
         if not abs(share - 0.5) < 6.0 * 0.5 / np.sqrt(TRIAL_DRAWS):
             raise ValueError(
                 f"density must be that of the consumptions drawn by draw: up to their median, "
-                f"{middle:g}, its integral must be about 0.5, got {share:.3g}"
+                f"{median:g}, its integral must be about 0.5, got {share:.3g}"
             )
 
     def density(self, x: FloatArray) -> FloatArray:
@@ -328,9 +333,9 @@ class Independent(SmoothDistribution):
     Parameters
     ----------
     reward : distribution
-        Of values in [0, 1]: see `keyhole.distributions`.
+        Distribution of values in [0, 1]: see `keyhole.distributions`.
     consumption : frozen distribution of scipy.stats
-        Continuous, of values at least 0; drawn from a table
+        Continuous distribution of values of at least 0. Consumptions are drawn from a table of it
         (`keyhole.distributions.TabulatedDistribution`), for which the gains of pairs are exact.
 
     Raises
@@ -386,9 +391,9 @@ class Replay(Distribution):
     Parameters
     ----------
     rewards : sequence of float, shape (runs,)
-        In [0, 1].
+        Reward of each run, in [0, 1].
     consumptions : sequence of float, shape (runs,)
-        At least 0.
+        Consumption of each run, at least 0.
 
     Raises
     ------
@@ -442,7 +447,7 @@ def parse_arms(arms: Any) -> tuple[list[Distribution], tuple[Any, ...] | None]:
     return distributions, names
 
 
-def _positive_definite(covariance: ArrayLike) -> FloatArray:
+def _check_covariance(covariance: ArrayLike) -> FloatArray:
     matrix = np.asarray(covariance, np.float64)
     if matrix.shape != (2, 2):
         raise ValueError(f"covariance must have shape (2, 2), got {matrix.shape}")

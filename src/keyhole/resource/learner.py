@@ -20,11 +20,11 @@ _AT_LEAST_0: Final = Range(ge=0)
 
 
 class StudyVocabulary(CoreVocabulary):
-    """What a study is asked and told: ``ask()`` for arm and limit, then how the run ended.
+    """Vocabulary of a study: ``ask()`` returns an arm and a limit, ``tell`` takes the result.
 
-    ``tell(id, reward, consumption)`` for a run within its limit, ``tell(id, exceeded=True)`` for
-    one above it, ``tell(id, consumption=..., failed=True)`` for one that failed by itself: it has
-    consumed, and its reward is 0.
+    Call ``tell(id, reward, consumption)`` for a run within its limit, ``tell(id, exceeded=True)``
+    for a run above its limit, and ``tell(id, consumption=..., failed=True)`` for a run that failed
+    by itself. Such a run has consumed, and its reward is 0.
     """
 
     fact_readers = FUNCTIONS
@@ -57,11 +57,13 @@ class StudyVocabulary(CoreVocabulary):
             if not isinstance(flag, (bool, np.bool_)):
                 raise TypeError(f"{name} must be True or False, got {flag!r}")
         if exceeded:
-            is_complete = reward is None and consumption is None and not failed
-        else:
+            is_valid_call = reward is None and consumption is None and not failed
+        elif failed:
             # A reward of 0 may be told of a run that failed.
-            is_complete = consumption is not None and (not reward if failed else reward is not None)
-        if not is_complete:
+            is_valid_call = consumption is not None and not reward
+        else:
+            is_valid_call = consumption is not None and reward is not None
+        if not is_valid_call:
             arguments = "reward and consumption, or exceeded=True alone for a run above its limit"
             if failed:
                 arguments = "consumption=... and failed=True for a run that failed by itself"
@@ -168,8 +170,9 @@ class Learner(CoreLearner):
     ) -> int:
         """Replay a log, with the same result as `ask` and `tell` in each round, but faster.
 
-        Policies of this setting learn only from their own decisions: another arm or limit is
-        refused. If a row is refused, the learner does not change.
+        If the policy asks for another pair than the log has, it learns from the pair in the log. A
+        policy that can learn only from its own decisions refuses such a log (see
+        `keyhole.policy.Policy.off_policy`). If a row is refused, the learner does not change.
 
         Parameters
         ----------
@@ -185,7 +188,7 @@ class Learner(CoreLearner):
         Returns
         -------
         int
-            Number of rounds.
+            Number of rounds in which the policy asked for the pair in the log.
         """
         arm = self._arm_column("arms", arms)
         limit = float_column("limits", limits, _AT_LEAST_0, arm)

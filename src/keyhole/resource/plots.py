@@ -17,7 +17,7 @@ from keyhole.validate import DEFAULT_SEED, Range, check_integer
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_POINTS: Final = 400
+_POINTS: Final = 400  # limits at which a curve over all limits is computed
 
 
 def draw_runs(

@@ -87,7 +87,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the checked facts; refuse limits that do not rise, and a cost above the penalty.
 
-        The latter only for policies whose `cost_is_covered`, at the largest limit.
+        Cost and penalty are compared at the largest limit, and only for policies whose class says
+        `cost_is_covered`.
         """
         facts = super().check_facts(values)
         largest = float(check_increasing("limits", facts["limits"])[-1])
@@ -154,7 +155,8 @@ def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[i
 def first_unobserved(told: Any, begin: FloatArray, lowest: int) -> tuple[int, int]:
     """Return the first pair without observations, at a limit from `lowest` on, or arm -1.
 
-    All pairs before the position in `begin`, a scratch array that is advanced here, have some.
+    `begin` is a scratch array with the number of the pair at which the search begins. It is
+    advanced here past all pairs that have observations or smaller limits.
     """
     # The number of the round does not tell which pairs were observed: the feedback of a first run
     # may arrive late or never, and arms may be added.

@@ -106,7 +106,7 @@ class Problem(AnyProblem):
         self.continuous = bool(continuous)
         self.cost: Function = as_function("cost", cost, self.limits)
         self.penalty: Function = as_function("penalty", penalty, self.limits)
-        # The limits and all points where a known function is not smooth, from 0.
+        # From 0: the limits, and all points at which cost or penalty are not smooth.
         points = np.concatenate([[0.0], self.limits, self.cost.starts, self.penalty.starts])
         edges = np.unique(points[points <= self.limits[-1]])
         # Arms may share a distribution: quadrature runs once for each distribution, not each arm.
@@ -115,7 +115,8 @@ class Problem(AnyProblem):
         self.gains: FloatArray = np.array(
             [gain_at(curve, self.penalty, self.limits) for curve in self._curves]
         )
-        # Handed out as it is: a change would change the regrets.
+        # Read-only, because the array is handed out without a copy, and a change of it would change
+        # the regrets.
         self.gains.flags.writeable = False
         table_of = cache(lambda curve: gain_table(curve, self.penalty, edges))
         self._tables: list[GainTable] = list(map(table_of, self._curves)) if continuous else []
@@ -124,6 +125,7 @@ class Problem(AnyProblem):
     def _find_best_pair(self) -> tuple[float, tuple[int, float]]:
         """Return the largest gain of any pair, and the pair."""
         if self.continuous:
+            # Arms with the same distribution share a curve, and its best limit is searched once.
             peak_of = cache(lambda curve: self._find_best_limit(self._curves.index(curve)))
             arm_peaks = list(map(peak_of, self._curves))
             arm = int(np.argmax([gain for gain, _ in arm_peaks]))
@@ -135,12 +137,13 @@ class Problem(AnyProblem):
     def _find_best_limit(self, arm: int) -> tuple[float, float]:
         """Return the largest gain of an arm over all limits, and its limit."""
         require_extra("scipy", "the best limit of an arm")
-        from scipy.optimize import minimize_scalar  # a third of a second, which few need
+        from scipy.optimize import minimize_scalar  # here, since it takes a third of a second
 
         table = self._tables[arm]
         k = int(np.argmax(table.at[1:])) + 1
         best_gain, best_limit = float(table.at[k]), float(table.knots[k])
-        if table.after[0] > best_gain:  # the supremum is the limit towards 0, and not attained
+        # The gain may rise as the limit goes towards 0, where it is approached and not reached.
+        if table.after[0] > best_gain:
             return float(table.after[0]), 0.0
         for low, high in zip(table.knots[k - 1 : k + 1], table.knots[k : k + 2], strict=False):
             peak = minimize_scalar(

@@ -34,9 +34,9 @@ def portfolio(
 ) -> Problem:
     r"""Return a problem whose arms are solvers with log-normal run times and a time limit of 1.
 
-    The gain of a completed run is 1 less its time, :math:`c(x) = x`; that of another is minus its
-    limit, :math:`\lambda(x) = x`: the expected gain is the share of completed runs less the mean
-    time spent.
+    The gain of a completed run is 1 less its time (:math:`c(x) = x`), and the gain of a stopped run
+    is minus its limit (:math:`\lambda(x) = x`). The expected gain is therefore the share of
+    completed runs less the mean time spent.
 
     Parameters
     ----------
@@ -120,15 +120,17 @@ def replica(
 ) -> Problem:
     r"""Return a reconstruction of an instance of the paper's experiments.
 
-    The paper's parameters could not be read. These were calibrated on the shares of censored runs
-    of the optimal pairs, on three grids each, which could. Cost :math:`c(x) = x/10`, penalty
-    :math:`\lambda(x) = x/10 + x^4/5`. Arm k = 0, 1, ... of
+    The paper's parameters could not be read. The shares of censored runs of its optimal pairs could
+    be read, for three grids of each instance, and the parameters here were calibrated on them. The
+    cost is :math:`c(x) = x/10`, the penalty :math:`\lambda(x) = x/10 + x^4/5`. The distribution of
+    arm k = 0, 1, ... is, in
 
     * PosCorr: normal with means (.45 - .03k, .9 + .03k), deviations (.25, .71), correlation .5;
     * NegCorr: normal with means (.7 - .03k, 1.2 + .03k), deviations (.2, .71), correlation -.6;
     * Indep: reward Beta(5, 5 + k), consumption exponential with rate 1 - .03k;
-    * LowCensoring: normal with means (.7 - .05k, .3 + .025k), deviations (.2, .15), correlation .5
+    * LowCensoring: normal with means (.7 - .05k, .3 + .025k), deviations (.2, .15), correlation .5.
 
+    Means and deviations are those of reward and consumption. The normal distributions are
     conditioned on rewards in [0, 1] and consumptions above 0.
 
     Parameters
@@ -136,8 +138,8 @@ def replica(
     instance : {"PosCorr", "NegCorr", "Indep", "LowCensoring"}
         Name of the instance.
     limits : {"main", "small", "large", "low"}, int or sequence of float, default "main"
-        11 limits from .1 to 1; .3, .6 and .9; 30 from .001 to 1; 11 from .05 to .55; or a number
-        of equally spaced limits up to 1; or the limits.
+        The names stand for 11 limits from .1 to 1; .3, .6 and .9; 30 limits from .001 to 1; and 11
+        from .05 to .55. An integer is a number of equally spaced limits up to 1.
     size : int, optional
         Number of arms, at least 1; by default 10, for LowCensoring 5. Arms from the tenth on are
         equal.
@@ -183,16 +185,17 @@ _PROMISES: Final = {"strict": (0.6, 0.5), "soft": (1.2, 0.1)}  # largest limit, 
 def three_models(promise: str) -> Problem:
     r"""Return the paper's working example: three machine-learning models and a promised time.
 
-    The complex model has high rewards and long run times, the simple one low rewards and short
-    ones, the medium one lies between; reward and time are positively correlated. A customer who
-    gets no model in time is paid a compensation :math:`\kappa`: :math:`c(x) = x / 10`,
-    :math:`\lambda(x) = x / 10 + \kappa`. The arms are complex, medium and simple; every limit up to
-    the promised time may be chosen.
+    The complex model has high rewards and long run times, the simple model has low rewards and
+    short run times, and the medium model lies between them. Reward and time are positively
+    correlated. A customer who gets no model in time is paid a compensation :math:`\kappa`, so that
+    :math:`c(x) = x / 10` and :math:`\lambda(x) = x / 10 + \kappa`. The arms are complex, medium and
+    simple, in this order; every limit up to the promised time may be chosen.
 
     Parameters
     ----------
     promise : {"strict", "soft"}
-        A model within .6 or a compensation of .5; within 1.2 or .1.
+        The strict promise is a model within the time .6, or a compensation of .5; the soft promise
+        is a model within 1.2, or a compensation of .1.
 
     Notes
     -----
@@ -208,7 +211,7 @@ def three_models(promise: str) -> Problem:
     Examples
     --------
     Under the strict promise the simple model is the best at most limits, the medium one near the
-    largest; under the soft one the complex model is.
+    largest; under the soft promise the complex model is the best.
 
     >>> problem = three_models("strict")
     >>> problem.gains.argmax(axis=0)[[9, 29, 49, 59]]

@@ -25,7 +25,8 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.resource.cost_functions import value_at
 from keyhole.resource.policy_base import Policy
 
-# Grid points of all arms together: nine arrays of 8 bytes make 72 MB per concurrent replication.
+# Grid points of all arms together. A point has a number of 8 bytes in each of nine arrays, which
+# makes 72 MiB per concurrent replication.
 _MOST_POINTS: Final = 2**20
 
 
@@ -33,14 +34,16 @@ class RefinedGridPolicy(Policy, abstract=True):
     r"""Base class of policies that keep a grid of limits for each arm and refine it near the best.
 
     Every grid starts as the largest limit alone. A grid point :math:`\tau` stands for the limits
-    between the next smaller point and itself, an interval of width :math:`h`; its index is its
-    estimated gain, a confidence length, and the bias L h. An interval is split into equal parts
-    once its bias is at least the confidence length of its point.
+    between the next smaller point and itself, an interval of width :math:`h`. The index of the
+    point is the sum of its estimated gain, a confidence length, and the bias L h, where L is
+    `lipschitz`. An interval is split into equal parts once its bias is at least the confidence
+    length of its point.
 
     The confidence length of a point with n informative rounds is
-    :math:`w \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. A subclass defines the kernels
-    ``width(p, s, arm, k)``, which returns w of point k, and ``planned(p, s)``, which returns T, if
-    that is not the horizon; and `least_width`, a lower bound of w.
+    :math:`w \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. A subclass defines the kernel
+    ``width(p, s, arm, k)``, which returns w of point k, and the method `least_width`, which returns
+    a lower bound of w. Where T is not the horizon, it also defines the kernel ``planned(p, s)``,
+    which returns T.
     """
 
     needs = ("horizon",)
@@ -68,7 +71,8 @@ class RefinedGridPolicy(Policy, abstract=True):
         over = float_array("arms", "grid_size")  # sum over these of 1{C > point}
         cut = int_array("grid_size")  # whether a point's interval is to be split
         fresh = int_array("grid_size")  # positions of new points
-        # Bias and index of each point, cached: valid for the arms with `settled` = 1.
+        # The bias (`reach`) and the index of each point are kept from the arm's last round. They
+        # are valid for the arms with `settled` = 1.
         reach = scratch_array("arms", "grid_size")
         index = scratch_array("arms", "grid_size")
         settled = scratch_array("arms")
@@ -88,8 +92,8 @@ class RefinedGridPolicy(Policy, abstract=True):
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         r"""Return the checked facts, and the largest possible size of a grid.
 
-        No interval shorter than :math:`c / L` is split, with c the smallest confidence length, so
-        that none becomes shorter than that divided by `refine`.
+        With c the smallest confidence length, no interval shorter than :math:`c / L` is split, so
+        that no interval becomes shorter than :math:`c / L` divided by `refine`.
         """
         facts = super().check_facts(values)
         if facts["continuous"] != 1:
@@ -109,7 +113,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         return facts | {"grid_size": grid_size}
 
     def _least_root(self, horizon: int) -> float:
-        """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)): that after all rounds, n = T."""
+        """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)), which is reached at n = T."""
         return math.sqrt(0.5 * self.alpha * log_ratio(horizon, self.delta) / horizon)
 
     def planned(p, s: State) -> int:
@@ -198,8 +202,9 @@ def gain_estimate(s: GridState, arm: int, k: int) -> float:
 
 
 def bias(p: Any, s: GridState, arm: int, k: int) -> float:
-    """Return L times the width of point k's interval: no gain in it exceeds the point's by more.
+    """Return L times the width of point k's interval.
 
+    If the best limit lies in the interval, its gain exceeds the point's gain by no more than that.
     The width is computed from the level, so that intervals of equal width tie exactly.
     """
     intervals = float(p.refine) ** s.levels[arm, k]
@@ -211,11 +216,12 @@ def update_grid(
 ) -> int:
     """Update an arm's indices after a round and refine its grid; return the number of new points.
 
-    The round was informative about points `first` to `stop` - 1. Index and split condition of the
-    others have not changed since the arm's last round, unless that round split an interval. After
-    a split the biases are right, and the indices are to be computed anew.
+    The round was informative about points `first` to `stop` - 1. The indices and split conditions
+    of the other points have not changed since the arm's last round, unless that round split an
+    interval. If this round splits one, only the biases are right afterwards, and the caller has to
+    compute the indices anew.
     """
-    # After a split positions have moved, and nothing cached is valid.
+    # A split in the arm's last round has moved positions, so that nothing kept is valid.
     if s.settled[arm] == 0.0:
         first = 0
         stop = s.sizes[arm]
@@ -274,16 +280,18 @@ def refine_grid(p: Any, s: GridState, arm: int, width: Kernel, spread: float) ->
     Their positions are written to `s.fresh`, in decreasing order.
     """
     size = s.sizes[arm]
-    grown = size
-    # All are judged before one is split: new points are split in a later round at the earliest.
+    new_size = size
+    # All intervals are judged before one is split, so that new intervals are split in a later round
+    # at the earliest.
     for k in range(size):
         s.cut[k] = is_wide(p, s, arm, k, width, spread)
-        grown += s.cut[k] * (p.refine - 1)
-    if grown == size:
+        new_size += s.cut[k] * (p.refine - 1)
+    if new_size == size:
         return 0
     fresh_count = 0
-    position = grown
-    # Points move to the right, in place: from the back, so that none is overwritten first.
+    position = new_size
+    # Points move to the right within their arrays. The last one moves first, so that none is
+    # overwritten before it has moved.
     for k in range(size - 1, -1, -1):
         high = s.points[arm, k]
         low = s.points[arm, k - 1] if k > 0 else 0.0
@@ -298,7 +306,7 @@ def refine_grid(p: Any, s: GridState, arm: int, width: Kernel, spread: float) ->
             add_point(p, s, arm, position, low + (high - low) * division / p.refine, level)
             s.fresh[fresh_count] = position
             fresh_count += 1
-    s.sizes[arm] = grown
+    s.sizes[arm] = new_size
     return fresh_count
 
 
@@ -325,10 +333,11 @@ def add_point(p: Any, s: GridState, arm: int, position: int, point: float, level
 
 
 def count_earlier_rounds(s: Any, arm: int, fresh_count: int) -> None:
-    """Count all earlier rounds of the arm for its new points, those of `s.fresh`."""
+    """Count all earlier rounds of the arm for its new points, whose positions are in `s.fresh`."""
     t = s.first[arm]
     while t > 0:
-        # From the smallest new point up: a run says nothing on points above its limit.
+        # From the smallest new point up to the limit of the run, because a run says nothing about
+        # points above its limit. `s.fresh` has the largest point first.
         for i in range(fresh_count - 1, -1, -1):
             k = s.fresh[i]
             if s.points[arm, k] > s.limits[t - 1]:

@@ -25,8 +25,8 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     Notes
     -----
-    Departures from the paper: it only names the doubling trick; ours are a first period of one
-    round, no transfer between periods, and the recommendation of the last complete period.
+    Departures from the paper: the paper only names the doubling trick; ours are a first period of
+    one round, no transfer between periods, and the recommendation of the last complete period.
 
     References
     ----------
@@ -54,9 +54,9 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         """State of the present period, its length and start, and the last recommendation."""
 
         period = int_array()
-        """Its length in rounds."""
+        """Length of the present period in rounds."""
         begun = int_array()
-        """The last round before it."""
+        """The last round before the present period."""
         found_arm = int_array()
         found_limit = float_array()
 
@@ -101,7 +101,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         s.found_arm[0], s.found_limit[0] = finest_pair(p, s)
         s.begun[0] = t
         s.period[0] *= 2
-        # Other arrays of the history are reached through these only, and need no reset.
+        # The other arrays of the history are read only where these point, and need no reset.
         s.plays[:] = 0
         s.first[:] = 0
         s.last[:] = 0

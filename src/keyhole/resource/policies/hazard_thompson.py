@@ -20,23 +20,23 @@ from keyhole.resource.hazard_rate_policy import (
 class HazardThompson(HazardRatePolicy):
     r"""Draw when runs end from the posterior; play the pair of arm and limit that is then best.
 
-    `HazardUCB` with samples in place of an index: slightly worse in hundreds of runs, equal in
-    thousands. Of :math:`n_{ij}` runs of arm i that reached interval j, :math:`d_{ij}` ended there.
-    Draw
+    It is `HazardUCB` with samples in place of an index: slightly worse in hundreds of runs, equal
+    in thousands. Of the :math:`n_{ij}` runs of arm i that reached interval j, :math:`d_{ij}` ended
+    in it. Draw
 
     .. math:: h_{ij} \sim \mathrm{Beta}\bigl(\kappa_t (s \bar h_j + d_{ij}),
         \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr)
 
-    with :math:`\bar h` pooled over all arms and a run of hazard 1/2, reward 1, the middle's cost.
-    Play the pair of the largest gain, in every second round an arm never run: :doc:`/resource`.
+    with :math:`\bar h_j` the hazard pooled over all arms, and play the pair with the largest gain.
+    In every second round an arm that was never run is played, if there is one: :doc:`/resource`.
 
     Parameters
     ----------
     focus : float, default 5
-        Divisor of the posterior variances in the first rounds, at least 1, with ten limits or more;
-        two thirds of it, but at least 1, with one. It tends to 1, as does :math:`\kappa_t`.
+        At least 1: the first :math:`\kappa_t` with ten limits or more; with one limit it is two
+        thirds of that, but at least 1. It divides posterior variances, and tends to 1.
     strength : float, default 8
-        s: weight of the pooled hazard, in runs, above 0, with ten limits; half of it with one.
+        Weight s of the pooled hazard in runs, above 0, with ten limits or more; half with one.
 
     Notes
     -----
@@ -125,12 +125,13 @@ def draw_reward(
     earned = s.earned[arm, position]
     good = PRIOR_RUNS * s.reward[position] + earned
     bad = PRIOR_RUNS * (1.0 - s.reward[position]) + (ended - earned)
-    # No reward below 1 is known: no variate is drawn.
+    # Where no reward below 1 is known, no variate is drawn.
     if bad <= 0.0:
         return 1.0
     mean = good / (good + bad)
-    sure = focus * mean * (1.0 - mean) / reward_variance(s, arm, position, mean)
-    return beta(rng, sure * good, sure * bad)
+    # The shapes are scaled as `focus` asks, and as far as rewards vary less than those of 0 or 1.
+    scale = focus * mean * (1.0 - mean) / reward_variance(s, arm, position, mean)
+    return beta(rng, scale * good, scale * bad)
 
 
 def draw_cost(s: HazardThompson.State, rng: Stream, focus: float, arm: int, position: int) -> float:
@@ -140,8 +141,8 @@ def draw_cost(s: HazardThompson.State, rng: Stream, focus: float, arm: int, posi
     width = s.most_cost[position] - lowest_cost
     if not lowest_cost < mean < lowest_cost + width:
         return mean
-    # The mean of n costs that are uniform over the interval has the variance w^2 / 12 n, about that
-    # of a beta variate around the middle whose shapes add up to 3 n.
+    # The mean of n costs that are uniform over the interval, of width w, has the variance
+    # w^2 / (12 n). A beta variate around the middle whose shapes add up to 3 n has about the same.
     share = (mean - lowest_cost) / width
-    runs = focus * (3.0 * s.ended[arm, position] + 2.0)
-    return float(lowest_cost + width * beta(rng, runs * share, runs * (1.0 - share)))
+    shape_sum = focus * (3.0 * s.ended[arm, position] + 2.0)
+    return float(lowest_cost + width * beta(rng, shape_sum * share, shape_sum * (1.0 - share)))

@@ -30,18 +30,15 @@ class HazardUCB(HazardRatePolicy):
     .. math:: \hat\nu_{ij} + \sqrt{2 \alpha_t \ln t \; \hat\sigma_{ij}^2}
 
     In every second round the first arm that was never run is played, with the limit at which
-    :math:`\hat\nu` is largest. The estimates that are pooled over all arms begin as if one run had
-    ended in half of the cases, with reward 1 and the cost of the interval's middle.
+    :math:`\hat\nu` is largest.
 
     Parameters
     ----------
     alpha : float, default 0.2
-        The :math:`\alpha_t` of the first rounds with ten limits or more, at least 0; with one limit
-        it is 1.5 `alpha`. In later rounds :math:`\alpha_t` tends to 1. With 0 the policy is greedy:
-        its regret may be linear.
+        At least 0: the first :math:`\alpha_t` with ten limits or more; with one limit it is half as
+        large again. Later :math:`\alpha_t` tends to 1. With 0 the policy is greedy.
     strength : float, default 8
-        Weight of the hazard pooled over all arms, in runs, above 0, with ten limits or more; with
-        one limit the weight is half of `strength`.
+        Weight of the pooled hazard in runs, above 0, with ten limits or more; half of it with one.
 
     Notes
     -----
@@ -72,9 +69,10 @@ class HazardUCB(HazardRatePolicy):
 
     def select(p, s: HazardRatePolicy.State, t: int) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest upper confidence bound."""
-        # An interval adds w (B - V)^2 to the variance of the limit's value V (delta method): B is
-        # the value if all runs that outlive the interval had ended in it. V differs by limit, so
-        # the sums of w, w B and w B^2 are kept: one pass serves all limits.
+        # An interval adds w (B - V)^2 to the variance of the limit's value V (delta method). Here B
+        # is the value if all runs that outlive the interval had ended in it. V differs by limit.
+        # The sums of w, w B and w B^2 over the intervals are kept, so that one pass serves all
+        # limits.
         strength = prior_strength(p.strength, p.limit_count)
         untried = first_untried(s, t)
         if untried >= 0:
@@ -88,7 +86,7 @@ class HazardUCB(HazardRatePolicy):
         best_arm = best_position = 0
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
-            weight = first = second = others = 0.0
+            w_sum = wb_sum = wb2_sum = other_variance = 0.0
             for position in range(p.limit_count):
                 hazard = hazard_mean(s, strength, arm, position, s.hazard[position])
                 reward = reward_mean(s, arm, position, s.reward[position])
@@ -97,18 +95,22 @@ class HazardUCB(HazardRatePolicy):
                 gain += ends * net
                 alive -= ends
                 evidence = s.reached[arm, position] + strength
-                weight_share = hazard / (evidence * (1.0 - hazard))
+                w = hazard / (evidence * (1.0 - hazard))
                 b = alive * net + gain
-                weight += weight_share
-                first += weight_share * b
-                second += weight_share * b * b
+                w_sum += w
+                wb_sum += w * b
+                wb2_sum += w * b * b
+                # Rewards and costs of the runs that end here are not known exactly either. Costs
+                # are taken as uniform over the interval.
                 ended = s.ended[arm, position]
-                of_reward = reward_variance(s, arm, position, reward) / (ended + PRIOR_RUNS)
+                variance_of_reward = reward_variance(s, arm, position, reward) / (
+                    ended + PRIOR_RUNS
+                )
                 width = s.most_cost[position] - s.least_cost[position]
-                of_cost = width * width / (12.0 * (ended + 1.0))
-                others += ends * ends * (of_reward + of_cost)
+                variance_of_cost = width * width / (12.0 * (ended + 1.0))
+                other_variance += ends * ends * (variance_of_reward + variance_of_cost)
                 value = gain - s.penalties[position] * alive
-                variance = second - value * (2.0 * first - value * weight) + others
+                variance = wb2_sum - value * (2.0 * wb_sum - value * w_sum) + other_variance
                 # Rounding may make a variance of 0 negative.
                 value += math.sqrt(factor * max(variance, 0.0))
                 if value > best_value:

@@ -20,8 +20,8 @@ class LeapsAndBounds(Policy):
         \ln \frac{120 K k (k + 1)}{\zeta} \Bigr\rceil \text{ times, up to }
         \tau_k = \frac{4 \theta_k}{3 \delta}, \qquad \theta_k = \frac{16}{7} 2^{k - 1} \tau_1',
 
-    but only until it has consumed :math:`b_k \theta_k`; if so, its mean is set to :math:`\theta_k`.
-    The phase is the last if the smallest mean is below :math:`\theta_k`.
+    where :math:`\tau_1'` is the smallest limit. An arm that has consumed :math:`b_k \theta_k` is
+    run no more and gets the mean :math:`\theta_k`. The phase is the last if a mean is below that.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ class LeapsAndBounds(Policy):
 
         phase = int_array()  # from 0
         arm = int_array()
-        runs = float_array()
-        used = float_array()
+        runs = float_array()  # of the present arm, in this phase
+        used = float_array()  # consumption of these runs
         best_arm = int_array()
         best = float_array()  # the smallest mean of this phase
-        kept = int_array()  # 1 once it is decided
+        kept = int_array()  # 1 once an arm is kept for good
         plays = int_array("arms", "limit_count")
 
     def init(p, s: State) -> None:
@@ -88,7 +88,7 @@ class LeapsAndBounds(Policy):
     def update(p, s: State, arm: int, limit: float, consumption: float, exceeded: int) -> None:
         """Add the consumption to that of the present arm; advance to the next arm, or phase."""
         s.plays[arm, limit_index(p.limits, limit)] += 1
-        # With pending runs, feedback may be of an arm whose turn is over.
+        # Where runs are pending, the turn of this run's arm may be over.
         if s.kept[0] == 1 or arm != s.arm[0]:
             return
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]

@@ -11,23 +11,23 @@ from keyhole.resource.setting import limit_index
 class OUP(Policy):
     r"""Find an arm that is nearly the best with the largest limit, and keep it.
 
-    For thousands of runs of each arm. With probability :math:`1 - \delta` the mean utility of the
-    arm that it keeps is at most :math:`\varepsilon` below the largest, at the largest limit. There
-    a run has the utility :math:`W = (R - c(C) + \lambda) / (1 + \lambda)`, with :math:`\lambda` the
-    penalty there, or 0 if it is stopped. It does not look for a better limit.
+    To be used for thousands of runs of each arm. With probability :math:`1 - \delta` the mean
+    utility of the arm that it keeps is at most :math:`\varepsilon` below the largest. The utility
+    is W = 0 for a run that exceeds the largest limit, else :math:`W = (R - c(C) + \lambda) / (1 +
+    \lambda)`, with :math:`\lambda` the penalty of that limit. The policy looks for no better limit.
 
     Each arm has a limit :math:`\tau`, at first the smallest. A run stopped there could have at
     most the utility u, that of R = 1 and :math:`C = \tau`; at the largest limit u is 0. After m
     runs with its k-th limit, with :math:`\hat U` the mean of max(W, u), :math:`\hat F` the share
-    with :math:`W \ge u`, and K arms, its bounds are, where closer than all before,
+    with :math:`W \ge u`, and K arms, its bounds are, unless earlier ones are closer,
 
     .. math::
         \hat U + (1 - u) \alpha, \quad \hat U - u (1 - \hat F) - \alpha, \quad
         \alpha^2 = \frac{1}{2m} \ln \frac{4 (\pi^2 / 6)^2 K m^2 k^2}{\delta}.
 
     Run the arm with the largest upper bound. If :math:`2 (1 - u) \alpha \le u (1 - \hat F +
-    \alpha)`, first double its limit, and compute bounds again after m + 1 runs with that. Once no
-    upper bound is more than :math:`\varepsilon` above the largest lower one, keep the arm with it.
+    \alpha)`, first double its limit, and compute bounds again after m + 1 runs with that. Keep the
+    arm with the largest lower bound once no upper bound is more than :math:`\varepsilon` above it.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ class OUP(Policy):
         lower = float_array("arms")
         arm = int_array()  # with the largest upper bound, or the one that is kept
         best_arm = int_array()  # with the largest lower bound
-        kept = int_array()  # 1 once it is decided
+        kept = int_array()  # 1 once an arm is kept for good
         plays = int_array("arms", "limit_count")
 
     def init(p, s: State) -> None:
-        """Let every arm be possibly the best, and double its limit before the first run if due."""
+        """Set all upper bounds to 1, and double limits that are short before the first run."""
         s.upper[:] = 1.0
         s.needed[:] = 1.0
         top_utility = largest_utility(p.limits, 0, p.cost, p.penalty)
@@ -93,7 +93,7 @@ class OUP(Policy):
         """Learn about the arm; choose its next limit and the next arm, or keep one."""
         position = limit_index(p.limits, limit)
         s.plays[arm, position] += 1
-        # With pending runs, feedback may be of a limit that the arm has no more.
+        # Where runs are pending, the arm's limit may have changed since this run was begun.
         if s.kept[0] == 1 or position != s.position[arm]:
             return
         top_utility = largest_utility(p.limits, position, p.cost, p.penalty)
@@ -148,11 +148,11 @@ def largest_utility(
 
 
 def is_limit_short(top_utility: float, radius: float, stopped_share: float) -> bool:
-    """Return whether the bounds of an arm are wide by its short limit more than by its few runs."""
+    """Return whether an arm's bounds are wide because of its short limit, and not its few runs."""
     return 2.0 * (1.0 - top_utility) * radius <= top_utility * (stopped_share + radius)
 
 
 def bound_radius(arms: int, runs: float, doublings: int, delta: float) -> float:
-    """Return alpha, the half-width of a mean in [0, 1] that holds for all runs and limits."""
+    """Return alpha, the radius about a mean in [0, 1] that holds after all runs, at all limits."""
     odds = math.pi**4 / 9.0 * arms * (runs * (doublings + 1)) ** 2 / delta
     return min(1.0, math.sqrt(math.log(odds) / (2.0 * runs)))

@@ -10,9 +10,9 @@ from keyhole.resource.setting import limit_index
 class ReductionThompson(PairPolicy):
     r"""Draw a gain for every pair of arm and limit from its own posterior, and play the largest.
 
-    The stronger of the two baselines: a run updates all smaller limits too, although the pairs of
-    an arm are modelled as independent. Good on average where limits are few, with a large variance;
-    see `RCUCB`.
+    A stronger baseline than `ReductionUCB`: a run updates all smaller limits too, although the
+    pairs of an arm are modelled as independent. Where limits are few, its regret is small on
+    average, with a large variance; see `RCUCB`.
 
     Each pair is played once. Then play
 

@@ -86,7 +86,7 @@ class ReductionUCB(PairPolicy):
         if exceeded == 1:
             gain = -s.penalties[position]
         s.plays[arm, position] += 1
-        # By the largest penalty for every pair, so that all have the same scale.
+        # The gains of all pairs are scaled by the largest penalty, so that they can be compared.
         s.totals[arm, position] += scale_gain(gain, s.penalties[p.limit_count - 1])
         s.estimate[arm, position] = s.totals[arm, position] / s.plays[arm, position]
         s.spread[arm, position] = math.sqrt(0.5 * p.alpha / s.plays[arm, position])

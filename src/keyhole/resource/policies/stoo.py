@@ -87,7 +87,7 @@ class StoOO(RefinedGridPolicy):
         used = math.inf if exceeded == 1 else consumption
         s.plays[arm] += 1
         for k in range(s.sizes[arm]):
-            # Exactly, since the limit was copied from a point.
+            # The comparison is exact, because the limit was copied from a point.
             if s.points[arm, k] == limit:
                 update_statistics(s, arm, k, used, gain)
                 s.played[arm, k] = 1 + s.levels[arm, k]

@@ -18,9 +18,9 @@ class SuccessiveHalving(Policy):
     .. math:: \max\Bigl(1, \Bigl\lfloor \frac{\rho T}{S K_s} \Bigr\rfloor\Bigr) \quad
         \text{times with limit } \tau_{\lceil s M / S \rceil}
 
-    out of M, and half of them, rounded down, are dropped: those with the smallest mean gain at
-    their best limit so far. The last arm is run for the remaining rounds, with the limit of the
-    largest mean gain. Dropped arms do not return.
+    of the M limits. Then half of these arms, rounded down, are dropped: those with the smallest
+    mean gain at their best limit so far. The last arm is run for the remaining rounds, with the
+    limit of the largest mean gain. Dropped arms do not return.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ class SuccessiveHalving(Policy):
     class State:
         """Sums over the informative rounds of each pair, the remaining arms, and the stage."""
 
-        told = float_array("arms", "limit_count")
-        worth = float_array("arms", "limit_count")
+        told = float_array("arms", "limit_count")  # number of informative rounds
+        worth = float_array("arms", "limit_count")  # sum of their gains
         plays = int_array("arms", "limit_count")
         dropped = int_array("arms")
         runs = float_array("arms")  # in this stage
-        left = int_array()
+        left = int_array()  # number of remaining arms
         stage = int_array()  # from 0
 
     def init(p, s: State) -> None:
@@ -93,7 +93,7 @@ class SuccessiveHalving(Policy):
         s.plays[arm, played] += 1
         gain = net_reward(p.cost, reward, consumption, exceeded)
         for position in range(played + 1):
-            # What the run would have earned with this smaller limit.
+            # The gain is the one that the run would have had with this smaller limit.
             within = exceeded == 0 and consumption <= p.limits[position]
             s.told[arm, position] += 1.0
             s.worth[arm, position] += gain if within else -value_at(p.penalty, p.limits[position])

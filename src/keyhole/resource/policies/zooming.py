@@ -22,7 +22,7 @@ class ZoomingRCUCB(RefinedGridPolicy):
     r"""Play `RCUCB` on a grid of limits for each arm, and refine the grids near the best limits.
 
     For a continuum of limits. Every grid starts as the largest limit alone. A point :math:`\tau`
-    represents the limits above the next smaller one, :math:`\tau^-` or 0. After each arm once, play
+    represents the limits above the next smaller point, :math:`\tau^-` or 0. Play each arm, and then
 
     .. math::
         \arg\max_{i, \tau} \; \hat g_{i,\tau} - \hat\ell_{i,\tau} + c_{i,\tau} + b_{i,\tau},
@@ -36,8 +36,8 @@ class ZoomingRCUCB(RefinedGridPolicy):
     Parameters
     ----------
     alpha, lipschitz, gain_range : float, default 1
-        Exploration, above 0; L, above 0: near the optimum, a limit away from it by x has at most L
-        x less gain; w, in (0, 2], as in `RCUCB`.
+        Exploration, above 0. L, above 0: near the best limit, a limit at the distance x from it has
+        at most L x less gain. w, in (0, 2], as in `RCUCB`.
     delta, refine : default 0.05 and 2
         Confidence level, in (0, 1); n, the parts of an interval, from 2 to 64.
 
@@ -72,8 +72,9 @@ class ZoomingRCUCB(RefinedGridPolicy):
     class State(RefinedGridPolicy.State):
         """Grids, and the history of all rounds."""
 
-        # A linked list of the rounds of each arm, in order: rounds count from 1, 0 is the end.
-        # New grid points need it: their statistics are computed from all earlier rounds.
+        # A linked list of the rounds of each arm, in order. Rounds count from 1, and 0 is the end.
+        # The list is needed because the statistics of new grid points are computed from all earlier
+        # rounds.
         first = int_array("arms")
         last = int_array("arms")
         following = int_array("horizon")
@@ -119,7 +120,8 @@ def learn_from_run(
 ) -> None:
     """Learn about every point up to the limit played in round t; refine the arm's grid."""
     gain = net_reward(p.cost, reward, consumption, exceeded)
-    # Its consumption is only known to be above the limit, and so above every point that counts.
+    # The consumption of a stopped run is only known to be above the limit, and so above every point
+    # that the run informs on.
     used = math.inf if exceeded == 1 else consumption
     s.plays[arm] += 1
     record_round(s, t, arm, limit, used, gain)
@@ -127,7 +129,7 @@ def learn_from_run(
     while stop < s.sizes[arm] and s.points[arm, stop] <= limit:
         update_statistics(s, arm, stop, used, gain)
         stop += 1
-    # Only its own point counts as played, not the smaller ones that the run informs on.
+    # Only the point at the limit counts as played, and not the smaller ones.
     if stop > 0 and s.points[arm, stop - 1] == limit:
         s.played[arm, stop - 1] = 1 + s.levels[arm, stop - 1]
     spread = common_spread(p, rounds)
