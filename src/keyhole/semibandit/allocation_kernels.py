@@ -22,14 +22,14 @@ _HALVINGS: Final = 20
 
 
 class AllocationState:
-    """State of each arm: its amount, whether it is funded, and its losses while it was not."""
+    """State of each arm: its amount, whether it is funded, and its losses when it got nothing."""
 
     amounts = float_array("arms")
     funded = int_array("arms")
     losses = float_array("arms")
-    """Rounds with an observed loss."""
+    """Rounds with a loss, among those in which the arm was given nothing."""
     clears = float_array("arms")
-    """Observed rounds without a loss."""
+    """Rounds without a loss, among those in which the arm was given nothing."""
     values = float_array("arms")
     """Estimated or sampled mean losses."""
     order = int_array("arms")
@@ -94,7 +94,7 @@ def allocate_best(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -
     elif s.since_solved[0] == 0:
         fill(p, s, t, rng)
         knapsack(s, s.values, s.amounts, p.arms, p.resource, s.funded)
-    # 0 lets the next round solve; a refuted estimate sets it, too.
+    # At 0 the next round solves the knapsack. A refuted estimate sets it to 0, too.
     s.since_solved[0] = (s.since_solved[0] + 1) % p.solve_every
 
 
@@ -110,7 +110,8 @@ def count_losses(
 ) -> None:
     """Count the losses of the arms that were given nothing: those with a 0 in `allocation`."""
     for arm in range(p.arms):
-        # Only these rounds are a fair sample of an arm's losses: an allocation may censor them.
+        # Only these rounds are a fair sample of an arm's losses, because an allocation may censor
+        # losses.
         if allocation[arm] == 0:
             s.losses[arm] += losses[arm]
             s.clears[arm] += 1.0 - losses[arm]

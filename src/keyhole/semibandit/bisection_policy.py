@@ -29,14 +29,16 @@ class BisectionPolicy(Policy, abstract=True):
 
     The first phase keeps bounds :math:`\theta_l < \theta_i \le \theta_u` for each arm, at first 0
     and 1, and tries values :math:`\hat\theta_i` in between. A loss at an arm that was given
-    :math:`\hat\theta_i` raises its lower bound to it; after W rounds without a loss in which the
-    arm was given :math:`\hat\theta_i` the upper bound falls to it,
+    :math:`\hat\theta_i` raises its lower bound to :math:`\hat\theta_i`. After W rounds without a
+    loss in which the arm was given :math:`\hat\theta_i`, its upper bound falls to
+    :math:`\hat\theta_i`. Here
 
     .. math:: W = \Big\lceil \frac{\ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
         {\ln(1 / (1 - \epsilon))} \Big\rceil
 
-    and the middle of the two is tried next. When the two are within :math:`\gamma` of each other,
-    the upper one is the estimate. The phase ends when every arm has an estimate.
+    and the middle of the two bounds is tried next. When the two are within :math:`\gamma` of each
+    other, the upper one is the estimate; with ``as_printed=1`` only if the upper bound was the one
+    that moved. The phase ends when every arm has an estimate.
 
     A loss at an arm that was given its estimate proves the estimate too low. With ``as_printed=0``
     the search for this arm starts again between the refuted estimate and 1, and the first phase
@@ -71,13 +73,17 @@ class BisectionPolicy(Policy, abstract=True):
         """Knapsack state, and the bounds and trial of each arm's bisection."""
 
         searched = int_array()
+        """Number of rounds of the search."""
         low = float_array("arms")
         high = float_array("arms")
         settled = int_array("arms")
         """1 if `amounts` is an estimate, 0 if it is a trial."""
         clear_rounds = int_array("arms")
+        """Number of rounds without a loss in which the arm was given its trial."""
         unsettled = int_array()
+        """Number of arms without an estimate."""
         needed = int_array()
+        """W, the number of rounds without a loss that lowers an upper bound."""
 
     def search_rounds(self, arms: int, resource: float) -> int:
         r"""Return a bound on the rounds of the search, with K arms and the resource Q.
@@ -167,7 +173,10 @@ def is_search_needed(arms: int, resource: float) -> bool:
 
 
 def first_tried_amount(p: BisectionPolicy, arm: int) -> float:
-    """Return the first trial of an arm: the resource in parts of two sizes, each below 1."""
+    """Return the amount tried first: 1/2 for floor(Q) arms, equal shares of the rest for others.
+
+    If these shares would be 1 or more, the amount is 1/2 for all arms.
+    """
     half_count = integer_part(p.resource)
     if arm < half_count:
         return 0.5
@@ -183,13 +192,13 @@ def rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -> int:
 
 
 def bisection_steps(gamma: float) -> float:
-    """Return the number of trials that halve a bracket of 1 down to gamma."""
+    """Return the number of halvings, not rounded, that shorten a bracket from 1 to gamma."""
     return math.log2(math.ceil(1.0 + 1.0 / gamma))
 
 
 def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
     """Fund the trials that fit, in the order of the arms, then the settled arms in random order."""
-    # Arms on trial come first: those with an estimate use what remains.
+    # Arms on trial come first, and those with an estimate use what remains of the resource.
     remaining = p.resource + SLACK
     settled_count = 0
     for arm in range(p.arms):
@@ -210,12 +219,14 @@ def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -
 
 def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
     """Move a bound of an arm on trial, if this round's loss determines it."""
-    # With `any_loss`, line 8 of the pseudo-code to the letter: a loss counts whatever the arm was
-    # given, except where the trial equals the lower bound, at which a loss was counted before.
+    # With `any_loss`, line 8 of the pseudo-code is followed to the letter: a loss counts whatever
+    # the arm was given. It does not count where the trial equals the lower bound, because a loss at
+    # that amount has been counted before.
     loss_counts = loss > 0.0 and (p.any_loss == 0 or s.low[arm] < s.amounts[arm])
     if loss_counts:
         s.low[arm] = s.amounts[arm]
-        # No allocation exceeds a resource below 1, so the bisection cannot reach this threshold.
+        # No allocation exceeds a resource below 1, so that the bisection cannot reach a threshold
+        # above the resource.
         if p.resource < 1.0 and s.high[arm] == p.resource and p.resource - s.low[arm] <= p.gamma:
             finish_bisection(s, arm, _UNREACHABLE)
             return
@@ -239,7 +250,8 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
 def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
     """Restart the bisection above a refuted estimate, unless no larger allocation is possible."""
     largest = min(1.0, p.resource)
-    # The funded set was chosen by the refuted amount: the next round must solve the knapsack anew.
+    # The funded set was chosen by the refuted amount, so that the next round must solve the
+    # knapsack anew.
     s.since_solved[0] = 0
     if largest - s.amounts[arm] <= p.gamma:
         s.amounts[arm] = _UNREACHABLE

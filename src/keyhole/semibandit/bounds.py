@@ -26,9 +26,9 @@ def lower_bound(problem: Problem, horizon: int) -> float:
 
     with mean losses in increasing order, M the number of arms that the resource suffices for, and d
     the Kullback-Leibler divergence of Bernoulli distributions. The bound is that of bandits with
-    multiple plays (Anantharam, Varaiya and Walrand 1987): asymptotic, for policies whose regret
-    grows slower than any power of T on every problem. The bound is 0 where the resource suffices
-    for all arms. Arms with the mean loss of the last unfunded arm add nothing.
+    multiple plays (Anantharam, Varaiya and Walrand 1987). It is asymptotic, and holds for policies
+    whose regret grows slower than any power of T on every problem. The bound is 0 where the
+    resource suffices for all arms. Arms with the mean loss of the last unfunded arm add nothing.
 
     Examples
     --------
@@ -39,15 +39,15 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     log = math.log(check_integer("horizon", horizon, Range(ge=1)))
     if unfunded == 0:
         return 0.0
-    last = means[unfunded - 1]
-    funded_means = means[unfunded:]
+    last_unfunded = means[unfunded - 1]
     require_extra("scipy", "the lower bound of a semi-bandit")
     from scipy.special import rel_entr
 
     # Equal means would divide 0 by a divergence of 0.
-    worse = funded_means[funded_means > last]
-    divergence = rel_entr(last, worse) + rel_entr(1.0 - last, 1.0 - worse)
-    return float(((worse - last) / divergence).sum()) * log
+    funded = means[unfunded:]
+    larger = funded[funded > last_unfunded]
+    divergence = rel_entr(last_unfunded, larger) + rel_entr(1.0 - last_unfunded, 1.0 - larger)
+    return float(((larger - last_unfunded) / divergence).sum()) * log
 
 
 def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float) -> float:
@@ -80,7 +80,7 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
 
     with :math:`W_T = \ln(T \log_2 |\Theta|) / (\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon)))`
     and :math:`\nabla_m` the largest regret of an allocation. The last term is left out: the paper
-    does not give its constant. Conditions: one threshold for all arms, T above :math:`W_T
+    does not give its constant. The bound holds for one threshold for all arms, T above :math:`W_T
     \log_2 |\Theta|`, and a unique optimal set of arms.
 
     Examples

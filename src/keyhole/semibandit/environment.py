@@ -36,7 +36,10 @@ def draw_recorded_day(rng: Stream, numbers: FloatArray, losses: FloatArray) -> N
 
 
 class DayDistribution(Distribution):
-    """Joint distribution of all arms' losses: ``draw(rng, numbers, losses)`` writes them."""
+    """Joint distribution of all arms' losses in a round, also called a day.
+
+    Its kernel ``draw(rng, numbers, losses)`` writes the losses.
+    """
 
     mean_losses: FloatArray
     rounds: int | None = None
@@ -71,8 +74,8 @@ class CustomDistribution(CustomSampler, DayDistribution):
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or 1,000 trial days do not fit `mean_losses` by 6 standard
-        errors.
+        If a value is not allowed, or the means of 1,000 trial days are more than about 6 standard
+        errors from `mean_losses`.
 
     Examples
     --------
@@ -91,7 +94,7 @@ class CustomDistribution(CustomSampler, DayDistribution):
     ) -> None:
         super().__init__(draw, numbers)
         self.mean_losses = check_vector("mean_losses", mean_losses, Range(ge=0, le=1))
-        # After the means, whose number is that of the arms and so of the losses of a day.
+        # The trial draws need the means, because their number is the number of the arms.
         days = self.trial_draws()
         for day in days:
             check_binary_vector("what draw draws", day, len(self.mean_losses))
@@ -111,7 +114,7 @@ class Losses(Environment):
     """Environment of arms with independent Bernoulli losses.
 
     The loss of an arm in round t is drawn at the position of this arm and round in the
-    environment's stream (common random numbers): it does not depend on earlier allocations.
+    environment's stream (common random numbers), so that it does not depend on earlier allocations.
     """
 
     setting = SETTING
@@ -200,8 +203,8 @@ class JointLosses(Losses, abstract=True):
         e, s: State, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
     ) -> None:
         """Draw all losses of the round, return the observed ones, and add the expected regret."""
-        # One position a round, since the losses of all arms are drawn together: also those that the
-        # allocation hides, on which others may depend.
+        # The stream has one position a round, because the losses of all arms are drawn together.
+        # Losses that the allocation hides are drawn too, because others may depend on them.
         seek_pull(rng, 0, t - 1)
         draw(e, rng, s.day)
         expected = 0.0
@@ -247,8 +250,8 @@ class ReplayEnvironment(Losses):
                 losses[arm] = loss
                 s.loss[0] += loss
                 s.regret[0] += loss
-            # The comparison is with one allocation for all days, so that a day's regret may be
-            # negative.
+            # Losses are compared with those of one allocation for all days, so that a day's regret
+            # may be negative.
             if e.best[arm] == 0:
                 s.regret[0] -= loss
 

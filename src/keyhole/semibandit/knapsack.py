@@ -26,7 +26,7 @@ from keyhole.validate import Range, check_number, check_vector
 SLACK: Final = 1e-10
 """Tolerance of the capacity, because sums of decimals are not exact."""
 
-TIE: Final = 1e-12
+TIE: Final = 1e-12  # values that differ by no more count as equal
 # Powers of two, so that the divisions in positions are shifts.
 SETS: Final = 64  # sets that a list can hold, per item
 LOG: Final = 256  # entries that the log can hold, per item
@@ -68,10 +68,14 @@ def value_bound(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
     first: int, stop: int, space: float,
 ) -> float:  # fmt: skip
-    """Return a bound on the value that items from `first` on can add; those before `stop` fit."""
+    """Return a bound on the value that items from `first` on can add.
+
+    The items from `first` to `stop` - 1 fit together. Only items before `paying` have a value above
+    the price. All of these numbers are positions in `s.order`.
+    """
     before = 0.0 if first == 0 else s.gain_sums[first - 1]
     bound = 0.0
-    # Items from `paying` on have no gain, and add nothing to the bound.
+    # Items from `paying` on have no gain above 0, and add nothing to the bound.
     if stop >= paying:
         if paying > first:
             bound = s.gain_sums[paying - 1] - before
@@ -83,7 +87,7 @@ def value_bound(
             used = s.weight_sums[stop - 1] - (0.0 if first == 0 else s.weight_sums[first - 1])
             bound = s.gain_sums[stop - 1] - before
         bound += (values[item] - price) * (space - used) / weights[item]
-    # Gains are values less the price: it is added back once for each item that can fit.
+    # Gains are values less the price: the price is added back once for each item that can fit.
     if price > 0.0 and first < count:
         bound += price * count_fitting(space, s.lightest[first], count - first)
     return bound
@@ -129,9 +133,10 @@ def add_item(
     # A set survives if no lighter one has its value (dominance), and if its upper bound is not
     # below the value of the best greedy completion so far.
     item = s.order[k]
-    top = -1.0
+    last_value = -1.0  # of the last set that was kept
     stop = count
     kept = 0
+    # Positions, in the old list, of the next set without the item and of the next to add it to.
     without = with_it = 0
     while without < sets or with_it < sets:
         add = is_next_set_with_item(s, old, sets, without, with_it, weights[item])
@@ -142,7 +147,7 @@ def add_item(
         value = s.set_values[old, index // SETS, index % SETS]
         if add:
             weight, value = weight + weights[item], value + values[item]
-        if weight > space or value <= top + TIE:
+        if weight > space or value <= last_value + TIE:
             continue
         # Sets come by weight, so that the space left, and with it `stop`, only shrinks.
         while stop > k + 1 and s.weight_sums[stop - 1] - s.weight_sums[k] > space - weight:
@@ -150,8 +155,8 @@ def add_item(
         # The set with all following items that fit is feasible: its value is a lower bound.
         greedy = s.gain_sums[stop - 1] - s.gain_sums[k] + price * (stop - k - 1)
         best = max(best, value + greedy)
-        more = value_bound(s, values, weights, count, price, paying, k + 1, stop, space - weight)
-        if value + more < best - SLACK:
+        bound = value_bound(s, values, weights, count, price, paying, k + 1, stop, space - weight)
+        if value + bound < best - SLACK:
             continue
         name = s.set_names[old, index // SETS, index % SETS]
         if add:
@@ -161,7 +166,7 @@ def add_item(
             logged += 1
         write_set(s, 1 - old, kept, weight, value)
         s.set_names[1 - old, kept // SETS, kept % SETS] = name
-        top = value
+        last_value = value
         kept += 1
     return kept, logged, best
 
@@ -331,11 +336,12 @@ def rank_items(
     lightest = weights[s.order[0]]
     for k in range(count):
         lightest = min(lightest, weights[s.order[k]])
-    unpriced = fractional_gain(s.order, values, weights, count, space, 0.0)
+    bound_without_price = fractional_gain(s.order, values, weights, count, space, 0.0)
     sort_by_gain(s, values, weights, count, price)
-    priced = fractional_gain(s.order, values, weights, count, space, price)
+    gain = fractional_gain(s.order, values, weights, count, space, price)
+    bound_with_price = gain + price * count_fitting(space, lightest, count)
     # Both are upper bounds on the value of a set, and the lower one prunes more.
-    if unpriced <= priced + price * count_fitting(space, lightest, count):
+    if bound_without_price <= bound_with_price:
         price = 0.0
         sort_by_gain(s, values, weights, count, price)
     paying = 0
@@ -404,7 +410,7 @@ def fractional_gain(
 def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> NDArray[np.bool_]:
     """Return the set of items of the largest value among those that fit into a knapsack.
 
-    Exact: no other set that fits has a value larger by more than 1e-9.
+    The result is exact: no other set that fits has a value larger by more than 1e-9.
 
     Parameters
     ----------
@@ -419,10 +425,10 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
     Returns
     -------
     ndarray of bool, shape (items,)
-        Which items to take. Among sets of equal value the lightest; among these the one whose items
-        come first by value per weight, the lower item first where that is equal. Where more than 64
-        sets an item would have to be compared, ties are broken in another, fixed way. Items without
-        value are not taken.
+        Which items to take. Among sets of equal value the lightest is taken; among these the one
+        whose items come first by value per weight, the lower item first where that is equal. Where
+        more than 64 sets per item would have to be compared, ties are broken in another, fixed way.
+        Items without value are not taken.
 
     Examples
     --------

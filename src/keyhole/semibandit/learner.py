@@ -18,9 +18,10 @@ _UNIT: Final = Range(ge=0, le=1)
 
 
 class StudyVocabulary(CoreVocabulary):
-    """Calls of a study: ``ask()`` gives an ``allocation``; ``tell(id, losses)`` takes the losses.
+    """Vocabulary of a study: ``ask()`` returns an ``allocation``, and ``tell`` takes the losses.
 
     Losses are the names of the arms with a loss, or a mapping from all names to 0 or 1 (or bool).
+    Where arms are numbers, losses are a vector.
     """
 
     def format_decision(self, context: Values, decision: Values) -> Words:
@@ -94,7 +95,7 @@ def _is_zero_or_one(value: object) -> bool:
 
 
 class Learner(CoreLearner):
-    r"""Learner that allocates the resource, from losses that an allocation may censor.
+    r"""Learner that allocates the resource, and learns from losses that an allocation may censor.
 
     A policy makes it.
 

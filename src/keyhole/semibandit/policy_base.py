@@ -48,7 +48,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     learner_class = Learner
     vocabulary_class = StudyVocabulary
     feedback = "losses of 0 or 1"
-    # By default pending decisions block: the update of a search refers to the last `select`.
+    # By default a pending decision blocks the next one, because the update of a search refers to
+    # the last `select`.
 
     if TYPE_CHECKING:  # at run time, the method is generated from the facts
 
@@ -77,7 +78,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
 
 def unfinished_search_warning(p: CorePolicy, rounds: int, facts: Mapping[str, Any]) -> str:
-    """Return a warning if a search may take more rounds than the horizon; otherwise no text."""
+    """Return a warning if a search may outlast the horizon; otherwise an empty text."""
     horizon = facts.get("horizon")
     if horizon is None or rounds <= horizon:
         return ""

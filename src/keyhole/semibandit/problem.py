@@ -99,7 +99,8 @@ class Problem(AnyProblem):
         self.resource = validate.check_number("resource", resource, validate.Range(gt=0, le=2**24))
         self.rounds = getattr(self.distribution, "rounds", None)
         self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
-        # Added as kernels add, arm by arm: the regret of the best allocation is then exactly 0.
+        # The losses are added as kernels add them, arm by arm, so that the regret of the best
+        # allocation is exactly 0.
         self.least_loss = float(sum_up(np.where(self.optimal, 0.0, self.mean_losses), self.arms))
 
     @classmethod
@@ -216,7 +217,10 @@ class Problem(AnyProblem):
         return float(sum_up(self.mean_losses, self.arms) - self.least_loss)
 
     def resized(self, arms: int) -> "Problem":
-        """Return a problem of `arms` arms: means and thresholds repeat, the resource stays."""
+        """Return a problem of `arms` arms: means and thresholds repeat, the resource stays.
+
+        Its losses are independent, also where those of this problem are not.
+        """
         return Problem(
             np.resize(self.mean_losses, arms), np.resize(self.thresholds, arms), self.resource
         )

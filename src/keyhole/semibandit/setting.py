@@ -28,7 +28,8 @@ def _is_affordable(p: Facts, allocation: FloatArray) -> bool:
     for arm in range(p.arms):
         if not 0.0 <= allocation[arm] <= 1.0:
             return False
-        # Added in the order of `clip_to_budget`: another one might round above the resource.
+        # Added in the order of `clip_to_budget`, because the sum in another order might be rounded
+        # to more than the resource.
         total += allocation[arm]
     return total <= p.resource
 
@@ -58,7 +59,7 @@ def allocation_reaches_threshold(allocation: float, threshold: float) -> bool:
 
 
 def integer_part(resource: float) -> int:
-    """Return the integer part; a number up to `TOLERANCE` below an integer counts as it."""
+    """Return the integer part; numbers up to `TOLERANCE` below an integer count as the integer."""
     return math.floor(resource + TOLERANCE)
 
 
@@ -66,7 +67,8 @@ def clip_to_budget(allocation: FloatArray, arms: int, resource: float) -> None:
     """Scale down an allocation whose sum exceeds the resource by rounding errors."""
     total = sum_up(allocation, arms)
     while total > resource:
-        # A little less than the ratio: rounding could leave the sum above the resource for ever.
+        # A little less than the ratio, because rounding could leave the sum above the resource for
+        # ever.
         share = resource / total * (1.0 - 2.0**-52)
         for arm in range(arms):
             allocation[arm] *= share
@@ -95,8 +97,8 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
 
     Notes
     -----
-    The paper's list ends with min{1, Q}. Where Q is not an integer, the entry before is that for
-    the next integer above Q; where Q is below 1, the last entry is Q.
+    The paper's list ends with min{1, Q}. Where Q is above 1 and not an integer, the entry before
+    the last is that of the next integer above Q. Where Q is below 1, the last entry is Q.
 
     References
     ----------

@@ -1,8 +1,8 @@
 """Exact search, for `ESCB`, of the k arms that minimise one sum minus the square root of another.
 
-A square root lies below its tangents, so the sum less a tangent is a lower bound that is additive:
-the k items with the smallest keys minimise it. The tangent with the largest minimum starts close to
-the optimum; branch and bound, depth first, enumerates the sets that could be better.
+A square root lies below its tangents, so that the sum less a tangent is a lower bound. Each item
+contributes a number to it, and the k items with the smallest contributions minimise it. The search
+starts with the tangent of the largest minimum; branch and bound, depth first, does the rest.
 """
 
 import math
@@ -25,7 +25,7 @@ class SubsetSearch:
     trial = int_array("arms")
     """1 for the items of the present set."""
     ranked = int_array("arms")
-    """Items by key, the smallest first."""
+    """Items by contribution to the bound, the smallest first."""
     keys = float_array("arms")
     """Minus the contribution of each item to the bound."""
     sums = float_array("arms")
@@ -33,7 +33,7 @@ class SubsetSearch:
     chosen = int_array("arms")
     """Ranks of the items of the present set."""
     bounds = float_array("arms")
-    """Lower bound of the first of them together."""
+    """Entry k is the part of the lower bound that is known with the first k + 1 of these items."""
 
 
 def find_best_subset(
@@ -41,8 +41,9 @@ def find_best_subset(
 ) -> None:
     r"""Write the set with the smallest :math:`\sum v_i - \sqrt{w \sum b_i}` into `s.best`.
 
-    Here v are `values`, b, at least 0, `spreads`, and w, at least 0, `width`. Among equal sets the
-    lexicographically first is chosen: the one with the lowest item that they do not share.
+    Here v are the `values` and b the `spreads`; w is `width`, at least 0. The spreads are above 0;
+    where the width is 0, they may be 0. Among equal sets the lexicographically first is chosen: the
+    one with the lowest item that they do not share.
     """
     slope = best_slope(s, values, spreads, items, size, width)
     take_smallest(s, values, spreads, items, size, slope)
@@ -60,11 +61,12 @@ def best_slope(
     for item in range(items):
         smallest = min(smallest, spreads[item])
         largest = max(largest, spreads[item])
-    # Without a root, or with an infinite slope at 0, the sets are bounded by their sums alone.
+    # Without a root the sets are bounded by their sums alone, which is a slope of 0. Spreads of 0
+    # occur only then.
     if width == 0.0 or size == 0 or smallest == 0.0:
         return 0.0
-    # The root of w x has the slope sqrt(w / x) / 2: between those at the largest and the smallest
-    # sum of spreads.
+    # The root of w x has the slope sqrt(w / x) / 2. The slope that is sought lies between those at
+    # the largest and the smallest possible sum x of spreads.
     low = 0.5 * math.sqrt(width / (size * largest))
     high = 0.5 * math.sqrt(width / (size * smallest))
     for _ in range(_HALVINGS):
@@ -112,7 +114,7 @@ def search_subsets(
     tangent_at_0 = width / (4.0 * slope) if slope > 0.0 else 0.0
     best_value = objective(s.best, values, spreads, items, width)
     depth = 0  # the number of chosen items
-    rank = 0  # that of the next candidate
+    rank = 0  # the rank of the next candidate
     while True:
         bound = s.bounds[depth - 1] if depth > 0 else -tangent_at_0
         last = rank + size - depth - 1
@@ -142,7 +144,10 @@ def prefix_sum(s: SubsetSearch, rank: int) -> float:
 def is_duplicate(
     s: SubsetSearch, values: FloatArray, spreads: FloatArray, depth: int, rank: int
 ) -> bool:
-    """Return whether the item equals the one before it, which was left out (symmetry breaking)."""
+    """Return whether the item at a rank equals the one before it, which was left out.
+
+    Sets that differ only in equal items need to be searched once (symmetry breaking).
+    """
     if rank == 0 or (depth > 0 and s.chosen[depth - 1] == rank - 1):
         return False
     item = s.ranked[rank]
@@ -159,7 +164,7 @@ def keep_better(
     width: float,
     best_value: float,
 ) -> float:
-    """Keep the present set if it is better, or equal and first; return the smallest value."""
+    """Keep the present set if it is better, or as good and first; return the smallest value."""
     s.trial[:] = 0
     for k in range(size):
         s.trial[s.ranked[s.chosen[k]]] = 1

@@ -1,9 +1,9 @@
 """Posterior of how much of a resource each arm needs (its threshold), as a density in steps.
 
 An arm is a place where losses may occur, unless it gets its threshold. A loss shows that the
-threshold is above what was given; a round without one, that it may be at most that. Both follow
-Bayes' theorem: with S losses and F(x) rounds without, among those in which less than x was given,
-the density of the threshold at x is proportional to B(1 + S, 1 + F(x)), B the beta function.
+threshold is above what was given; a round without a loss makes it likelier that the threshold is at
+most that. By Bayes' theorem the density of the threshold at x is proportional to B(1 + S, 1 + F(x))
+with B the beta function, S losses, and F(x) rounds without a loss with less than x given.
 """
 
 import math
@@ -15,8 +15,8 @@ from keyhole.semibandit.setting import TOLERANCE
 PIECES: Final = 16
 """Pieces of constant density that are kept for each arm."""
 
-# A piece with this weight is never drawn. No weight falls below it, so that a loss that contradicts
-# all other pieces leaves a density and not zeros.
+# A piece with this weight is never drawn in practice. No weight falls below it, so that a loss that
+# contradicts all other pieces leaves a density and not zeros.
 _LEAST_WEIGHT: Final = 1e-200
 
 
@@ -33,13 +33,13 @@ class ThresholdPosterior:
     """Density in each piece, divided by that in the first."""
     losses = float_array("arms")
     clears = float_array("arms")
-    """Rounds without a loss, given less than the thresholds of the first piece."""
+    """Rounds without a loss in which less than the thresholds of the first piece was given."""
     further = float_array("arms", PIECES + 1)
-    """Further rounds without a loss, given less than the thresholds of each piece."""
+    """Further rounds without a loss in which less than the thresholds of each piece was given."""
 
 
 def begin_posterior(s: ThresholdPosterior, arm: int, resource: float) -> None:
-    """Set the prior: uniform up to the resource and above it, with no more mass above it."""
+    """Set the prior: uniform up to the resource, and above it uniform with at most its mass."""
     s.pieces[arm] = 1
     s.ends[arm, 0] = s.weights[arm, 0] = 1.0
     if resource < 1.0:
@@ -96,10 +96,12 @@ def learn_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
             remove_lowest_pieces(s, arm, refuted_pieces)
         # An arm with a loss although it was given 1 breaks the rules: a threshold is at most 1.
         s.lows[arm] = min(amount, 1.0 - TOLERANCE)
-    rounds = 2.0 + s.losses[arm] + s.clears[arm]
+    # A loss turns B(1 + S, 1 + F) into B(2 + S, 1 + F): it multiplies a density by the mean
+    # (1 + S) / (2 + S + F). Weights are relative to the first piece.
+    shape_sum = 2.0 + s.losses[arm] + s.clears[arm]
     for piece in range(1, s.pieces[arm]):
         clamp_weight(
-            s, arm, piece, s.weights[arm, piece] * rounds / (rounds + s.further[arm, piece])
+            s, arm, piece, s.weights[arm, piece] * shape_sum / (shape_sum + s.further[arm, piece])
         )
     s.losses[arm] += 1.0
 
@@ -114,9 +116,11 @@ def learn_no_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
         piece += 1
     if s.ends[arm, piece] > amount + TOLERANCE:
         split_piece(s, arm, piece, amount)
+    # Where more than `amount` is needed, a round without a loss multiplies the density by the mean
+    # (1 + F) / (2 + S + F); elsewhere it says nothing.
     for above in range(piece + 1, s.pieces[arm]):
-        clear = 1.0 + s.clears[arm] + s.further[arm, above]
-        clamp_weight(s, arm, above, s.weights[arm, above] * clear / (1.0 + s.losses[arm] + clear))
+        shape = 1.0 + s.clears[arm] + s.further[arm, above]
+        clamp_weight(s, arm, above, s.weights[arm, above] * shape / (1.0 + s.losses[arm] + shape))
         s.further[arm, above] += 1.0
     if s.pieces[arm] > PIECES:
         merge_pieces(s, arm, cheapest_merger(s, arm))
@@ -124,11 +128,13 @@ def learn_no_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
 
 def learn_no_loss_below(s: ThresholdPosterior, arm: int) -> None:
     """Learn that an arm had no loss although it was given less than it needs."""
-    rounds = 2.0 + s.losses[arm] + s.clears[arm]
-    clear = 1.0 + s.clears[arm]
+    # All pieces need more than was given, so that the density of each is multiplied by
+    # (1 + F) / (2 + S + F). Weights are relative to the first piece.
+    shape_sum = 2.0 + s.losses[arm] + s.clears[arm]
+    shape = 1.0 + s.clears[arm]
     for piece in range(1, s.pieces[arm]):
         further = s.further[arm, piece]
-        ratio = (clear + further) * rounds / (clear * (rounds + further))
+        ratio = (shape + further) * shape_sum / (shape * (shape_sum + further))
         clamp_weight(s, arm, piece, s.weights[arm, piece] * ratio)
     s.clears[arm] += 1.0
 
@@ -139,7 +145,7 @@ def clamp_weight(s: ThresholdPosterior, arm: int, piece: int, weight: float) -> 
 
 
 def split_piece(s: ThresholdPosterior, arm: int, piece: int, end: float) -> None:
-    """Split a piece in two, of which the first ends at `end`."""
+    """Split a piece in two; the first of them ends at `end`."""
     for k in range(s.pieces[arm], piece, -1):
         copy_piece(s, arm, k - 1, k)
     s.ends[arm, piece] = end
@@ -186,7 +192,7 @@ def cheapest_merger(s: ThresholdPosterior, arm: int) -> int:
 
 
 def merge_pieces(s: ThresholdPosterior, arm: int, piece: int) -> None:
-    """Merge a piece with the next one: their mass together, the counts of the likelier one."""
+    """Merge a piece with the next: it gets the mass of both, and the counts of the likelier one."""
     first, second = piece_mass(s, arm, piece), piece_mass(s, arm, piece + 1)
     start, end = piece_start(s, arm, piece), s.ends[arm, piece + 1]
     if second >= first:
@@ -203,13 +209,14 @@ def merge_pieces(s: ThresholdPosterior, arm: int, piece: int) -> None:
 def allocation_in_piece(
     low: float, high: float, share: float, resource: float, arms: int, plan: int
 ) -> float:
-    """Return the allocation at a share, in [0, 1), of the way down from the end of a piece.
+    """Return an allocation in the piece from `low` to `high`.
 
-    Plan 1 prefers equal parts of the resource, plan 2 the number with the fewest decimals; any
-    other plan takes it as it is.
+    It lies at the share, in [0, 1), of the way down from the end of the piece. Plan 1 takes an
+    equal part of the resource instead, if one lies in the piece. Plan 2 takes a round number: the
+    largest multiple in the piece of the first of 1, 1/2, 1/5, 1/10, 1/20, ... that has any.
     """
     if plan == 1:
-        # Of the parts resource / m above `low` and at most `high`, each is as likely as another.
+        # The parts resource / m that are above `low` and at most `high` are equally likely.
         first = max(1, math.ceil(resource / (high + TOLERANCE)))
         last = min(arms, math.ceil(resource / (low + TOLERANCE)) - 1)
         if first <= last:

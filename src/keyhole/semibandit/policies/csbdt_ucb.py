@@ -52,6 +52,6 @@ class CSBDTUCB(BisectionPolicy):
         """Compute the lower confidence bounds."""
         log = math.log(t)
         for arm in range(p.arms):
-            # The count starts at 1, so that the first bound divides by no 0.
+            # The count starts at 1, so that the first bound does not divide by 0.
             rounds = 1.0 + s.losses[arm] + s.clears[arm]
             s.values[arm] = mean_loss_lower_bound(s.losses[arm], rounds, log)

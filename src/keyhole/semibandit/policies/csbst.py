@@ -133,7 +133,7 @@ class CSBST(Policy):
         s.searched[0] += 1
         if has_loss(p, s, losses):
             s.low[0] = s.index[0]
-            # The middle of the remaining candidates, rounded up; below it is the same middle.
+            # Both branches go to the middle of the remaining candidates, rounded up.
             s.index[0] = s.low[0] + (s.high[0] - s.low[0] + 1) // 2
         else:
             s.clear_rounds[0] += 1
@@ -179,8 +179,8 @@ def nth_candidate_threshold(p: Policy, index: int) -> float:
 def rounds_needed(delta: float, epsilon: float, resource: float, count: int) -> int:
     """Return W, the number of rounds without a loss after which a candidate is sufficient."""
     whole_amounts = max(1, integer_part(resource))
-    exact = math.log(math.log2(count) / delta) / (-whole_amounts * math.log1p(-epsilon))
-    return max(1, math.ceil(exact))
+    rounds = math.log(math.log2(count) / delta) / (-whole_amounts * math.log1p(-epsilon))
+    return max(1, math.ceil(rounds))
 
 
 def try_candidate(p: CSBST, s: CSBST.State, rng: Stream) -> None:

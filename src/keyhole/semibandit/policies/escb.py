@@ -62,7 +62,7 @@ class ESCB(EqualSharePolicy):
         """Allocation state, and the terms of the sets' bounds."""
 
         spreads = float_array("arms")
-        """1 / N."""
+        """1 / N of each arm; 0 for an arm that was never observed."""
 
     def select(p, s: State, t: int, allocation: FloatArray) -> None:
         """Fund all but the set with the lowest bound."""
@@ -72,8 +72,8 @@ class ESCB(EqualSharePolicy):
             s.values[arm] = s.losses[arm] / rounds if rounds > 0.0 else -1.0
             s.spreads[arm] = 1.0 / rounds if rounds > 0.0 else 0.0
             unobserved += rounds == 0.0
-        # Arms that were never observed have value -1: sets with the most of them have the lowest
-        # sum, so that no separate case is needed.
+        # Arms that were never observed have the value -1. Sets with the most of them have the
+        # lowest sum, so that no separate case is needed.
         width = 0.0 if unobserved > 0 else 0.5 * exploration(t, p.c * p.m)
         find_best_subset(s, s.values, s.spreads, p.arms, p.m, width)
         for arm in range(p.arms):
@@ -93,5 +93,5 @@ class ESCB(EqualSharePolicy):
 def exploration(t: int, weight: float) -> float:
     """Return f(t), at least 0."""
     log = math.log(t)
-    # ln ln t is negative for t = 2, and there is none for t = 1.
+    # ln ln t is negative for t = 2, and does not exist for t = 1.
     return max(0.0, log + weight * math.log(log)) if log > 0.0 else 0.0

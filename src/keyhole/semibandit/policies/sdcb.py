@@ -54,7 +54,8 @@ class SDCB(KnownThresholdPolicy):
         log = math.log(t)
         for arm in range(p.arms):
             rounds = s.losses[arm] + s.clears[arm]
-            # An arm that was never observed has no value: it is not funded, and so observed.
+            # An arm that was never observed has the value 0, so that it is not funded and hence
+            # observed.
             s.values[arm] = (
                 mean_loss_lower_bound(s.losses[arm], rounds, log) if rounds > 0.0 else 0.0
             )

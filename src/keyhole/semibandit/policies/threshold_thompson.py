@@ -26,10 +26,11 @@ from keyhole.semibandit.threshold_posterior import (
     threshold_quantile,
 )
 
-# Every 200 rounds, allocations are kept for one round longer: later a round teaches less.
+# Every 200 rounds, allocations are kept for one round longer, because later a round teaches less.
 _ROUNDS_PER_KEPT: Final = 200
-# Pieces shorter than this get their ends, for one arm and a resource of 1; from round 1,000 on the
-# length shrinks as 1 / t. Ten times the length fails where little of the resource is left over.
+# In a piece shorter than this, the end of the piece is allocated and not a draw from it. The length
+# is for one arm and a resource of 1, and shrinks as 1 / t from round 1,000 on. Ten times the length
+# fails where little of the resource is left over.
 _SHORT: Final = 1e-3
 _SHORT_UNTIL: Final = 1000.0
 
@@ -98,7 +99,7 @@ class ThresholdThompson(Policy):
         amounts = float_array("arms")
         """The allocation."""
         drawn = int_array("arms")
-        """The piece of which the threshold was drawn."""
+        """The piece from which the threshold was drawn."""
         values = float_array("arms")
         """Drawn mean losses."""
         funded = int_array("arms")
@@ -138,7 +139,7 @@ class ThresholdThompson(Policy):
         """Report what is enough with probability 1 - delta, and a search of 0 rounds."""
         for arm in range(p.arms):
             estimates[arm] = threshold_quantile(s, arm, p.delta)
-        # Nothing stays refuted: a loss in spite of an estimate raises the estimate above it.
+        # No estimate stays refuted: a loss in spite of an estimate raises the estimate.
         searched[0] = refuted[0] = 0
 
     def describe(self, learner: Any) -> list[str]:
@@ -171,7 +172,8 @@ def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
 def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rng: Stream) -> None:
     """Draw the arms' thresholds, and set the shapes of the mean losses given these."""
     short_length = _SHORT * min(1.0, p.resource) / p.arms * min(1.0, _SHORT_UNTIL / t)
-    # One plan for all arms: where thresholds are round numbers, only all of them together fit.
+    # One plan is drawn for all arms, because where thresholds are round numbers, the best set may
+    # fit only if all of them are drawn as such.
     plan_draw = uniform(rng)
     plan = 1 if plan_draw < 0.25 else (2 if plan_draw < 0.5 else 0)
     for arm in range(p.arms):
@@ -193,6 +195,7 @@ def raise_to_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
     count = 0
     for arm in range(p.arms):
         if s.funded[arm] == 1:
+            # Minus the amount by which the arm would be raised.
             s.keys[arm] = s.amounts[arm] - s.ends[arm, s.drawn[arm]]
             s.order[count] = arm
             count += 1
@@ -210,7 +213,7 @@ def fund_others(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
     while remaining > TOLERANCE:
         best = -1
         for arm in range(p.arms):
-            # What is known to be too little shows nothing new.
+            # An amount that is known to be too little shows nothing new.
             is_useful = s.amounts[arm] == 0.0 and s.lows[arm] + TOLERANCE < remaining
             if is_useful and (best < 0 or s.values[arm] > s.values[best]):
                 best = arm
