@@ -1,4 +1,4 @@
-"""Files of scenarios of the algorithm selection library: read, and written."""
+"""Reader and writer of the scenario files of the algorithm selection library."""
 
 import math
 import re

@@ -22,7 +22,7 @@ from keyhole.delayed.setting import Feedback
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 """Lengths of a round in seconds, by their names."""
 _COLUMNS: Final = ("shown_at", "converted_at", "arm")
-_ITEMS: Final = ("1", "2", "3", "4+")
+_ITEMS: Final = ("1", "2", "3", "4+")  # in a customer's first order: the arms
 _FOLLOWED: Final = 462  # shortest follow-up of a customer, in days
 
 

@@ -200,8 +200,9 @@ def forests(
     limits : int, default 11
         Number of limits, from 2 to 1,000.
     cost, penalty : Function or callable, optional
-        Functions of times in units of the largest limit; by default the time, and ten times the
-        limit, as in the PAR10 score, each divided by ten.
+        Functions of times in units of the largest limit. By default the cost is a tenth of the
+        time, and the penalty is the limit. This is the PAR10 score, which counts ten times the
+        limit for a stopped run, divided by ten.
 
     References
     ----------

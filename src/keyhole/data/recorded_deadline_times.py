@@ -106,7 +106,7 @@ def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
 
 
 def check_deadlines(name: str, minutes: ArrayLike) -> FloatArray:
-    """Return checked deadlines; refuse one that is not shorter than the one before."""
+    """Return checked deadlines; refuse a deadline that is not below the one before."""
     grid = validate.check_vector(name, minutes, validate.ANY)
     for before, after in pairwise(grid):
         if after >= before:

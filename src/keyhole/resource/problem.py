@@ -37,9 +37,10 @@ class Problem(AnyProblem):
     ``best_arm_share`` and ``best_pair_share``, the shares of rounds with the best arm and the best
     pair; and ``simple_regret``, the best pair's gain less that of the recommended pair. Where
     every limit may be chosen there is no ``best_pair_share``. With ``details=True``
-    there are also ``cumulative_reward``, of the runs within their limits; ``time_spent``, the
-    consumption, where a run that exceeds its limit consumes the limit; ``observations``, the runs
-    within their limits; ``mean_limit``; and for each arm ``pulls``.
+    there are also ``cumulative_reward``, the rewards of the runs within their limits;
+    ``time_spent``, the consumption, where a run that exceeds its limit consumes the limit;
+    ``observations``, the number of runs within their limits; ``mean_limit``; and for each arm
+    ``pulls``.
 
     Parameters
     ----------

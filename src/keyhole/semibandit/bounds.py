@@ -90,15 +90,15 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
     """
     rounds = check_integer("horizon", horizon, Range(ge=2))
     leading = lower_bound(problem, rounds)
-    search = csbst_search_bound(problem.arms, problem.resource, 1.0 / rounds, epsilon)
+    search_rounds = csbst_search_bound(problem.arms, problem.resource, 1.0 / rounds, epsilon)
     smallest_loss = float(problem.mean_losses.min())
     if smallest_loss < epsilon:
         raise ValueError(
             f"epsilon must be at most the smallest mean loss, {smallest_loss:g}, for Theorem 1, "
             f"got {epsilon:g}"
         )
-    if rounds <= search:
-        raise ValueError(f"horizon must be above {search:.4g} for Theorem 1, got {rounds}")
+    if rounds <= search_rounds:
+        raise ValueError(f"horizon must be above {search_rounds:.4g} for Theorem 1, got {rounds}")
     means, unfunded = _sorted_losses(problem)
     if 0 < unfunded < problem.arms and means[unfunded - 1] == means[unfunded]:
         raise ValueError(
@@ -106,7 +106,7 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
             f"unfunded arms, of which the last and the next have a mean loss of "
             f"{means[unfunded]:g}"
         )
-    return search * problem.worst_regret + leading
+    return search_rounds * problem.worst_regret + leading
 
 
 def csbdt_search_bound(
@@ -127,8 +127,8 @@ def csbdt_search_bound(
     chance = check_number("delta", delta, _OPEN_UNIT)
     count = check_integer("arms", arms, Range(ge=1))
     steps = math.log2(math.ceil(1.0 + 1.0 / check_number("gamma", gamma, _OPEN_UNIT)))
-    trial = math.log(count * steps / chance) / _loss_rate(epsilon)
-    return count * trial * steps / _funded_at_once(resource)
+    rounds_per_trial = math.log(count * steps / chance) / _loss_rate(epsilon)
+    return count * rounds_per_trial * steps / _funded_at_once(resource)
 
 
 def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:

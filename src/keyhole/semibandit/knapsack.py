@@ -39,11 +39,12 @@ class Scratch:
     """Working memory of `knapsack`, as part of a policy's state."""
 
     order = int_array("arms")
-    """Candidate items, the best value per weight first."""
+    """Candidate items, the largest gain per weight first, the lower of equals first."""
     keys = float_array("arms")
+    """Gain per weight of each item; a gain is a value less the price."""
     weight_sums = float_array("arms")
     gain_sums = float_array("arms")
-    """Prefix sums in this order; a gain is a value less the price."""
+    """Prefix sums in this order."""
     lightest = float_array("arms")
     """Suffix minima of the weights in this order."""
     set_weights = float_array(2, "arms", SETS)
@@ -279,11 +280,11 @@ def knapsack(
 ) -> None:
     """Choose the set of the largest value among those that fit; write 1 or 0 into `chosen`.
 
-    Among sets of equal value the lightest is chosen; among these the one whose items come first by
-    value per weight, the lower item first where that is equal. Where the lists exceed their memory
-    it is the first set of the largest value that the slower search meets. Items without value are
-    not chosen. A set fits if its weight is at most `capacity` (at least 0) plus `SLACK`. Values and
-    weights are at least 0.
+    Among sets of equal value the lightest is chosen. Sets that are equal in weight too are compared
+    by the last item, in the order of `rank_items`, that only one of them has; the set without it is
+    chosen. Where the lists exceed their memory, the first set of the largest value that the slower
+    search meets is chosen. Items without value are not chosen. A set fits if its weight is at most
+    `capacity` (at least 0) plus `SLACK`. Values and weights are at least 0.
     """
     space = capacity + SLACK
     count, total = list_fitting_items(s.order, values, weights, items, space)
@@ -425,10 +426,12 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
     Returns
     -------
     ndarray of bool, shape (items,)
-        Which items to take. Among sets of equal value the lightest is taken; among these the one
-        whose items come first by value per weight, the lower item first where that is equal. Where
-        more than 64 sets per item would have to be compared, ties are broken in another, fixed way.
-        Items without value are not taken.
+        Which items to take. Among sets of equal value the lightest is taken. Sets that are equal in
+        weight too are compared by the last item that only one of them has, and the set without it
+        is taken. Items are in the order of their value per weight, or of their value less a price
+        per weight if that makes the search faster; where these are equal, the lower item is first.
+        Where more than 64 sets per item would have to be compared, ties are broken in another,
+        fixed way. Items without value are not taken.
 
     Examples
     --------

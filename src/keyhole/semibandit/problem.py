@@ -38,17 +38,17 @@ class Problem(AnyProblem):
     :math:`\sum_t \sum_i \mu_i ( 1\{a_{t,i} < \theta_i\} - 1\{a^*_i < \theta_i\} )`;
     ``threshold_rounds``, the number of rounds of the search for thresholds; ``threshold_error``,
     the largest error of an estimated threshold; and ``too_low``, the number of estimates below the
-    threshold, with which allocations are wasted. With ``details=True`` also ``refuted``, the number
-    of losses at arms that had been given their estimates; ``cumulative_loss``, all losses;
-    ``observations``, the number of pairs of round and arm with an insufficient allocation;
-    ``resource_spent``; and for each arm ``pulls``, the rounds with a positive allocation, and
-    ``estimates``, of its threshold.
+    threshold, with which allocations are wasted. With ``details=True`` there are also ``refuted``,
+    the number of losses at arms that had been given their estimates; ``cumulative_loss``, the
+    number of observed losses; ``observations``, the number of pairs of round and arm with an
+    insufficient allocation; ``resource_spent``; and for each arm ``pulls``, the number of rounds
+    with a positive allocation, and ``estimates``, the estimate of its threshold.
 
     Parameters
     ----------
     mean_losses : sequence of float, shape (arms,), or mapping
-        In [0, 1], for independent losses; a mapping has them by the names of the arms. Or a
-        `CustomDistribution`, the joint distribution of all losses of a round.
+        Mean losses in [0, 1], for independent losses; a mapping has them by the names of the arms.
+        For dependent losses, a `CustomDistribution` of all losses of a round.
     thresholds : float or sequence of float, shape (arms,), or mapping
         Smallest allocation that prevents an arm's losses, in (0, 1]; a number for a threshold
         common to all arms; a mapping has them by the names of the arms. An allocation is sufficient

@@ -133,8 +133,8 @@ def learn_from_run(
     if stop > 0 and s.points[arm, stop - 1] == limit:
         s.played[arm, stop - 1] = 1 + s.levels[arm, stop - 1]
     spread = common_spread(p, rounds)
-    fresh = update_grid(p, s, arm, 0, stop, width, spread)
-    if fresh > 0:
-        count_earlier_rounds(s, arm, fresh)
+    fresh_count = update_grid(p, s, arm, 0, stop, width, spread)
+    if fresh_count > 0:
+        count_earlier_rounds(s, arm, fresh_count)
         recompute_bounds(p, s, arm, 0, s.sizes[arm], width, spread)
     write_best_point(s, arm)

@@ -88,7 +88,9 @@ class CSBST(Policy):
         index = int_array()
         """Number of the candidate on trial; `high` in the second phase."""
         clear_rounds = int_array()
+        """Number of rounds without a loss at the arms on trial."""
         needed = int_array()
+        """W, the number of such rounds after which the candidate is sufficient."""
 
     def search_rounds(self, arms: int, resource: float) -> int:
         """Return a bound on the rounds of the search: W for each candidate that is tried.
