@@ -96,8 +96,8 @@ def learn_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
             remove_lowest_pieces(s, arm, refuted_pieces)
         # An arm with a loss although it was given 1 breaks the rules: a threshold is at most 1.
         s.lows[arm] = min(amount, 1.0 - TOLERANCE)
-    # A loss turns B(1 + S, 1 + F) into B(2 + S, 1 + F): it multiplies a density by the mean
-    # (1 + S) / (2 + S + F). Weights are relative to the first piece.
+    # A loss turns B(1 + S, 1 + F) into B(2 + S, 1 + F): it multiplies a density by the probability
+    # of a loss, (1 + S) / (2 + S + F). Weights are relative to the first piece.
     shape_sum = 2.0 + s.losses[arm] + s.clears[arm]
     for piece in range(1, s.pieces[arm]):
         clamp_weight(
@@ -116,8 +116,8 @@ def learn_no_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
         piece += 1
     if s.ends[arm, piece] > amount + TOLERANCE:
         split_piece(s, arm, piece, amount)
-    # Where more than `amount` is needed, a round without a loss multiplies the density by the mean
-    # (1 + F) / (2 + S + F); elsewhere it says nothing.
+    # Where more than `amount` is needed, a round without a loss multiplies the density by its
+    # probability, (1 + F) / (2 + S + F); elsewhere it says nothing.
     for above in range(piece + 1, s.pieces[arm]):
         shape = 1.0 + s.clears[arm] + s.further[arm, above]
         clamp_weight(s, arm, above, s.weights[arm, above] * shape / (1.0 + s.losses[arm] + shape))
@@ -128,7 +128,7 @@ def learn_no_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
 
 def learn_no_loss_below(s: ThresholdPosterior, arm: int) -> None:
     """Learn that an arm had no loss although it was given less than it needs."""
-    # All pieces need more than was given, so that the density of each is multiplied by
+    # In all pieces more is needed than was given, so that the density of each is multiplied by
     # (1 + F) / (2 + S + F). Weights are relative to the first piece.
     shape_sum = 2.0 + s.losses[arm] + s.clears[arm]
     shape = 1.0 + s.clears[arm]

@@ -129,7 +129,7 @@ def draw_reward(
     if bad <= 0.0:
         return 1.0
     mean = good / (good + bad)
-    # The shapes are scaled as `focus` asks, and as far as rewards vary less than those of 0 or 1.
+    # The shapes are multiplied by `focus`, and by how much more rewards of 0 or 1 would vary.
     scale = focus * mean * (1.0 - mean) / reward_variance(s, arm, position, mean)
     return beta(rng, scale * good, scale * bad)
 

@@ -153,6 +153,6 @@ def is_limit_short(top_utility: float, radius: float, stopped_share: float) -> b
 
 
 def bound_radius(arms: int, runs: float, doublings: int, delta: float) -> float:
-    """Return alpha, the radius about a mean in [0, 1] that holds after all runs, at all limits."""
+    """Return alpha, by which a mean in [0, 1] may deviate, after any runs and at any limit."""
     odds = math.pi**4 / 9.0 * arms * (runs * (doublings + 1)) ** 2 / delta
     return min(1.0, math.sqrt(math.log(odds) / (2.0 * runs)))

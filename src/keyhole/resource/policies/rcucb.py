@@ -25,7 +25,7 @@ class RCUCB(PairPolicy):
     Parameters
     ----------
     alpha : float, default 0.5
-        At least 0, which is greedy. The theory needs more than 1; 0.1 is better: :doc:`/resource`.
+        At least 0; 0 is greedy. The theory needs more than 1; 0.1 is better: :doc:`/resource`.
     gain_range : float, default 1
         w, in (0, 2]: 1 is valid where the cost of a run never exceeds its reward; 2 always.
 
