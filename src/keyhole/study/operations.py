@@ -20,12 +20,12 @@ from keyhole.study.events import ROW_HEADER
 from keyhole.study.group_commit import Call, Transaction
 from keyhole.study.state import State
 from keyhole.study.storage import Row
-from keyhole.study.storage.store import LONGEST
+from keyhole.study.storage.store import MAX_NAME_LENGTH
 from keyhole.text_formatting import count_text
 
 _LETTER_PAIRS: Final = [a + b for a in events.ID_LETTERS for b in events.ID_LETTERS]
 _TELLINGS: Final = "a sequence of pairs, of a decision's id and its feedback"
-_MAX_ITEMS: Final = 10_000  # of one call: its transaction holds up all other writers
+_MAX_ITEMS: Final = 10_000  # of one call, since its transaction holds up all other writers
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
 
@@ -54,7 +54,7 @@ class Decision:
     at: datetime
     until: datetime | None = None
 
-    if TYPE_CHECKING:  # words, for type checkers; here a mistyped word would be one, of any type
+    if TYPE_CHECKING:  # With `__getattr__`, type checkers would accept any mistyped word.
         arm: ClassVar[str]
         threshold: ClassVar[int]
         limit: ClassVar[float]
@@ -63,7 +63,7 @@ class Decision:
     else:
 
         def __getattr__(self, name: str) -> Any:
-            """Return one of the words."""
+            """Return one of the words, such as ``arm``."""
             decision_words = object.__getattribute__(self, "words")
             if name in decision_words:
                 return decision_words[name]
@@ -79,7 +79,7 @@ class Decision:
         return type(self), (self.id, dict(self.words), self.round, self.at, self.until)
 
     def as_json(self) -> dict[str, object]:
-        """Return the decision as JSON objects have it."""
+        """Return the decision as the entries of a JSON object."""
         until = self.until and self.until.isoformat()
         content = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
         return content | {"until": until}
@@ -98,9 +98,9 @@ class DecisionRecord:
         "told late", "told too late" (recorded and not counted), "corrected" or "expired"; "asked"
         where decisions get no feedback.
     feedback : mapping or None
-        The feedback by name, told or, of a decision that expired, assumed; None without any.
+        The feedback by name: told, or assumed when the decision expired. None if there is none.
     settled_at : datetime or None
-        When it was told or expired, in UTC; None while it is pending.
+        When it was told, corrected or expired, in UTC; None while it is pending.
     """
 
     decision: Decision
@@ -109,7 +109,7 @@ class DecisionRecord:
     settled_at: datetime | None
 
     def as_json(self) -> dict[str, object]:
-        """Return the record as JSON objects have it."""
+        """Return the record as the entries of a JSON object."""
         settled_at = self.settled_at and self.settled_at.isoformat()
         content = {"status": self.status, "feedback": self.feedback, "settled_at": settled_at}
         return self.decision.as_json() | content
@@ -132,7 +132,7 @@ def new_id(now: float) -> str:
 def _run_setting_code(
     state: State, function: Callable[[*_Arguments], _Result], *arguments: *_Arguments
 ) -> _Result:
-    """Return the result of a function on a setting's values; an error is a `SettingCodeError`."""
+    """Return the result of a function on a setting's values; raise errors as `SettingCodeError`."""
     try:
         return function(*arguments)
     except (*DAMAGE, struct.error) as error:
@@ -149,10 +149,10 @@ def ask(
 ) -> Decision:
     """Return a new decision, the one of an idempotency key, or one that is to be asked again.
 
-    It is about none of the arms of `exclude`. `metadata` is JSON, or "" for none.
+    The decision is about none of the arms of `exclude`. `metadata` is JSON, or "" for none.
     """
     if key is not None:
-        validate.check_short_line("key", key, LONGEST)
+        validate.check_short_line("key", key, MAX_NAME_LENGTH)
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     excluded = _parse_excluded(state, exclude)
@@ -214,14 +214,14 @@ def ask_many(
     """Return new decisions, or those of the idempotency keys ``key/0``, ``key/1`` and so on."""
     validate.check_integer("n", number, validate.Range(ge=1, le=_MAX_ITEMS))
     if key is not None:
-        validate.check_short_line("key", f"{key}/{number - 1}", LONGEST)
+        validate.check_short_line("key", f"{key}/{number - 1}", MAX_NAME_LENGTH)
     keys = (None if key is None else f"{key}/{i}" for i in range(number))
     options = context_words, exclude, metadata
     return run_each(transaction, ((ask, (item_key, *options)) for item_key in keys))
 
 
 def _parse_excluded(state: State, names: Sequence[str]) -> list[int]:
-    """Return the numbers of the arms to leave out; refuse them where the policy cannot."""
+    """Return the numbers of the arms to leave out; refuse them if the policy cannot do without."""
     if not names:
         return []
     study_vocabulary.check_exclusion(state.definition.policy, state.vocabulary)
@@ -231,7 +231,10 @@ def _parse_excluded(state: State, names: Sequence[str]) -> list[int]:
 def _find_handed_out(
     transaction: Transaction, id: str, key: str, context: Values, excluded: Sequence[int]
 ) -> Decision:
-    """Return the decision of a key that was used before; it must be one that may be asked for."""
+    """Return the decision of a key that was used before; refuse another context or excluded arms.
+
+    `context` and `excluded` are those of the call that repeats the key.
+    """
     state = transaction.state
     row = _find_row(transaction, id)
     if (first_context := state.decisions.values(row)[0]) != context:
@@ -247,7 +250,7 @@ def _find_handed_out(
 
 def find_decision(transaction: Transaction, key: str) -> Decision:
     """Return the decision of a key that was used before."""
-    validate.check_short_line("key", key, LONGEST)
+    validate.check_short_line("key", key, MAX_NAME_LENGTH)
     event = transaction.find_by_key(key)
     if event and (id := event.decision):
         return make_decision(transaction.state, id, _find_row(transaction, id))
@@ -326,7 +329,8 @@ def _expire_overdue(transaction: Transaction) -> None:
 def ids_to_ask_again(state: State) -> list[str]:
     """Return the pending decisions that expired and are to be handed out once more, in order.
 
-    One about arms that have been settled meanwhile is not: nobody needs its feedback.
+    A decision about arms that have been settled meanwhile is left out, since nobody needs its
+    feedback.
     """
     return [id for id in state.to_ask_again if not state.is_settled(id)]
 
@@ -336,10 +340,10 @@ def _find_to_ask_again(state: State, context: Values, excluded: Sequence[int]) -
     packed_context = state.decisions.context.pack(context)
     for id in state.to_ask_again:
         row = state.pending[id]
-        is_same = state.decisions.split_row(row)[0] == packed_context
-        if is_same and excluded:
-            is_same = set(excluded).isdisjoint(state.decisions.arm_numbers(row))
-        if is_same and not state.is_settled(id):
+        fits_request = state.decisions.split_row(row)[0] == packed_context
+        if fits_request and excluded:
+            fits_request = set(excluded).isdisjoint(state.decisions.arm_numbers(row))
+        if fits_request and not state.is_settled(id):
             return id
     return None
 
@@ -423,7 +427,8 @@ def tell(
     """Record the feedback of a decision."""
     state = transaction.state
     id = _decision_id(decision)
-    # A reward counts within the timeout, whether or not somebody has asked since it was over.
+    # A reward counts only within the timeout. Asks expire overdue decisions, and without this an
+    # overdue reward would count if nobody had asked since.
     if state.assumes_no_reward:
         _expire_overdue(transaction)
     row = state.pending.get(id) if isinstance(id, str) else None
@@ -441,7 +446,7 @@ def tell(
             f"{id} was told {_format_feedback(state, row, told_body)} before, and cannot be told "
             "otherwise; `correct` sets a mistake right"
         )
-    # With "no_reward" the policy has learnt that there was none: this feedback is only recorded.
+    # With "no_reward" the policy has learnt a reward of 0, so this feedback is only recorded.
     late_kind = events.TOLD_TOO_LATE if state.assumes_no_reward else events.TOLD_LATE
     transaction.write(late_kind, id, row + body)
 
@@ -474,7 +479,7 @@ def _find_told_feedback(state: State, decision_events: Sequence[Row]) -> bytes |
 def correct(
     transaction: Transaction, decision: str | Decision, unnamed: Sequence[object], feedback: Words
 ) -> None:
-    """Record other feedback in the place of what was told of a decision."""
+    """Record feedback that replaces the feedback that was told of a decision."""
     state = transaction.state
     id = _decision_id(decision)
     decision_events = _find_events(transaction, id)

@@ -18,11 +18,11 @@ from keyhole.study.group_commit import GroupCommit, Transaction
 from keyhole.study.operations import new_id, pack_feedback
 from keyhole.study.state import State
 from keyhole.study.storage import Row
-from keyhole.study.storage.store import LONGEST
+from keyhole.study.storage.store import MAX_NAME_LENGTH
 from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_number, check_short_line
 
-_CHANCE: Final = 1e-4  # of an order that is taken for a sorted one
+_CHANCE: Final = 1e-4  # a sorted order that is less likely than this was not made by chance
 _KEY: Final = "import-"  # begins the idempotency key of the first decision that is imported
 
 
@@ -36,7 +36,7 @@ class PastDecision(NamedTuple):
     reward : float or None
         Its reward; None while it is pending.
     at : float, default 0
-        When it was taken, in seconds since 1970; 0 if that is not known.
+        When it was taken, in seconds since 1970; 0 if the time is not known.
     key : str, default ""
         The idempotency key of a pending decision.
     """
@@ -48,7 +48,7 @@ class PastDecision(NamedTuple):
 
 
 FileRow = tuple[PastDecision, float]
-"""A decision with a reward of 1 if it ever converted, and after how many seconds."""
+"""A decision with its reward (1 if it ever converted), and the seconds until it converted."""
 
 
 def import_csv(
@@ -58,7 +58,7 @@ def import_csv(
     within: float | str | timedelta | None,
     **csv_format: Any,
 ) -> int:
-    """Import a file of past decisions; return how many: see `Study.import_csv`."""
+    """Import a file of past decisions and return their number; see `Study.import_csv`."""
     has_times = columns["shown_at"] is not None
     needs_times = (within, columns["key"], csv_format["date_format"]) != (None, None, None)
     if (has_times and columns["converted_at"] is None) or (needs_times and not has_times):
@@ -80,9 +80,10 @@ def _import_file(
     window: float | None,
     csv_format: Mapping[str, Any],
 ) -> tuple[int, list[str]]:
-    """Import a file in a transaction; return how many decisions, and what may be wrong with them.
+    """Import a file in a transaction; return the number of decisions, and doubts about them.
 
-    `window` are the seconds within which a conversion counts; None for the study's timeout.
+    A doubt is the text of a warning. `window` is the number of seconds within which a conversion
+    counts; None stands for the study's timeout.
     """
     state = transaction.state
     definition = state.definition
@@ -108,7 +109,7 @@ def _import_file(
     try:
         _write_decisions(transaction, decisions, f"{_KEY}{digest}")
     except Exception:
-        state.is_dirty = True  # so that the events before this one are dropped too
+        state.is_dirty = True  # so that the events written before the error are dropped too
         raise
     doubts = _find_doubts(definition, decisions, len(rows), has_times=has_times)
     return len(decisions), list(doubts)
@@ -149,7 +150,10 @@ def _check_result(state: State, arm_name: str, reward: float) -> None:
 
 
 def _find_window(rule: TimeoutRule, window: float | None, *, has_keys: bool) -> float:
-    """Return the seconds within which a conversion counts, as in the decisions to come."""
+    """Return the seconds within which a conversion counts; refuse a window other than the study's.
+
+    Past decisions and those to come must count alike.
+    """
     if has_keys and rule == TimeoutRule():
         raise ValueError(
             "key needs a study with a timeout and on_timeout='no_reward': without, decisions "
@@ -174,7 +178,7 @@ def _find_window(rule: TimeoutRule, window: float | None, *, has_keys: bool) -> 
 def _find_doubts(
     definition: Definition, decisions: Sequence[PastDecision], row_count: int, *, has_times: bool
 ) -> Iterator[str]:
-    """Yield what may be wrong with the decisions that were imported from a file of so many rows."""
+    """Yield what may be wrong with decisions that were imported from a file of `row_count` rows."""
     if row_count > len(decisions):
         yield (
             f"{row_count - len(decisions):,} of {row_count:,} rows are left out: their window was "
@@ -185,7 +189,8 @@ def _find_doubts(
             "decisions that may yet convert must not be in the file, since they count as 0: "
             "with shown_at (in a shell --shown-at) Keyhole leaves them out"
         )
-    # Policies that cannot stop only count. Rows with times have been sorted by these.
+    # For policies that cannot stop the order makes no difference, and rows with times were sorted
+    # by their times.
     results = [(decision.arm, decision.reward or 0.0) for decision in decisions]
     if definition.policy.verdicts and not has_times and is_sorted_by_reward(results):
         yield (
@@ -195,7 +200,7 @@ def _find_doubts(
 
 
 def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
-    """Return whether the rewards of every arm rise, or all fall, as they hardly do by chance."""
+    """Return whether the rewards of all arms rise, or of all fall, as hardly happens by chance."""
     by_arm: dict[str, list[float]] = {}
     for name, reward in results:
         by_arm.setdefault(name, []).append(reward)
@@ -203,7 +208,7 @@ def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
     is_rising = all(rewards == sorted(rewards) for rewards in arm_rewards)
     if not is_rising and any(rewards != sorted(rewards, reverse=True) for rewards in arm_rewards):
         return False
-    # The chance of one order among all orders of an arm's rewards, of which equal ones are one.
+    # The chance of the sorted order among all distinct orders of each arm's rewards.
     log_chance = sum(
         sum(lgamma(count + 1) for count in Counter(rewards).values()) - lgamma(len(rewards) + 1)
         for rewards in arm_rewards
@@ -219,13 +224,13 @@ def _write_decisions(
     for number, decision in enumerate(decisions):
         decided_at = decision.at or transaction.now
         id = new_id(decided_at)
-        # The policy draws nothing for this decision: its random stream stays where it is, which is
-        # known once a policy that draws to learn has learnt.
+        # The event holds the policy's random stream, of which a past decision draws nothing. But a
+        # policy that draws to learn must have learnt before the position of its stream is known.
         if state.draws_to_learn:
             state.learn_batch()
         arm = state.vocabulary.arm_number("arm", decision.arm)
         body = state.next_event_body(state.decisions.decision.pack({"arm": arm}))
-        # The first one has its reward, and so no key of its own.
+        # The first decision has its reward, and so no key of its own.
         key = first_key if number == 0 else decision.key or None
         transaction.write_past_event(Row(state.seq + 1, ASKED, id, key, decided_at, body))
         if decision.reward is not None:
@@ -245,9 +250,10 @@ def read_past_decisions(
 ) -> list[FileRow]:
     """Return the rows of a file, however old they are; errors name file and line.
 
-    The names of its columns are those of ``arm``, of ``reward`` or ``converted_at``, and, if times
-    are known, of ``shown_at`` and ``key``. `check_result` refuses what the study does not have.
-    Keys must differ; without them a warning counts rows that repeat times to the second.
+    `columns` has the names of the file's columns for ``arm``, for ``reward`` or ``converted_at``,
+    and, if times are known, for ``shown_at`` and perhaps ``key``. `check_result` refuses an arm or
+    a reward that the study does not have. Keys must differ. Without keys, a warning counts the rows
+    that repeat an earlier row with a time to the second.
     """
     dates = csv_rows.DateParser(date_format)
     rows: list[FileRow] = []
@@ -279,10 +285,10 @@ def read_past_decisions(
 def outcomes_within_window(
     rows: Sequence[FileRow], window: float, now: float, *, keep_pending: bool
 ) -> list[PastDecision]:
-    """Return decisions in the order of time, with what came of them in their window.
+    """Return decisions in the order of time, with the rewards that they had within their window.
 
-    Those whose window was not over at the last time in the file are left out if they have no key,
-    or if no decision may be pending.
+    Decisions whose window was not over at the last time in the file are left out if they have no
+    key, or unless `keep_pending`.
     """
     rows = sorted(rows, key=lambda row: row[0].at)
     first_time = rows[0][0].at
@@ -307,7 +313,7 @@ def outcomes_within_window(
             decisions.append(decision._replace(reward=None))
     for decision in decisions:
         if decision.reward is None:
-            check_short_line("key", decision.key, LONGEST)
+            check_short_line("key", decision.key, MAX_NAME_LENGTH)
     return decisions
 
 

@@ -10,7 +10,8 @@ of pyarrow, which imports pandas at its first use, and of the compiler.
 
 # The module `concurrent.futures.thread` registers fork hooks when it is imported. If that happened
 # while a fork waits, its hook after the fork would run without the one before, and release a lock
-# that nobody acquired. Pyarrow imports pandas late, and pandas this module: so it is imported here.
+# that nobody acquired. Pyarrow imports pandas late, and pandas imports that module. So it is
+# imported here.
 import concurrent.futures.thread  # noqa: F401
 import contextlib
 import os
@@ -22,16 +23,17 @@ from time import monotonic
 from types import FrameType
 from typing import Final, NamedTuple, Protocol
 
-# A fork also waits for compilations under way, but only after operations: an operation that needs a
-# kernel would otherwise wait for the fork. `before` hooks run in the reverse order of registration.
+# A fork also waits for compilations under way, but it must wait for operations first: an operation
+# that needs a kernel would otherwise wait for the fork. `before` hooks run in the reverse order of
+# registration, so this import registers those of the compiler before those below.
 import keyhole.kernels.compiler_fork_locks  # noqa: F401
 
 FORK_TIMEOUT: Final = 35.0  # seconds; more than BUSY_TIMEOUT, after which an operation fails
-_POLL_INTERVAL: Final = 1.0  # seconds: a thread that was interrupted notifies nobody
+_POLL_INTERVAL: Final = 1.0  # seconds; a thread that was interrupted notifies nobody
 
 
 class Forkable(Protocol):
-    """The interface of an owner of a connection to the fork hooks."""
+    """The interface through which the fork hooks reach the owner of a connection."""
 
     def before_fork(self) -> None:
         """Close the connection; no operation is at work on it."""
@@ -44,7 +46,7 @@ class Forkable(Protocol):
 
 
 class _NoOwner:
-    """The owner of an operation that has no connection."""
+    """The stand-in for the owner of an operation that has no connection."""
 
 
 class _Fork(NamedTuple):
@@ -65,25 +67,26 @@ class _Fork(NamedTuple):
 
 
 # An interrupt (Ctrl-C) may end any of the three fork hooks, even before its first line, and Python
-# forks nevertheless. So nothing is held between them that only they could release: a fork is noted
-# with its calling instruction, and is over when its thread has moved on from there.
+# forks nevertheless. So between the hooks nothing is held that only a hook could release. Instead a
+# fork is noted with its calling instruction, and is over when its thread has moved on from there.
 class ForkLock:
     """A lock that operations share, and that a fork has alone.
 
-    A fork never waits for operations of its own thread, which may fork in a user's clock or a
-    signal handler, and waits for others at most `FORK_TIMEOUT`. Connections that are open after
-    that are the parent's: the child gives them up (`Forkable.after_fork`).
+    A fork waits at most `FORK_TIMEOUT` for operations of other threads. It never waits for those of
+    its own thread, which may fork in a user's clock or a signal handler. Connections that are still
+    open then remain the parent's, and the child gives them up (`Forkable.after_fork`).
     """
 
     def __init__(self) -> None:
-        # Reentrant: a signal handler may fork while its thread holds the lock. It is acquired by
-        # `with self._lock` and not through the condition, whose `__enter__` is Python code: an
-        # interrupt within `__enter__` would leave it locked for ever.
+        # Reentrant, since a signal handler may fork while its thread holds the lock. It is acquired
+        # by `with self._lock` and not through the condition, whose `__enter__` is Python code. An
+        # interrupt within that code would leave it locked for ever.
         self._lock = RLock()
         self._changed = Condition(self._lock)
-        # For each owner the thread of its operation, and the frame with which that ends at the
-        # latest: if an interrupt came before `release` could run, the frame is gone, and the
-        # operation counts as ended (`_has_ended`). Weak: a collected owner has no operation.
+        # For each owner the thread of its operation, and a frame. The operation ends at the latest
+        # with the frame: if an interrupt came before `release` could run, the frame is gone, and
+        # the operation counts as ended (`_has_ended`). The references are weak, since a collected
+        # owner has no operation.
         self._operations: weakref.WeakKeyDictionary[object, tuple[int, FrameType | None]] = (
             weakref.WeakKeyDictionary()
         )
@@ -96,9 +99,10 @@ class ForkLock:
             self._owners.add(owner)
 
     def acquire(self, owner: object, frame: FrameType | None = None) -> bool:
-        """Begin an operation, after a fork under way; return False if it had begun before.
+        """Begin an operation once no fork prevents it; return False if it had begun before.
 
-        It ends with `release`, or at the latest when `frame` of this thread has returned.
+        The operation ends with `release`, or at the latest when `frame` of this thread has
+        returned.
         """
         thread = get_ident()
         with self._lock:
@@ -110,9 +114,10 @@ class ForkLock:
             return is_new
 
     def _can_begin(self, thread: int) -> bool:
-        """Return whether a thread may begin an operation although there may be forks."""
-        # Threads within an operation go on, or the fork would wait for them for ever; unless a fork
-        # has given up waiting and is closing connections.
+        """Return whether no fork keeps a thread from beginning an operation now."""
+        # A thread that is within an operation may begin another one, or the fork would wait for it
+        # for ever. But no thread may if the fork of another thread no longer waits, and closes
+        # connections.
         forking_threads = self._threads_forking()
         if not forking_threads or self._is_another_fork_running(thread):
             return not forking_threads
@@ -188,7 +193,8 @@ class ForkLock:
             owner.after_fork(threads.get(owner) == get_ident())
 
 
-# Not a generator with `contextmanager`, which takes longer: an ask and a tell enter it eight times.
+# This is no generator with `contextmanager`, which takes longer: an ask and a tell enter this
+# context eight times.
 class _SharedOperation:
     """The context of an operation that shares the lock with others."""
 
@@ -219,7 +225,8 @@ def _find_caller() -> FrameType | None:
 
 def _has_ended(thread: int, frame: FrameType | None) -> bool:
     """Return whether a frame is no longer on its thread's stack."""
-    # The other thread goes on and may change its frames during the search: three attempts.
+    # The other thread goes on and may change its frames during the search. So there are three
+    # attempts.
     return frame is not None and not any(_is_frame_on_stack(thread, frame) for _ in range(3))
 
 

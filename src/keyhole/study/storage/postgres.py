@@ -33,12 +33,12 @@ _ADVICE: Final = {
     "23505": "another process has used this number or key: try again",  # unique violation
     "53100": "make room on the server's disk",  # disk full
     "42501": "the user must be allowed to write to schema keyhole, or to create it",  # privilege
-    # A prepared statement that exists already, or does not: another session than before.
+    # A prepared statement exists already, or is missing, since the session is another than before.
     "42P05": _NEEDS_SESSION,
     "26000": _NEEDS_SESSION,
     None: "if a write was under way, open the study again to see whether it is there",
 }
-# Advisory locks are numbers shared by all applications of a database: ours have this class.
+# All applications of a database share the numbers of advisory locks, so ours have this class.
 _LOCK_CLASS: Final = int.from_bytes(b"Keyh")
 _MIGRATION_LOCK: Final = int.from_bytes(b"Keyhole")
 
@@ -238,9 +238,9 @@ class Postgres(store.Store):
         schema.check_version(self.where, version)
         if version == len(schema.STEPS):
             return
-        # A session lock, taken outside the transaction: within one, a snapshot of the catalog
-        # from before the wait could still be in use. If the migration fails, the session ends,
-        # and the lock with it.
+        # The lock is one of the session, taken outside of the transaction. Within a transaction, a
+        # snapshot of the catalog from before the wait could still be in use. If the migration
+        # fails, the session ends, and the lock with it.
         db.execute("SELECT pg_advisory_lock(%s)", (_MIGRATION_LOCK,))
         with db.transaction():
             version = self._read_version(db)

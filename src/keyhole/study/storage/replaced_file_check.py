@@ -26,7 +26,7 @@ WHY_REPLACED = (
 )
 # Bytes of a log of two thousand pages, which some five hundred commits write.
 _MIN_LOG_SIZE: Final = 2000 * 4120
-_MAX_COMMITS: Final = 500  # between two checkpoints of a log that is as large
+_MAX_COMMITS: Final = 500  # between two checkpoints, if the log has at least `_MIN_LOG_SIZE`
 _FORMAT: Final = Struct("<8sQqqQq")
 _MAGIC: Final = b"keyhole2"
 # After the record: the number of commits since the last checkpoint, by all processes, and the size
@@ -43,15 +43,15 @@ WHY_MIXED: Final = (
 class FileRecord(NamedTuple):
     """What `stat` says of a main file and its log, and when the file was accepted.
 
-    While `accepted_at` stays, only our own checkpoints have changed the main file, and all
-    connections know of them.
+    As long as `accepted_at` is the same, only our own checkpoints have changed the main file, and
+    all connections know of them.
     """
 
     inode: int
     changed_at: int  # nanoseconds
     size: int  # bytes
     log_inode: int  # 0 if there is no log
-    accepted_at: int  # nanoseconds, when a process had checked its content and took it for intact
+    accepted_at: int  # nanoseconds, when a process had checked the content and accepted it
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
@@ -78,8 +78,8 @@ class FileRecord(NamedTuple):
 class OpenFile:
     """The identity and `stat` of a database file, as a connection last saw them.
 
-    SQLite goes on with a log that was removed, or whose file was replaced, and all that it then
-    writes is lost. To compare file, `-wal` and `-shm` costs three `stat`, 4 µs in all.
+    If the log is removed, or its file replaced, SQLite goes on with the old log, and all that it
+    then writes is lost. To compare file, `-wal` and `-shm` costs three `stat`, 4 µs in all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -91,7 +91,7 @@ class OpenFile:
         # Time of change and size of the file, when it was last seen and when it was last accepted.
         self._last_stamp: tuple[int, int] | None = None
         self._accepted_stamp: tuple[int, int] | None = None
-        self.is_recorded = False  # by this connection
+        self.is_recorded = False  # whether this connection has written a record
         self._accepted_at = 0  # as in the last record with which the file was compared
 
     def check(self, *, has_logs: bool) -> bool:
@@ -126,13 +126,16 @@ class OpenFile:
         return FileRecord(status.st_ino, status.st_mtime_ns, status.st_size, log, self._accepted_at)
 
     def accept(self, queue: int | None) -> bool:
-        """Accept the file as it is now; record that if the caller holds the writers' lock.
+        """Accept the file as it is now; record it if the caller holds the writers' lock.
+
+        `queue` is the descriptor of the `-queue`, or None if the caller does not hold the lock.
 
         Returns
         -------
         bool
-            Whether SQLite knows of all changes since the file was last accepted. It knows of our
-            own checkpoints, and not of a copy that another process has found intact and accepted.
+            Whether SQLite knows of all changes since the file was last accepted. SQLite knows of
+            our own checkpoints, but not of a copy that another process has found intact and
+            accepted.
         """
         old_stamp, old_accepted_at = self._accepted_stamp, self._accepted_at
         record = self._read_record()
@@ -186,7 +189,7 @@ class OpenFile:
         return is_checkpoint_due
 
     def is_replaced(self) -> bool:
-        """Return whether another file has its name, or the log beside it is of another file."""
+        """Return whether the name belongs to another file by now, or the log to another file."""
         status = find_status(self._name)
         if status is None:
             return False
@@ -194,8 +197,8 @@ class OpenFile:
             return True
         logs = self._log_identities()
         # The last connection to close removes the log by its name, which another log may have now.
-        is_own = self._logs is None or logs == self._logs
-        return not is_own and (logs[0] is not None or not self.is_unchanged())
+        has_own_logs = self._logs is None or logs == self._logs
+        return not has_own_logs and (logs[0] is not None or not self.is_unchanged())
 
     def is_unchanged(self) -> bool:
         """Return whether the file is as it was when it was last accepted."""
@@ -203,7 +206,7 @@ class OpenFile:
         is_same = self.identity == (status.st_dev, status.st_ino)
         return is_same and self._accepted_stamp == (status.st_mtime_ns, status.st_size)
 
-    def fits(self) -> bool:
+    def fits_log(self) -> bool:
         """Return whether the file is as the last transaction left it, or has no log beside it."""
         if not os.path.exists(self._name):
             return True  # the log belongs to the file that was moved away
@@ -214,11 +217,11 @@ class OpenFile:
     def explain_mixture(self) -> str:
         """Return why the file cannot be used with the log beside it; the caller holds the lock.
 
-        A replacement of the file to which the log belongs is refused unread. Any other file is read
-        and verified: half a second for 100,000 events.
+        If the file was replaced beside the same log, it is refused without being read. Any other
+        file is read and verified, which takes half a second for 100,000 events.
         """
         last_record = FileRecord.read(self._path)
-        if last_record is None or self.fits():
+        if last_record is None or self.fits_log():
             return ""
         record = self._read_record()
         if last_record.inode != record.inode and last_record.log_inode == record.log_inode:

@@ -32,10 +32,10 @@ _INSERT: Final = (
 _INSERT_METADATA: Final = "INSERT INTO metadata (study, seq, body) VALUES (?, ?, ?)"
 _NO_LAST_ROW: Final = (-1, b"")  # stands for the last row of a study that was not read yet
 _REPLACE_TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
-# The check that an index is intact at one value. If an entry of the index is damaged, a search for
-# its former value ends between the last smaller and the first larger entry. So these two, and the
-# entries of the value, are compared with the table; SQLite leaves out entries that differ. To
-# compare the whole index would take a third of a second for 100,000 events.
+# The check that an index is intact at one value. A search would leave out an event whose entry in
+# the index is damaged: it ends between the last smaller and the first larger entry. So these two
+# entries, and the entries of the value, are compared with the table. To compare the whole index
+# would take a third of a second for 100,000 events.
 _ENTRIES: Final = (
     "SELECT i.{column}, e.{column} FROM (SELECT study, seq, {column} FROM event"
     " INDEXED BY event_{column} WHERE {column} IS NOT NULL AND {condition}) AS i"
@@ -212,7 +212,7 @@ class Sqlite(store.Store):
     # Transactions.
 
     def _commit(self) -> bool:
-        """Commit; return whether the file is unchanged: if not, the commit may be lost."""
+        """Commit; return whether the file is unchanged. If it is not, the commit may be lost."""
         db = self._connect_if_needed()
         db.execute("COMMIT")
         is_unchanged = self._queue is None or self._is_file_unchanged(db, self._queue)
@@ -225,8 +225,8 @@ class Sqlite(store.Store):
         """Return whether the main file is as it was; make a checkpoint if one is due."""
         # SQLite's automatic checkpoints are off (see `_connect`): a commit then changes the
         # `-wal` alone, and any other change of the main file is a copy put in its place. Only
-        # during our own checkpoint the two cannot be told apart, for about two flushes: one if
-        # the log was flushed before, and a copy that comes during that one has another size.
+        # during our own checkpoint the two cannot be told apart. It takes about two flushes, or one
+        # if the log was flushed before. A copy that comes during that one has another size.
         file = self._file
         log_size = file.log_size()
         is_unchanged = log_size is not None and file.is_unchanged()
@@ -257,15 +257,16 @@ class Sqlite(store.Store):
 
     def _disconnect(self) -> None:
         """Close the connection, or leak it where closing would do harm."""
-        # The last connection to close makes a checkpoint and removes the log. That must not
-        # happen if the disk has no room for all of the log, since a partial checkpoint looks like a
-        # copy, nor if the file is not as recorded: the next writer finds out why. `_db` is reset
-        # only afterwards, so an interrupt in between leaves the connection to the next attempt.
+        # The last connection to close makes a checkpoint and removes the log. This must not happen
+        # if the disk has no room for all of the log, since a partial checkpoint looks like a copy.
+        # Nor must it happen if the file is not as recorded; the next writer finds out why. `_db` is
+        # reset only afterwards, so an interrupt in between leaves the connection to the next
+        # attempt.
         if (db := self._db) is None:
             return
         if self._immutable_stamp is None and has_queues():
             try:
-                may_write = self._file.fits() and sqlite_connection.has_disk_space(db)
+                may_write = self._file.fits_log() and sqlite_connection.has_disk_space(db)
                 if self._file.is_replaced():
                     sqlite_connection.leak_connection(db)
                 elif not may_write:
@@ -278,8 +279,8 @@ class Sqlite(store.Store):
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         """Drop the connection, unless the interpreter is ending."""
-        # When the interpreter ends, modules may be gone and FORK_LOCK with them; the connection
-        # of `sqlite3` then closes itself; and a generator would crash Python 3.14 that late.
+        # When the interpreter ends, FORK_LOCK and other modules may be gone, and a generator would
+        # crash Python 3.14. The connection of `sqlite3` closes itself then.
         if is_finalizing():
             return
         # Attributes may be missing if `__init__` failed.
@@ -293,16 +294,17 @@ class Sqlite(store.Store):
     def after_fork(self, is_in_operation: bool) -> None:
         """In a fork, give up the parent's connection and lock."""
         db, self._db = self._db, None
-        # Only if the fork came within a call is the connection still open. The call may go on in
-        # the child: it gets an error at its next statement, and the parent keeps its lock.
+        # The connection is still open only if the fork came within a call. If the call goes on in
+        # the child, it gets an error at its next statement, and the parent keeps its lock.
         if db is not None and is_in_operation:
             db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         self._close_queue()
 
     def _begin_in_turn(self) -> Connection:
         """Take the writers' lock, begin a transaction, and return the connection."""
-        # In this order: to wait for the writers' lock may take long, and a fork, which waits for
-        # the end of all operations, must not wait so long. `_release_locks` releases both.
+        # The writers' lock comes first, since to wait for it may take long. A fork waits for the
+        # end of all operations that have FORK_LOCK, and must not wait so long. `_release_locks`
+        # releases both.
         self._lock_queue()
         FORK_LOCK.acquire(self)
         return self._begin_immediate()
@@ -348,14 +350,15 @@ class Sqlite(store.Store):
             try:
                 yield db
             finally:
-                # If so, half of a transaction may have been read, which may look like damage.
+                # If the file was written to, half of a transaction may have been read, which may
+                # look like damage.
                 if stamp is not None and stamp != sqlite_connection.file_stamp(self.path):
                     raise sqlite3.OperationalError("the file was written to meanwhile: try again")
 
     def _is_current(self, *, has_queue_lock: bool) -> bool:
         """Return whether the connection knows the file as it is now; refuse a replaced file."""
-        # If others changed the main file, the pages that SQLite has cached are stale: False tells
-        # the caller to connect again.
+        # If others changed the main file, the pages that SQLite has cached are stale, and False
+        # tells the caller to connect again.
         file = self._file
         try:
             is_unchanged = file.check(has_logs=self._immutable_stamp is None)
@@ -365,7 +368,7 @@ class Sqlite(store.Store):
             return True
         if is_unchanged and (file.is_recorded or not has_queue_lock):
             return True
-        if not file.fits():
+        if not file.fits_log():
             if not (has_queue_lock or self._try_lock_queue()):
                 return True  # a writer is at work; the next call compares again
             try:
@@ -382,8 +385,8 @@ class Sqlite(store.Store):
 
     def _rewrite_file(self, file: OpenFile, queue: int) -> None:
         """Rewrite an intact file that was changed by others; the caller holds the writers' lock."""
-        # SQLite takes part of the log for checkpointed already, though the file may be another.
-        # VACUUM writes every page through the log again.
+        # SQLite believes that part of the log is in the file already, though the file may be
+        # another one. VACUUM writes every page through the log again.
         self._rollback_if_open()
         with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
             db.execute("VACUUM")
@@ -430,9 +433,10 @@ class Sqlite(store.Store):
                 version = sqlite_connection.find_version(self.path, db)
                 is_wal = db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
                 return is_wal and version == len(schema.STEPS)
-        # Who may not write in the folder cannot create `-wal` and `-shm`, and who may not write to
-        # the file should not: they would be the reader's, and lock writers out. While no process
-        # has the file open, it can be read as immutable, without any lock.
+        # A user who may not write in the folder cannot create `-wal` and `-shm`. A user who may not
+        # write to the file should not create them: they would belong to this reader, and lock
+        # writers out. While no process has the file open, it can be read as immutable, without any
+        # lock.
         stamp = sqlite_connection.file_stamp(self.path)
         db = self._connect(sqlite_connection.READ_FILE_ALONE)
         version = sqlite_connection.find_version(self.path, db)

@@ -29,10 +29,10 @@ APPLICATION: Final = int.from_bytes(b"Keyh")  # the application id in the header
 _READ_ONLY: Final = "mode=ro"
 CREATE: Final = "mode=rwc"
 READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, no file created beside it
-# Errors in reading a damaged file; SQLite's message may quote bytes that are no text.
+# Errors that reading a damaged file raises. SQLite's message may quote bytes that are no UTF-8.
 _READ_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 _MOUNTS: Final = Path("/proc/self/mountinfo")  # of Linux
-_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # a byte of a path there, as an octal number
+_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # a byte of a path in `_MOUNTS`, as an octal number
 _LET_WRITE: Final = "this process must be allowed to write to the file and to its folder"
 _NOT_SHARED: Final = (
     "{0} belongs to {1}, and this process may not write to it: {1} or root ends the programs that "
@@ -52,7 +52,7 @@ _DAMAGE_MESSAGES: Final = ("no such table", "no such column", "Could not decode 
 
 _connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 _inherited_files: set[tuple[int, int]] = set()  # the parent had connections to them at a fork
-_abandoned_files: dict[tuple[int, int], str] = {}  # why they are refused, by identity
+_abandoned_files: dict[tuple[int, int], str] = {}  # why files are refused, by their identity
 
 
 def has_access(path: Path, mode: int) -> bool:
@@ -79,12 +79,12 @@ def explain_hard_links(path: Path) -> str:
 
 
 def check_location(path: Path) -> None:
-    """Refuse a file that others can reach by another path, beside which they have another `-wal`.
+    """Refuse a file that has a second path, since its users there would have another `-wal`.
 
     Raises
     ------
     ValueError
-        With what to do.
+        If there is a second path; the message says what to do.
     """
     if why := explain_hard_links(path):
         raise ValueError(why)
@@ -108,8 +108,9 @@ def _is_mounted(path: Path) -> bool:
 
 def open_queue(path: Path) -> int:
     """Open the file at which writers queue, with the permissions of the database."""
-    # As SQLite does with `-wal` and `-shm`: otherwise the first writer, perhaps root, would lock
-    # out all others who may write to the database. A reader would lock them out for good.
+    # SQLite gives `-wal` and `-shm` the permissions of the database, too. Otherwise the first
+    # writer, perhaps root, would lock out all others who may write to the database. A file of a
+    # user who can only read would lock them out for good, so it is not made.
     if not has_access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -206,8 +207,8 @@ def _open_log(db: Connection, is_reader: bool) -> None:
     OSError
         If the last writer has just removed the log, or if the log is one that a reader has made.
     """
-    # Where there is no log SQLite makes one, also for a reader. Such a log is not used: a writer
-    # could not write to it, and the reader removes it.
+    # Where there is no log SQLite makes one, also for a reader. A writer could not write to a
+    # reader's log, so it is not used, and the reader removes it.
     log = Path(f"{db.path}-wal")
     status_before = find_status(log)
     try:
@@ -238,7 +239,7 @@ def find_status(path: Path | str) -> os.stat_result | None:
 
 
 def _is_emptied(path: Path) -> bool:
-    """Return whether the file is empty and its log is not: a copy is just being put there."""
+    """Return whether the file is empty and its log is not, as when a copy is being put there."""
     log = find_status(f"{path}-wal")
     # SQLite removes the log of an empty file, and with it commits of programs that have it open.
     return not path.stat().st_size and log is not None and log.st_size > 0
@@ -269,7 +270,7 @@ def checkpoint(db: sqlite3.Connection) -> int | None:
 
 
 def _size_with_log(db: sqlite3.Connection) -> int:
-    """Return the size of a database in bytes, with all of its log."""
+    """Return the size in bytes that the file of a database has with all of its log in it."""
     return read_pragma(db, "page_count") * read_pragma(db, "page_size")
 
 
@@ -284,13 +285,13 @@ def has_disk_space(db: Connection) -> bool:
 
 
 def file_stamp(path: Path) -> tuple[int, int, int, bool]:
-    """Return inode, size, time and presence of a log: they change when the file is written."""
+    """Return inode, size, time and whether there is a log; a write changes one of them."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns, Path(f"{path}-wal").exists()
 
 
 def can_read_immutable(path: Path) -> bool:
-    """Return whether a file can be read, it or its folder not be written, and it has no log."""
+    """Return whether a file without a log can be read, but it or its folder cannot be written."""
     is_writable = has_access(path, os.W_OK) and has_access(path.parent, os.W_OK)
     return has_access(path, os.R_OK) and not is_writable and not Path(f"{path}-wal").exists()
 
@@ -303,7 +304,7 @@ def check_file(path: Path) -> None:
     ValueError
         With the reason.
     """
-    # Not `Path.is_dir`, which from Python 3.14 on is also false if permission is missing.
+    # `Path.is_dir` would not do: from Python 3.14 on it is also false if permission is missing.
     try:
         is_folder = S_ISDIR(path.parent.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -367,10 +368,13 @@ def read_pragma(db: sqlite3.Connection, name: str) -> int:
 
 
 def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
-    """Refuse a file in this process from now on, since its log was removed or replaced."""
-    # To close the last connection would write the log into what may be another database by now,
-    # and a new connection would share memory with the old ones, since SQLite keeps one `-shm`
-    # mapping for each file. An unchanged main file gets the log first.
+    """Refuse a file in this process from now on, since its log was removed or replaced.
+
+    `is_as_before` says that the main file itself is unchanged: the log is then written into it.
+    """
+    # Connections are left open. To close the last one would write the log into what may be another
+    # database by now. A new connection would share memory with the old ones, since SQLite keeps one
+    # `-shm` mapping for each file.
     file = file_identity(path)
     for db in list(_connections):
         if db.path != path or db.is_abandoned:
@@ -400,15 +404,15 @@ def close_without_checkpoint(db: Connection) -> None:
 
 
 def leak_connection(db: Connection) -> None:
-    """Leave a connection open for ever: to close it would write to a file or remove a log."""
+    """Leave a connection open for ever, since closing it would write to a file or remove a log."""
     if db.is_abandoned:
         return
     with suppress(sqlite3.Error):  # release its lock
         if db.in_transaction:
             db.execute("ROLLBACK")
     db.is_abandoned = True
-    # A reference that is never dropped: `sqlite3` closes a connection that is collected, also at
-    # the end of the interpreter.
+    # This reference is never dropped, because `sqlite3` closes a connection that is collected, even
+    # at the end of the interpreter.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
 
 
@@ -461,7 +465,7 @@ def _owner(path: Path) -> str:
 
 
 def _after_fork() -> None:
-    """In a child, leave the connections that are still open for ever: they are the parent's."""
+    """In a child, never close the connections that are still open, since they are the parent's."""
     for db in list(_connections):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # as in `leak_connection`
         with suppress(OSError):

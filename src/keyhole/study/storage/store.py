@@ -21,10 +21,10 @@ from keyhole.study.errors import StudyExistsError, UnknownStudyError
 from keyhole.study.storage import schema
 from keyhole.validate import check_line, check_short_line, short_repr, suggestion
 
-LONGEST: Final = 500
-"""Characters of a key, or of a study's name: an entry of PostgreSQL's indexes has 2,700 bytes."""
-_READ_BATCH_SIZE: Final = 4096  # rows that are read together: a megabyte or so
-_NO_ROWS: Final = 2**62  # larger than any row number
+MAX_NAME_LENGTH: Final = 500
+"""The most characters of a key or a study's name: PostgreSQL's indexes hold up to 2,700 bytes."""
+_READ_BATCH_SIZE: Final = 4096  # rows that are read together, about a megabyte
+_BEYOND_ALL_ROWS: Final = 2**62  # larger than any number of a row, and than any number of rows
 _DIGEST_SIZE: Final = 16  # bytes; it detects damage, not forgery
 
 _STUDY_HEADER: Final = struct.Struct("<dqq")  # time, and the lengths of name and definition
@@ -106,7 +106,7 @@ def digest_of_definition(name: str, created_at: float, definition: bytes) -> byt
 
 
 def next_digest(prior_digest: bytes, row: Row) -> bytes:
-    """Return the digest of an event, given that of the event before.
+    """Return the digest of an event, given the digest of the event before it.
 
     Raises
     ------
@@ -117,8 +117,8 @@ def next_digest(prior_digest: bytes, row: Row) -> bytes:
         decision, decision_size = _encode(row.decision)
         key, key_size = _encode(row.key)
         time = row.at + 0.0  # databases keep no -0.0
-        # The lengths come before the texts: otherwise "ab" and "c" would have the digest of "a" and
-        # "bc".
+        # The lengths come before the texts. Otherwise "ab" and "c" would have the same digest as
+        # "a" and "bc".
         header = _EVENT_HEADER.pack(row.seq, row.kind, time, decision_size, key_size, len(row.body))
         content = b"".join((prior_digest, header, decision, key, row.body))
     except (struct.error, AttributeError, TypeError, UnicodeError) as reason:
@@ -167,8 +167,8 @@ class Store(ABC):
         self._process = os.getpid()
         self._sql = schema.format_queries(self.dialect)
         self._next_seq = 0  # the number of the next row, while the lock is held; else 0
-        # By the numbers of studies: names and digests of definitions; the number and the digest of
-        # the last row that was read or written.
+        # Both by the number of the study: its name and the digest of its definition; the number
+        # and the digest of its last row that was read or written.
         self._studies: dict[int, tuple[str, bytes]] = {}
         self._last_rows: dict[int, tuple[int, bytes]] = {}
         self._refusals: list[str] = []  # why the database is refused from now on
@@ -196,7 +196,8 @@ class Store(ABC):
     ) -> int:
         """Add a study with its definition and first rows in one transaction; return its number."""
         self._check_numbers(rows, 1)
-        digest = digest_of_definition(check_short_line("name", name, LONGEST), time, definition)
+        check_short_line("name", name, MAX_NAME_LENGTH)
+        digest = digest_of_definition(name, time, definition)
         study = name, time, definition, digest
         records = add_row_digests(digest, rows)
         if not self._run(self._create, study, records, _metadata_of(rows, metadata)):
@@ -253,15 +254,15 @@ class Store(ABC):
         return new_rows
 
     def _change(self, study: int, *statements: _Statement) -> int:
-        """Execute statements with the lock of a study, which must be there.
+        """Execute statements with the lock of a study; refuse a study that is no longer there.
 
         Returns
         -------
         int
             How many rows they have inserted, updated or deleted.
         """
-        result = self._run(self._lock, study, _NO_ROWS)
-        assert result is not None  # so many rows were never read
+        result = self._run(self._lock, study, _BEYOND_ALL_ROWS)
+        assert result is not None  # since no row of this number was read or written before
         self._check_study(study, result)
         return self._run(self._execute_and_commit, statements)
 
@@ -276,18 +277,18 @@ class Store(ABC):
     def check_not_replaced(self, study: int) -> None:
         """Refuse a study that was replaced by another one or has lost rows.
 
-        Called before the log is read anew: a fresh read would not notice that the file holds
-        another study, or is an older copy.
+        This is called before the log is read anew, since a fresh read would not notice that the
+        file holds another study, or is an older copy.
         """
         last_seq, digest = self._last_rows.get(study, (0, b""))
         # Where no row has been read, only identity and version are compared.
-        result = self._run(self._events_after, study, last_seq or _NO_ROWS)
+        result = self._run(self._events_after, study, last_seq or _BEYOND_ALL_ROWS)
         self._check_study(study, result)
         if last_seq and (not result.rows or result.rows[0][-1] != digest):
             self._refuse_replaced(study, last_seq)
 
     def _check_study(self, study: int, result: QueryResult) -> None:
-        """Refuse a study that has replaced the one found before, and another schema version."""
+        """Refuse a study that is not the one of this number before, and another schema version."""
         if result.version != len(schema.STEPS):
             self.rollback()
         self._check_version(result.version)
@@ -321,8 +322,8 @@ class Store(ABC):
         self._check_study(study, result)
         records = result.rows
         if after > 0 and (not records or records[0][0] != after):
-            # This process has read row `after`, and the log lacks it: the file was replaced by an
-            # older copy. To go on would give numbers twice.
+            # This process has read row `after`, but the log lacks it. So the file was replaced by
+            # an older copy, and new rows would get numbers that other rows have had.
             self._refuse_replaced(study, after)
         last_seq, last_digest = self._last_rows.get(study, (0, b""))
         if last_seq == after > 0 and records[0][-1] != last_digest:
@@ -367,8 +368,8 @@ class Store(ABC):
         if not self._next_seq:
             raise RuntimeError("commit needs the lock, which begin takes")
         self._check_numbers(rows, self._next_seq)
-        # Before the attempt: if the connection breaks during the commit, nobody knows whether it
-        # happened, and the caller must read the log again.
+        # The lock counts as released before the attempt. If the connection breaks during the
+        # commit, nobody knows whether it happened, and the caller must read the log again.
         self._next_seq = 0
         last_seq, digest = self._last_rows[study]
         records = add_row_digests(digest, rows)
@@ -376,8 +377,8 @@ class Store(ABC):
         self._run(self._add, study, records, tail, _metadata_of(rows, metadata))
         self._last_rows[study] = last_seq + len(rows), records[-1][-1] if records else digest
 
-    def _check_numbers(self, rows: Sequence[Row], first: int) -> None:
-        for seq, row in enumerate(rows, first):
+    def _check_numbers(self, rows: Sequence[Row], first_seq: int) -> None:
+        for seq, row in enumerate(rows, first_seq):
             if row.seq != seq:
                 self.rollback()
                 raise ValueError(f"seq must be {seq}, got {short_repr(row.seq)}")
@@ -393,17 +394,18 @@ class Store(ABC):
     def read(self, study: int, after: int = 0, limit: int | None = None) -> Iterator[Row]:
         """Yield the rows after number `after`, at most `limit`, without the lock.
 
-        No cursor or lock is held between two rows: the caller may take long, or stop.
+        No cursor or lock is held between two rows, so the caller may take long, or stop.
         """
-        # The number of the last row is read first: rows that others add meanwhile come after it.
+        # The number of the last row is read first. It shows whether rows are missing at the end;
+        # rows that others add meanwhile come after it.
         tail = 0
         if limit is None:
             tail = self._tail_seq(study)
-            limit = _NO_ROWS
+            limit = _BEYOND_ALL_ROWS
         while limit > 0:
             batch_size = min(limit, _READ_BATCH_SIZE)
-            # Batches by number, each its own transaction: a long read must not hold the snapshot of
-            # the database, which keeps SQLite from reusing its write-ahead log.
+            # Each batch is read in a transaction of its own. A long read must not hold a snapshot
+            # of the database, which would keep SQLite from reusing its write-ahead log.
             records = self._select("events_range", study, after, batch_size + (after > 0))
             if records and after > 0 and records[0][0] != after:
                 self.raise_damaged(study, after, "it is missing")
@@ -445,7 +447,7 @@ class Store(ABC):
         return next(iter(self._verify_lookup(study, records)), None)
 
     def _verify_lookup(self, study: int, records: list[Record]) -> list[Row]:
-        """Return the rows of records that end with the digest of the row before, verified."""
+        """Verify and return rows; a record ends with the digests of its row and the row before."""
         rows = []
         for *values, digest, prior_digest in records:
             if values[0] == 1:
@@ -454,19 +456,19 @@ class Store(ABC):
         return rows
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
-        """Return the last snapshot, with the number of the last event in it."""
+        """Return the number of the last event in the last snapshot, and the snapshot."""
         return next(iter(self._select("snapshot", study)), None)
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
         """Replace the study's snapshot, unless a later one is there."""
         self._change(study, ("save_snapshot", (body, study, seq)))
 
-    def metadata(self, study: int, after: int = 0, until: int = _NO_ROWS) -> dict[int, str]:
-        """Return the metadata of a study, by the numbers of rows: those above `after`."""
+    def metadata(self, study: int, after: int = 0, until: int = _BEYOND_ALL_ROWS) -> dict[int, str]:
+        """Return the metadata of a study's rows after `after` up to `until`, by their numbers."""
         return dict(self._select("metadata", study, after, until))
 
     def erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
-        """Erase the metadata of decisions, or all of it; return of how many events it was."""
+        """Erase the metadata of decisions, or all of it; return how many events had any."""
         if decisions is None:
             return self._change(study, ("erase_metadata", (study,)))
         statements = (("erase_metadata_of", (study, study, id)) for id in decisions)
@@ -527,7 +529,7 @@ class Store(ABC):
             error_class, reason = self._explain(error)
             raise error_class(f"{self.where}: {' '.join(reason.split())}") from error
         except BaseException:
-            # Also after an interrupt: a lock that stays held would stop all other writers.
+            # Also after an interrupt, since a lock that stays held would stop all other writers.
             self.rollback()
             raise
 
@@ -563,7 +565,7 @@ class Store(ABC):
     def _lock(self, study: int, after: int) -> QueryResult | None:
         """Begin a transaction with the lock of a study; return its rows from `after` on.
 
-        None stands for none after those that this store has read or written before.
+        The result is None if there are no rows after those that this store has read or written.
         """
 
     @abstractmethod

@@ -30,8 +30,8 @@ def open_store(
         A path (SQLite), or `postgresql://user@host/database`, for which the extra `postgres` of
         this package must be installed.
     durability
-        The event that committed rows survive: `"power_loss"`, or only `"process_crash"`, which
-        makes commits to SQLite faster.
+        What committed rows survive: `"power_loss"`, or only `"process_crash"`, which makes commits
+        to SQLite faster.
     make
         Whether to create a file that is not there.
 
@@ -74,8 +74,8 @@ def normalize_address(address: str | os.PathLike[str]) -> str:
 def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> list[str]:
     """Write a consistent copy of all studies into a new file, while others go on writing.
 
-    The file is an SQLite database, whatever the database is; to use it, open it, or put it in the
-    place of a file that no process has open. It is complete or absent.
+    The new file is an SQLite database, even if the studies are on a server. To use it, open it, or
+    put it in the place of a file that no process has open. The new file is complete or absent.
 
     Parameters
     ----------
@@ -111,7 +111,8 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     _check_new(path)
     _remove_drafts(path)
     # The draft is renamed once it is complete, so that a backup that is killed leaves no file at
-    # `path`. Its folder is locked meanwhile: the next backup removes drafts that are not locked.
+    # `path`. Its folder is locked meanwhile, since the next backup removes drafts in folders that
+    # are not locked.
     folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     with errors_with_path(path):
         folder.mkdir()
