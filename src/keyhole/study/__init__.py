@@ -1,7 +1,7 @@
 """Studies: policies (rules that choose among options) that decide for real, kept in a database.
 
 A program *asks* a study for a decision, acts on it, and *tells* it later what came of that (the
-feedback); many decisions may wait for theirs.
+feedback). Many decisions may wait for their feedback at the same time.
 """
 
 from typing import TYPE_CHECKING

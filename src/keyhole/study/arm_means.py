@@ -22,9 +22,9 @@ NO_ARM: Final = -1
 """The number that stands for the arm of a decision that is not about one arm."""
 _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
 """Points around the middle of a posterior, in units of its width, dense in the middle."""
-_MAX_POINTS: Final = 3000
-_TINY: Final = 1e-300
-_MAX_ARMS: Final = 5
+_MAX_POINTS: Final = 3000  # of a quadrature
+_TINY: Final = 1e-300  # in place of 0, of which there is no logarithm
+_MAX_ARMS: Final = 5  # in a line of text
 LAST_EVENT_COUNT: Final = 20
 
 
@@ -73,18 +73,18 @@ class DecisionCounts(LogState):
     asked : array of int
         The arm's number of each decision, in order; -1 where a decision is not about one arm.
     asked_counts : Counter of int
-        How many these are, by the arm's number.
+        The number of decisions, by the arm's number.
     numbers : dict of str to dict of int to ToldNumbers
         The values in feedback that counts in means, by field, such as "reward", and by the arm's
         number. With ``on_timeout="no_reward"`` only feedback of decisions before the oldest pending
         one counts, in the order of the decisions.
     told_counts, assumed_counts : Counter of int
-        How many times feedback counts in means, and how many of these were assumed at a timeout, by
-        the arm's number.
+        How many times feedback counts in means, and how often it was assumed at a timeout, by the
+        arm's number.
     early_feedback : dict
-        Feedback that does not count yet, by the decision's id: with ``on_timeout="no_reward"`` a
-        success is told before a failure is assumed, so that what was told so far is a fair sample
-        only of decisions before the oldest pending one.
+        Feedback that does not count yet, by the decision's id. With ``on_timeout="no_reward"`` a
+        success is told before a failure is assumed. So the feedback told so far is a fair sample
+        only of the decisions before the oldest pending one.
     flag_names : set of str
         The names in feedback that are True or left out, such as "exceeded".
     told_sums : dict of str to float
@@ -131,8 +131,8 @@ class DecisionCounts(LogState):
         self.arms_with_feedback: set[int] = set()
 
     @property
-    def has_arms(self) -> bool:
-        """Whether every decision so far was about one arm."""
+    def has_single_arm_decisions(self) -> bool:
+        """Whether there are decisions, and each of them is about one arm."""
         return len(self.asked) > 0 and NO_ARM not in self.asked_counts
 
     def apply(self, event: Row) -> None:
@@ -162,8 +162,8 @@ class DecisionCounts(LogState):
             self._ids_to_count.append(id)
 
     def add_sum(self, body: bytes) -> None:
-        """Count a sum, and that there is feedback of any arm: nobody knows of which it is."""
-        self.arms_with_feedback.add(NO_ARM)
+        """Count a sum of rewards."""
+        self.arms_with_feedback.add(NO_ARM)  # nobody knows of which arms the feedback is
         named = self.vocabulary.format_sum(self.sums.unpack(body))
         for name, number in ({"sums": 1} | named).items():
             self.told_sums[name] += number
@@ -180,7 +180,7 @@ class DecisionCounts(LogState):
         return self.vocabulary.arm_number("arm", name)
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Count the feedback of a decision, or keep it until those before are told."""
+        """Count the feedback of a decision, or keep it until all decisions before it are told."""
         super().learn(event, row, feedback)
         values = self.feedback.unpack(feedback)
         fields = self.vocabulary.format_feedback(*self.decisions.values(row), values)
@@ -188,7 +188,7 @@ class DecisionCounts(LogState):
             name: float(value) for name, value in fields.items() if isinstance(value, int | float)
         }
         self.flag_names.update(name for name, value in fields.items() if isinstance(value, bool))
-        if "reward" in values:  # words may leave out that it was 0
+        if "reward" in values:  # the words of feedback may leave out a reward of 0
             numbers = {"reward": self.vocabulary.scale.from_unit(values["reward"])} | numbers
         arm = self._arm(row)
         id = str(event.decision)
@@ -201,8 +201,8 @@ class DecisionCounts(LogState):
             self._counted += 1
             # The position on the axis of a plot.
             step = len(self.asked)
-            if self.assumes_no_reward:  # feedback is in order: the decision's own number
-                step = self._counted
+            if self.assumes_no_reward:
+                step = self._counted  # the decision's own number, since feedback counts in order
             for name, number in numbers.items():
                 self.numbers[name].setdefault(arm, ToldNumbers()).add(step, number)
             self.told_counts[arm] += 1
@@ -212,7 +212,7 @@ class DecisionCounts(LogState):
     def field_with_intervals(self) -> str:
         """The field whose means have intervals: "reward", or "" where no interval is known to hold.
 
-        Decisions that expired for good and taught nothing would make them wrong: the feedback that
+        If decisions expired for good without feedback, intervals would be wrong. The feedback that
         was told is then no fair sample of all feedback, for instance where only successes are told.
         """
         is_fair = self.policy.setting.fixed_means and self.unlearnt_count == 0
@@ -229,14 +229,14 @@ class ArmMean:
     Attributes
     ----------
     told : int
-        How many values it is the mean of.
+        The number of values.
     mean : float
         Their mean, in the units of the study.
     interval : tuple of float or None
         Ends that contain the arm's mean at all times at once, with 95 % confidence; None where no
         such interval is known.
     assumed : int
-        How many of the values nobody told: they were assumed when the decision expired
+        The number of values that nobody told. They were assumed when the decision expired
         (``on_timeout="no_reward"``).
     """
 
@@ -258,10 +258,12 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     for arm, arm_name in enumerate(counts.arms.names):
         for name, by_arm in counts.numbers.items():
             numbers = by_arm.get(arm, NO_NUMBERS)
-            # A flag is left out where it is not True: its mean is the share of all feedback.
+            # A flag is left out where it is not True. Its mean is the share of all feedback in
+            # which it is True.
             is_flag = name in counts.flag_names
             if count := counts.told_counts[arm] if is_flag else len(numbers.values):
-                # Assumed feedback may lack a field: it has values only of fields in all feedback.
+                # Assumed feedback may lack a field. Its values are counted only if all feedback
+                # has the field.
                 is_in_all_feedback = count == counts.told_counts[arm]
                 assumed_count = counts.assumed_counts[arm] if is_in_all_feedback else 0
                 mean = make_mean(counts, name, count, numbers.total, assumed_count)
@@ -272,12 +274,12 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
 def make_mean(
     counts: DecisionCounts, name: str, told: int, total: float, assumed: int = 0
 ) -> ArmMean:
-    """Return the mean of numbers that sum to `total`, in the units of the study."""
+    """Return the mean of `told` numbers that sum to `total`, in the units of the study."""
     mean = total / told
     scale = counts.vocabulary.scale
     if name != counts.field_with_intervals:
         return ArmMean(told, mean, None, assumed)
-    # Converting to [0, 1] rounds: a mean at an end of the scale could come to lie outside.
+    # Conversion to [0, 1] rounds, so that a mean at an end of the scale could come to lie outside.
     unit_total = min(max(told * scale.to_unit(mean), 0.0), float(told))
     return ArmMean(told, mean, mean_interval(float(told), unit_total, scale), assumed)
 
@@ -314,11 +316,12 @@ def explain_intervals(counts: DecisionCounts) -> str:
     """Return what the intervals of means are, or why there are none, and what is still pending.
 
     A mean of the feedback told so far is wrong while decisions are pending, if good outcomes are
-    told sooner than bad ones. With ``on_timeout="no_reward"`` they are, since failures come last:
-    there no interval would hold, and a line of warning would not mend it. So means and intervals
-    leave out what was told of decisions after the oldest pending one; in the order of the decisions
-    a confidence sequence holds wherever one stops. Otherwise it is unknown whether bad outcomes
-    come later; the text then says that means are wrong if they do.
+    told sooner than bad ones. With ``on_timeout="no_reward"`` they are told sooner, since a failure
+    is assumed only when its decision expires. No interval of all feedback would hold then, and a
+    warning would not mend it. So means and intervals leave out the feedback of decisions after the
+    oldest pending one; in the order of the decisions, a confidence sequence holds wherever one
+    stops. In other studies it is unknown whether bad outcomes come later, and the text says that
+    means are wrong if they do.
     """
     return f"{_explain_intervals(counts)} {_explain_pending(counts)}".strip()
 
@@ -344,7 +347,7 @@ def _explain_intervals(counts: DecisionCounts) -> str:
 
 
 def _explain_pending(counts: DecisionCounts) -> str:
-    """Return how pending decisions affect means; "" where they are few and have no timeout."""
+    """Return how pending decisions affect means; "" if they are few and have no timeout."""
     if counts.early_feedback:
         count = count_text(len(counts.early_feedback), "decision")
         text = f"Means leave out the feedback of {count} until all before are told or expire"
@@ -384,7 +387,8 @@ def _mean_as_json(mean: ArmMean) -> JsonObject:
 def best_chances(counts: DecisionCounts) -> dict[str, float]:
     """Return the chance of each arm in use to have the highest mean; empty if it is not known.
 
-    It is known where the policy has a posterior (`Policy.beta_prior`) and means have intervals.
+    The chances are known if the policy has a posterior (`Policy.beta_prior`) and means have
+    intervals.
     """
     prior = counts.policy.beta_prior
     if prior is None or not counts.field_with_intervals:
@@ -400,9 +404,10 @@ def best_chances(counts: DecisionCounts) -> dict[str, float]:
 
 
 def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return for each of some independent beta variates the chance to be the highest.
+    """Return, for each of some independent beta variates, the chance that it is the highest.
 
-    By quadrature in the logit of the variate, in which each density has one peak.
+    `a` and `b` are the parameters of the variates. The integral is a quadrature over the logit of
+    the variate, in which each density has one peak.
 
     Examples
     --------
@@ -422,7 +427,7 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def chances_text(chances: Mapping[str, float], pending: int) -> str:
-    """Return the highest chances on one line, and what they are."""
+    """Return the highest chances on one line, with their meaning and the number pending."""
     highest = sorted(chances.items(), key=lambda item: -item[1])
     arm_chances = ", ".join(f"{arm} {100 * chance:.1f} %" for arm, chance in highest[:_MAX_ARMS])
     if len(highest) > _MAX_ARMS:

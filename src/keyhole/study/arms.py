@@ -11,8 +11,8 @@ from keyhole.validate import Range, check_choice, check_distinct, check_integer,
 
 
 def pack_numbers(numbers: Sequence[int]) -> bytes:
-    """Return numbers of arms as bits, in as few bytes as there can be."""
-    # A labeller may have had hundreds of arms: 8 bytes for each would be most of the log.
+    """Return numbers of arms as bits: bit n is 1 if n is among the numbers."""
+    # A labeller may have had hundreds of arms, and 8 bytes for each would be most of the log.
     bits = np.zeros(max(numbers, default=-1) + 1, bool)
     bits[list(numbers)] = True
     return np.packbits(bits, bitorder="little").tobytes()
@@ -50,7 +50,7 @@ class Arms:
 
     def restore(self, names: Iterable[str], live: Iterable[int] | None = None) -> None:
         """Replace all arms; those with the numbers `live` are in use, by default all."""
-        # In place: the study's vocabulary has this list.
+        # Changed in place, since the study's vocabulary has this list.
         self.names[:] = check_distinct("arms", [check_line("arm", name) for name in names])
         self._numbers = {name: number for number, name in enumerate(self.names)}
         numbers = list(range(len(self.names)) if live is None else live)
@@ -107,7 +107,7 @@ class Arms:
     def check_excluded(self, field: str, names: Iterable[object]) -> list[int]:
         """Return the numbers of the arms in use that are to be left out of a decision.
 
-        One that was retired may be among them: nobody gets it anyway.
+        `names` may have retired arms, which no decision is about anyway. They are not returned.
         """
         for name in names:
             if not isinstance(name, str) or name not in self._numbers:

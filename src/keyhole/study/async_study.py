@@ -17,7 +17,7 @@ _Waiting = tuple["asyncio.Future[object]", Call]
 
 
 class _CallRecorder:
-    """Stands for a study in its methods: keeps the call that one submits, instead of running it."""
+    """A stand-in for the study in a method of `Study`, which keeps the call that is submitted."""
 
     operation: Callable[..., object]
     arguments: tuple[object, ...]
@@ -31,10 +31,10 @@ class _CallRecorder:
         self.arguments = arguments
 
 
-def _committed(
+def _make_awaited(
     method: Callable[Concatenate[Study, _Parameters], _Result],
 ) -> Callable[Concatenate["AsyncStudy", _Parameters], _Awaited[_Result]]:
-    """Return a method of `Study`, one that submits a call, as one that is awaited."""
+    """Return a method of `AsyncStudy` for a method of `Study` that submits a call."""
 
     @wraps(method)
     async def run(
@@ -52,13 +52,14 @@ class AsyncStudy:
     """A study whose methods are awaited: those of `Study`, under the same names.
 
     Calls that wait are committed together: `ask`, `tell` and the like of a hundred tasks cost one
-    transaction, in one thread. What only reads runs in a thread of its own, and an attribute is
-    awaited too: ``await study.arms``.
+    transaction, in one thread. Calls that only read run in other threads. An attribute is awaited
+    too: ``await study.arms``.
 
-    Make one with `create` or `open`, in ``async with`` or with ``await``, and use it in the event
-    loop in which it was opened. If a call is cancelled before its transaction begins, nothing
-    happens; afterwards it is done all the same and only its answer is lost, which is what keys are
-    for. To close it waits for the calls that came before, and refuses later ones.
+    Make a study with `create` or `open`, in ``async with`` or with ``await``, and use it in the
+    event loop in which it was opened. If a call is cancelled before its transaction begins, nothing
+    happens. If it is cancelled later, it is done all the same and only its answer is lost; an
+    idempotency key gets the answer again. `close` waits for the calls that came before, and later
+    calls are refused.
 
     Parameters
     ----------
@@ -143,12 +144,12 @@ class AsyncStudy:
         self._waiting.append((future, (operation, arguments)))
         if self._idle.is_set():
             self._idle.clear()
-            # Not at once: other tasks of this turn of the event loop may have calls as well.
+            # Not at once, since other tasks in this turn of the event loop may have calls as well.
             self._loop.call_soon(self._commit_waiting)
         return await future
 
     def _commit_waiting(self) -> None:
-        """Let the thread run all calls that wait, but those that were cancelled."""
+        """Let the thread run all calls that wait, except those that were cancelled."""
         waiting = [item for item in self._waiting if not item[0].cancelled()]
         self._waiting = []
         if waiting:
@@ -167,7 +168,7 @@ class AsyncStudy:
             self._loop.call_soon_threadsafe(self._answer, waiting, outcomes)
 
     def _answer(self, waiting: list[_Waiting], outcomes: list[object]) -> None:
-        """Hand out the outcomes of calls, and go on with those that came meanwhile."""
+        """Hand out the outcomes of calls, and go on with the calls that came meanwhile."""
         for (future, _), outcome in zip(waiting, outcomes, strict=True):
             if future.done():
                 continue
@@ -177,18 +178,18 @@ class AsyncStudy:
                 future.set_result(outcome)
         self._commit_waiting()
 
-    ask = _committed(Study.ask)
-    ask_many = _committed(Study.ask_many)
-    find_decision = _committed(Study.find_decision)
-    decision = _committed(Study.decision)
-    tell = _committed(Study.tell)
-    tell_many = _committed(Study.tell_many)
-    tell_sum = _committed(Study.tell_sum)
-    expire = _committed(Study.expire)
-    retire = _committed(Study.retire)
+    ask = _make_awaited(Study.ask)
+    ask_many = _make_awaited(Study.ask_many)
+    find_decision = _make_awaited(Study.find_decision)
+    decision = _make_awaited(Study.decision)
+    tell = _make_awaited(Study.tell)
+    tell_many = _make_awaited(Study.tell_many)
+    tell_sum = _make_awaited(Study.tell_sum)
+    expire = _make_awaited(Study.expire)
+    retire = _make_awaited(Study.retire)
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute or another method of `Study`, to be awaited: it runs in a thread."""
+        """Return another method or an attribute of `Study` to be awaited; it runs in a thread."""
         value = getattr(Study, name)
         if isinstance(value, property):
             return asyncio.to_thread(getattr, self.study, name)

@@ -22,10 +22,10 @@ from keyhole.play.study_vocabulary import StudyVocabulary, Values, check_reserve
 from keyhole.study.errors import StudyExistsError
 from keyhole.study.events import EventError, SettingCodeError, convert_vocabulary_errors
 
-# Raise with every change of meaning: older versions refuse a definition by its number, in one line.
+# This number is raised with every change of meaning, so that older versions refuse new definitions.
 _FORMAT: Final = 2
-_version: Final = cache(version)  # it is read from a file
-_SECONDS: Final = validate.Range(gt=0, le=2**33)  # 272 years: what dates can bear
+_version: Final = cache(version)  # cached, since `version` reads a file
+_SECONDS: Final = validate.Range(gt=0, le=2**33)  # 272 years, so that expiry is a valid date
 _NO_REWARD: Final = "no_reward"
 _CONSEQUENCES: Final = ("forget", "ask_again", _NO_REWARD)
 
@@ -37,18 +37,18 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True)
 class TimeoutRule:
-    """When a pending decision expires, and the consequence.
+    """The rule that says when a pending decision expires, and with which consequence.
 
     Attributes
     ----------
     timeout : float or None
         Seconds after which it expires.
     timeout_decisions : int or None
-        Later decisions after which it expires.
+        Number of later decisions after which it expires.
     on_timeout : {"forget", "ask_again", "no_reward"}
-        The policy learns nothing from the decision, whose round stays counted, and late feedback
-        counts; the decision is handed out once more; or its reward is 0, and late feedback is
-        recorded and not counted.
+        "forget": the policy learns nothing from the decision, whose round stays counted; late
+        feedback counts. "ask_again": the decision is handed out once more. "no_reward": its reward
+        is 0; late feedback is recorded and not counted.
     """
 
     timeout: float | None = None
@@ -79,14 +79,14 @@ class TimeoutRule:
 
 @dataclass(frozen=True)
 class Definition:
-    """The policy, arms and rules of a study; they change only together with the policy.
+    """The policy, arms and rules of a study; a change of policy may change facts and pending mode.
 
     Attributes
     ----------
     policy : Policy
         The policy.
     facts : dict
-        What it knows in advance, as kernels read it.
+        What the policy knows in advance, as kernels read it.
     arms : tuple of str
         The names of the arms at the beginning.
     pending : {"impute", "ignore", "wait"}
@@ -208,7 +208,7 @@ class Definition:
             )
 
     def check_arms_change(self) -> None:
-        """Refuse a change of arms if the policy, or the decisions in the log, cannot take it."""
+        """Refuse a change of arms if the policy or the setting does not support it."""
         setting = self.policy.setting
         fields = (*setting.context.values(), *setting.decision.values())
         has_fixed_arms = any("arms" in field.shape for field in fields) or setting.by_round
@@ -226,7 +226,7 @@ class Definition:
         return vocabulary_class(self.policy.setting, self.facts, arms, self.scale)
 
     def setting_as_json(self) -> JsonObject:
-        """Return the setting and the fields of its rows: what the bytes of the log mean."""
+        """Return the setting and the fields of its rows, which say what the log's bytes mean."""
         setting = self.policy.setting
         vocabulary = self.vocabulary(self.arms)
         groups = {
@@ -252,11 +252,11 @@ class Definition:
                     f"{validate.short_repr(written['version'])}, and here is {title}, version "
                     f"{setting['version']}: use the package that wrote it"
                 )
-        # An export names each value, so that the order of fields may differ.
-        in_order = list if ordered else sorted
+        # Where the order does not matter, both lists are sorted: an export names each value.
+        arrange = list if ordered else sorted
         for group, fields in setting["fields"].items():
             written_fields = written["fields"][group]
-            if in_order(fields) != in_order(written_fields):
+            if arrange(fields) != arrange(written_fields):
                 raise ValueError(
                     f"{group} must have the fields {_format_fields(fields)} of {title}, got "
                     f"{_format_fields(written_fields)} in the log: export it with the package that "
@@ -264,7 +264,7 @@ class Definition:
                 )
 
     def to_bytes(self) -> bytes:
-        """Return it as JSON."""
+        """Return the definition as JSON."""
         policy_class = type(self.policy)
         arrays = {name: v for name, v in self.facts.items() if isinstance(v, np.ndarray)}
         content = {
@@ -286,9 +286,10 @@ class Definition:
 
     @classmethod
     def from_bytes(cls, data: bytes, policies: Policies = (), *, ordered: bool = True) -> Self:
-        """Return the definition that `to_bytes` wrote; the policy's class is found as by learners.
+        """Return the definition that `to_bytes` wrote; find the policy's class by `find_policy`.
 
-        With `ordered`, which rows of bytes need, the fields must also have the same order.
+        With `ordered`, the fields of the setting must have the same order as today. Rows of bytes
+        need this.
         """
         try:
             return cls._read(_parse_json(data), policies, ordered)
@@ -338,8 +339,8 @@ def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:
 def _check_words(vocabulary: StudyVocabulary) -> None:
     """Refuse a vocabulary with reserved words.
 
-    Sample decisions are formatted in settings without context; in others, contexts are not known
-    here.
+    In settings without context, the words of example decisions are checked too. In other settings
+    there are no examples, since contexts are not known here.
     """
     check_reserved_words(study_vocabulary.declared_words(vocabulary))
     if vocabulary.setting.context:
@@ -352,7 +353,7 @@ def _check_words(vocabulary: StudyVocabulary) -> None:
 
 def pending_mode(policy: Policy, pending: str | None) -> str:
     """Return the pending mode of a policy: its default, unless another is chosen."""
-    # In settings by round the policy has a state for pending decisions of its own.
+    # In settings by round the policy's own state allows for pending decisions.
     modes = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:
         return modes[0]

@@ -61,14 +61,16 @@ STREAM: Final = Struct("<QQ")
 END_OF_TIME: Final = 2.0**37
 """The upper bound of times, in seconds since 1970: the year 6325."""
 MAX_METADATA_BYTES: Final = 1000
-COMMON_WORDS: Final = ("seq", "at", "event", "decision", "key", "round")  # of every event
+# Words outside of the body, which any event may have, and the round.
+COMMON_WORDS: Final = ("seq", "at", "event", "decision", "key", "round")
 
 ID_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ID_LENGTH: Final = 26
 _CACHE_SIZE: Final = 4096  # entries of each cache
 _NO_HEADER: Final = ROW_HEADER.pack(0.0, 0.0)
 _NO_SUMS: Final = "a sum is for anonymous feedback, which this setting does not have"
-# Values read from a database have the types of their fields, so these errors are the code's own.
+# Values read from a database have the types of their fields. So if the code of a vocabulary raises
+# these errors, the code is wrong and not the values.
 _CODE_ERRORS: Final = (
     AssertionError, AttributeError, KeyError, NameError, NotImplementedError, TypeError,
     struct.error,
@@ -98,7 +100,7 @@ class EventError(ValueError):
 
 
 def error_reason(error: Exception) -> str:
-    """Return the message of a ValueError; of another error, also its class."""
+    """Return the message of a ValueError; for another error, its class and its message."""
     return str(error) if isinstance(error, ValueError) else repr(error)
 
 
@@ -214,7 +216,7 @@ def _check_empty(event: Row) -> None:
 
 
 def _check_feedback(state: "LogState", event: Row, row: bytes, feedback: bytes) -> None:
-    """Refuse feedback that cannot be of a decision, as it was told or as it is corrected later."""
+    """Refuse feedback that the decision cannot have, as it was told or as it is corrected later."""
     for version in {feedback, state.corrected_feedback(event.decision, feedback)}:
         state.checker.check_feedback(row[ROW_HEADER.size :], version)
 
@@ -360,8 +362,8 @@ KINDS: Final[Mapping[int, EventKind]] = {
 }
 
 
-# Events are checked before they reach a kernel: whoever can write to a database can also compute
-# checksums, and must still not decide where machine code writes.
+# Events are checked before they reach a kernel. Whoever can write to a database can also compute
+# checksums, but must not be able to decide where machine code writes.
 def check_event(state: "LogState", event: Row) -> None:
     """Refuse an event that cannot be the next one after a state.
 
@@ -393,20 +395,20 @@ def check_event(state: "LogState", event: Row) -> None:
 class ValueChecker:
     """Refuses decisions and feedback that no study can have written.
 
-    A value is checked as if a user gave it: formatted by the vocabulary and parsed again, it must
-    be the same. Decisions are given as cells: a row without its header.
+    A value is checked as if a user gave it: the vocabulary formats it and parses the result, which
+    must be the same value. Decisions are given as cells, which are a row without its header.
     """
 
     def __init__(self, state: "LogState") -> None:
         self._state = state
-        # In unit scale: in other units a value may differ in its last bit when parsed again.
+        # In unit scale, since in other units a value may differ in its last bit when parsed again.
         self._vocabulary = replace(state.definition, scale=UNIT).vocabulary(state.arms.names)
         self.clear_caches()
 
     def clear_caches(self) -> None:
-        """Check everything anew, since other arms are in use."""
-        # A log has the same few decisions and rewards again and again: the checks are cached by
-        # their bytes, until the arms change.
+        """Forget which values were checked, since other arms are in use."""
+        # A log has the same few decisions and rewards again and again. So the checks are cached by
+        # the bytes of the values, until the arms change.
         self.check_decision_words = lru_cache(_CACHE_SIZE)(self._check_decision_words)
         self.check_decision = lru_cache(_CACHE_SIZE)(self._check_decision)
         self.check_feedback = lru_cache(_CACHE_SIZE)(self._check_feedback)

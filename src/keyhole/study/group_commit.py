@@ -1,20 +1,20 @@
 """The road of an ask or a tell: group commit, in which one transaction writes for all threads.
 
 1. Submit: a method of `Study` submits an operation, a function of `operations` and its arguments.
-2. Queue: its thread waits with a request. That of the oldest request is the leader of a group.
+2. Queue: its thread waits with a request. The thread of the oldest request leads a group.
 3. Lock and catch up: the leader takes the study's lock in the database (`Store.begin`), and applies
    the events that other processes have committed to the state in memory (`CachedState`). At the
    first call, before the lock, it makes that state from a snapshot or from the whole log.
-4. Run: it runs the operations of all that wait. Each checks what it is given (by the setting's
-   `StudyVocabulary`), and appends events (`Transaction`), which change the state
+4. Run: the leader runs the operations of all that wait. Each operation checks its arguments (by the
+   setting's `StudyVocabulary`), and appends events (`Transaction`), which change the state
    (`LogState.apply`). An ask lets the policy decide; the policy learns feedback in batches, at the
    latest before its next decision (`State.learn_batch`).
-5. Commit: their events are written together, with their digests, and the lock is released
+5. Commit: all events are written together, with their digests, and the lock is released
    (`Store.commit`). SQLite (`Sqlite._add`, `Sqlite._commit`) writes them to the `-wal`, and flushes
    it unless `durability` is "process_crash".
 6. Answer: each thread gets the result of its operation, or the error.
 
-What only reads has a replica of the state (`ReadOnlyReplica`), and waits for nobody.
+Calls that only read use a replica of the state (`ReadOnlyReplica`), and wait for nobody.
 """
 
 import os
@@ -37,7 +37,7 @@ from keyhole.validate import short_repr
 
 _MAX_GROUP_SIZE: Final = 256
 _SNAPSHOT_EVERY: Final = 10_000
-_POLL_INTERVAL: Final = 1.0  # seconds, in case the thread that should wake us was interrupted
+_POLL_INTERVAL: Final = 1.0  # seconds, in case the thread that should wake another was interrupted
 
 Clock = Callable[[], float]
 _Arguments = TypeVarTuple("_Arguments")
@@ -47,7 +47,8 @@ Call = tuple[Callable[..., object], tuple[object, ...]]
 
 
 # Building and using a state loads compiled kernels, under locks (of cached properties, of LLVM)
-# that a forked child would inherit locked. So both heirs hold FORK_LOCK meanwhile.
+# that a forked child would inherit locked. So `GroupCommit` and `ReadOnlyReplica`, which inherit
+# from this class, hold FORK_LOCK meanwhile.
 class CachedState:
     """A connection to a study's log, and the state after the events read through it.
 
@@ -78,9 +79,9 @@ class CachedState:
         return self._state is not None
 
     def catch_up(self, read: Callable[[int, int], list[Row]], *, learns: bool = True) -> State:
-        """Return the state after all events; `read` returns those after a number.
+        """Return the state after all events; `read` returns a study's events after a number.
 
-        With `learns=False` the policy learns nothing: it fails at the log, and is to be replaced.
+        With `learns=False` the policy learns nothing, since it fails at the log.
         """
         with self.convert_event_errors():
             state = self._state if learns else None
@@ -90,8 +91,8 @@ class CachedState:
                 with FORK_LOCK.shared(self):
                     state = self._load_snapshot() if learns else None
                     state = state or self._rebuild(learns)
-            # Detached until all events are applied: after an error or an interrupt the next call
-            # rebuilds the state.
+            # The state is detached until all events are applied, so that after an error or an
+            # interrupt the next call rebuilds it.
             self._state = None
             while True:
                 if new_rows := read(self.study_number, state.seq):
@@ -99,7 +100,7 @@ class CachedState:
                         try:
                             state.apply_all(new_rows)
                         except RebuildError:
-                            # To learn the whole log takes long: release the study's lock before.
+                            # Learning the whole log takes long, so the lock is released before.
                             self.store.rollback()
                             state = self._rebuild(learns, self._find_changes())
                             continue
@@ -120,7 +121,8 @@ class CachedState:
     def _rebuild(self, learns: bool, changes: Sequence[Row] = ()) -> State:
         """Replay the whole log with the policy that is in force at its end, and all corrections.
 
-        `changes` are the changes of policy and the corrections that are known.
+        `changes` are the changes of policy and the corrections that are known already. If the log
+        has others, it is replayed once more.
         """
         first_definition = Definition.from_bytes(self.definition_bytes, self.policies)
         while True:
@@ -166,11 +168,11 @@ class Transaction:
     Attributes
     ----------
     events : list of Row
-        The events, which the state has already.
+        The events. The state has all of them already, except changes of policy and corrections.
     metadata : dict of int to str
         The metadata of decisions, by the numbers of their events.
     ends_group : bool
-        Whether the state must be rebuilt before the next operation.
+        Whether no other operation may follow, since the state must be rebuilt.
     """
 
     state: State
@@ -273,16 +275,17 @@ class GroupCommit(CachedState):
         policies: Policies = (),
     ) -> None:
         # Locks are taken in this order: the queue of requests here, the `-queue` file or the
-        # advisory lock (`Store.begin`), FORK_LOCK. Within FORK_LOCK nothing may be waited for that
-        # a thread may hold which waits for FORK_LOCK.
+        # advisory lock (`Store.begin`), FORK_LOCK. A thread that has FORK_LOCK must not wait for
+        # anything that another thread may hold while that one waits for FORK_LOCK.
         super().__init__(study_number, definition_bytes, policies)
         self.store = store
         self.clock = clock
         # A deque: `append` and `popleft` are single instructions, so no lock is needed, and
         # none can be left held by a thread that is interrupted.
         self._waiting: deque[_Request] = deque()
-        # The first request of the leader's thread, or nothing. It is no lock: who is interrupted in
-        # `acquire` cannot tell whether it holds it, whereas `setdefault` is one instruction.
+        # The first request of the leader's thread, or nothing. A lock would not do: a thread that
+        # is interrupted in `acquire` cannot tell whether it holds the lock, whereas `setdefault`
+        # is one instruction.
         self._leader: dict[None, _Request] = {}
         self._group: _Group | None = None
 
@@ -317,7 +320,7 @@ class GroupCommit(CachedState):
         return request.result
 
     def _wait_for_commit(self, requests: list[_Request]) -> None:
-        """Queue (step 2), and lead if nobody else does, until all requests are done."""
+        """Queue requests (step 2), and lead if no other thread does, until all are done."""
         try:
             try:
                 self._waiting.extend(requests)
@@ -341,9 +344,14 @@ class GroupCommit(CachedState):
             (request for request in requests if not (request.is_cancelled or request.is_done)), None
         )
 
-    def _try_to_lead(self, request: _Request, first: _Request) -> bool:
-        """Return whether the thread of this request, and of a first one, leads from now on."""
-        return self._find_oldest() is request and self._leader.setdefault(None, first) is first
+    def _try_to_lead(self, request: _Request, first_request: _Request) -> bool:
+        """Lead if `request` is the oldest of all and nobody leads; return whether this succeeded.
+
+        `first_request` stands for the thread, which may have queued several.
+        """
+        if self._find_oldest() is not request:
+            return False
+        return self._leader.setdefault(None, first_request) is first_request
 
     def _cancel(self, requests: list[_Request]) -> None:
         """Withdraw requests, wherever their thread was interrupted, and wake the next leader."""
@@ -406,8 +414,8 @@ class GroupCommit(CachedState):
             with FORK_LOCK.shared(self):
                 while not transaction.ends_group and (request := self._join_next(group)):
                     self._complete(request, transaction)
-            # Step 5: one commit, so one flush to the disk, for the whole group: this is why threads
-            # scale.
+            # Step 5: the whole group has one commit, and so one flush to the disk. This is why
+            # many threads get more done than one.
             if transaction.events:
                 self.store.commit(self.study_number, transaction.events, transaction.metadata)
             else:
@@ -420,7 +428,10 @@ class GroupCommit(CachedState):
             raise
 
     def _join_next(self, group: _Group) -> _Request | None:
-        """Move the next request that waits into the group; return None if none is left or fits."""
+        """Move the next request that waits into the group and return it.
+
+        Return None if no request is left, the group is full, or the next one is exclusive.
+        """
         while self._waiting and len(group.requests) < _MAX_GROUP_SIZE:
             request = self._waiting[0]  # only the leader removes requests
             is_gone = request.is_cancelled or request.is_done
@@ -456,7 +467,7 @@ class GroupCommit(CachedState):
         return Transaction(state, check_now(self.clock()), self.store, self.study_number)
 
     def save_snapshot(self) -> None:
-        """Write a snapshot of the state, if events are new; a failure only costs time later.
+        """Write a snapshot of the state if it has new events; a failure only costs time later.
 
         If the policy fails at its feedback, the state is discarded, and the next caller gets the
         error.
@@ -486,7 +497,7 @@ class GroupCommit(CachedState):
         self, operation: Callable[[Transaction, *_Arguments], None], *arguments: *_Arguments
     ) -> None:
         """Run an operation that writes a change, even where the policy fails at the log."""
-        # If the policy fails at the log, events can be applied only where it learns nothing.
+        # Where the policy fails at the log, `_change_log` applies events without the policy.
         with suppress(LearningError):
             return self.submit(operation, *arguments)
         self._run_alone(self._change_log, operation, arguments)
@@ -500,7 +511,7 @@ class GroupCommit(CachedState):
         self._state = None
 
     def erase_metadata(self, decisions: Sequence[str] | None) -> int:
-        """Erase the metadata of decisions, by default of all; return how many had any."""
+        """Erase the metadata of decisions, of all if None; return the number of events with any."""
         self._check_process()
         return self._run_alone(self._erase_metadata, decisions)
 

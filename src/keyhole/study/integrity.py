@@ -29,7 +29,7 @@ class StudyCheck:
     name : str
         The study.
     events : int
-        The number of events it has had, missing and damaged ones included.
+        The number of events that the study has had, missing and damaged ones included.
     whole : int
         The number of intact events, counted from the first.
     damage : str
@@ -167,7 +167,7 @@ def _check_snapshot(snapshot: tuple[int, bytes], state: State, policies: Policie
 
 
 class _LogCheck:
-    """The check of events against all before them."""
+    """The check of each event against all events before it."""
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
@@ -175,7 +175,10 @@ class _LogCheck:
         self._told: set[str | None] = set()
 
     def check(self, state: State, event: Row) -> None:
-        """Refuse a key or an id that was used, and late feedback or a correction of what was not.
+        """Refuse a used key or id, a row that is not the decision's, and a correction of nothing.
+
+        The row is the one that begins the body of late feedback or of a correction. A correction is
+        of nothing if its decision was never told.
 
         Raises
         ------
@@ -208,9 +211,9 @@ def rebuild_states(
 ) -> Iterator[State]:
     """Yield the state of a study after each of its events, all checked.
 
-    In all states feedback is as it is corrected by any of the events. More is checked than at
-    opening: no id or key is used twice, late feedback is of a decision as it was, and what is
-    corrected was told.
+    In all states feedback is as the last correction among all events says. More is checked than
+    when a study is opened: no id or key is used twice, late feedback repeats the row of its
+    decision, and a correction is of a decision that was told.
 
     Raises
     ------
@@ -255,7 +258,7 @@ def copy_intact_events(
     *,
     policies: Iterable[type[Policy]] = (),
 ) -> StudyCheck:
-    """Copy the first events of a damaged study to another database, where it goes on.
+    """Copy the first events of a damaged study to another database, where the study goes on.
 
     The damaged study is left as it is.
 

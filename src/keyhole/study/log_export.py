@@ -38,7 +38,7 @@ class EventFormatter:
     Attributes
     ----------
     state : LogState
-        Arms and codecs; other events are not applied to it.
+        The arms and the codecs. Only events that add arms are applied to it.
     asked : dict of str to bytes
         The rows of all decisions so far, by id.
     policies : tuple of Policy classes
@@ -112,9 +112,9 @@ class EventFormatter:
 def format_table(
     definition: Definition, rows: Iterable[Row], metadata: Mapping[int, str]
 ) -> pa.Table:
-    """Return a log as a table, a row for each event; what an event does not have is null.
+    """Return a log as a table with a row for each event; a value that an event lacks is null.
 
-    Metadata is text: of each decision it may have other fields.
+    Metadata is text, since it may have other fields for each decision.
     """
     import pyarrow as pa
 
@@ -149,7 +149,7 @@ def write_export(
     metadata: Mapping[int, str],
 ) -> None:
     """Write a log as lines of JSON: a header, then a line for each event."""
-    # In unit scale: in the units of users a reward might not read back to the bit.
+    # In unit scale, since in the units of users a reward might not read back to the bit.
     formatter = EventFormatter(replace(definition, scale=UNIT), metadata=metadata)
     header = {
         "format": _FORMAT,
@@ -213,14 +213,14 @@ def _errors_with_line(number: int) -> Iterator[None]:
 class Replay:
     """The decisions of another policy that learnt the same feedback.
 
-    A log has feedback only of the decisions that were taken: what another policy would have earned,
-    or which labels it would have got right, cannot be read from it; how often the two agree, and
-    where they differ, can.
+    A log has feedback only of the decisions that were taken. So it does not say what another policy
+    would have earned, or which labels it would have got right. But it says how often the two
+    policies agree, and where they differ.
 
     Attributes
     ----------
     policy : Policy
-        The other one.
+        The other policy.
     asked, agreed : int
         The number of decisions, and of those that the other policy would have taken as well, each
         after learning what had been told by then.
@@ -245,7 +245,8 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     rows = list(rows)
     if any(row.kind in (events.ARM_ADDED, events.ARM_RETIRED) for row in rows):
         definition.check_arms_change()
-    # In force since the last event: changes of policy in the log are then ignored.
+    # The definition is given as in force since the last event, so that changes of policy in the log
+    # are ignored.
     state = State(definition, rows[-1].seq if rows else 0, find_corrections(rows))
     columns: dict[str, list[object]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:

@@ -27,7 +27,7 @@ _NUMBER: Final = Struct("<q")
 
 
 class RebuildError(Exception):
-    """At a change of policy, or a correction of feedback, the whole log must be learnt anew."""
+    """The whole log must be learnt anew, because of a change of policy or a correction."""
 
 
 class RowCodec:
@@ -40,9 +40,9 @@ class RowCodec:
     """
 
     def __init__(self, fields: Mapping[str, Field], sizes: Mapping[str, int]) -> None:
-        # Little-endian without padding: the layout of kernels' arrays, the same on every machine.
+        # Little-endian without padding, which is the same on every machine.
         codes = "<"
-        self._columns: list[tuple[str, int, int, bool]] = []  # name, begin, end, is it a number
+        self._columns: list[tuple[str, int, int, bool]] = []  # name, begin, end, is it a scalar
         begin = 0
         for name, field in fields.items():
             end = begin + field.cells(sizes)
@@ -158,7 +158,7 @@ class DecisionRowCodec:
         return unpack_numbers(bits) if bits else []
 
     def with_arms(self, arms: Arms) -> "DecisionRowCodec":
-        """Return a codec of the same rows where other arms are in use."""
+        """Return a codec of the same rows for which other arms are in use."""
         codec = copy(self)
         codec._arms = arms
         return codec
@@ -184,8 +184,8 @@ class DecisionRowCodec:
         return [_NUMBER.unpack_from(row, begin + offset)[0] for offset in self._arm_offsets]
 
     def with_positions(self, row: bytes) -> bytes | None:
-        """Return a row with positions for arm numbers; None if an arm is retired."""
-        # As long as no arm is retired, as in most studies, numbers are positions.
+        """Return a row with positions among the arms in use; None if one of its arms is retired."""
+        # As long as no arm is retired, as in most studies, the numbers are the positions.
         if not self._arms.has_retired_arms:
             return row
         if not self.is_live(row):
@@ -206,17 +206,17 @@ class DecisionRowCodec:
             _NUMBER.pack_into(new_row, begin + offset, int(numbers[number]))
         return bytes(new_row)
 
-    def kernel_rows(self, rows: Collection[bytes], now: float, second: float) -> FloatArray:
-        """Return rows as kernels read them, one a line, without rows of retired arms.
+    def kernel_rows(self, rows: Collection[bytes], now: float, time_unit: float) -> FloatArray:
+        """Return rows as kernels read them, as a matrix, without the rows of retired arms.
 
-        The time of asking is replaced by the decision's age, times `second`.
+        The time of asking is replaced by the decision's age in seconds, times `time_unit`.
         """
-        # All rows at once: the pending decisions are imputed again for every decision of some
-        # studies.
+        # All rows are converted at once, since some studies impute all pending decisions again for
+        # every decision.
         cells = np.frombuffer(bytearray(b"".join(rows)), np.int64).reshape(len(rows), -1)
-        # The second number of a row is the time of the decision; kernels get its age instead.
+        # The second number of a row is the time of asking; kernels get the age instead.
         times = cells[:, 1].view(np.float64)
-        times[:] = np.maximum(0.0, now - times) * second
+        times[:] = np.maximum(0.0, now - times) * time_unit
         if self._arms.has_retired_arms:
             columns = self._decision_begin // _CELL_BYTES + np.array(self._arm_cells)
             positions = self._arms.positions[cells[:, columns]]
@@ -227,10 +227,10 @@ class DecisionRowCodec:
 
 
 class LogState:
-    """The arms and the pending decisions after some event, which the log itself says.
+    """The arms and the pending decisions after some event, read from the log without a policy.
 
     A decision is kept as a row: round, time of asking, context, decision. Rows hold permanent arm
-    numbers. Heirs add the effect of feedback: `State` lets the policy learn it, and
+    numbers. Subclasses add the effect of feedback: `State` lets the policy learn it, and
     `DecisionCounts` counts it.
 
     Attributes
@@ -244,8 +244,8 @@ class LogState:
     rounds_when_asked_again : dict of str to int
         The number of decisions at the time at which a decision was handed out again.
     rounds, feedback_count : int
-        How many decisions there are, and of how many the feedback is learnt: told in time or late,
-        or assumed at a timeout.
+        The number of decisions, and of those whose feedback was learnt: because it was told, in
+        time or late, or because it was assumed when the decision expired.
     seq : int
         The number of the last event.
     assumes_no_reward : bool
@@ -297,17 +297,17 @@ class LogState:
 
     def row(self, event: Row) -> bytes:
         """Return the row of a decision, from the event that handed it out."""
-        # The time is no part of the body: it is a column of the log.
+        # The time is not in the body, since it is a column of the log.
         (round_number,) = ROUND.unpack_from(event.body)
         cells = self.decisions.cells_of_event(event.body)
         return ROW_HEADER.pack(round_number, event.at) + cells
 
     def split_late_body(self, body: bytes) -> tuple[bytes, bytes]:
-        """Return the row and the feedback in the body of an event of late feedback."""
+        """Return the row and the feedback in the body of a correction or of late feedback."""
         return body[: self.decisions.size], body[self.decisions.size :]
 
     def corrected_feedback(self, id: str | None, feedback: bytes) -> bytes:
-        """Return the feedback of a decision as it was last corrected; else as it was told."""
+        """Return the last correction of a decision's feedback; without one, `feedback` itself."""
         correction = self.corrections.get(str(id))
         return feedback if correction is None else self.split_late_body(correction.body)[1]
 
@@ -325,7 +325,7 @@ class LogState:
             case events.ARM_RETIRED:
                 self.prepare_arms_change()
                 self.arms.retire(event.body.decode())
-                # Decisions on this arm are not asked again: nobody could act on them.
+                # Decisions on this arm are not asked again, since nobody could act on them.
                 for id in list(self.to_ask_again):
                     if not self.decisions.is_live(self.pending[id]):
                         self.remove_pending(id)
@@ -346,7 +346,7 @@ class LogState:
             case events.TOLD_LATE:
                 row, feedback = self.split_late_body(event.body)
                 self.learn(event, row, self.corrected_feedback(id, feedback))
-            # A decision about a retired arm is not asked again: nobody could act on it.
+            # A decision about a retired arm is not asked again, since nobody could act on it.
             case events.EXPIRED if asks_again and self.decisions.is_live(self.pending[id]):
                 self.to_ask_again[id] = None
                 self.awaiting_feedback.pop(id, None)
@@ -355,7 +355,8 @@ class LogState:
                 if event.body:
                     self.learn(event, row, event.body)
             case events.ASKED_AGAIN:
-                # Its timeout begins anew: in seconds by the time in its row, and in decisions.
+                # Its timeout begins anew: the seconds count from the new time in its row, and the
+                # decisions from `rounds_when_asked_again`.
                 row = self.remove_pending(id)
                 header = ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at)
                 self.pending[id] = header + row[ROW_HEADER.size :]
@@ -364,7 +365,7 @@ class LogState:
             case events.CORRECTED:
                 self.correct(event)
             case events.TOLD_TOO_LATE:
-                pass  # the policy has learnt that there was no reward
+                pass  # the policy has learnt a reward of 0 when the decision expired
             case _:
                 raise ValueError(f"its kind is {event.kind}, which is unknown for a decision")
 
@@ -377,7 +378,7 @@ class LogState:
 
     def remove_pending(self, id: str) -> bytes:
         """Remove a pending decision and return its row."""
-        # This runs for every feedback, and both are empty in most studies.
+        # This runs for all feedback, and in most studies both dictionaries are empty.
         if self.rounds_when_asked_again or self.to_ask_again:
             self.to_ask_again.pop(id, None)
             self.rounds_when_asked_again.pop(id, None)
@@ -395,18 +396,18 @@ class LogState:
         """Refuse anonymous feedback that is impossible at this time."""
 
     def is_allowed(self, row: bytes, *, may_be_retired: bool) -> bool:
-        """Return whether the setting allows a decision; `may_be_retired` if its arm is retired."""
-        raise NotImplementedError  # only a policy's kernels know
+        """Return whether the setting allows a decision; `may_be_retired` if an arm is retired."""
+        raise NotImplementedError  # only the compiled kernels of `State` can say
 
     def prepare_arms_change(self) -> None:
-        """Prepare for other arms."""
+        """Prepare for a change of the arms in use."""
         self.checker.clear_caches()
 
     def change_policy(self, event: Row) -> None:
         """Replace the policy."""
 
     def correct(self, event: Row) -> None:
-        """Raise `RebuildError` unless the correction was known from the beginning."""
+        """Raise `RebuildError` unless `corrections` has the correction already."""
         if event.seq > self._last_correction:
             raise RebuildError
 

@@ -1,4 +1,4 @@
-"""What only reads a study: a replica of its state, without the lock of the study."""
+"""A read-only replica of a study's state, which takes no lock of the study."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -19,9 +19,9 @@ _Result = TypeVar("_Result")
 
 
 class ReadOnlyReplica(CachedState):
-    """A read-only replica of a study's state: it takes no lock, and holds up no writer.
+    """A read-only replica of a study's state, which takes no lock and holds up no writer.
 
-    `connect` opens the database at the first read.
+    `connect` opens the database. It is called at the first read.
     """
 
     def __init__(self, connect: Callable[[], Store], *study: Any) -> None:
@@ -71,16 +71,16 @@ class ReadOnlyReplica(CachedState):
     ) -> _Result | None:
         """Return the result of `query` on the counts of all decisions.
 
-        It is None if more than `max_events` are yet to be read. Only the log is read: the policy
-        neither learns nor is compiled.
+        The result is None if more than `max_events` are yet to be read. Only the log is read, so
+        the policy neither learns nor is compiled.
         """
         with self._locked():
             self.store.check_not_replaced(self.study_number)
             counts, self._counts = self._counts, None  # an error may leave it half changed
             if counts is None:
                 counts = self._new_counts()
-            is_short = self.store.last_seq(self.study_number) - counts.seq <= max_events
-            while is_short:
+            is_within_limit = self.store.last_seq(self.study_number) - counts.seq <= max_events
+            while is_within_limit:
                 try:
                     with self.convert_event_errors():
                         for row in self.store.read(self.study_number, counts.seq):
@@ -89,7 +89,7 @@ class ReadOnlyReplica(CachedState):
                 except RebuildError:
                     counts = self._new_counts(self._find_changes())
             self._counts = counts
-            if not is_short:
+            if not is_within_limit:
                 return None
             with FORK_LOCK.shared(self):
                 return query(counts)

@@ -25,9 +25,9 @@ _LEFT_OUT: Final = ("stream", "head")  # of the words of events
 
 
 def make_page(name: str, policy_texts: Mapping[str, str], counts: DecisionCounts) -> Page:
-    """Return the page of a study, given its name and what `learnt_texts` says of the policy."""
+    """Return the page of a study; `policy_texts` are those that `learnt_texts` returns."""
     beside: list[PageBlock] = [Text(explain_means(counts) or _NOTHING_TOLD)]
-    if counts.has_arms:
+    if counts.has_single_arm_decisions:
         beside.append(arm_chart(counts, "mean" if counts.numbers else "decisions"))
         beside.append(Table("Decisions and feedback by arm", *arm_table(counts, _MAX_ARMS)))
     rows = summary_rows(counts, policy_texts)
@@ -67,7 +67,7 @@ def _count_charts(counts: DecisionCounts) -> list[PageBlock]:
         (unit for unit in reversed(_UNITS.items()) if seconds.max() >= 2.0 * unit[1]),
         ("seconds", 1.0),
     )
-    # Clocks of several machines may differ a little: a curve goes on to the right.
+    # Clocks of several machines may differ a little. A curve must still not go back to the left.
     x = np.maximum.accumulate(seconds) / unit_seconds
     points = np.unique(np.linspace(0, len(x) - 1, _MAX_POINTS).round().astype(np.int64))
     x_axis = Axis(title=f"{unit} since {datetime.fromtimestamp(begin, UTC):%Y-%m-%d %H:%M} UTC")

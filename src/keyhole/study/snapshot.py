@@ -16,7 +16,7 @@ _CHECKSUM_SIZE: Final = 32
 
 
 def make_snapshot(state: State) -> bytes:
-    """Return a state as bytes, after their checksum."""
+    """Return a state as bytes, which begin with the checksum of the rest."""
     policy_state = state.arrays_to_save()
     # The keys belong to the format of snapshots: they stay when attributes are renamed.
     fields = {
@@ -41,8 +41,8 @@ def make_snapshot(state: State) -> bytes:
 def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Policies) -> State | None:
     """Return the state of a snapshot taken after an event, or None if it cannot be used.
 
-    It is then damaged, was made by other code, or holds values that no state can have. The store
-    has already compared the digest of its event: it is of this log.
+    A snapshot cannot be used if it is damaged, was made by other code, or holds values that no
+    state can have. The store has already compared the digest of its event, so it is of this log.
     """
     _, data = snapshot
     if hashlib.sha256(data[_CHECKSUM_SIZE:]).digest() != data[:_CHECKSUM_SIZE]:
@@ -51,7 +51,7 @@ def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Polici
         definition, header, rows, policy_state = _split_parts(data[_CHECKSUM_SIZE:])
         fields: JsonObject = json.loads(header)
         state = State(Definition.from_bytes(definition, policies), fields["since"])
-        # The code of the policy has changed: its arrays may have another meaning now.
+        # If the code of the policy has changed, its arrays may have another meaning now.
         if fields["digest"] != state.policy_state.digest:
             return None
         _check_sizes(state, fields)
@@ -88,7 +88,7 @@ def _resume(
 
 
 def _check_sizes(state: State, fields: JsonObject) -> None:
-    """Refuse sizes and counts that no study can have: arrays are allocated from them."""
+    """Refuse sizes and counts that no study can have, since arrays are allocated from them."""
     for name in ("rounds", "told"):
         check_integer(name, fields[name], Range(ge=0, le=2**53))
     sizes = fields["facts"]

@@ -44,7 +44,7 @@ class LearningError(RuntimeError):
     seq : int
         The number of the event.
     error : Exception
-        The error that it raised.
+        The error that the policy raised.
     """
 
     def __init__(self, policy: Policy, seq: int, error: Exception) -> None:
@@ -65,8 +65,9 @@ class LearningError(RuntimeError):
 class PolicyState:
     """The arrays of a policy and the kernels that read and write them.
 
-    While decisions are pending, their feedback is imputed in a copy, from which the next decision
-    is taken. With a `sibling`, a state of the same policy, its compiled code is used again.
+    With the pending mode "impute", the feedback of pending decisions is imputed in a copy of the
+    arrays, from which the next decision is taken. A `sibling` is a state of the same policy, whose
+    compiled code is used again.
     """
 
     def __init__(
@@ -89,8 +90,8 @@ class PolicyState:
         for name, input_view in inputs.items():
             input_view[...] = known_quantities[name]
         # One flat array holds inputs, state, context, decision, feedback and recommendation, at the
-        # offsets in `_plan` (see `allocate`). Imputed feedback goes into a copy: what was learnt
-        # from real feedback must not depend on when somebody asked.
+        # offsets in `_plan` (see `allocate`). Imputed feedback goes into a copy, because what was
+        # learnt from real feedback must not depend on when somebody asked.
         self._imputes = definition.pending == "impute"
         self._imputed_copy = self._memory.copy() if self._imputes else self._memory
         begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
@@ -98,8 +99,8 @@ class PolicyState:
         self._context_bytes, self._decision_bytes = memory[begin:middle], memory[middle:end]
         self.stream = np.array([definition.seed, 0, 0, 0], np.uint64)
         if sibling is None:
-            # Array indexes come from the log, which anybody with access to the database can write:
-            # unchecked, an altered row would let compiled code write anywhere in memory.
+            # Array indexes come from the log, which anybody with access to the database can write.
+            # Without a check, an altered row would let compiled code write anywhere in memory.
             with bounds_checked():
                 self._step = pending_step.compiled_pending_step(compiled, policy.setting)
         else:
@@ -119,10 +120,11 @@ class PolicyState:
             ) from error
 
     def decide(self, t: int, context: bytes, rows: FloatArray, *, imputes_all: bool) -> bytes:
-        """Return the policy's decision, after imputing feedback for the decisions in `rows`.
+        """Return the policy's decision in round `t`, after imputing feedback for `rows`.
 
-        With `imputes_all` the copy is made again and `rows` are all pending decisions; else they
-        are those since the last call. A policy that does not impute gets none.
+        With `imputes_all` the copy is made again, and `rows` are all pending decisions. Otherwise
+        `rows` are the decisions since the last call. For a policy that does not impute, `rows` is
+        empty.
         """
         self._context_bytes[:] = context
         cells = rows.reshape(-1) if len(rows) else _NO_CELLS
@@ -141,12 +143,12 @@ class PolicyState:
         return bool(self._run(pending_step.CHECK, 0))
 
     def learn(self, batch: Sequence[tuple[bytes, int]]) -> None:
-        """Learn decisions in order: rows with their feedback, and the numbers of their events.
+        """Learn decisions in order, given as rows with their feedback and as event numbers.
 
         Raises
         ------
         LearningError
-            If a kernel fails. The policy may then have learnt any part.
+            If a kernel fails. The policy may then have learnt any part of the batch.
         """
         # A batch is one call of compiled code, which does not say how far it came. To name the
         # event that fails, the batch is repeated row by row from a copy of the arrays.
@@ -163,7 +165,10 @@ class PolicyState:
         self._run(pending_step.TELL, 0, np.frombuffer(bytearray(b"".join(rows))), len(rows))
 
     def _find_first_failing(self, batch: Sequence[tuple[bytes, int]], arrays_before: bytes) -> int:
-        """Return the number of the event at which the policy fails, from its arrays before it."""
+        """Return the number of the event at which the policy fails.
+
+        `arrays_before` are the policy's arrays before the batch.
+        """
         self.restore(arrays_before)
         for row, event in batch:
             try:
@@ -178,9 +183,10 @@ class PolicyState:
         return {name: view.copy() for name, view in self._recommendation.items()}
 
     def with_arms(self, arms: int, sources: IntArray, targets: IntArray) -> "PolicyState":
-        """Return the state with other arms: ``targets[i]`` gets the values of ``sources[i]``.
+        """Return a state of `arms` arms, in which ``targets[i]`` has the values of ``sources[i]``.
 
-        All other arms are as at the beginning.
+        `sources` are arms of this state, `targets` arms of the new one. All other arms are as at
+        the beginning.
         """
         new_state = PolicyState(self.definition, self.facts | {"arms": arms}, self)
         fields = self._compiled.state.fields
@@ -188,9 +194,9 @@ class PolicyState:
         return self._hand_over_to(new_state)
 
     def with_facts(self, facts: Values) -> "PolicyState":
-        """Return the state with other array lengths, each array keeping its first values.
+        """Return a state with these facts and the array lengths that follow from them.
 
-        Returns itself if no fact differs.
+        Each array keeps its first values. If no fact differs, this state itself is returned.
         """
         if all(self.facts[name] == value for name, value in facts.items()):
             return self
@@ -200,15 +206,15 @@ class PolicyState:
         return self._hand_over_to(new_state)
 
     def _hand_over_to(self, new_state: "PolicyState") -> "PolicyState":
-        """Rebuild a state whose arrays are filled, and give it the random stream of this one."""
-        # Search trees do not follow arrays that are written from outside.
+        """Complete a state whose arrays are filled: its search trees, and this random stream."""
+        # Search trees do not follow arrays that are written from outside, so they are rebuilt.
         memory = new_state._memory[new_state._plan[1] :]
         new_state._compiled.state.rebuild_trees(memory, new_state.sizes)
         new_state.stream[:] = self.stream
         return new_state
 
     def learn_round(self, t: int, feedback: RoundFeedback) -> None:
-        """Learn the feedback of a round; sequences may be shorter than their arrays."""
+        """Learn the feedback of round `t`; sequences may be shorter than their arrays."""
         ends = self._plan[2:6] - self._plan[2] + pending_step.ROW_HEADER
         row = np.zeros(ends[-1])
         row[0] = t
@@ -241,7 +247,7 @@ class PolicyState:
 class State(LogState):
     """Pending decisions and the policy's state after some event.
 
-    The policy has positions among the arms in use.
+    The policy knows an arm by its position among the arms in use, not by its number in the log.
 
     Attributes
     ----------
@@ -260,8 +266,8 @@ class State(LogState):
     definition, definition_seq, corrections
         As in `LogState`.
     learns : bool, default True
-        Whether the policy learns. If not, the state can do all but decide and recommend: for logs
-        at which the policy fails.
+        Whether the policy learns. If it does not, as for a log at which it fails, the state can do
+        all but decide and recommend.
     """
 
     def __init__(
@@ -277,34 +283,39 @@ class State(LogState):
         self.is_dirty = False
         self.policy_state = PolicyState(definition, definition.facts)
         self.last_event: Row | None = None
-        # The arms that the policy's arrays are about, while others are in use.
+        # The arms that the policy's arrays are about; None while these are the arms in use.
         self._policy_arms: IntArray | None = None
         self._batch: list[tuple[bytes, int]] = []  # rows with feedback to learn, and event numbers
         self._rows_not_imputed: list[bytes] = []
         self._must_reimpute = True
-        # Deciding without a copy changes the policy's own arrays, and learning may draw random
-        # numbers: then decisions are replayed in the order of the log. Otherwise feedback alone is
-        # replayed, in large batches, and the stream is set from the last decision.
+        # If the policy decides without a copy, deciding changes its own arrays. If it draws random
+        # numbers to learn, the order of decisions and feedback matters. In both cases decisions are
+        # replayed in the order of the log. Otherwise only feedback is replayed, in large batches,
+        # and the random stream is set from the last decision.
         kernels = cast(Any, type(definition.policy))
         self.draws_to_learn = "rng" in kernel_argument_names(kernels.update)
         self._imputes = definition.pending == "impute"
         self._replays_decisions = learns and (self.draws_to_learn or not self._imputes)
         # Feedback imputed from the age of a run or from random numbers differs between calls and
-        # processes: it is imputed again for every decision.
+        # processes, so it is imputed again for every decision.
         self._always_reimputes = bool(definition.time_unit) or self.draws_to_learn
         self.round: StudyRound | None = None
         if learns and self.vocabulary.round_class is not None:
             self.round = self.vocabulary.round_class(self.vocabulary, definition.policy)
 
     def is_allowed(self, row: bytes, *, may_be_retired: bool) -> bool:
-        """Return whether the setting allows a decision; `may_be_retired` if its arm is retired."""
+        """Return whether the setting allows a decision.
+
+        If an arm of the decision is retired, the setting cannot be asked, and `may_be_retired` is
+        returned.
+        """
         if (policy_row := self.decisions.with_positions(row)) is None:
             return may_be_retired
         self._update_arms()
         return self.policy_state.is_allowed(*self.decisions.split_row(policy_row))
 
     def decide(self, context: Values, now: float, excluded: Sequence[int] = ()) -> bytes:
-        """Let the policy decide, without some arms; return the body of the event to write."""
+        """Let the policy decide without the excluded arms; return the body of the new event."""
         self.is_dirty = True
         self.learn_batch()
         self._end_round()
@@ -327,19 +338,19 @@ class State(LogState):
     def _decide_without(self, excluded: Sequence[int], context: bytes, now: float) -> bytes:
         """Return the decision of the policy as if some arms had just been retired.
 
-        Its state stays as it is; its random stream goes on.
+        The policy's state stays as it is, but its random stream goes on.
         """
-        # Kernels have no mask. Those of a policy whose `update` counts, and whose `select` reads
-        # the counts (`off_policy`), decide as well on a state that has the other arms alone.
-        # Masking what the policy has decided, or asking again until it is another arm, would not
-        # be its decision, and need not end.
+        # Kernels cannot be told to leave out an arm. But the kernels of a policy that has
+        # `off_policy` only count (`update`) and read the counts (`select`), so they decide as well
+        # on a state that has only the other arms. To ask the policy until it decides on another arm
+        # would not give its decision among these arms, and need not end.
         arms = self.arms.without(excluded)
         decisions = self.decisions.with_arms(arms)
         sources = self.arms.positions[arms.live]
-        view = self.policy_state.with_arms(len(sources), sources, np.arange(len(sources)))
+        reduced_state = self.policy_state.with_arms(len(sources), sources, np.arange(len(sources)))
         rows = self._rows_to_impute(decisions, now, imputes_all=True)
-        decision = view.decide(self.rounds + 1, context, rows, imputes_all=True)
-        self.policy_state.stream[:2] = view.stream[:2]
+        decision = reduced_state.decide(self.rounds + 1, context, rows, imputes_all=True)
+        self.policy_state.stream[:2] = reduced_state.stream[:2]
         return decisions.with_numbers(decision)
 
     def _rows_to_impute(
@@ -383,7 +394,7 @@ class State(LogState):
             self._batch.append((policy_row + feedback[: self.feedback.learnt_size], event.seq))
             if len(self._batch) == MAX_BATCH_SIZE:
                 self.learn_batch()
-        # The copy still holds imputed feedback of this decision: make it again.
+        # The copy still holds imputed feedback of this decision, so it must be made again.
         self._must_reimpute = True
 
     def apply_all(self, rows: Iterable[Row]) -> None:
@@ -394,7 +405,8 @@ class State(LogState):
         EventError
             For an event that no study can have written.
         RebuildError
-            At a change of policy or a correction, even if an event before it made the policy fail.
+            At a change of policy or a correction that this state was not made for, even if an
+            event before it made the policy fail.
         LearningError
             If the policy fails at an event.
         """
@@ -423,9 +435,12 @@ class State(LogState):
             self.policy_state.stream[:2] = self.decisions.stream_of_event(last_decision)
 
     def _replay_decision(self, event: Row) -> None:
-        """Repeat a decision for its effect on the policy's state; without some arms it has none."""
-        is_of_all_arms = len(event.body) == self.decisions.event_size
-        if not self._imputes and is_of_all_arms:
+        """Repeat a decision for its effect on the policy's state, if it had any.
+
+        A decision that excluded arms had none: see `_decide_without`.
+        """
+        excludes_arms = len(event.body) > self.decisions.event_size
+        if not self._imputes and not excludes_arms:
             self.decide(self.decisions.context.unpack(event.body, ROUND.size), event.at)
         self.learn_batch()
         self.policy_state.stream[:2] = self.decisions.stream_of_event(event.body)
@@ -441,7 +456,7 @@ class State(LogState):
     def add_decision(self, id: str, row: bytes) -> None:
         """Add a decision that was handed out."""
         super().add_decision(id, row)
-        # Otherwise all pending decisions, this one included, are imputed anew anyway.
+        # If `_must_reimpute`, all pending decisions are imputed anew, this one included.
         if not self._must_reimpute:
             self._rows_not_imputed.append(row)
         if self.round is not None:
@@ -461,8 +476,9 @@ class State(LogState):
             later_decisions = self.rounds - self.rounds_when_asked_again.get(id, int(round_number))
             if rule.has_expired(now - asked_at, later_decisions):
                 ids.append(id)
-            # Oldest first, so the first decision within its timeout ends the search. A decision
-            # dated in the future, since the clock was set back, says nothing of those after it.
+            # The oldest comes first, so the first decision within its timeout ends the search. But
+            # a decision dated in the future, because the clock was set back, says nothing of the
+            # decisions after it.
             elif asked_at <= now:
                 break
         return ids
@@ -488,7 +504,7 @@ class State(LogState):
         self._must_reimpute = True
 
     def _update_arms(self) -> None:
-        """Give the policy the arms in use: once, however many came and went."""
+        """Give the policy the arms in use, in one step for all that came and went."""
         if self._policy_arms is None:
             return
         targets = self.arms.positions[self._policy_arms]
@@ -498,7 +514,10 @@ class State(LogState):
         self._policy_arms = None
 
     def change_policy(self, event: Row) -> None:
-        """Raise `RebuildError` if the policy changes here: `CachedState` then rebuilds."""
+        """Raise `RebuildError` at a change of policy that this state was not made for.
+
+        `CachedState` then rebuilds the state.
+        """
         if event.seq > self.definition_seq:
             raise RebuildError
 
@@ -528,10 +547,11 @@ class State(LogState):
         return all(arrays["settled"][self.arms.positions[arm]] for arm in arms)
 
     def _verdict_arrays(self) -> Mapping[str, FloatArray | IntArray]:
-        """Return the arrays of a policy that can stop; of another, which has no verdicts, none."""
+        """Return the arrays of a policy that can stop; for other policies, an empty mapping."""
         if not self.definition.policy.verdicts:
             return {}
-        # An error leaves a batch that is learnt in part: nobody may use the state then.
+        # An error leaves a batch that is learnt in part. The state then stays dirty, so that nobody
+        # uses it.
         was_dirty, self.is_dirty = self.is_dirty, True
         self.learn_batch()
         self.is_dirty = was_dirty

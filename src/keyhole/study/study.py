@@ -92,7 +92,7 @@ class Study:
             store.close()
             raise
         self._writer = GroupCommit(store, study_number, definition, clock, policies)
-        # A connection that expects the same study: the file may be replaced in between.
+        # This connection refuses another study, since the file may be replaced in between.
         self._replica = ReadOnlyReplica(store.connect_again, study_number, definition, policies)
 
     @classmethod
@@ -126,16 +126,17 @@ class Study:
         policy : Policy
             The policy.
         arms : iterable of str
-            The names of the arms, in order: no set, mapping or data frame, but a column of one.
+            The names of the arms, in order. A column of a data frame will do; a set, a mapping or a
+            whole data frame is refused.
         pending : {"impute", "ignore", "wait"}, optional
             What the policy does while decisions are pending: see `keyhole.policy.Policy`. By
-            default what costs it least.
+            default the mode that costs the policy least.
         timeout : float, str or timedelta, optional
             Seconds after which a decision without feedback expires, or a text such as "90s", "2h"
-            or "1d12h". By default never. The clock is that of whoever asks or tells next: those of
-            all clients must differ by far less.
+            or "1d12h". By default none expires. The client that asks or tells next compares the
+            time with its own clock, so the clocks of all clients must differ by far less.
         timeout_decisions : int, optional
-            Number of later decisions after which it expires.
+            Number of later decisions after which a decision without feedback expires.
         on_timeout : {"forget", "ask_again", "no_reward"}, default "forget"
             What happens to a decision that expires. "forget": the policy learns nothing from it,
             though its round stays counted, as in the logarithm of `UCB1`; late feedback counts.
@@ -145,17 +146,18 @@ class Study:
         seed : int, default 0
             Seed of the policy's random numbers.
         time_unit : float, default 0
-            Where runs consume time: the length of a second in the unit of the limits. A run that
-            has been pending for longer than a limit is then known to exceed it. With 0 only arm and
-            limit of a pending run are known.
+            The length of a second in the unit of the limits, where runs consume time. A run that
+            has been pending for longer than a limit is then known to exceed this limit. With 0, the
+            policy knows only the arm and the limit of a pending run.
         durability : {"power_loss", "process_crash"}, default "power_loss"
-            What answered calls survive. With "process_crash" a power loss may take the last
-            decisions of a study in a file; each call then needs far less time.
+            What the event of a call survives once the call has returned. With "process_crash" a
+            power loss may take the last events of a study in a file, but each call needs far less
+            time.
         clock : callable, optional
             Returns the seconds since 1970, UTC.
         exist_ok : bool, default False
-            Whether a study of this name that was created with the same arguments is opened. By
-            default, and if it differs, an existing one is a `StudyExistsError`.
+            Whether an existing study of this name is opened if it was created with the same
+            arguments. By default, and if its arguments differ, this raises a `StudyExistsError`.
         **facts
             The arguments of `policy.learner`, without the number of arms.
 
@@ -171,9 +173,8 @@ class Study:
             definition = Definition.create(
                 policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
             )
-        validate.check_names(
-            "arms", definition.arms
-        )  # not where it is opened: it may be an old one
+        # Not when a study is opened, since an old one may have names that are refused by now.
+        validate.check_names("arms", definition.arms)
         with closing(open_store(storage, durability=durability)) as store:
             validate.check_names("name", [name], [study for study, _ in store.studies()])
             try:
@@ -195,17 +196,17 @@ class Study:
         exist_ok: bool = False,
         clock: Clock = time.time,
     ) -> Self:
-        """Create a study that a table describes, such as a TOML file has it.
+        """Create a study that a table describes, such as the table in a TOML file.
 
         Parameters
         ----------
         storage, exist_ok, clock
             As in `create`.
         table : mapping
-            The entries ``setting``, ``name``, ``arms`` and ``policy``, a name or a table of the
-            name and parameters; perhaps ``facts``, a table, and any of ``pending``, ``timeout``,
-            ``timeout_decisions``, ``on_timeout``, ``seed``, ``time_unit``, ``scale`` and
-            ``durability``.
+            It has the entries ``setting``, ``name``, ``arms`` and ``policy``. The policy is a name,
+            or a table of the name and the parameters. It may have ``facts``, which is a table, and
+            any of ``pending``, ``timeout``, ``timeout_decisions``, ``on_timeout``, ``seed``,
+            ``time_unit``, ``scale`` and ``durability``.
         folder : str or Path, default "."
             The folder to which files in the table are relative.
         own_policies : bool, default False
@@ -290,7 +291,7 @@ class Study:
         self.close()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return the arguments with which another process opens it."""
+        """Return the arguments with which another process opens the study."""
         writer = self._writer
         options = writer.policies, self._durability, writer.clock
         return type(self), (self._storage, self.name, *options)
@@ -308,27 +309,28 @@ class Study:
     ) -> Decision:
         """Return a decision, once it is durable.
 
-        If the policy has enough, this raises a `StudyDoneError`: see `is_done`. A key that was used
-        still gets its decision.
+        If the policy is done (see `is_done`), this raises a `StudyDoneError`. A key that was used
+        before still gets its decision.
 
         Parameters
         ----------
         key : str, optional
-            An idempotency key of at most 500 characters: the same key gets the same decision, for
-            clients to which the answer may get lost.
+            An idempotency key of at most 500 characters. Every call with this key gets the same
+            decision, so that a client that has lost an answer can ask again.
         exclude : iterable of str, optional
             Arms that the decision must not be about, such as the pictures that this
             labeller has had: the policy decides as if they had just been retired, and keeps its
-            state. It must be a policy that can learn from decisions of others
-            (`keyhole.policy.Policy.off_policy`), whose decisions are not about all arms at once.
-            If all other arms are settled, this raises a `StudyDoneError`, though the study may not
-            be done.
+            state. The policy must be one that can learn from decisions of others
+            (`keyhole.policy.Policy.off_policy`), and its decisions must not be about all arms at
+            once. If all other arms are settled, this raises a `StudyDoneError`, though the study
+            may not be done.
         metadata : mapping, optional
             A JSON object of at most 1,000 bytes, such as ``{"who": "ann"}``. It is kept beside the
             log, not in it: `history` shows it, and `erase_metadata` erases it. The policy never
             sees it.
         **context
-            The context of the setting: ``threshold`` where arms are asked for at a threshold.
+            The context of the setting, such as ``threshold`` where an arm is asked for at a
+            threshold.
 
         Examples
         --------
@@ -356,22 +358,22 @@ class Study:
     ) -> list[Decision | Exception]:
         """Return many decisions, all in one transaction, once they are durable.
 
-        This takes far less time than as many calls of `ask`. Those before an error stand: where the
-        policy has enough, or waits for feedback, the list ends with errors.
+        This takes far less time than as many calls of `ask`. The decisions before an error stand:
+        if the policy is done, or waits for feedback, the list ends with errors.
 
         Parameters
         ----------
         n : int
-            How many, from 1 to 10,000.
+            The number of decisions, from 1 to 10,000.
         key : str, optional
-            The idempotency key of the call; that of decision i is ``key/i``, counted from 0.
+            The idempotency key of the call. Decision i, counted from 0, gets the key ``key/i``.
         exclude, metadata, **context
-            As in `ask`, the same for all.
+            As in `ask`, the same for all decisions.
 
         Returns
         -------
         list of Decision or Exception
-            For each the decision, or the error that `ask` raises.
+            Each decision, or the error that `ask` would raise in its place.
 
         Examples
         --------
@@ -388,18 +390,18 @@ class Study:
         return self._writer.submit(operations.ask_many, n, key, context, names, text)
 
     def find_decision(self, key: str) -> Decision:
-        """Return the decision of an idempotency key, and take none if there is none.
+        """Return the decision of an idempotency key; never take a new decision.
 
-        Keys are given to `ask`, or by a column of a file to `import_csv`. An unknown one is an
-        `UnknownDecisionError`.
+        A key was given to `ask`, or stood in a column of a file that `import_csv` read. An unknown
+        key raises an `UnknownDecisionError`.
         """
         return self._writer.submit(operations.find_decision, key)
 
     def tell(self, /, id: str | Decision, *unnamed: object, **feedback: object) -> None:
         """Record the feedback of a decision; return once it is durable.
 
-        The same feedback may be told twice. Different feedback is a `DifferentFeedbackError` (see
-        `correct`), an unknown id an `UnknownDecisionError`.
+        The same feedback may be told twice. Different feedback raises a `DifferentFeedbackError`
+        (see `correct`), and an unknown id an `UnknownDecisionError`.
 
         Parameters
         ----------
@@ -413,33 +415,35 @@ class Study:
     def tell_many(self, tellings: Iterable[tuple[str | Decision, Any]]) -> list[Exception | None]:
         """Record the feedback of many decisions, all in one transaction; return once it is durable.
 
-        This takes far less time than as many calls of `tell`. It is not all or none: what is right
-        is recorded, and only what is wrong is not.
+        This takes far less time than as many calls of `tell`. Valid feedback is recorded even if
+        other feedback of the same call is refused.
 
         Parameters
         ----------
         tellings : sequence of pairs
-            Up to 10,000 pairs of a decision or its id, and its feedback: a dict of what the setting
-            calls it, such as ``{"reward": 1}``, or the one value that `tell` takes without a name.
+            Up to 10,000 pairs of a decision (or its id) and its feedback. Feedback is a dict with
+            the setting's names, such as ``{"reward": 1}``, or the one value that `tell` takes
+            without a name.
 
         Returns
         -------
         list of Exception or None
-            For each the error that `tell` raises, or None.
+            For each pair the error that `tell` would raise, or None.
         """
         return self._writer.submit(operations.tell_many, tellings)
 
     def correct(self, /, id: str | Decision, *unnamed: object, **feedback: object) -> None:
-        """Set right what was told of a decision by mistake; return once it is durable.
+        """Correct feedback that was told by mistake; return once the correction is durable.
 
-        What was told stays in the log. But the policy's state becomes what it would be if this had
-        been told in its place, and so do means and recommendation; verdicts of a policy that can
-        stop may change or go. The next call that needs the state learns the whole log anew, in each
-        process. The same feedback as before changes nothing.
+        The old feedback stays in the log. But the policy's state, the means and the recommendation
+        become what they would be if the new feedback had been told in its place. Verdicts of a
+        policy that can stop may change or vanish. In each process, the next call that needs the
+        state learns the whole log anew. The same feedback as before changes nothing.
 
         The policy must be one that can learn from decisions of others
         (`keyhole.policy.Policy.off_policy`): with other feedback it might have taken other
-        decisions since. A decision that is pending, has expired or is unknown is a `ValueError`.
+        decisions since. A decision that is pending, has expired without feedback or is unknown
+        raises a `ValueError`.
 
         Parameters
         ----------
@@ -465,7 +469,7 @@ class Study:
         self._writer.change(operations.correct, id, unnamed, feedback)
 
     def erase_metadata(self, decisions: Iterable[str | Decision] | None = None) -> int:
-        """Erase the metadata of decisions; return of how many times one was asked there was any.
+        """Erase the metadata of decisions; return the number of asks that had any.
 
         The log stays as it is. Exports, and copies of the database, keep what they have.
 
@@ -495,7 +499,8 @@ class Study:
     def recommend(self) -> Any:
         """Return the policy's recommendation so far, by names.
 
-        Labels by arm, the best arm, the best at each threshold, allocations, or arm and limit.
+        The setting says what it is: labels by arm, the best arm, the best arm at each threshold,
+        allocations, or an arm and a limit.
         """
         return self._replica.read(State.recommend)
 
@@ -516,24 +521,24 @@ class Study:
         r"""Begin the study from a CSV file of past decisions; return how many were imported.
 
         The file has one row for each decision that has its reward, in the order of time. The first
-        row names the columns; others than those named here are ignored. All rows become decisions
-        that were told, in one transaction: all or none; an error names up to five bad rows. The
-        same file may be imported again, while its arms are in use, which does nothing and returns
-        0.
+        row names the columns; columns that are not named here are ignored. All rows become
+        decisions that were told, in one transaction. If rows are invalid, nothing is imported, and
+        the error names up to five of them. To import the same file again, while its arms are in
+        use, does nothing and returns 0.
 
-        Rows that may yet convert must not be in a file without times: they would count as 0. With
-        `shown_at` and `converted_at`, in any order, Keyhole looks after that. A decision whose
-        window was over at the last time in the file has a reward of 1 if it converted in its
-        window, and otherwise, or if it converted later, of 0. Younger ones are left out, and a
-        warning says how many; or with `key` they are imported too: as told if they have converted,
-        and else as pending since they were shown. They then expire in their time;
-        `Study.find_decision` returns them by their keys, to be told before.
+        A file without times must not have rows that may yet convert, since these would count as 0.
+        With `shown_at` and `converted_at` Keyhole looks after that, and rows may have any order. A
+        decision whose window was over at the last time in the file has a reward of 1 if it
+        converted within its window, and else of 0. Without `key`, younger decisions are left out,
+        and a warning says how many. With `key` they are imported too: those that have converted as
+        told, and the others as pending since they were shown. A pending one expires in its time;
+        until then, `Study.find_decision` returns it by its key, so that it can be told.
 
-        The study must have no other decisions; its policy must be one that can learn from decisions
+        The study must have no other decisions. Its policy must be one that can learn from decisions
         of others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and
-        its feedback one reward. What is imported must not have been selected by its rewards, nor
-        arms by what is known of a visitor: columns of probabilities are not read. A warning says
-        where the rows of each arm are sorted by reward, and the policy can stop.
+        its feedback one reward. Rows must not have been selected by their rewards, nor arms by what
+        was known of a visitor, since columns of probabilities are not read. If the policy can stop
+        and the rows of each arm are sorted by reward, a warning says so.
 
         Parameters
         ----------
@@ -543,18 +548,19 @@ class Study:
             The names of the columns: the arm by its name, with capitals as in the study, and the
             reward in the units of the study.
         converted_at : str, optional
-            The column that is empty where nothing came of a decision. The reward is then 1 or 0,
-            and `reward` is not read.
+            The column that is empty where nothing came of a decision. With this column the reward
+            is 1 or 0, and `reward` is not read.
         shown_at : str, optional
-            The column of the times of the decisions. It needs `converted_at`, then of times too.
+            The column of the times of the decisions. It needs `converted_at`, which must then be a
+            column of times too.
         within : float, str or timedelta, optional
             The window, in seconds or as a text such as "7d". By default the study's timeout, from
             which it must not differ.
         key : str, optional
-            The column of idempotency keys, such as numbers of visits: a key that stands in two rows
-            is refused. Without one, a warning counts rows that repeat an earlier one, if `shown_at`
-            says the second. Where the policy waits for each feedback (``pending="wait"``), younger
-            decisions are left out all the same.
+            The column of idempotency keys, such as numbers of visits. A key that stands in two rows
+            is refused. Without keys, a warning counts the rows that repeat an earlier row, if the
+            times of `shown_at` are exact to the second. If the policy waits for each feedback
+            (``pending="wait"``), younger decisions are left out in spite of their keys.
         delimiter : str, default ","
             The sign between columns.
         date_format : str, optional
@@ -614,8 +620,8 @@ class Study:
         Parameters
         ----------
         policy : Policy
-            The new one. If there are decisions, it must be able to learn from those of others
-            (`keyhole.policy.Policy.off_policy`).
+            The new policy. If there are decisions already, it must be one that can learn from
+            decisions of others (`keyhole.policy.Policy.off_policy`).
         **facts
             Facts that the new policy needs and the study does not have.
         """
@@ -643,7 +649,7 @@ class Study:
 
     @property
     def pending_count(self) -> int:
-        """How many decisions have no feedback: the length of `pending`, which takes longer."""
+        """The number of decisions without feedback, which takes less time than `pending`."""
         return self._replica.read(lambda state: len(state.pending))
 
     def oldest_pending(self, limit: int) -> list[Decision]:
@@ -654,8 +660,8 @@ class Study:
     def decision(self, id: str | Decision) -> DecisionRecord:
         """Return a decision with its status, its feedback and when that came.
 
-        An unknown id is an `UnknownDecisionError`. A decision whose timeout is over stays pending
-        until somebody asks.
+        An unknown id raises an `UnknownDecisionError`. A decision whose timeout is over stays
+        pending until somebody asks or, with ``on_timeout="no_reward"``, tells.
 
         Parameters
         ----------
@@ -683,15 +689,15 @@ class Study:
 
     @property
     def expired_count(self) -> int:
-        """The number of decisions that expired for good, and of which nothing was learnt."""
+        """The number of decisions that expired for good, from which nothing was learnt."""
         return self._replica.read(lambda state: state.unlearnt_count)
 
     @property
     def to_ask_again(self) -> list[str]:
         """The ids of the pending decisions that expired and wait to be handed out once more.
 
-        There are some only with ``on_timeout="ask_again"``. They are handed out before new
-        decisions are taken, in this order.
+        There are such decisions only with ``on_timeout="ask_again"``. They are handed out in this
+        order, before new decisions are taken.
         """
         return self._replica.read(operations.ids_to_ask_again)
 
@@ -719,16 +725,17 @@ class Study:
     ) -> dict[str, dict[str, arm_means.ArmMean]] | None:
         """Return the means of the feedback told so far, with intervals that hold at all times.
 
-        An interval contains the arm's mean at all times at once, with 95 % confidence for each arm:
-        who looks every day, and stops or changes something then, is not misled. It needs that all
-        rewards of an arm have the same mean, and that whether and when they are told does not
-        depend on them; rewards strictly between 0 and 1 make it wider than needed.
+        An interval contains the arm's mean at all times at once, with 95 % confidence for each arm.
+        So whoever looks every day, and then stops or changes something, is not misled. This needs
+        two conditions: all rewards of an arm have the same mean, and neither whether nor when a
+        reward is told depends on the reward. Rewards strictly between 0 and 1 make the interval
+        wider than needed.
 
-        With ``on_timeout="no_reward"`` the rewards of 0 that were assumed count. There a success is
-        told before a failure is assumed, and an interval of all that was told by now would not
-        hold. So means and intervals leave out what was told of decisions after the oldest pending
-        one: what comes before it is complete, and in the order of the decisions an interval holds
-        wherever one stops. Means are then of the reward within the timeout.
+        With ``on_timeout="no_reward"`` the rewards of 0 that were assumed count. A success is told
+        earlier than a failure is assumed, so an interval from all feedback told by now would not
+        hold. Means and intervals therefore leave out the decisions after the oldest pending one.
+        All decisions before it have their feedback, and in the order of the decisions an interval
+        holds wherever one stops. The mean is then that of the reward within the timeout.
 
         Parameters
         ----------
@@ -791,11 +798,11 @@ class Study:
     def best_chances(self, *, most_events: int | None = None) -> dict[str, float] | None:
         """Return the chance of each arm in use to have the highest mean, by the policy's posterior.
 
-        It is a probability given the prior of the policy (`a` and `b` of `OptimisticThompson`) and
-        the rewards that `means` counts: no error rate that is guaranteed, which only a policy that
-        can stop has. Of pending decisions it knows nothing. A reward x strictly between 0 and 1
-        counts as x of a success. Empty where the policy has no such posterior, as `UCB1`, or means
-        have no intervals.
+        A chance is a probability given the prior of the policy (`a` and `b` of
+        `OptimisticThompson`) and the rewards that `means` counts. It is no guaranteed error rate,
+        which only a policy that can stop has. Pending decisions do not count. A reward x strictly
+        between 0 and 1 counts as x of a success. The result is empty if the policy has no such
+        posterior, as `UCB1`, or if means have no intervals.
 
         Parameters
         ----------
@@ -826,7 +833,7 @@ class Study:
     def history(self) -> "pa.Table":
         """Return all events as a table: number, time, kind, decision, and the values by name.
 
-        ``excluded`` are the arms that a decision left out, and ``metadata`` is JSON.
+        The column ``excluded`` has the arms that a decision left out; ``metadata`` has JSON.
 
         Returns
         -------
@@ -834,7 +841,7 @@ class Study:
             ``.to_pandas()`` makes a data frame of it (needs keyhole[pandas]). Type checkers know it
             if `pyarrow-stubs` is installed.
         """
-        rows = self.log()  # before the fork lock: it may wait for other threads
+        rows = self.log()  # before FORK_LOCK is taken, since reading may wait for other threads
         metadata = self.metadata()
         with FORK_LOCK.shared(), self._replica.convert_event_errors():
             require_extra("files", "Study.history()")
@@ -860,7 +867,7 @@ class Study:
         name: str | None = None,
         policies: Policies = (),
     ) -> Self:
-        """Create a study from an export: with the same decisions and the same state.
+        """Create a study from an export, with the same decisions and the same state.
 
         Parameters
         ----------
@@ -887,7 +894,7 @@ class Study:
         Parameters
         ----------
         policy : Policy
-            The other one, of the same setting.
+            The other policy, of the same setting.
         **facts
             Facts that the other policy needs and the study does not have.
 
@@ -947,13 +954,17 @@ class Study:
     def _repr_html_(self) -> str:
         """Return what notebooks show: policy, arms, counts of decisions, a plot, each arm.
 
-        It is read from the log, without a lock; the policy is not asked anything that it has not
-        learnt before. A study that cannot be read is shown by address and name, and why.
+        The summary is read from the log, without a lock. What the policy says is left out if this
+        process has not learnt the log yet. A study that cannot be read is shown by address and
+        name, with the reason.
         """
         return self._summary("summary_html", validate.escape_html)
 
-    def _summary(self, function_name: str, quote: Callable[[str], str]) -> str:
-        """Return the summary as a function of `study_summary` writes it; else say why not."""
+    def _summary(self, function_name: str, escape: Callable[[str], str]) -> str:
+        """Return the text that a function of `study_summary` writes, or a line that says why not.
+
+        `escape` is applied to that line.
+        """
         try:
             from keyhole.study import study_summary
 
@@ -963,13 +974,13 @@ class Study:
             summarize = partial(getattr(study_summary, function_name), repr(self), learnt)
             summary = self._replica.summarize(summarize, study_summary.MOST_EVENTS)
             if summary is None:
-                return quote(f"{self!r}: too many events to count here; means() counts them")
+                return escape(f"{self!r}: too many events to count here; means() counts them")
             return str(summary)
         except Exception as error:  # a notebook would show a traceback in the place of the study
-            return quote(f"{self!r}: {' '.join(str(error).split())}")
+            return escape(f"{self!r}: {' '.join(str(error).split())}")
 
     def make_page(self) -> "Page":
-        """Return the page of the study: what is recommended, means, delays, the last events."""
+        """Return the page of the study: the recommendation, means, delays and the last events."""
         from keyhole.study import report, study_summary
 
         texts = self._replica.read(study_summary.learnt_texts)

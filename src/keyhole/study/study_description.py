@@ -1,4 +1,4 @@
-"""The description of a study as a table, such as a TOML file has it."""
+"""The description of a study as a table, such as the table in a TOML file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,10 +21,10 @@ def read_study_table(
     Parameters
     ----------
     table : mapping
-        The entries: setting, name, arms, policy (a name, or a table of it and its parameters),
+        The entries: setting, name, arms, policy (a name, or a table of its name and parameters),
         facts (a table), and other arguments of `Study.create` under their names.
     folder : Path
-        The folder to which files in it are relative.
+        The folder to which files that the table names are relative.
     own_policies : bool
         Whether the policy may be a class in a file, ``"file.py:Class"``, which is then run.
     """
@@ -38,7 +38,7 @@ def read_study_table(
     setting = setting_registry.find_setting(arguments.pop("setting")).name
     policy = _read_policy(arguments.pop("policy"), setting, folder, own_policies)
     facts = _check_table("facts", arguments.pop("facts", {}))
-    # Some facts are objects that TOML cannot hold, such as a cost function: the setting reads them.
+    # Some facts are objects that TOML cannot hold, such as a cost function. The setting makes them.
     readers = policy.vocabulary_class.fact_readers if policy.vocabulary_class else {}
     for fact, value in facts.items():
         if fact in _ENTRIES:
@@ -49,7 +49,7 @@ def read_study_table(
 
 
 def _read_policy(value: object, setting: str, folder: Path, own_policies: bool) -> Policy:
-    """Return a policy of a setting, from its name or a table of it and its parameters."""
+    """Return a policy of a setting, from its name or from a table of its name and parameters."""
     table = {"name": value} if isinstance(value, str) else _check_table("policy", value)
     name = table.get("name")
     if not own_policies and isinstance(name, str) and spec_factories.is_policy_file(name):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_EVENTS: Final = 200_000
-"""The most events that a summary reads anew: more take many seconds."""
+"""The most events that a summary reads anew, since more take many seconds."""
 _MAX_ROWS: Final = 12
 
 Shown = Literal["decisions", "mean"]
@@ -31,10 +31,10 @@ _MAX_POINTS: Final = 1000  # of a curve: more cannot be seen, and make a large f
 
 
 def summary_rows(counts: DecisionCounts, policy_texts: Mapping[str, str] | None) -> list[list[str]]:
-    """Return rows of a name and a value: setting, policy, arms, counts of decisions, last event.
+    """Return the summary as rows, each of a name and a value.
 
-    `policy_texts` has what only the policy knows, such as its recommendation, by the name of the
-    row; None where the policy has not learnt the log in this process.
+    `policy_texts` has the values that only the policy knows, such as its recommendation, by the
+    name of the row. It is None if the policy has not learnt the log in this process.
     """
     vocabulary = counts.policy.vocabulary_class
     last_event = "none yet"
@@ -59,7 +59,7 @@ def summary_rows(counts: DecisionCounts, policy_texts: Mapping[str, str] | None)
 
 
 def learnt_texts(state: State) -> dict[str, str]:
-    """Return the recommendation as text; if the policy can stop, also what is settled."""
+    """Return the recommendation as text; for a policy that can stop, also how much is settled."""
     policy = state.definition.policy
     vocabulary = policy.vocabulary_class
     texts = {}
@@ -85,13 +85,13 @@ def summary_text(title: str, policy_texts: Mapping[str, str] | None, counts: Dec
 
 def means_text(counts: DecisionCounts) -> str:
     """Return the table by arm as text; empty where decisions are not about one arm each."""
-    if not counts.has_arms:
+    if not counts.has_single_arm_decisions:
         return ""
     return "\n".join(filter(None, (text_table(*arm_table(counts)), explain_means(counts))))
 
 
 def explain_means(counts: DecisionCounts) -> str:
-    """Return what the intervals of means are; "" where nothing was told."""
+    """Return a text on the intervals of means; "" if nothing was told."""
     return explain_intervals(counts) if counts.feedback_count or counts.told_sums else ""
 
 
@@ -99,7 +99,7 @@ def summary_html(title: str, policy_texts: Mapping[str, str] | None, counts: Dec
     """Return the summary as HTML, with the plot of the decisions by arm."""
     tables = [Table(title, ["", ""], summary_rows(counts, policy_texts))]
     picture = ""
-    if counts.has_arms:
+    if counts.has_single_arm_decisions:
         if has_extra("plots"):
             from keyhole.pages.matplotlib_chart import chart_figure
 
@@ -132,7 +132,8 @@ def draw_plot(counts: DecisionCounts, shows: Shown, axes: "Axes | None") -> "Axe
     from keyhole.pages.matplotlib_chart import plot_chart
 
     check_choice("shows", shows, SHOWN)
-    if len(counts.asked) and not counts.has_arms:
+    # Before the first decision, when this is not known yet, the plot is empty.
+    if len(counts.asked) and not counts.has_single_arm_decisions:
         raise TypeError(
             f"a study of {counts.policy} has no plot: its decisions are not about one arm each"
         )
@@ -162,13 +163,13 @@ def arm_chart(counts: DecisionCounts, shows: Shown) -> LineChart:
 
 
 def _decision_curve(counts: DecisionCounts, arm: int) -> Curve:
-    """Return the curve of an arm's decisions so far, against those of all arms."""
+    """Return the curve of the number of an arm's decisions, over the number of all decisions."""
     steps = np.append(0, np.flatnonzero(np.array(counts.asked) == arm) + 1)
-    points = _spread_points(len(steps))
+    positions = _spread_positions(len(steps))
     return Curve(
         label=counts.arms.names[arm],
-        x=[*steps[points].tolist(), len(counts.asked)],
-        y=[*points, len(steps) - 1],
+        x=[*steps[positions].tolist(), len(counts.asked)],
+        y=[*positions, len(steps) - 1],  # the position of a step is the count after it
         steps=True,
     )
 
@@ -176,11 +177,11 @@ def _decision_curve(counts: DecisionCounts, arm: int) -> Curve:
 def _mean_curve(counts: DecisionCounts, arm: int, name: str, numbers: ToldNumbers) -> Curve:
     """Return the curve of the mean of a number in the feedback of an arm, with its intervals."""
     totals = np.cumsum(numbers.values)
-    points = _spread_points(len(totals))
-    points.append(points[-1])  # the last mean goes on to the end
-    means = [arm_means.make_mean(counts, name, i + 1, float(totals[i])) for i in points]
+    positions = _spread_positions(len(totals))
+    positions.append(positions[-1])  # the last mean goes on to the end
+    means = [arm_means.make_mean(counts, name, i + 1, float(totals[i])) for i in positions]
     low, high = zip(*(mean.interval or (math.nan, math.nan) for mean in means), strict=True)
-    steps = [numbers.steps[i] for i in points[:-1]]
+    steps = [numbers.steps[i] for i in positions[:-1]]
     return Curve(
         label=counts.arms.names[arm],
         x=[*steps, len(counts.asked)],
@@ -191,14 +192,14 @@ def _mean_curve(counts: DecisionCounts, arm: int, name: str, numbers: ToldNumber
     )
 
 
-def _spread_points(count: int) -> list[int]:
-    """Return evenly spread positions of a curve's points: no more than can be seen."""
-    points = np.linspace(0, count - 1, min(count, _MAX_POINTS)).round()
-    return [int(point) for point in points]
+def _spread_positions(count: int) -> list[int]:
+    """Return evenly spread positions among `count` points, at most as many as can be seen."""
+    positions = np.linspace(0, count - 1, min(count, _MAX_POINTS)).round()
+    return [int(position) for position in positions]
 
 
 def _mean_axis(name: str, curves: Sequence[Curve]) -> Axis:
-    """Return the axis of means; it fits the last ones, so that early means may lie outside."""
+    """Return the axis of means; it fits the last means, so that early ones may lie outside."""
     title = f"mean {name}"
     means = [curve.y[-1] for curve in curves]
     widths = [curve.high[-1] - curve.low[-1] for curve in curves if curve.low and curve.high]
