@@ -9,7 +9,7 @@ from keyhole.validate import short_repr
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+(?:\.\d+)?")
 _UNITS: Final = ((86_400.0, "days"), (3600.0, "h"), (60.0, "min"))
-_TWO_DIGITS: Final = 9.95  # seconds, from which on whole ones have two digits
+_TWO_DIGITS: Final = 9.95  # from here on, a number of whole seconds has two digits
 
 
 def parse_seconds(name: str, text: str) -> float:
@@ -30,7 +30,7 @@ def parse_seconds(name: str, text: str) -> float:
 
 
 def to_seconds(name: str, duration: Any) -> Any:
-    """Return the seconds of a text or a `timedelta`; any other value as it is, to be checked.
+    """Return the seconds of a text or a `timedelta`; return any other value as it is, unchecked.
 
     Examples
     --------

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 _DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
-_DRAFT_SECONDS: Final = 3600.0
-# Of system errors, by number: the command that shows and raises the limit that was reached.
+_DRAFT_SECONDS: Final = 3600.0  # after which a draft without a write has no writer any more
+# The command that shows and raises the limit that was reached, by the number of the system error.
 _LIMIT_COMMANDS: Final = {
     errno.EMFILE: " (ulimit -n)",
     errno.EFBIG: " (ulimit -f)",
@@ -72,7 +72,7 @@ def read_saved_file(path: Path) -> bytes:
 def decode_text(data: bytes, name: object) -> str:
     r"""Return the text of a file that a person may have written, in UTF-8; errors name the file.
 
-    A byte order mark in front, as of editors on Windows, is left out.
+    A byte order mark at the beginning, which editors on Windows write, is left out.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def refuse_utf_16(data: bytes, name: object) -> None:
 
 
 def read_text_file(path: Path) -> str:
-    """Return the text of a user's file, with line ends as Python's; errors name it."""
+    """Return the text of a user's file, in which every line end is a newline; errors name it."""
     try:
         return io.StringIO(decode_text(path.read_bytes(), path), newline=None).read()
     except FileNotFoundError:
@@ -115,7 +115,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     text = read_text_file(path)
     try:
         return tomllib.loads(text)
-    # tomllib parses by recursion: without this, deep nesting would end in a traceback.
+    # tomllib parses by recursion, so that without this, deep nesting would end in a traceback.
     except RecursionError:
         raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
     except ValueError as error:
@@ -134,20 +134,20 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
 
     If `path` is a symbolic link, the file to which it leads is replaced.
     """
-    named = path
+    user_path = path  # the path that errors name
     if path.is_symlink():
-        path = Path(os.path.realpath(path))  # a loop of links stays one
-    # Checked before anything is written: `os.replace` would refuse it only in the end.
+        path = Path(os.path.realpath(path))  # a loop of links stays a symbolic link
+    # A folder is refused before anything is written; `os.replace` would refuse it only in the end.
     if path.is_dir():
-        raise IsADirectoryError(f"{named} must be a file, got a folder")
-    # `os.replace` would remove a device or a named pipe, and nobody would read what is written.
+        raise IsADirectoryError(f"{user_path} must be a file, got a folder")
     if path.is_symlink():
-        raise ValueError(f"{named} must be a file, got a loop of symbolic links")
-    check_no_device(named)
+        raise ValueError(f"{user_path} must be a file, got a loop of symbolic links")
+    # `os.replace` would remove a device or a named pipe, and nobody would read what is written.
+    check_no_device(user_path)
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{named} must be in an existing folder; {path.parent} is none")
-    # The folder is not flushed: after a power loss the former file may be back, but whole.
-    with errors_with_path(named):
+        raise FileNotFoundError(f"{user_path} must be in an existing folder; {path.parent} is none")
+    # The folder is not flushed, so after a power loss the former file may be back, but whole.
+    with errors_with_path(user_path):
         draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         file = draft.open("xb")
         try:
@@ -201,7 +201,7 @@ def has_content(folder: Path) -> bool:
 
 
 def refuse_newer(folder: Path, version: object, newest: int) -> None:
-    """Refuse a folder of results whose format has a later version than the last known one."""
+    """Refuse a folder of results whose format has a later version than `newest`."""
     if isinstance(version, int) and version > newest:
         raise ValueError(f"{folder} was written by a newer version of Keyhole: open it with that")
 
@@ -220,7 +220,7 @@ def remove_drafts(folder: Path) -> None:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Lock a folder for the duration of a block; a ValueError says if another process holds it.
+    """Lock a folder for the duration of a block; raise a ValueError if another process holds it.
 
     The system releases the lock when the process ends, also if it is killed; no file is written.
     There are no such locks on Windows and on some network drives.

@@ -22,15 +22,15 @@ _MOST_ROUNDS: Final = 2**40
 _SETTINGS: Final = (
     "stochastic", "thresholding", "threshold", "delayed", "semibandit", "resource",
 )  # fmt: skip
-_SMALLEST_SHARE: Final = 2.0**-53  # of the largest limit: a limit is above 0
+_SMALLEST_SHARE: Final = 2.0**-53  # of the largest limit, since a limit must be above 0
 
 
 class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     """A problem of any of Keyhole's settings as an environment of Gymnasium.
 
-    A step is a round, an episode `horizon` rounds. The n-th episode after ``reset(seed=s)`` has the
-    random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``: equal decisions have
-    equal feedback.
+    A step is a round, and an episode is `horizon` rounds. The n-th episode after ``reset(seed=s)``
+    has the random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``, so that equal
+    decisions have equal feedback.
 
     =============  =========================  ========================================  ==========
     setting        action                     observation                               reward
@@ -43,26 +43,28 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     resource       arm and limit              reward, consumption, exceeded             gain
     =============  =========================  ========================================  ==========
 
-    An action of `semibandit` whose amounts exceed the resource together stands for amounts that are
-    smaller by a common factor, so that they fit. One of `resource` is the numbers of arm and limit;
-    where all limits are allowed, arm and share of the largest limit. The reward of `threshold` is 1
-    if the sample is known to reach the threshold; that of `resource` the run's reward less the cost
-    of its consumption, or minus the penalty if it exceeded its limit. In the delayed setting it is
-    the sum of the rewards that arrive in the round.
+    If the amounts of an action of `semibandit` exceed the resource together, they are made smaller
+    by a common factor, so that they fit. An action of `resource` is the number of the arm and the
+    number of the limit; where all limits are allowed, it is the arm and a share of the largest
+    limit. The reward of `threshold` is 1 if the sample is known to reach the threshold. The reward
+    of `resource` is the run's reward less the cost of its consumption, or minus the penalty if the
+    run exceeded its limit. The reward of `delayed` is the sum of the rewards that arrive in the
+    round.
 
     Parameters
     ----------
     problem : Problem
         A problem of one of these settings.
     horizon : int
-        The rounds of an episode, from 1 to 2**40; it is then truncated.
+        The rounds of an episode, from 1 to 2**40, after which the episode is truncated.
     with_regret : bool, default False
         Whether ``info["regret"]`` has the cumulative regret so far, which an agent must not use.
 
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or the setting has no regret of its decisions.
+        If a value is not allowed, or `with_regret` is True where the setting has no regret of its
+        decisions.
 
     Examples
     --------
@@ -114,8 +116,8 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         Parameters
         ----------
         seed : int, optional
-            From 0, below 2**63. Without it, the next replication of the last seed; a first episode
-            takes a random one.
+            From 0, below 2**63. Without it, the episode is the next replication of the last seed; a
+            first episode takes a random seed.
         options : dict, optional
             There are none.
         """
@@ -135,7 +137,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         return self._observation(no_feedback), {"regret": 0.0} if self._with_regret else {}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Play a round; return observation, reward, False, whether it was the last, and info.
+        """Play a round; return observation, reward, False, whether it was the last round, and info.
 
         Raises
         ------
@@ -229,16 +231,16 @@ def _sums_by_arm(feedback: Mapping[str, Any], arms: int) -> dict[str, Any]:
     }
 
 
-def _reward(problem: Any, known: Mapping[str, Any], feedback: Mapping[str, Any]) -> float:
-    """Return the reward that follows from feedback and what is `known`: decision and context."""
+def _reward(problem: Any, round_values: Mapping[str, Any], feedback: Mapping[str, Any]) -> float:
+    """Return the reward of a round; `round_values` are those of its decision and context."""
     if "losses" in feedback:
         return -float(feedback["losses"].sum())
     if "value" in feedback:
-        return float(feedback["value"] >= known["threshold"])
+        return float(feedback["value"] >= round_values["threshold"])
     if "total" in feedback:
         return float(feedback["total"])
     if "exceeded" not in feedback:
         return float(feedback["reward"])
     if feedback["exceeded"]:
-        return -float(problem.penalty(known["limit"]))
+        return -float(problem.penalty(round_values["limit"]))
     return float(feedback["reward"] - problem.cost(feedback["consumption"]))

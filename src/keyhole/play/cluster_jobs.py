@@ -29,7 +29,7 @@ from keyhole.text_formatting import count_text
 _BLOCK_SECONDS: Final = 10.0
 # Blocks shrink towards the end, when idle workers wait for the last one, but not below this.
 _LEAST_SECONDS: Final = 1.0
-_TASKS_PER_SLOT: Final = 2  # submitted for each task that can run at once
+_TASKS_PER_SLOT: Final = 2  # tasks that are submitted for each task that can run at once
 _POLL_SECONDS: Final = 0.5
 _WARNING_SECONDS: Final = 10.0  # without a worker
 _SHOWN_CHARACTERS: Final = 12  # of a digest that users compare by eye
@@ -65,12 +65,12 @@ def run_on_cluster(
     """
     label = f"{count_text(len(jobs), 'run')} on {cluster.name}"
     total = sum(job.total_rounds for job in jobs)
-    done = total - sum(job.rounds_left for job in jobs)
+    rounds_done = total - sum(job.rounds_left for job in jobs)
     dispatcher = _Dispatcher(cluster, jobs)
     try:
         while dispatcher.submit_tasks():
             for job, replications, data in dispatcher.collect_results():
-                done += job.rounds * len(replications)
+                rounds_done += job.rounds * len(replications)
                 if (values := job.decode(replications, data)) is None:
                     raise ValueError(
                         f"replications {replications.start} to {replications.stop - 1} of "
@@ -78,7 +78,7 @@ def run_on_cluster(
                     )
                 store(job, replications, values)
                 if report is not None:
-                    report(label, done, total)
+                    report(label, rounds_done, total)
     finally:
         dispatcher.cancel()
 
@@ -86,12 +86,14 @@ def run_on_cluster(
 class _Dispatcher:
     """Splits jobs into tasks, submits them to a cluster and collects their results.
 
-    At most two tasks per slot are submitted at a time, so that the size of later tasks can follow
-    the measured speed, and shrink towards the end, when idle workers wait for the last task.
+    At most two tasks are submitted at a time for each task that can run at once. So the size of
+    later tasks can follow the measured speed, and shrink towards the end, when idle workers wait
+    for the last task.
     """
 
     def __init__(self, cluster: Cluster, jobs: Sequence[SimulationJob]) -> None:
         self._cluster = cluster
+        # Jobs that have not begun, and jobs whose speed is known and that have replications left.
         self._new = deque(job for job in jobs if job.remaining)
         self._measured: deque[SimulationJob] = deque()
         self._rounds_left = sum(job.rounds_left for job in jobs)
@@ -106,8 +108,8 @@ class _Dispatcher:
         """Submit as many tasks as allowed; return whether results are still to come."""
         capacity = self._cluster.capacity()
         self._warn_without_workers(capacity)
-        # Each job begins with one small block, which measures its speed. Its other blocks wait for
-        # the result.
+        # Each job begins with one small block, by which its speed is measured. The job's other
+        # blocks wait for that result.
         while (self._new or self._measured) and len(self._submitted) < _TASKS_PER_SLOT * capacity:
             job = (self._measured or self._new).popleft()
             replications = job.next_block(self._block_seconds(capacity))
@@ -115,22 +117,22 @@ class _Dispatcher:
                 self._measured.appendleft(job)
             self._rounds_left -= job.rounds * len(replications)
             checks = self._share_plan(job), self._versions, job.digest
-            task = self._cluster.submit(run_task, *checks, job.label, replications)
-            self._submitted[task] = job, replications
+            future = self._cluster.submit(run_task, *checks, job.label, replications)
+            self._submitted[future] = job, replications
         return bool(self._new or self._measured or self._submitted)
 
     def collect_results(self) -> Iterator[tuple[SimulationJob, range, bytes]]:
         """Wait a little, and yield the blocks that have been simulated meanwhile."""
-        for task in self._cluster.completed(self._submitted, _POLL_SECONDS):
-            job, replications = self._submitted.pop(task)
-            data, seconds = self._cluster.result(task)
+        for future in self._cluster.completed(self._submitted, _POLL_SECONDS):
+            job, replications = self._submitted.pop(future)
+            data, seconds = self._cluster.result(future)
             self._rounds_done += job.rounds * len(replications)
             self._seconds += seconds
             if job.remaining and not job.is_measured:
                 self._measured.append(job)
             job.record_block(replications, seconds)
-            # The plan is kept until no task of it is left: a task whose worker dies is run again,
-            # and reads the plan again.
+            # The plan is kept until no task of it is left, because a task whose worker dies is run
+            # again, and reads the plan again.
             if not job.remaining:
                 submitted = [submitted_job for submitted_job, _ in self._submitted.values()]
                 unfinished = (*self._new, *self._measured, *submitted)
@@ -139,7 +141,7 @@ class _Dispatcher:
             yield job, replications, data
 
     def cancel(self) -> None:
-        """Cancel all tasks, and release all plans: the cluster may serve others."""
+        """Cancel all tasks and release all plans, since the cluster may serve other calls."""
         self._cluster.cancel(self._submitted)
         self._shared_plans.clear()
 
@@ -166,12 +168,12 @@ class _Dispatcher:
 def run_task(
     data: bytes, versions: Mapping[str, str], digest: str, label: str, replications: range
 ) -> tuple[bytes, float]:
-    """Simulate a block of a pickled plan, as the task of a worker; return it and its seconds.
+    """Simulate a block of a pickled plan, as the task of a worker; return block and seconds.
 
     Raises
     ------
     ValueError
-        If versions, plan or files differ from the client's.
+        If the versions of packages, or the code of a problem or a policy, differ from the client's.
     """
     plan = _load_plan(data, versions, digest)
     make_simulators(plan, label)  # compile before the clock starts
@@ -191,8 +193,8 @@ def run_task(
 def _load_plan(data: bytes, versions: Mapping[str, str], digest: str) -> Plan:
     """Return the plan that was pickled; refuse one that would give other results here."""
     check_versions(package_versions(), versions)
-    # The lock is held while a plan is loaded: threads of a worker that begin at the same time would
-    # otherwise each load it.
+    # The lock is held while a plan is loaded. Otherwise, threads of a worker that begin at the same
+    # time would each load it.
     with _plans_lock:
         plan, worker_digest = _cached_plan(data)
     if worker_digest != digest:
@@ -206,6 +208,6 @@ def _load_plan(data: bytes, versions: Mapping[str, str], digest: str) -> Plan:
 # A worker outlives the runs that it serves, and each plan holds the modules of its own scripts.
 @lru_cache(maxsize=32)
 def _cached_plan(data: bytes) -> tuple[Plan, str]:
-    """Return a plan and its digest, from a cache of those used last."""
+    """Return a plan and its digest, from a cache of the plans that were used last."""
     plan = unpickle_plan(data)
     return plan, plan_digest(plan)

@@ -33,9 +33,9 @@ _SIGNATURE: Final = signature(
 class InteractiveEnvironment:
     """The environment of one replication, for decisions that are taken outside of it.
 
-    It runs the same kernels as `keyhole.simulate`, on the same random numbers: a learner with the
-    same seed and replication takes exactly the decisions of the simulation. `horizon` is needed if
-    the problem depends on the rounds of the run.
+    It runs the same kernels as `keyhole.simulate`, on the same random numbers. So a learner with
+    the same seed and replication takes exactly the decisions of the simulation. `horizon` is needed
+    if the problem depends on the number of rounds.
     """
 
     def __init__(
@@ -98,9 +98,9 @@ class InteractiveEnvironment:
         self.tell(learner)
 
     def score(self, report: Mapping[str, ArrayLike | None]) -> dict[str, float]:
-        """Return all metrics after this round, also details, given a recommendation.
+        """Return all metrics after this round, details included, given a recommendation.
 
-        A value that `report` lacks stays as it was, at first 0.
+        A value that `report` lacks stays as it was in the last call, and is 0 at first.
         """
         for name, view in self._report.items():
             view[...] = report.get(name, view)
@@ -110,7 +110,7 @@ class InteractiveEnvironment:
 
 
 def _compiled_step(compiled: compiled_class.CompiledClass) -> Kernel:
-    """Return the machine code of an environment; it takes the arguments in `_SIGNATURE`."""
+    """Return the compiled step of an environment, which takes the arguments in `_SIGNATURE`."""
     digest = compiled_class.driver_digest("environment step", compiled)
     return compile_cached(compiled.owner.__name__, digest, lambda: _build(compiled), _SIGNATURE)
 
@@ -147,7 +147,7 @@ def _build(compiled: compiled_class.CompiledClass) -> Kernel:
             feedback = respond(e, s, t, rng, context, decision, cells, plan[4], dims)
             write_feedback(cells, plan[4], dims, feedback)
         else:
-            # The metrics lie last. One that `score` leaves out stays NaN.
+            # The metrics lie at the end of `cells`. A metric that `score` leaves out stays NaN.
             for cell in range(plan[6], len(cells)):
                 cells[cell] = np.nan
             report = read_report(cells, plan[5], dims)

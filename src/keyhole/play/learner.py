@@ -58,31 +58,31 @@ class Learner:
     subclass with `ask`, `tell` and `recommend`.
 
     Every `ask` is followed by one `tell`. A call that raises an error has changed nothing. `save`
-    is atomic: there is then the new file, complete, or the former one. A copy (`copy.copy`,
-    `copy.deepcopy`, `pickle`) is independent, and takes the same decisions.
+    is atomic: afterwards the file is either the new one, complete, or the former one. A copy
+    (`copy.copy`, `copy.deepcopy`, `pickle`) is independent, and takes the same decisions.
 
-    A learner is not shared between threads: the thread that asks must tell. Until then, while that
-    thread lives, other threads are refused `ask`, `tell` and `save`. Between two decisions, and to
-    read (`recommend`, `repr`), any thread may use the learner.
+    A learner is not shared between threads: the thread that asks must tell. Until it has told, and
+    as long as it lives, other threads are refused `ask`, `tell` and `save`. Between two decisions,
+    and to read (`recommend`, `repr`), any thread may use the learner.
 
     Parameters
     ----------
     policy : Policy
         The policy.
     facts : mapping of str to value
-        The known quantities; None for one that is not known.
+        The known quantities; the value None says that a quantity is not known.
     seed : int, default 0
         The seed of the policy's random numbers; from 0, below 2**63.
     replication : int, default 0
-        The replication whose random numbers it uses; from 0, below 2**63.
+        The replication whose random numbers the policy uses; from 0, below 2**63.
     scale : (float, float), default (0, 1)
         The least and the largest reward, in the units of facts and rewards.
     interpreted : bool, optional
         Whether Python runs the kernels: see `keyhole.interpreted`. By default, Keyhole's own
-        kernels that are not compiled yet are interpreted first: `keyhole.kernels.tiered_execution`.
+        kernels are interpreted until they are compiled (`keyhole.kernels.tiered_execution`).
     arm_names : sequence of hashable values, optional
-        The names of the arms, which its methods then take and return in place of numbers. Names
-        that are equal are one name, as in a `dict`: 1, 1.0 and True.
+        The names of the arms, which the methods then take and return in place of numbers. Names
+        that are equal count as one name, as in a `dict`: 1, 1.0 and True.
     """
 
     names_arms: ClassVar[bool] = False
@@ -107,8 +107,9 @@ class Learner:
         interpreted: bool | None = None,
         arm_names: Sequence[Any] | None = None,
     ) -> None:
-        # Before kernels are compiled, which takes seconds.
-        address = check_seed(seed), check_integer("replication", replication, _REPLICATIONS)
+        # All arguments are checked before kernels are compiled, which takes seconds.
+        seed = check_seed(seed)
+        replication = check_integer("replication", replication, _REPLICATIONS)
         self._interpreted = is_interpretation_requested(interpreted)
         self.scale = Scale.of(scale)
         known_quantities = policy.check_facts(policy.setting.to_unit(facts, self.scale))
@@ -119,11 +120,11 @@ class Learner:
             check_names("arms", self._names)
         self._prepare(policy, known_quantities)
         # The first call of the compiled step turns seed and replication into a stream.
-        self._rng[:] = address
+        self._rng[:] = seed, replication
         self._run_step(learner_step.INIT)
 
     def _prepare(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
-        """Allocate the memory of inputs, state and records; set the inputs, the rest is zero.
+        """Allocate the memory of inputs, state and records; set the inputs, and leave the rest 0.
 
         `step` is the compiled step, if another learner has it already.
         """
@@ -135,17 +136,18 @@ class Learner:
         with explain_memory_errors(f"{policy} with {', '.join(self._fact_texts())}"):
             self._words, views = learner_step.memory_layout(compiled, compiled.sizes(input_values))
         self._rng = self._words[learner_step.STREAM : learner_step.STREAM + 2]
-        # A memoryview, since its cells are read faster than those of an array.
+        # `data` makes it a memoryview, since its cells are read faster than those of an array.
         self._header = self._words[: learner_step.PLAN].view(np.int64).data
         inputs, self.state, self._context, self._decision, self._feedback, self._report = views
         for name, view in inputs.items():
             view[...] = input_values[name]
-        # Every index is checked after loading: kernels may use numbers of the file as indices.
+        # In a loaded learner every index is checked, since kernels may use numbers of the file as
+        # indices.
         self._step = step or _find_step(self, compiled, self._loaded or is_bounds_checked())
 
     @property
     def rounds(self) -> int:
-        """The number of rounds that have begun: of decisions that `ask` returned."""
+        """The number of rounds that have begun, each with a decision that `ask` returned."""
         return self._header[learner_step.ROUNDS]
 
     @property
@@ -182,7 +184,7 @@ class Learner:
 
     @cached_property
     def vocabulary(self) -> Any:
-        """The vocabulary of the setting, in which arms are names, or numbers if they have none."""
+        """The setting's vocabulary, in which arms are names, or numbers if they have no names."""
         vocabulary_class = self.policy.vocabulary_class or StudyVocabulary
         arms: Any = range(self.facts["arms"]) if self._names is None else self._names
         return vocabulary_class(self.policy.setting, self.facts, arms, self.scale)
@@ -294,9 +296,9 @@ class Learner:
     def _ask(self, context: float | None = None, exclude: Iterable[Any] | None = None) -> int:
         """Have the policy decide, unless a decision is waiting for its feedback.
 
-        A context of one number is an argument; the caller writes any other to `_context`, after
-        `CLAIM`. The decision is about none of the arms of `exclude`. It is returned if it is one
-        number from 0; else 0 is returned.
+        A context of one number is passed as `context`. Any other context the caller has written to
+        `_context`, after the operation `CLAIM`. The decision is about none of the arms of
+        `exclude`. The result is the decision if that is a single number from 0, and else 0.
         """
         if names := list_excluded(exclude):
             check_exclusion(self.policy, self.vocabulary)
@@ -309,7 +311,7 @@ class Learner:
     def _ask_without(self, excluded: set[int], context: float | None) -> int:
         """Have the policy decide as if it had no excluded arms; its state stays as it is.
 
-        A decision that is waiting for its feedback is repeated if it is about none of them.
+        A decision that is waiting for its feedback is repeated if it is about no excluded arm.
         """
         if not self._pending:
             arms = [arm for arm in range(self.facts["arms"]) if arm not in excluded]
@@ -328,14 +330,14 @@ class Learner:
         return self._run_step(learner_step.ASK)  # repeats the decision
 
     def _decide_among(self, arms: IntArray, context: float | None) -> None:
-        """Take the decision of a copy of the learner that has some of the arms alone."""
-        # Kernels have no mask: see `keyhole.study.state.State`.
+        """Take the decision of a copy of the learner that has only some of the arms."""
+        # Kernels cannot be told to leave out an arm: see `keyhole.study.state.State`.
         copy = type(self).__new__(type(self))
         vars(copy).update(policy=self.policy, scale=self.scale)
         vars(copy).update(_loaded=self._loaded, _interpreted=self._interpreted)
         compiled = compiled_policy(type(self.policy))
-        # Indices are checked for a user's policy: its state may have the number of an arm that is
-        # left out.
+        # Indices are checked for a user's policy, since its state may have the number of an arm
+        # that is left out.
         step = self._step if compiled.is_shipped else _find_step(copy, compiled, True)
         copy._prepare(self.policy, self.facts | {"arms": len(arms)}, step)
         copy._run_step(learner_step.INIT)
@@ -387,8 +389,8 @@ class Learner:
             try:
                 return learn_from_log(self, columns)
             except BaseException:
-                # The vector is the whole learner, with its position in the random stream: it undoes
-                # the rows before the invalid one.
+                # `_words` is the whole state, with the position in the random stream. To restore it
+                # undoes the rows before the invalid one.
                 self._words[:] = words_before
                 raise
 
@@ -406,7 +408,7 @@ class Learner:
         return describe_learner(self)
 
     def describe(self) -> str:
-        """Return the text that printing the learner shows, with all lines in place of ten.
+        """Return the text that printing the learner shows, with all lines and not only ten.
 
         Examples
         --------
@@ -465,7 +467,7 @@ class Learner:
         return {"state": state, "context": self._context, "decision": self._decision}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how to copy and pickle a learner: by a saved one, since arrays share memory."""
+        """Return how to copy and pickle a learner: by its saved form, since arrays share memory."""
         return _restore_learner, (
             type(self), self.policy, self._saved(), self._loaded, self._interpreted
         )  # fmt: skip
@@ -477,7 +479,7 @@ class Learner:
         self._names = self._check_names(saved.arm_names, facts)
         compiled = compiled_policy(type(policy))
         sizes = compiled.sizes(policy.numbers() | facts)
-        # Shapes are checked before memory is allocated: a file may name any number of arms.
+        # Shapes are checked before memory is allocated, since a file may name any number of arms.
         saved.check_arrays("state", compiled.state, sizes)
         self._loaded = loaded
         self._prepare(policy, facts)
@@ -486,8 +488,8 @@ class Learner:
         self._rng[:] = saved.stream
         self._header[learner_step.ROUNDS] = saved.rounds
         self._header[learner_step.PENDING] = saved.pending
-        # The setting's guard checks the decision of the file: an arm out of range would be an index
-        # out of range when its feedback is told.
+        # The setting's guard checks the decision of the file, since an arm out of range would
+        # become an index out of range when its feedback is told.
         if saved.pending and not (saved.rounds and self._run_step(learner_step.CHECK)):
             raise ValueError(f"the decision that waits for feedback is none that {policy} can take")
         check_settled(policy, self.state)
@@ -507,10 +509,10 @@ class Learner:
     ) -> Any:
         """Restore a learner from a file that `save` wrote.
 
-        It takes exactly the decisions of the saved learner. Every index of its kernels is checked,
-        since a file may have been altered so that compiled code would write outside of its arrays.
-        A file that is no saved learner, is truncated or altered, was written by a later version of
-        Keyhole, or does not fit the policy as it is now, is refused.
+        The restored learner takes exactly the decisions of the saved one. Every index of its
+        kernels is checked, since a file may have been altered so that compiled code would write
+        outside of its arrays. A file is refused if it is no saved learner, is truncated or altered,
+        was written by a later version of Keyhole, or does not fit the policy as it is now.
 
         Parameters
         ----------
@@ -569,18 +571,18 @@ def make_learner(
     )
 
 
-def _find_step(learner: Learner, compiled: CompiledClass, checked: bool) -> Kernel:
-    """Return the step of a learner's policy; `checked` says whether every index is to be checked.
+def _find_step(learner: Learner, compiled: CompiledClass, checks_indices: bool) -> Kernel:
+    """Return the step of a learner's policy, which checks every index if `checks_indices`.
 
-    If it is interpreted at first, the learner's step is replaced once machine code exists.
+    If the step is interpreted at first, it is replaced in the learner once machine code exists.
     """
     setting = learner.policy.setting
-    may_interpret = learner._interpreted is None and not checked and compiled.is_shipped
-    first = interpret_first(may_interpret)
-    with bounds_checked(checked), interpreted(bool(learner._interpreted)), first:
+    may_interpret = learner._interpreted is None and not checks_indices and compiled.is_shipped
+    tiering = interpret_first(may_interpret)
+    with bounds_checked(checks_indices), interpreted(bool(learner._interpreted)), tiering:
         step = learner_step.compiled_step(compiled, setting)
-    # A weak reference: the learner holds the step, and a cycle of the two would keep the learner's
-    # memory until the garbage collector finds it.
+    # The reference is weak: the learner holds the step, and a cycle of the two would keep the
+    # learner's memory until the garbage collector finds it.
     if isinstance(step, TieredFunction):
         step.when_compiled = partial(_replace_step, ref(learner))
     return step

@@ -36,7 +36,7 @@ def describe_learner(learner: "Learner", *, in_full: bool = False) -> str:
 def _describe_state(learner: "Learner") -> list[str]:
     """Return the policy's own description of its state, with numbers of arms."""
     try:
-        # A policy knows no names: it reads numbers of arms, and writes them.
+        # A policy knows no names, so it reads and writes numbers of arms.
         return learner.policy.describe(learner._without_names())
     except Exception as error:  # of a user's code: printing must not fail
         source = f"{type(learner.policy).__name__}.describe"

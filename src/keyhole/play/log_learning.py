@@ -28,22 +28,23 @@ Column = TypeVar("Column", NDArray[Any], NDArray[np.float64])
 
 
 def learn_from_log(learner: Learner, columns: Columns) -> int:
-    """Have a learner learn a log; return the number of decisions that are the policy's own.
+    """Have a learner learn a log; return how many decisions of it the policy would have taken.
 
-    If a row is refused, the learner has learnt the rows before: the caller restores its memory.
+    If a row is refused, the learner has learnt the rows before it, and the caller restores the
+    learner's memory.
     """
     policy = learner.policy
     rounds_before = learner.rounds
     matches = 0
-    checked = bounds_checked(learner._loaded or is_bounds_checked())
-    with checked, interpreted(bool(learner._interpreted)):
+    checks_indices = learner._loaded or is_bounds_checked()
+    with bounds_checked(checks_indices), interpreted(bool(learner._interpreted)):
         replay = compiled_replay(compiled_policy(type(policy)), policy.setting)
-    # In the order in which they lie in the memory.
+    # The columns, in the order in which their values lie in a learner's memory.
     names = (*learner._context, *learner._decision, *learner._feedback)
     rows = len(columns[names[0]])
     for first in range(0, rows, _BLOCK_ROWS):
-        # Each value is one word of 8 bytes, whatever its type: a row is a copy of the memory of a
-        # round.
+        # Each value is one word of 8 bytes, whatever its type. So a row is a copy of a learner's
+        # memory in a round.
         word_columns = [
             np.ascontiguousarray(columns[name][first : first + _BLOCK_ROWS])
             .reshape(min(_BLOCK_ROWS, rows - first), -1)
@@ -116,7 +117,7 @@ def _check_column(
         column = np.asarray(values)
     except ValueError:  # rows of several lengths
         column = np.empty(0, object)
-    if column.shape == (0,) and column.dtype == float:  # of an empty list, whatever its entries are
+    if column.shape == (0,) and column.dtype == float:  # NumPy makes this of any empty list
         kinds += "f"
     if column.dtype.kind not in kinds or column.ndim != 1:
         raise TypeError(f"{name} must be a list of {noun}, got {short_repr(values)}")

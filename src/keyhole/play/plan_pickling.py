@@ -1,8 +1,8 @@
 """Pickling of a plan for other processes, and the user modules (not installed) that they lack.
 
-Classes and functions of installed packages are pickled by name; those of a user (of a script, a
-file beside it, a policy named in a spec, a notebook's cell) by value, with cloudpickle. The lines
-of their files go with them, for errors and for kernels that Python runs.
+Classes and functions of installed packages are pickled by name. Those of a user (of a script, a
+file beside it, a policy named in a spec, a notebook's cell) are pickled by value, with cloudpickle.
+The lines of their files go with them, for errors and for kernels that Python runs.
 """
 
 import io
@@ -32,7 +32,7 @@ from keyhole.play.simulation_plan import Plan
 def import_siblings(folder: Path) -> Iterator[None]:
     """Put a folder on `sys.path`; afterwards remove its modules from `sys.modules`.
 
-    So another folder may have modules of the same names.
+    They are removed so that another folder may have modules of the same names.
     """
     names_before = set(sys.modules)
     path = folder.resolve()
@@ -72,7 +72,7 @@ def _installed_folders() -> tuple[Path, ...]:
     return tuple(Path(folder).resolve() for folder in sorted(folders))
 
 
-# What Python sets in a module by itself; some of it cannot be pickled.
+# Names that Python sets in every module; some of their values cannot be pickled.
 _MODULE_INTERNALS: Final = ("__builtins__", "__cached__", "__loader__", "__spec__")
 _registry_lock: Final = Lock()
 
@@ -109,7 +109,7 @@ def unpickle_plan(data: bytes) -> Plan:
 
 @contextmanager
 def _user_modules_by_value() -> Iterator[None]:
-    """Have cloudpickle pickle the contents of user modules by value, as those of a notebook."""
+    """Have cloudpickle pickle the contents of user modules by value, as the code of a notebook."""
     import cloudpickle
 
     with _registry_lock:
@@ -133,7 +133,7 @@ def _pickler() -> Any:
     import cloudpickle
 
     class PlanPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
-        """A pickler that restores classes without checks, and compiled functions as such."""
+        """A pickler whose classes are restored without checks, and compiled functions compiled."""
 
         def __init__(self, file: io.BytesIO) -> None:
             super().__init__(file)
@@ -146,7 +146,7 @@ def _pickler() -> Any:
             if isinstance(value, CodeType) and (lines := linecache.getlines(value.co_filename)):
                 self.lines[value.co_filename] = lines
             if isinstance(value, ModuleType) and is_user_module(value):
-                # The content is a state, which may refer to the module itself.
+                # The content is returned as a state, since it may refer to the module itself.
                 content = {k: v for k, v in vars(value).items() if k not in _MODULE_INTERNALS}
                 return ModuleType, (value.__name__,), content
             if is_compiled(value) and not isinstance(value, DeferredKernel):
@@ -155,8 +155,8 @@ def _pickler() -> Any:
                     return _compile_again, (plain, dict(value.targetoptions))
             reduced = super().reducer_override(value)
             if isinstance(value, type) and isinstance(reduced, tuple) and len(reduced) > 2:
-                # Without the last but one argument, the identifier by which cloudpickle would find
-                # the class if it is in this process, and overwrite its content.
+                # The last but one argument is an identifier. By it cloudpickle would find the class
+                # if it exists in this process, and overwrite its content. So it is left out.
                 make, arguments, *rest = reduced
                 return _make_unchecked, (make, (*arguments[:-2], None, None)), *rest
             return reduced

@@ -27,9 +27,9 @@ from keyhole.play.thread_executor import FIRST_ROUNDS, simulate_replications
 _FORMAT: Final = "keyhole-block"
 _DTYPE: Final = np.dtype("<f8")
 _BLOCK_SECONDS: Final = 2.0
-"""Duration of a block on this machine: a killed run loses one."""
+"""Duration of a block on this machine. A run that is killed loses the work of one block."""
 _MOST_VALUES: Final = 2**22
-"""Values in a block: 32 MB, which one message can carry."""
+"""The most values in a block: 32 MB, which one message can carry."""
 
 
 def plan_digest(plan: Plan) -> str:
@@ -72,7 +72,7 @@ def plan_parts(plan: Plan) -> list[object]:
 
 @cache
 def compiler_versions() -> list[str]:
-    """Return the versions of the compiler's packages; cached, since they are read from files."""
+    """Return the versions of the compiler's packages, cached since they are read from files."""
     return [version(package) for package in ("numba", "llvmlite", "numpy")]
 
 
@@ -101,7 +101,7 @@ def _worker_parts(workers: SimulatedWorkers, policy: Policy) -> list[object]:
         workers.pending_mode(policy),
         fingerprint(duration.draw),
         describe_values({"numbers": duration.numbers}),
-        getattr(duration, "aged", False),  # an attribute of the class, not a part of its kernel
+        getattr(duration, "aged", False),  # this attribute is not a part of the kernel
     ]
 
 
@@ -191,11 +191,11 @@ class SimulationJob:
         if len(content) != _DTYPE.itemsize * math.prod(shape):
             return None
         values = np.frombuffer(content, _DTYPE).astype(np.float64).reshape(shape)
-        # Encoding is deterministic: to compare the bytes is to check all parts of the header.
+        # Encoding is deterministic, so to compare the bytes is to check all parts of the header.
         return values if self.encode(replications, values) == data else None
 
     def next_block(self, seconds: float, at_once: int = 1) -> range:
-        """Take the next block from `remaining`, of about so many seconds.
+        """Take the next block from `remaining`, one that takes about so many seconds.
 
         `at_once` is the number of replications that run at once. The first block is small, since no
         speed has been measured yet.
@@ -206,7 +206,7 @@ class SimulationJob:
         else:
             count = FIRST_ROUNDS // self.rounds
         count = min(count, _MOST_VALUES // (len(self.plan.checkpoints) * len(self.plan.metrics)))
-        # Whole groups of lanes on every thread, unless a group would take too long.
+        # Every thread gets whole groups of lanes, unless a group would take too long.
         group = LANES * at_once
         if count >= group:
             count -= count % group
@@ -238,7 +238,7 @@ def run_locally(
         if report is not None:
             report(label, before + played, total)
 
-    # Before the first block, so that the time is counted from its start.
+    # Reported before the first block, so that its time counts as well.
     report_block(total - job.rounds_left, job.label, 0, 0)
     while job.remaining:
         report_in_job = partial(report_block, total - job.rounds_left)
@@ -248,5 +248,6 @@ def run_locally(
             job.plan, job.label, replications, threads=threads, report=report_in_job
         )
         job.record_block(replications, monotonic() - began)
-        # Not encoded: that takes the digest of all sources, which `simulate` does not need.
+        # The values are not encoded. This would take the digest of all sources, which `simulate`
+        # does not need.
         store(job, replications, values)

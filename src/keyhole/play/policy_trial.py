@@ -23,7 +23,7 @@ from keyhole.status_output import redirect_prints
 
 _ROUNDS: Final = 200
 _CPU_SECONDS: Final = 1.0
-"""Processor time of a trial; then no further round begins, since a policy may be slow in Python."""
+"""Processor time after which no further round begins, since a policy may be slow in Python."""
 _MOST_SECONDS: Final = 10.0
 """Elapsed time after which a trial is ended even within a round, which may never end by itself."""
 _CLASS_SECONDS: Final = 20.0
@@ -39,13 +39,13 @@ _UNNOTICED: Final = (
     UnboundLocalError,
 )
 
-# By the digest of a class: the trials of it in this process, and their seconds.
+# The trials of a class in this process, and their seconds, by the digest of the class.
 _past_trials: Final[dict[str, set[tuple[str, int, int]]]] = defaultdict(set)
 _trial_seconds: Final[dict[str, float]] = defaultdict(float)
 
 
 def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
-    """Try all policies of plans, given with words for messages, such as "on the problem 'crowd'".
+    """Try all policies of plans; each plan has words for messages, such as "on the problem 'a'".
 
     The policies print to standard error.
 
@@ -77,9 +77,10 @@ def _refusal(label: str, where: str, error: BaseException) -> ValueError:
 def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException | None:
     """Play the first rounds of a user's policy in Python; return the error that it raises, if any.
 
-    That is done once in a process for a class, its parameters, and a number of arms and of rounds
-    (200, or two for each arm if that is more; fewer with a shorter horizon). A policy that cannot
-    be played in Python, or has more than 1,000 arms here, is not tried, nor are Keyhole's own.
+    A process tries a class once with the same parameters and the same numbers of arms and rounds.
+    There are 200 rounds, or two for each arm if that is more, or fewer with a shorter horizon. A
+    policy that cannot be played in Python, or has more than 1,000 arms here, is not tried. Nor are
+    Keyhole's own policies.
     """
     arms = int(plan.problem.fact("arms")) if "arms" in plan.problem.setting.facts else 1
     is_slow = _trial_seconds[compiled.digest] > _CLASS_SECONDS
@@ -91,7 +92,7 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
     if case in _past_trials[compiled.digest]:
         return None
     began = perf_counter()
-    end = threading.Event()
+    is_over = threading.Event()
     errors: list[BaseException] = []
 
     def play() -> None:
@@ -101,21 +102,21 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
         except BaseException as error:  # a user's policy may raise anything
             errors.append(error)
         finally:
-            end.set()
+            is_over.set()
 
-    # The simulation gives the policy's warnings itself. A filter of warnings holds for the whole
-    # process: this thread sets and resets it, since that of the trial may end late.
+    # Warnings are ignored here, since the simulation gives them itself. A filter of warnings holds
+    # for the whole process. So this thread sets and resets it, since the trial's may end late.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # In a thread of its own, which can be ended in the midst of a round.
-        trial = threading.Thread(target=copy_context().run, args=(play,), daemon=True)
-        trial.start()
+        # The trial has a thread of its own, which can be ended in the midst of a round.
+        trial_thread = threading.Thread(target=copy_context().run, args=(play,), daemon=True)
+        trial_thread.start()
         try:
-            end.wait(_MOST_SECONDS)
+            is_over.wait(_MOST_SECONDS)
         finally:
-            if is_late := not end.is_set():
+            if is_late := not is_over.is_set():
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(trial.ident or 0), ctypes.py_object(SystemExit)
+                    ctypes.c_ulong(trial_thread.ident or 0), ctypes.py_object(SystemExit)
                 )
     _trial_seconds[compiled.digest] += perf_counter() - began
     if errors and not is_late and not isinstance(errors[0], error_explanation.NotInterpretedError):
@@ -125,15 +126,15 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
 
 
 def _play(plan: Plan, label: str, rounds: int) -> None:
-    # The policy knows the whole horizon, as in the simulation, though only some rounds are played.
+    # The policy knows the horizon of the simulation, though only some of its rounds are played.
     policy = plan.policies[label]
     horizon = plan.horizon
     learner = make_learner(policy, plan.facts(policy, horizon), seed=plan.seed)
     environment = InteractiveEnvironment(plan.problem, seed=plan.seed, horizon=horizon)
-    end = thread_time() + _CPU_SECONDS
+    deadline = thread_time() + _CPU_SECONDS
     while learner.rounds < rounds and not learner.is_done:
         environment.play_round(learner)
-        if thread_time() > end:
+        if thread_time() > deadline:
             break
     has_ended = learner.is_done or learner.rounds == horizon
     if not hasattr(policy, "recommend"):  # then its recommendation stays 0
@@ -144,10 +145,10 @@ def _play(plan: Plan, label: str, rounds: int) -> None:
 
 
 def _recommend(learner: Learner, has_ended: bool) -> dict[str, Any] | None:
-    """Return the learner's recommendation; refuse one with NaN, or with an entry not written.
+    """Return the learner's recommendation; refuse an entry that is NaN or was not written.
 
-    Before the last round, a policy may leave some entries of an array unwritten: then None is
-    returned, and only an array without any written entry is refused.
+    Before the last round, a policy may leave some entries of an array unwritten. Then the result is
+    None, and only an array without any written entry is refused.
     """
     for view in learner._report.values():
         view[...] = _UNWRITTEN[view.dtype.name]

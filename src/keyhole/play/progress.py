@@ -17,9 +17,9 @@ from keyhole.validate import escape_controls, short_repr
 Report = Callable[[str, int, int], object]
 """Called from time to time with a policy's label, the rounds done so far, and the rounds in all."""
 TimeLeft = Callable[[str, int, int], str]
-"""Takes the arguments of `Report`, and returns the time left in all as text, or ""."""
+"""Takes the arguments of `Report`; returns the time left for all work as text, "" if unknown."""
 ShowTotal = Callable[[str, float, str], None]
-"""Shows the current work, the share of all rounds that is done, and the time left, or ""."""
+"""Shows the current work, the share of all rounds done, and the time left ("" if unknown)."""
 ShowText = Callable[[str, float], None]
 """Shows a text, and the share of the rounds that is done."""
 
@@ -27,7 +27,7 @@ ShowText = Callable[[str, float], None]
 _SECONDS_BETWEEN_LINES: Final = 5.0
 _SECONDS_BETWEEN_TOTALS: Final = 10.0
 _SECONDS_BETWEEN_UPDATES: Final = 0.5  # of the line below a cell of a notebook
-_SECONDS_UNTIL_SPEED: Final = 1.0  # before, too few rounds have been reported to tell the speed
+_SECONDS_UNTIL_SPEED: Final = 1.0  # before that, too few rounds are reported to tell the speed
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def progress_callback(
     """Yield the function that shows progress, or None if `progress` is False.
 
     If `progress` is a function, it is yielded itself. Without `estimate_time_left`, the time left
-    is that of the current policy.
+    for the current policy is shown.
     """
     if callable(progress):
         yield progress
@@ -81,8 +81,8 @@ def _open_display(seconds_between_lines: float) -> Iterator[ShowText]:
 class StatusLine:
     """A line of text about progress, which is shown from time to time.
 
-    It is printed to standard error. A notebook would show that in red: there the texts replace one
-    another in a single line below the cell.
+    The line is printed to standard error. A notebook would show that in red, so there the texts
+    replace one another in a single line below the cell.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ _cells_with_line: Final[set[int]] = set()
 
 def _show_in_cell(text: str) -> None:
     """Show a text below the cell that is executed, in place of the text before."""
-    # Not printed with a carriage return: a saved notebook would keep every version of the text, and
-    # the next text that the cell prints would continue on its line.
+    # A carriage return would not do: a saved notebook would keep every version of the text, and
+    # the next text that the cell prints would continue on this line.
     cell = sys.modules["IPython"].get_ipython().execution_count
     display = import_module("IPython.display").display
     data = {"text/plain": text}
@@ -152,7 +152,7 @@ class _PolicyProgress:
     def __call__(self, label: str, played: int, total: int) -> None:
         now = time.monotonic()
         began, played_before = self.first_reports.setdefault(label, (now, played))
-        # Called at each report, shown or not: it counts the rounds.
+        # This is called at each report, shown or not, since it counts the rounds.
         time_left = self.estimate_time_left and self.estimate_time_left(label, played, total)
         if played == 0 or label in self.done:
             return
@@ -179,7 +179,8 @@ class WorkItem:
     rounds : int
         The rounds of all replications.
     expected : float
-        The seconds that it takes, with compilation, on the machine on which rounds were timed.
+        The seconds that the work takes, with compilation, on the machine on which rounds were
+        timed.
     """
 
     place: str
@@ -191,17 +192,17 @@ class WorkItem:
 class TotalProgress:
     """Tracks the progress of all work, done in order, and the time that is left.
 
-    If the work done so far took twice the expected time, so will the rest. Tables and pages, which
-    are written at the end, are not counted.
+    The estimate assumes that if the work done so far took twice the expected time, so will the
+    rest. Tables and pages, which are written at the end, are not counted.
 
     Parameters
     ----------
     work : sequence of WorkItem
         All work.
     show : callable, optional
-        Is called at each report of progress.
+        A function that is called at each report of progress.
     clock : callable, optional
-        Returns the time in seconds.
+        A function that returns the time in seconds.
     """
 
     def __init__(
@@ -223,19 +224,19 @@ class TotalProgress:
         return partial(self.update, place)
 
     def finish(self, place: str) -> None:
-        """Count the work on a problem, or below a folder of problems, as done.
+        """Count the work on a problem, or on all problems below a folder, as done.
 
-        Cached results report no progress.
+        Without this, cached results would never count, since they report no progress.
         """
         for key in [key for key in self._left if f"{key[0]}/".startswith(f"{place}/")]:
             self._show_progress(self._left.pop(key), 0, 0.0)
 
     def update(self, place: str, label: str, played: int, total: int) -> str:
-        """Track the progress of a policy; return the time left in all, or "" if it is not known."""
+        """Track the progress of a policy; return the time left for all work, "" if unknown."""
         key = place, label
         if (item := self._left.get(key)) is None:
             return ""
-        # The rounds of the first report were read from files: they say nothing of the speed.
+        # The rounds of the first report were read from files, so they say nothing of the speed.
         rounds_here = played - self._stored_rounds.setdefault(key, played)
         expected = item.expected * rounds_here / total
         if played == total:
@@ -269,5 +270,5 @@ def track_total(is_shown: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgr
 
 
 def _show_total(show: ShowText, work: str, share: float, time_left: str) -> None:
-    # Below 1, so that the end is no line of its own: the results are printed then.
+    # The share stays below 1, so that the end gets no line of its own. The results follow then.
     show(f"{100 * share:.0f} % of all rounds; {work}; {time_left}".rstrip("; "), min(share, 0.999))

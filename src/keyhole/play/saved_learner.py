@@ -3,10 +3,10 @@
 The file is one JSON object: ``format`` ("keyhole-learner"), ``version`` (of the format),
 ``keyhole`` (the version that wrote it), ``checksum`` (SHA-256 of the content, as JSON with sorted
 keys and no spaces), and ``content``: the policy's class, module and parameters, the known
-quantities, rounds begun, whether feedback is awaited, its stream (two unsigned words), and all
-arrays with dtype, shape and values. Floats are written so that they read back exactly. Version 2
-also has ``scale``, the least and the largest reward; version 3 has ``arm_names``, and ``scale`` if
-it is not [0, 1]. A program that ignored them would misread rewards, or return numbers of arms.
+quantities, rounds begun, whether feedback is awaited, the random stream (two unsigned words), and
+all arrays with dtype, shape and values. Floats read back exactly. Version 2 also has ``scale``, the
+least and the largest reward; version 3 has ``arm_names``, and ``scale`` if it is not [0, 1]. A
+program that ignored these two would misread rewards, or return numbers of arms.
 """
 
 import importlib
@@ -95,10 +95,11 @@ class SavedLearner:
 def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ()) -> type[Policy]:
     """Return the class of a saved policy: a candidate, Keyhole's own, or one already imported.
 
-    A file is not trusted: only Keyhole's modules of policies are imported for it. Other modules are
-    searched only if the caller has imported them.
+    A file is not trusted, so only Keyhole's modules of policies are imported for it. Other modules
+    are searched only if the caller has imported them.
     """
-    # To import a module is to run its code: a file that could name any module could run any code.
+    # To import a module is to run its code, so a file that could name any module could run any
+    # code.
     for candidate in candidates:
         if not (isinstance(candidate, type) and issubclass(candidate, Policy)):
             raise TypeError(
@@ -131,7 +132,7 @@ def write_state(path: Path, saved: SavedLearner) -> None:
         },
     }
     del content["scale"], content["arm_names"]
-    lowest_version = _VERSION  # that can hold the learner
+    lowest_version = _VERSION  # the lowest version of the format that can hold the learner
     if saved.scale != UNIT:
         lowest_version = _WITH_SCALE
         content["scale"] = list(saved.scale)
@@ -145,7 +146,7 @@ def write_state(path: Path, saved: SavedLearner) -> None:
         "checksum": content_checksum(content),
         "content": content,
     }
-    # JSON has no infinity and no NaN: `_to_json` has written them as texts.
+    # JSON has no infinity and no NaN, so `_to_json` has written them as texts.
     write_atomically(path, json.dumps(document, allow_nan=False).encode())
 
 

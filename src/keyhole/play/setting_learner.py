@@ -17,20 +17,20 @@ class ArmLearner(Learner):
 
     names_arms = True
 
-    # `ask` and `tell` repeat the code of `_run_step`: a call of it would take a tenth of their time
-    # (measured).
+    # `ask` and `tell` repeat the code of `_run_step`, since a call of it would take a tenth of
+    # their time (measured).
 
     def ask(self, *, exclude: Iterable[Any] | None = None) -> int:
         """Return the arm to pull next, from 0; the same arm if asked again before `tell`.
 
-        If arms have names (``learner(arms=["red", "blue"])``), it is a name. The same thread must
-        tell the reward: see `keyhole.Learner`.
+        If arms have names (``learner(arms=["red", "blue"])``), this returns the name of the arm.
+        The same thread must tell the reward: see `keyhole.Learner`.
 
         Parameters
         ----------
         exclude : iterable of int, optional
-            Arms, or their names, to leave out: the policy decides as if it did not have them, and
-            keeps its state. It must be able to learn from decisions of others
+            Arms, or their names, to leave out. The policy decides as if it did not have them, and
+            keeps its state. The policy must be able to learn from decisions of others
             (`keyhole.policy.Policy.off_policy`).
         """
         if exclude is not None:
@@ -53,7 +53,7 @@ class ArmLearner(Learner):
                 "tell takes the reward alone: that of the arm last asked for, which the learner "
                 f"knows; got {short_repr((reward, *unnamed))}"
             )
-        # A float in [0, 1], the usual reward, needs no more than this test.
+        # The usual reward, a float in [0, 1] without a scale, needs no more than this test.
         if type(reward) is not float or not 0.0 <= reward <= 1.0 or self._scaled:
             reward = self._convert_unusual_reward(reward)
         try:
@@ -100,15 +100,15 @@ _METHODS_WITH_ARMS: Final = ("ask", "tell", "recommend")
 
 
 class SettingLearner(Learner):
-    """A learner for any setting: the `learner_class` in the base class of its policies.
+    """A learner for any setting, whose policies name it or a subclass as their `learner_class`.
 
     `ask`, `tell` and `recommend` take and return the words of the setting's `StudyVocabulary`, in
     which arms are numbers from 0, or names if they have any. A setting with other words, or whose
-    feedback belongs to rounds (`Setting.by_round`), defines a subclass: its `ask` calls `decide`
-    with the values of the context, its `tell` calls `learn` with those of the feedback. A subclass
-    takes no names of arms, unless it sets ``names_arms = True`` and converts them, by
-    `vocabulary.arm_number` and `vocabulary.arms`. Between a decision and its feedback, `decide` and
-    `learn` refuse other threads.
+    feedback belongs to rounds (`Setting.by_round`), defines a subclass. Its `ask` calls `decide`
+    with the values of the context, and its `tell` calls `learn` with the values of the feedback. A
+    subclass that defines `ask`, `tell` or `recommend` takes no names of arms, unless it sets
+    ``names_arms = True`` and converts them, by `vocabulary.arm_number` and `vocabulary.arms`.
+    Between a decision and its feedback, `decide` and `learn` refuse other threads.
 
     Examples
     --------
@@ -143,8 +143,8 @@ class SettingLearner(Learner):
         Returns
         -------
         Any
-            The decision in words of the vocabulary; a dict if there are several. The same decision
-            if asked again before `tell`.
+            The decision in words of the vocabulary; a dict if there are several words. If asked
+            again before `tell`, the same decision.
         """
         values = self.vocabulary.parse_context(**context)
         all_words = self.vocabulary.format_decision(values, self._decide(values, exclude))
@@ -180,8 +180,8 @@ class SettingLearner(Learner):
         Returns
         -------
         dict
-            The decision: ints and floats, or lists of them. The same decision if asked again
-            before `learn`.
+            The decision: ints and floats, or lists of them. If asked again before `learn`, the same
+            decision.
 
         Raises
         ------

@@ -20,8 +20,8 @@ from keyhole.play.simulation_plan import COUNT, Duration, Plan, SimulatedWorkers
 from keyhole.results.curves import Curves
 from keyhole.validate import DEFAULT_SEED, check_integer, explain_memory_errors
 
-# Blocks are as long as memory allows, since threads wait for each other at the end of each. Shorter
-# blocks gain nothing: they are not kept in files, and a killed call cannot be resumed.
+# Blocks are as long as memory allows, since threads wait for each other at the end of each block.
+# Shorter blocks would gain nothing, since they are not kept in files to resume a killed call.
 _BLOCK_SECONDS: Final = 3600.0
 
 
@@ -62,40 +62,41 @@ def simulate(
     seed : int, default 0
         From 0, below 2**63.
     checkpoints : iterable of int or mapping, optional
-        Rounds after which the metrics are taken: increasing, from 1 to `horizon`; or, as in a spec,
-        ``{"count": 50}`` for 50 of them, evenly spaced, or with ``"spacing": "log"`` in their
-        logarithm. By default the horizon alone. In a setting with a budget, a checkpoint is a
-        budget: policies that know the horizon then run once for each.
+        Rounds after which the metrics are taken, increasing, from 1 to `horizon`. As in a spec,
+        ``{"count": 50}`` stands for 50 evenly spaced rounds, and with ``"spacing": "log"`` their
+        logarithms are evenly spaced. By default the horizon alone. In a setting with a budget, a
+        checkpoint is a budget, and policies that know the horizon run once for each.
     threads : int, optional
         At most 1,024; by default one for each processor.
     progress : bool or callable, default False
-        Whether to show progress: on standard error, in a notebook below the cell; or a function
-        that is called with label, rounds done, rounds in all.
+        Whether to show progress, on standard error or, in a notebook, below the cell. A function is
+        called with label, rounds done and rounds in all instead.
     details : bool, default False
         Whether to keep the metrics that are details: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
-        Whether to check every index of a kernel. Without, one beyond its array goes unnoticed.
+        Whether to check every index of a kernel. If not, an index beyond its array goes unnoticed.
     interpreted : bool, optional
-        Whether Python runs the kernels, in this thread: slowly, with the same results, for
-        debugging. By default as `keyhole.interpreted` says; where that is not used, Python runs one
-        of Keyhole's own policies on one of its own problems if they are not compiled yet, and if
-        that takes less than half a second.
+        Whether Python runs the kernels, in this thread. This is slow, gives the same results, and
+        is for debugging. By default as `keyhole.interpreted` says. Where that is not used, Python
+        runs Keyhole's own policies on its own problems as long as they are not compiled, if that
+        takes less than half a second.
     workers : int, default 1
         How many decisions may be pending at a time, up to 65,536: each worker asks, is busy, tells,
-        and asks again. A checkpoint is a number of decisions; those still pending then are told
-        before anything is measured. Not in the setting `delayed`, where time counts in rounds.
+        and asks again. A checkpoint is a number of decisions; the decisions still pending then are
+        told before anything is measured. The setting `delayed` takes one worker only, since its
+        time counts in rounds.
     duration : Duration, optional
-        The distribution of how long a worker is busy with a decision: see
-        `keyhole.distributions.busy_times`; by default 1. If it is given, or there are several
-        workers, there is one more metric: ``clock``, the time until all feedback is back.
+        The distribution of the time that a worker is busy with a decision: see
+        `keyhole.distributions.busy_times`. By default always 1. If it is given, or there are
+        several workers, there is one more metric: ``clock``, the time until all feedback is back.
     pending : {"impute", "ignore", "wait"}, optional
         How policies treat pending decisions, see `keyhole.policy.Policy`; by default the first mode
         that each declares. With "wait", and with one worker, there is one decision at a time.
     on : str or concurrent.futures.Executor, default "threads"
-        Where to simulate: on threads of this process; on the workers of a cluster,
-        ``dask[=ADDRESS]`` or ``ray[=ADDRESS]`` (without an address, `threads` is how many processes
-        are started); or on an executor, such as a ``ProcessPoolExecutor`` or what
-        `keyhole.clusters.connect` returns, which serves several calls.
+        Where to simulate: "threads" of this process; the workers of a cluster, ``dask[=ADDRESS]``
+        or ``ray[=ADDRESS]``; or an executor, which can serve several calls, such as a
+        ``ProcessPoolExecutor`` or the executor that `keyhole.clusters.connect` returns. For a
+        cluster without an address, `threads` is the number of processes that are started.
 
     Examples
     --------
@@ -165,8 +166,8 @@ class StoppingTimes:
     tests, not_done : int
         The number of tests, and of those in which the policy was not done.
     median, quantile_90 : tuple of float
-        The number of rounds after which half of the tests are done, and that for 90 % of them; each
-        with the two ends of its 95 % interval. Numbers beyond `rounds` are infinite.
+        The number of rounds after which half of the tests are done, and the number after which 90 %
+        are; each with the two ends of its 95 % interval. Numbers beyond `rounds` are infinite.
     guarantee : str
         The promise of the policy, such as a bound on the chance that it names a wrong arm.
     error : tuple of float
@@ -213,18 +214,19 @@ def stopping_times(
 
     So you know before a test how large its sample will be: how many visitors until
     `BestArmStopping` names a winner, or how many labels until `PerArmStopping` has settled each
-    item. That depends on the means, which nobody knows then: try those that you think possible,
-    also with small differences. The result depends on the arguments alone; at most `horizon` times
-    `replications` rounds are simulated, which takes a minute or so with the defaults.
+    item. The sample depends on the means, which nobody knows before the test. So try means that you
+    think possible, also with small differences. The result depends on the arguments alone. At most
+    `horizon` times `replications` rounds are simulated, which takes about a minute with the
+    defaults.
 
     Parameters
     ----------
     problem : Problem
         A problem that you think possible, such as ``keyhole.stochastic.Problem([0.04, 0.06])``.
     policy : Policy
-        One that can stop (`keyhole.policy.Policy.verdicts`).
+        A policy that can stop (`keyhole.policy.Policy.verdicts`).
     horizon : int, default 200,000
-        The most rounds: a test that is not done by then counts as not done.
+        The most rounds of a test. A test that takes longer counts as not done.
     replications : int, default 200
         The number of simulated tests.
     seed : int, default 0
@@ -255,15 +257,15 @@ def stopping_times(
     curves = simulate(
         problem, [policy], horizon=horizon, replications=replications, seed=seed, **options
     )
-    is_open = curves.values(policy, "unfinished")[-1] > 0.0
-    rounds = np.where(is_open, math.inf, curves.values(policy, "rounds_used")[-1])
+    is_unfinished = curves.values(policy, "unfinished")[-1] > 0.0
+    rounds = np.where(is_unfinished, math.inf, curves.values(policy, "rounds_used")[-1])
     guarantee = policy.guarantee()
     error = curves.estimates(policy, guarantee.metric)[-1]
     return StoppingTimes(
         repr(policy),
         horizon,
         replications,
-        int(is_open.sum()),
+        int(is_unfinished.sum()),
         _quantile(rounds, 0.5),
         _quantile(rounds, 0.9),
         guarantee.text,

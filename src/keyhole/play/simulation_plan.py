@@ -65,9 +65,9 @@ class SimulatedWorkers:
     Parameters
     ----------
     number : int
-        How many workers; each asks, is busy, tells, and asks again.
+        The number of workers. Each asks, is busy, tells, and asks again.
     duration : Duration, optional
-        The distribution of how long a decision takes; by default 1.
+        The distribution of the time that a decision takes; by default always 1.
     pending : {"impute", "ignore", "wait"}, optional
         How the policy treats pending decisions; by default the first mode that it declares.
     """
@@ -89,7 +89,7 @@ class SimulatedWorkers:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether there is one worker, and each decision takes a time of 1: as without workers."""
+        """Whether one worker takes a time of 1 for each decision, as if there were no workers."""
         return self.number == 1 and self.duration is _ONE
 
     def check(self, policy: Policy, problem: Problem) -> None:
@@ -113,7 +113,7 @@ class SimulatedWorkers:
             fits(problem)
 
     def caution(self, policy: Policy) -> str:
-        """Return a warning if a policy waits though no mode was asked for; else ""."""
+        """Return a warning if a policy waits though the user chose no mode; else ""."""
         if self.number == 1 or self.pending is not None:
             return ""
         return policy.explain_waiting()
@@ -138,7 +138,7 @@ def check_checkpoints(
     horizon : int
         The last round.
     first : int, default 1
-        The least round of a spaced checkpoint; listed ones are not checked against it.
+        The least round of a spaced checkpoint. Listed checkpoints are not checked against it.
 
     Examples
     --------
@@ -170,10 +170,11 @@ def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[i
     Parameters
     ----------
     table : mapping
-        ``count``, from 1 to 100,000 (fewer remain where rounding makes some equal), and, if given,
-        ``spacing``: "linear", evenly in rounds, or "log", in their logarithm.
+        It has ``count``, from 1 to 100,000; fewer checkpoints remain where rounding makes some
+        equal. It may have ``spacing``: "linear" for even spacing in rounds, which is the default,
+        or "log" for even spacing in their logarithm.
     first, horizon : int
-        The ends.
+        The first round that a checkpoint may have, and the last checkpoint.
     """
     for name in table:
         validate.check_choice("each entry of checkpoints", name, _CHECKPOINT_ENTRIES)
@@ -330,8 +331,8 @@ class Plan:
 
     def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
         """Return (horizon, checkpoints) of each run that a policy needs."""
-        # A policy that knows its budget decides differently for each; others reach all budgets in
-        # one run.
+        # A policy that knows its budget decides differently for each budget. Other policies reach
+        # all budgets in one run.
         if policy.setting.budgeted and "horizon" in policy.needs:
             return [(budget, (budget,)) for budget in self.checkpoints]
         return [(self.horizon, self.checkpoints)]
@@ -341,9 +342,9 @@ class Plan:
         return sum(checkpoints[-1] for _, checkpoints in self.runs(policy))
 
     def wrong_verdicts(self, policy: Policy) -> FloatArray:
-        """Return 1 for each wrong verdict on an arm, else 0: arms x verdicts.
+        """Return, for each verdict on each arm, 1 if it is wrong and else 0.
 
-        It is one 0 for a policy that cannot stop.
+        The array of arms by verdicts is flattened. For a policy that cannot stop it is a single 0.
         """
         if not policy.verdicts:
             return np.zeros(1)
@@ -361,7 +362,8 @@ class Plan:
     ) -> dict[int, FloatArray]:
         """Return the metrics of stopping for a policy that cannot stop, by position.
 
-        They have a value for each checkpoint, and are needed beside a policy that can stop.
+        They have a value for each checkpoint. The plan has these metrics if any of its policies can
+        stop.
         """
         values = {"rounds_used": np.array(checkpoints, float), "unfinished": 1.0}
         return {

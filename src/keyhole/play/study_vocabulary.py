@@ -33,14 +33,15 @@ RESERVED_WORDS: Final = frozenset(
 class StudyVocabulary:
     """The conversion between the values of a setting and the words of `Study.ask` and `Study.tell`.
 
-    A setting names its own as `vocabulary_class` in the base class of its policies. *Values* are
-    read by kernels, under the names of the setting; *words* are written and read by users: names of
-    arms instead of their numbers, rewards in the units of the study. In this class a decision is an
-    ``arm`` and its feedback a ``reward``; a setting with others overrides the methods.
+    A setting names its own class as `vocabulary_class` in the base class of its policies. *Values*
+    are read by kernels, under the names of the setting. *Words* are written and read by users:
+    names of arms instead of their numbers, and rewards in the units of the study. In this class a
+    decision is an ``arm`` and its feedback a ``reward``; a setting with other words overrides the
+    methods.
 
     Words are checked when they are parsed: a TypeError or ValueError names the word, the value and
-    what is allowed. Keywords of `parse_context` are those of `Study.ask`, and parameters of
-    `parse_feedback` after the decision those of `Study.tell`.
+    what is allowed. The keywords of `parse_context` become keywords of `Study.ask`. The parameters
+    of `parse_feedback` after `decision` become parameters of `Study.tell`.
 
     Parameters
     ----------
@@ -49,8 +50,9 @@ class StudyVocabulary:
     facts : mapping of str to value
         The known quantities of the study, as kernels read them.
     arms : sequence of str
-        The names of all present and former arms; values are indices into it. In a `SettingLearner`
-        they are the numbers themselves, ``range(...)``, or names of any hashable type.
+        The names of all present and former arms, in the order of their numbers. In a
+        `SettingLearner` these are the numbers themselves, ``range(...)``, or names of any hashable
+        type.
     scale : Scale
         The units of rewards.
 
@@ -58,13 +60,13 @@ class StudyVocabulary:
     ----------
     fact_readers : mapping of str to callable
         Functions that make a known quantity, such as a cost function, from its entry in the file of
-        ``keyhole study create``: called with the name, the value in the file, and the folder of the
-        file.
+        ``keyhole study create``. Each is called with the name of the entry, its value, and the
+        folder of the file.
     arm_fields : tuple of str or None
         The fields of a decision that hold one or several arm numbers, which are renumbered when
         arms are added or retired. None, the default, means ``arm`` if no other field of a decision
-        holds integers. If there are none, arms can neither be added nor retired. Contexts are never
-        renumbered: a setting whose contexts hold arms declares ``()``.
+        holds integers. Without such a field, arms can neither be added nor retired. Contexts are
+        never renumbered, so a setting whose contexts hold arms declares ``()``.
     round_class : type of StudyRound or None
         The class that collects the feedback of a round (`Setting.by_round`); None if feedback
         belongs to its decision.
@@ -117,7 +119,7 @@ class StudyVocabulary:
         if isinstance(self.arms, ArmNames):
             return self.arms.number(name, arm)
         numbers = self._numbers
-        # Arms are only ever appended: the dict is extended, not built anew at each call.
+        # Arms are only ever appended, so the dict is extended and not built anew at each call.
         if len(numbers) < len(self.arms):
             new_numbers = range(len(numbers), len(self.arms))
             numbers.update({self.arms[number]: number for number in new_numbers})
@@ -132,7 +134,7 @@ class StudyVocabulary:
         return {}
 
     def format_context(self, context: Values) -> Words:
-        """Return a context in words: the keywords for which `parse_context` returns it."""
+        """Return a context in words, from which `parse_context` makes the same context."""
         return {}
 
     def format_decision(self, context: Values, decision: Values) -> Words:
@@ -172,7 +174,7 @@ class StudyVocabulary:
         return {"reward": self.scale.check_reward("reward", reward)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
-        """Return feedback in words: the keywords for which `parse_feedback` returns it."""
+        """Return feedback in words, from which `parse_feedback` makes the same feedback."""
         return {"reward": self.scale.from_unit(feedback["reward"])}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:
@@ -191,7 +193,7 @@ class StudyVocabulary:
         raise NotImplementedError
 
     def format_sum(self, values: Values) -> Words:
-        """Return a sum in words: the keywords for which `parse_sum` returns it."""
+        """Return a sum in words, from which `parse_sum` makes the same sum."""
         raise NotImplementedError
 
     # Recommendations.
@@ -316,7 +318,7 @@ def list_excluded(exclude: object) -> Sequence[Any]:
 
 
 def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:
-    """Refuse to leave arms out of a decision where the policy, or its setting, cannot."""
+    """Refuse to leave arms out of a decision if the policy or its setting does not support it."""
     setting = policy.setting
     fields = (*setting.context.values(), *setting.decision.values())
     fields += tuple(policy.input_fields().values())
@@ -369,7 +371,7 @@ def is_allowed(
 def example_decisions(
     setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any] | None = None
 ) -> list[Values]:
-    """Return two decisions, as far as they are allowed: zeros, and zeros with the last arm.
+    """Return up to two decisions that the setting allows: all zeros, and zeros with the last arm.
 
     Parameters
     ----------

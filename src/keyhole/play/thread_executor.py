@@ -39,14 +39,14 @@ _POLL_SECONDS: Final = 0.1
 # After Ctrl-C, threads may end the rounds that they play. A thread that takes longer may never end:
 # no signal can interrupt machine code.
 _GRACE_SECONDS: Final = 2.0
-# Rounds that are interpreted to estimate the duration of all rounds, and the least duration of one:
-# a coarse clock may read 0.
+# Rounds that are interpreted to estimate the duration of all rounds.
 _SAMPLE_ROUNDS: Final = 64
+# The least duration of an interpreted round, for which a coarse clock may show 0.
 _LEAST_SECONDS: Final = 4e-6
 _HOUR: Final = 3600.0
 FIRST_ROUNDS: Final = 1_000_000
-"""Rounds of the first block, whose speed gives the size of the others: some 30 ms of work."""
-_LONG_RUN_FACTOR: Final = 3.0  # a run that is longer than the time given is measured for 3 times it
+"""Rounds of the first block, some 30 ms of work; its speed gives the size of the other blocks."""
+_LONG_RUN_FACTOR: Final = 3.0  # a run longer than the given time is measured for 3 times that time
 _STUCK_SECONDS: Final = 30.0  # without a round: the kernel may be in an endless loop
 _LEAST_POWER: Final = 1.15  # if time grows as a lower power of the rounds, the growth is noise
 _MOST_POWER: Final = 2.0
@@ -55,8 +55,9 @@ _MOST_POWER: Final = 2.0
 class EngineSimulator:
     """The compiled simulator of one policy on one problem, for any replication.
 
-    All runs of a policy share `compiled`, the compiled classes of policy and environment: to digest
-    their sources takes longer than a short run. With `workers`, several decisions may be pending.
+    All runs of a policy share `compiled`, the compiled classes of policy and environment, because
+    to digest their sources takes longer than a short run. With `workers`, several decisions may be
+    pending.
     """
 
     def __init__(
@@ -72,23 +73,24 @@ class EngineSimulator:
         policy_class, environment_class = compiled
         input_values = policy.numbers() | plan.facts(policy, horizon)
         truth = environment_inputs(plan.problem, horizon)
-        sizes = policy_class.sizes(input_values), environment_class.sizes(truth)
-        p_sizes, e_sizes = sizes
+        policy_sizes = policy_class.sizes(input_values)
+        environment_sizes = environment_class.sizes(truth)
+        sizes = policy_sizes, environment_sizes
         self.policy = policy
         self._interpreted = plan.interpreted
         self._constant_metrics = plan.stop_metrics_without_stop(policy, checkpoints)
         self.checkpoints = np.array(checkpoints, np.int64)
         may_interpret = plan.interpret_uncompiled and not plan.checked and workers is None
-        # Only code that is known to compile is interpreted first: a user's kernel that does not
-        # compile must be refused at once, not when the budget is spent.
-        first = interpret_first(may_interpret and all(each.is_shipped for each in compiled))
-        with bounds_checked(plan.checked), interpreted(plan.interpreted), first:
+        # Only code that is known to compile is interpreted first. A user's kernel that does not
+        # compile must be refused at once, not when the time budget is spent.
+        tiering = interpret_first(may_interpret and all(each.is_shipped for each in compiled))
+        with bounds_checked(plan.checked), interpreted(plan.interpreted), tiering:
             if workers is None:
                 self.kernel: Kernel = engine.compiled_engine(setting, *compiled)
                 layout = engine.memory_plan(*compiled, *sizes)
-                metrics = environment_class.metrics.size(e_sizes)
+                metric_cells = environment_class.metrics.size(environment_sizes)
                 self.memory: Callable[[], tuple[Any, ...]] = partial(
-                    engine.working_memory, layout, metrics
+                    engine.working_memory, layout, metric_cells
                 )
             else:
                 duration = workers.duration
@@ -98,18 +100,18 @@ class EngineSimulator:
                 )
                 # A policy that waits for feedback has one decision at a time, however many workers
                 # there are.
-                number = 1 if mode == "wait" else workers.number
+                worker_count = 1 if mode == "wait" else workers.number
                 is_aged = getattr(duration, "aged", False)
                 layout = asynchronous_engine.memory_plan(
-                    *compiled, *sizes, workers=number, impute=mode == "impute", aged=is_aged
+                    *compiled, *sizes, workers=worker_count, impute=mode == "impute", aged=is_aged
                 )
                 numbers = np.ascontiguousarray(duration.numbers, np.float64)
                 self.memory = partial(asynchronous_engine.working_memory, layout, numbers)
         self.input: tuple[Any, ...] = (
-            policy_class.inputs.pack(input_values, p_sizes),
-            np.array([*p_sizes.values(), 0], np.int64),
-            environment_class.inputs.pack(truth, e_sizes),
-            np.array([*e_sizes.values(), 0], np.int64),
+            policy_class.inputs.pack(input_values, policy_sizes),
+            np.array([*policy_sizes.values(), 0], np.int64),
+            environment_class.inputs.pack(truth, environment_sizes),
+            np.array([*environment_sizes.values(), 0], np.int64),
             layout,
             plan.wrong_verdicts(policy),
             np.uint64(plan.seed),
@@ -125,11 +127,11 @@ class EngineSimulator:
 
         In `control`, the compiled loop counts rounds, and other threads may ask it to stop.
         """
-        # `out` is a slice of an array that other threads write to. The compiled loop takes
-        # contiguous arrays: it fills one of its own, which is copied.
+        # `out` is a slice of an array that other threads write to, and is not contiguous. But the
+        # compiled loop takes only contiguous arrays, so it fills `values`, which is then copied.
         with explain_memory_errors(f"the state of {self.policy}"):
-            metrics = [i for i in range(out.shape[1]) if i not in self._constant_metrics]
-            values = np.empty((out.shape[0], len(metrics), out.shape[2]))
+            positions = [i for i in range(out.shape[1]) if i not in self._constant_metrics]
+            values = np.empty((out.shape[0], len(positions), out.shape[2]))
             memory = self.memory()
         start, stop = replications.start, replications.stop
         try:
@@ -148,7 +150,7 @@ class EngineSimulator:
             replication = control[engine.REFUSED_REPLICATION]
             where = f"round {control[engine.REFUSED_ROUND]} of replication {replication}"
             raise ValueError(self.policy.refusal(where))
-        out[:, metrics] = values
+        out[:, positions] = values
         for i, constants in self._constant_metrics.items():
             out[:, i] = constants[:, None]
 
@@ -174,17 +176,18 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
 def _time_interpreted_round(
     simulator: EngineSimulator, kernel: TieredFunction, replication: int
 ) -> float:
-    """Return the seconds of an interpreted round; an hour if it cannot be measured."""
+    """Return the seconds of an interpreted round; an hour if the round raises an error."""
     rounds = min(_SAMPLE_ROUNDS, int(simulator.checkpoints[-1]))
     control = np.zeros(4, np.int64)
     out = np.empty((1, 1, 1))
     checkpoints = np.array([rounds], np.int64)
-    last = replication + 1
-    # The budget counts processor time of this thread: a busy machine compiles no more often.
+    stop = replication + 1
+    # The budget counts processor time of this thread, so that a busy machine does not compile more
+    # often than an idle one.
     seconds_before = kernel.budget.seconds
     try:
-        kernel(*simulator.input, replication, last, checkpoints, out, control, *simulator.memory())
-    except Exception:  # the simulation itself raises it, with the replication's number
+        kernel(*simulator.input, replication, stop, checkpoints, out, control, *simulator.memory())
+    except Exception:  # the simulation itself will raise it, with the replication's number
         return _HOUR
     return max(_LEAST_SECONDS, (kernel.budget.seconds - seconds_before) / rounds)
 
@@ -195,7 +198,8 @@ Task = Callable[[], None]
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
     """Return the simulator of each run of a policy; compile those that are not in the cache.
 
-    A user's policy is tried first, unless every index is checked, or Python runs it anyway.
+    A user's policy is then tried in Python, unless every index is checked or Python runs the policy
+    anyway.
     """
     policy = plan.policies[label]
     compiled = compiled_policy(type(policy)), compiled_environment(plan.problem.environment)
@@ -211,7 +215,10 @@ def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
 def simulate_replications(
     plan: Plan, label: str, replications: range, *, threads: int, report: Report | None = None
 ) -> FloatArray:
-    """Simulate some replications of a policy: shape (checkpoints, metrics, replications)."""
+    """Simulate some replications of a policy.
+
+    The result has the shape (checkpoints, metrics, replications).
+    """
     policy = plan.policies[label]
     simulators = make_simulators(plan, label)
     sizes = [len(simulator.checkpoints) for simulator in simulators]
@@ -226,8 +233,8 @@ def simulate_replications(
         for piece in split_replications(replications, threads)
     ]
     compile_if_long(simulators, replications)
-    # Each piece has a row, to which only its own thread writes. No lock is needed: a sum of rounds
-    # that is read meanwhile may be a little late.
+    # Each piece has a row of `controls`, in which only its own thread counts rounds. No lock is
+    # needed, since a sum of rounds that is read meanwhile may be a little late.
     controls = np.zeros((len(pieces), 4), np.int64)
     tasks = [
         partial(simulator.simulate, piece, view, control)
@@ -240,7 +247,7 @@ def simulate_replications(
             report(label, int(controls[:, engine.ROUNDS_DONE].sum()), total)
 
     if any(simulator.is_interpreted for simulator in simulators):
-        for task in tasks:  # in this thread, for debuggers: Python gains nothing by threads
+        for task in tasks:  # in this thread, for debuggers; Python would gain nothing by threads
             task()
             report_progress()
     else:
@@ -343,7 +350,8 @@ class DaemonThreadPool:
         self._stopped.set()
         deadline = monotonic() + seconds
         try:
-            # In short waits: a Ctrl-C that comes just when a wait begins is noticed by the next.
+            # The waits are short, since a Ctrl-C that comes just when one begins is noticed only by
+            # the next one.
             for thread in self._threads:
                 while thread.is_alive() and monotonic() < deadline:
                     thread.join(_POLL_SECONDS)
@@ -367,9 +375,9 @@ def measure_seconds_per_round(
 ) -> float:
     """Simulate a policy for some seconds; return the seconds per round with so many threads.
 
-    Compilation does not count. Of a longer run only the beginning is measured; if rounds get
-    slower, the rest is extrapolated by the same power of the rounds. The result is infinite if no
-    round ends within half a minute.
+    Compilation does not count. If the run takes longer than `seconds`, only its beginning is
+    measured. If rounds get slower in it, time is extrapolated as the same power of the rounds. The
+    result is infinite if no round ends within half a minute.
 
     Parameters
     ----------
@@ -380,9 +388,10 @@ def measure_seconds_per_round(
     seconds : float
         About how long to simulate.
     replications : int
-        How many the run has: few are simulated in smaller groups.
+        The number of replications of the run. If there are few, they are simulated in smaller
+        groups.
     threads : int, default 1
-        How many threads run at once, which slow each other down.
+        The number of threads that run at once, which slow each other down.
     clock : callable, optional
         Returns the time in seconds.
     """
@@ -399,7 +408,7 @@ def measure_seconds_per_round(
         elapsed = clock() - began
         rounds_done = rounds_before + played
         trace.append((elapsed, rounds_done))
-        # Later rounds may be slower, so that the beginning of a long run is measured for longer.
+        # Later rounds may be slower, so the beginning of a long run is measured for longer.
         limit = _LONG_RUN_FACTOR * seconds if rounds_done < at_once * rounds else seconds
         if elapsed >= (limit if rounds_done else _STUCK_SECONDS):
             raise _TimeIsUpError
@@ -418,8 +427,8 @@ def _extrapolate(trace: list[tuple[float, int]], group_rounds: int) -> float:
     seconds, played = trace[-1]
     if not played:
         return math.inf
-    # Time is assumed to grow as a power of the rounds: the exponent is the slope of its logarithm
-    # from half of the rounds to the last one.
+    # Time is assumed to grow as a power of the rounds. The exponent is the slope of log(time) over
+    # log(rounds), from half of the rounds to the last one.
     first_half = [(s, n) for s, n in trace if 0 < n <= played / 2]
     if played >= group_rounds or not first_half:
         return seconds / played
