@@ -257,8 +257,8 @@ class Learner:
 
     def _handle_code(self, code: int, operation: int, number: float) -> int:
         """Raise the error of a code; try again if the thread that owns the learner has ended."""
-        # A thread that has ended can never tell: its learner would be lost. `_current_frames` has
-        # all running threads, also those that Python did not start.
+        # A thread that has ended can never tell, so its learner would be lost. `_current_frames`
+        # has all running threads, also those that Python did not start.
         owner = self._header[learner_step.OWNER_THREAD]
         if code == learner_step.WRONG_THREAD and owner not in sys._current_frames():
             self._header[learner_step.OWNER_THREAD] = 0
@@ -378,7 +378,7 @@ class Learner:
             self._run_step(learner_step.TELL_WITH_NUMBER, feedback)
 
     def _replay(self, **columns: NDArray[Any]) -> int:
-        """Replay a log, given columns of its context, decision and feedback; see `ArmLearner`.
+        """Replay a log, given columns of context, decision and feedback; see `ArmLearner.replay`.
 
         The values have been checked. The last columns of the feedback may be left out if kernels do
         not read them.

@@ -102,7 +102,8 @@ def unpickle_plan(data: bytes) -> Plan:
     """Restore a plan that `pickle_plan` pickled."""
     lines_by_file, content = pickle.loads(data)
     for name, lines in lines_by_file.items():
-        if linecache.getlines(name) != lines:  # without a time, a cached entry is kept
+        if linecache.getlines(name) != lines:
+            # None in the place of a time of change makes `linecache` keep the entry.
             linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
     return cast(Plan, pickle.loads(content))
 

@@ -141,7 +141,7 @@ def _play(plan: Plan, label: str, rounds: int) -> None:
         return
     recommendation = _recommend(learner, has_ended)
     if recommendation is not None:
-        environment.score(recommendation)  # refuses arms out of range, which it uses as indices
+        environment.score(recommendation)  # refuses arms out of range, since they become indices
 
 
 def _recommend(learner: Learner, has_ended: bool) -> dict[str, Any] | None:

@@ -89,7 +89,7 @@ class EngineSimulator:
                 self.kernel: Kernel = engine.compiled_engine(setting, *compiled)
                 layout = engine.memory_plan(*compiled, *sizes)
                 metric_cells = environment_class.metrics.size(environment_sizes)
-                self.memory: Callable[[], tuple[Any, ...]] = partial(
+                self.allocate_memory: Callable[[], tuple[Any, ...]] = partial(
                     engine.working_memory, layout, metric_cells
                 )
             else:
@@ -106,8 +106,8 @@ class EngineSimulator:
                     *compiled, *sizes, workers=worker_count, impute=mode == "impute", aged=is_aged
                 )
                 numbers = np.ascontiguousarray(duration.numbers, np.float64)
-                self.memory = partial(asynchronous_engine.working_memory, layout, numbers)
-        self.input: tuple[Any, ...] = (
+                self.allocate_memory = partial(asynchronous_engine.working_memory, layout, numbers)
+        self.kernel_input: tuple[Any, ...] = (
             policy_class.inputs.pack(input_values, policy_sizes),
             np.array([*policy_sizes.values(), 0], np.int64),
             environment_class.inputs.pack(truth, environment_sizes),
@@ -132,15 +132,15 @@ class EngineSimulator:
         with explain_memory_errors(f"the state of {self.policy}"):
             positions = [i for i in range(out.shape[1]) if i not in self._constant_metrics]
             values = np.empty((out.shape[0], len(positions), out.shape[2]))
-            memory = self.memory()
+            memory = self.allocate_memory()
         start, stop = replications.start, replications.stop
         try:
-            self.kernel(*self.input, start, stop, self.checkpoints, values, control, *memory)
+            self.kernel(*self.kernel_input, start, stop, self.checkpoints, values, control, *memory)
         except (ValueError, TypeError, MemoryError, OutOfBoundsError, BdbQuit):
             raise  # their messages name the cause
         except Exception as error:
             kernel = f"a kernel of {self.policy} or of its environment"
-            # Numba's own error: an IndexError that the kernel raises has another message.
+            # This message is Numba's. An IndexError that the kernel raises has another message.
             if isinstance(error, IndexError) and "out of bounds" in str(error):
                 raise IndexError(f"{kernel} reads or writes beyond an array") from error
             text = ": ".join(filter(None, (type(error).__name__, str(error))))
@@ -186,7 +186,8 @@ def _time_interpreted_round(
     # often than an idle one.
     seconds_before = kernel.budget.seconds
     try:
-        kernel(*simulator.input, replication, stop, checkpoints, out, control, *simulator.memory())
+        memory = simulator.allocate_memory()
+        kernel(*simulator.kernel_input, replication, stop, checkpoints, out, control, *memory)
     except Exception:  # the simulation itself will raise it, with the replication's number
         return _HOUR
     return max(_LEAST_SECONDS, (kernel.budget.seconds - seconds_before) / rounds)
@@ -356,7 +357,7 @@ class DaemonThreadPool:
                 while thread.is_alive() and monotonic() < deadline:
                     thread.join(_POLL_SECONDS)
         except KeyboardInterrupt:
-            return False  # after it, Python 3.11 takes a thread that still runs for ended
+            return False  # after a Ctrl-C, Python 3.11 counts a thread that still runs as ended
         return not any(thread.is_alive() for thread in self._threads)
 
 

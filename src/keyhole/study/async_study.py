@@ -57,9 +57,9 @@ class AsyncStudy:
 
     Make a study with `create` or `open`, in ``async with`` or with ``await``, and use it in the
     event loop in which it was opened. If a call is cancelled before its transaction begins, nothing
-    happens. If it is cancelled later, it is done all the same and only its answer is lost; an
-    idempotency key gets the answer again. `close` waits for the calls that came before, and later
-    calls are refused.
+    happens. If it is cancelled later, it is done all the same and only its answer is lost; the
+    idempotency key of an `ask` gets the answer again. `close` waits for the calls that came before,
+    and later calls are refused.
 
     Parameters
     ----------

@@ -168,7 +168,7 @@ class Definition:
             )
         for name, value in facts.items():
             present_value = self.facts.get(name)
-            # The log was written with these facts: decisions in it may be invalid with others.
+            # The log was written with these facts, and its decisions may be invalid with others.
             if present_value is not None and not np.array_equal(present_value, value):
                 raise ValueError(
                     f"{name} must be {present_value} as before, got {validate.short_repr(value)}"

@@ -61,7 +61,7 @@ STREAM: Final = Struct("<QQ")
 END_OF_TIME: Final = 2.0**37
 """The upper bound of times, in seconds since 1970: the year 6325."""
 MAX_METADATA_BYTES: Final = 1000
-# Words outside of the body, which any event may have, and the round.
+# The first columns of a table of events. In an event with feedback, all other words are feedback.
 COMMON_WORDS: Final = ("seq", "at", "event", "decision", "key", "round")
 
 ID_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -88,7 +88,7 @@ class EventError(ValueError):
     Parameters
     ----------
     seq : int
-        Its number.
+        The number of the event.
     why : str
         The reason.
     """

@@ -393,7 +393,7 @@ class GroupCommit(CachedState):
         if group is None:
             return
         if group.error is not None:
-            # The state may hold events that were not committed: rebuild it from the log.
+            # The state may hold events that were not committed, so the next call rebuilds it.
             self._state = None
             with suppress(StoreError):
                 self.store.rollback()
@@ -455,8 +455,8 @@ class GroupCommit(CachedState):
                 why = f"the database driver failed ({error!r}): try again"
                 raise StoreError(f"{self.store.where}: {why}") from error
             request.error = error
-            # The requests before this one are complete and will be committed. Its own events
-            # are dropped, and no other request may see a state that holds part of them.
+            # The requests before this one are complete and will be committed. The events of this
+            # one are dropped, and no other request may see a state that holds part of them.
             if transaction.state.is_dirty:
                 transaction.ends_group = True
                 del transaction.events[event_count:]
@@ -475,8 +475,8 @@ class GroupCommit(CachedState):
         state = self._state
         if state is None or state.seq <= self._snapshot_seq or state.is_dirty:
             return
-        # The state is detached meanwhile: `make_snapshot` lets the policy learn its batch, and an
-        # interrupt must not leave a half-updated state behind.
+        # The state is detached meanwhile, since `make_snapshot` lets the policy learn its batch.
+        # An interrupt must not leave a half-updated state behind.
         self._state = None
         self._snapshot_seq = state.seq
         try:

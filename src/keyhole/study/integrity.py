@@ -175,10 +175,10 @@ class _LogCheck:
         self._told: set[str | None] = set()
 
     def check(self, state: State, event: Row) -> None:
-        """Refuse a used key or id, a row that is not the decision's, and a correction of nothing.
+        """Refuse a used key or id, and late feedback or a correction that contradicts its decision.
 
-        The row is the one that begins the body of late feedback or of a correction. A correction is
-        of nothing if its decision was never told.
+        Late feedback and corrections must begin with the row of their decision, as it was asked. A
+        correction must be of a decision that was told.
 
         Raises
         ------

@@ -54,7 +54,7 @@ class Decision:
     at: datetime
     until: datetime | None = None
 
-    if TYPE_CHECKING:  # With `__getattr__`, type checkers would accept any mistyped word.
+    if TYPE_CHECKING:  # because with `__getattr__`, type checkers would accept any mistyped word
         arm: ClassVar[str]
         threshold: ClassVar[int]
         limit: ClassVar[float]
@@ -100,7 +100,7 @@ class DecisionRecord:
     feedback : mapping or None
         The feedback by name: told, or assumed when the decision expired. None if there is none.
     settled_at : datetime or None
-        When it was told, corrected or expired, in UTC; None while it is pending.
+        When it was told, corrected or expired, in UTC; None if none of these has happened.
     """
 
     decision: Decision
@@ -156,7 +156,7 @@ def ask(
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     excluded = _parse_excluded(state, exclude)
-    # Before anything expires: a repeated call with a key that was used changes nothing.
+    # This comes before anything expires, since a call that repeats a used key changes nothing.
     if key and (event := transaction.find_by_key(key)) and event.decision:
         return _find_handed_out(transaction, event.decision, key, context, excluded)
     _expire_overdue(transaction)
@@ -221,7 +221,7 @@ def ask_many(
 
 
 def _parse_excluded(state: State, names: Sequence[str]) -> list[int]:
-    """Return the numbers of the arms to leave out; refuse them if the policy cannot do without."""
+    """Return the numbers of the arms to leave out; refuse them if the policy can leave none out."""
     if not names:
         return []
     study_vocabulary.check_exclusion(state.definition.policy, state.vocabulary)

@@ -22,7 +22,7 @@ from keyhole.study.storage.store import MAX_NAME_LENGTH
 from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_number, check_short_line
 
-_CHANCE: Final = 1e-4  # a sorted order that is less likely than this was not made by chance
+_CHANCE: Final = 1e-4  # a sorted order that is less likely than this has not come about by chance
 _KEY: Final = "import-"  # begins the idempotency key of the first decision that is imported
 
 

@@ -306,8 +306,8 @@ class State(LogState):
     def is_allowed(self, row: bytes, *, may_be_retired: bool) -> bool:
         """Return whether the setting allows a decision.
 
-        If an arm of the decision is retired, the setting cannot be asked, and `may_be_retired` is
-        returned.
+        If an arm of the decision is retired, the kernel that checks decisions has no position for
+        it. The result is then `may_be_retired`.
         """
         if (policy_row := self.decisions.with_positions(row)) is None:
             return may_be_retired
