@@ -21,14 +21,14 @@ from keyhole.validate import Range, check_integer, check_vector
 
 
 def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray:
-    r"""Return the most pulls of each arm outside bridges if no estimate fails.
+    r"""Return a bound on the pulls of each arm outside bridges if no estimate fails.
 
-    An arm with the gap :math:`\Delta_j` is given up by the end of phase :math:`m_j = \min\{ m :
-    2^{-m} < \Delta_j / 2 \}`, after :math:`n_{m_j}` pulls; the phase lengths have their constants.
-    An estimate fails if it is off by more than half the tolerance; the lemmas bound the chance of
-    that by a constant over :math:`T 4^{-m}` in phase m. The result, of shape (arms,), is at most
-    the horizon, and equal to it for the best arms. From section 4, Lemmas 4.1 and 4.2, and the
-    sketch of proof of Theorem 4.1; phase lengths from appendices B to E.
+    An estimate fails if it is off by more than half the tolerance of its phase. The lemmas bound
+    the chance of this in phase m by a constant over :math:`T 4^{-m}`. If no estimate fails, an arm
+    with the gap :math:`\Delta_j` is given up by the end of phase :math:`m_j = \min\{ m : 2^{-m} <
+    \Delta_j / 2 \}`, after :math:`n_{m_j}` pulls: see `PhasePolicy.phase_lengths`. The result, of
+    shape (arms,), is at most the horizon, and equal to it for the best arms. From section 4, Lemmas
+    4.1 and 4.2, and the sketch of proof of Theorem 4.1; phase lengths from appendices B to E.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
 
 
 def regret_outside_bridges(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
-    r"""Return a bound on the regret outside bridges if no estimate fails: see `pulls_bound`.
+    r"""Return a bound on the regret outside bridges if no estimate fails, as in `pulls_bound`.
 
     .. math:: \sum_{j : \Delta_j > 0} \Delta_j \, n_{m_j}
 
@@ -62,14 +62,15 @@ def regret_outside_bridges(policy: PhasePolicy, means: ArrayLike, horizon: int) 
 
 
 def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
-    r"""Return a bound on the chance that an estimate of a phase is off by over half the tolerance.
+    r"""Return a bound on the chance that an estimate is off by more than half the tolerance.
 
     .. math:: \min\Big\{ 1, \, \frac{c}{T \tilde\Delta_m^2} \Big\}, \qquad
         \tilde\Delta_m = 2^{-m}
 
-    In phase m, from 1, with c = 3 for ODAAF, 12 for ODAAF-B, 2 for NaivePhases; and 12 for ODAAF-V,
-    whose lemma could not be read. From Lemmas 4.1 and 4.2, from memory; for NaivePhases
-    from Hoeffding's inequality (Appendix B, Lemma 4).
+    `phase` is m, at least 1. The constant c is 3 for ODAAF, 12 for ODAAF-B and 2 for NaivePhases.
+    For ODAAF-V, whose lemma could not be read, it is taken as 12. The first two are those of Lemmas
+    4.1 and 4.2, from memory; that of NaivePhases follows from Hoeffding's inequality (Appendix B,
+    Lemma 4).
 
     Examples
     --------
@@ -88,18 +89,19 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     .. math:: \sum_{j : \Delta_j > 0} \Delta_j \, (n_{m_j} + b \, n_{m_j - 1})
         + \frac{96 \, c}{\Delta_j}
 
-    The first part is `regret_outside_bridges` and, with b = 1 for the policies that have them, the
-    bridges. The second is for estimates that fail, with the c of `failure_bound`: either an arm is
-    kept since its estimate or the best arm's fails in phase :math:`m_j`, which costs :math:`2 c
-    \Delta_j / \tilde\Delta_{m_j}^2 \le 32 \, c / \Delta_j`; or the best arm is given up in one of
-    the phases until then, after which a round costs :math:`4 \tilde\Delta_m` at most: together
-    :math:`\sum_{m \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c / \Delta_j`.
+    The first term is `regret_outside_bridges`. The term with b is the regret in bridges; b is 1 for
+    policies with bridges and 0 for others. The last term is for estimates that fail, with the c of
+    `failure_bound`, in two ways. Either an arm is kept since its estimate or the best arm's fails
+    in phase :math:`m_j`. This costs at most :math:`2 c \Delta_j / \tilde\Delta_{m_j}^2 \le 32 \, c
+    / \Delta_j`. Or the best arm is given up in a phase :math:`m \le m_j`, after which each round
+    costs at most :math:`4 \tilde\Delta_m`. Over all these phases this costs at most :math:`\sum_{m
+    \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c / \Delta_j`.
 
     References
     ----------
-    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), Theorems 4.1 to 4.3 and, in Appendix
-    B, 5, which have orders only; the constants follow from the phase lengths and from the proof of
-    Theorem 3.1 of Auer and Ortner (2010), "UCB revisited", as section 4 says.
+    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), Theorems 4.1 to 4.3, and Theorem 5 of
+    Appendix B, which have orders of growth only. The constants follow from the phase lengths and
+    from the proof of Theorem 3.1 of Auer and Ortner (2010), "UCB revisited", as section 4 says.
 
     Examples
     --------
@@ -128,7 +130,7 @@ def _failure_constant(policy: PhasePolicy) -> float:
 
 def _last_phase(gap: float) -> int:
     """Return the phase by which an arm of this gap is given up if no estimate fails; at least 2."""
-    # The first m with 2^-m < gap / 2, strictly: at equality the arm may stay.
+    # The first m with 2^-m < gap / 2. The inequality is strict, since at equality the arm may stay.
     return math.floor(1.0 - math.log2(gap)) + 1
 
 

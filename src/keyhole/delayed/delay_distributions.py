@@ -16,33 +16,33 @@ from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, pois
 from keyhole.validate import Range, check_each, check_integer, check_number, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
-# Above 2**53 float64 does not hold every whole number; no run is that long.
+# Float64 holds every whole number up to 2**53. No run has that many rounds.
 _LONGEST: Final = 2**52
 _WHOLE: Final = Range(ge=0, le=_LONGEST)
 
 
 def draw_integer(rng: Stream, numbers: FloatArray) -> float:
-    """Return a uniform integer; the numbers are the lowest one and the size of the range."""
+    """Return a uniform integer; `numbers` are the lowest integer and the number of integers."""
     return float(numbers[0] + math.floor(uniform(rng) * numbers[1]))
 
 
 def draw_floored_exponential(rng: Stream, numbers: FloatArray) -> float:
-    """Return the integer part of an exponential variate with this mean."""
+    """Return the integer part of an exponential variate whose mean is `numbers[0]`."""
     return float(np.floor(exponential(rng) * numbers[0]))
 
 
 def draw_poisson(rng: Stream, numbers: FloatArray) -> float:
-    """Return a Poisson variate with this mean."""
+    """Return a Poisson variate whose mean is `numbers[0]`."""
     return float(poisson(rng, numbers[0]))
 
 
 def draw_half_normal(rng: Stream, numbers: FloatArray) -> float:
-    """Return the integer part of ``|X|`` for a normal variate X with this standard deviation."""
+    """Return the integer part of ``|X|``; X is normal with standard deviation `numbers[0]`."""
     return float(np.floor(abs(normal(rng)) * numbers[0]))
 
 
 def draw_two_points(rng: Stream, numbers: FloatArray) -> float:
-    """Return the second number, with the third as its probability, or else the first."""
+    """Return the second number with a probability that is the third number, else the first."""
     return float(numbers[1] if uniform(rng) < numbers[2] else numbers[0])
 
 
@@ -81,7 +81,7 @@ class Constant(Delay):
         """Check the parameter."""
         self._check_parameter("rounds", check_integer, _WHOLE)
         rounds = float(self.rounds)
-        # A uniform integer from a range of one.
+        # `draw_integer` draws from a range that has one integer only.
         self._assign(numbers=np.array([rounds, 1.0]), mean=rounds, variance=0.0, bound=rounds)
 
 
@@ -117,7 +117,7 @@ class Uniform(Delay):
 
 @dataclass(frozen=True)
 class Geometric(Delay):
-    """A geometric variate on 0, 1, 2, ...: the failures before the first success.
+    """A geometric variate on 0, 1, 2, ..., the number of failures before the first success.
 
     Parameters
     ----------
@@ -137,8 +137,9 @@ class Geometric(Delay):
         """Check the parameter."""
         self._check_parameter("expected", check_number, Range(ge=0, le=1e12))
         mean = self.expected
-        # The integer part of an exponential variate is geometric, with P(delay >= 1) = exp(-1 /
-        # scale), which must be mean / (1 + mean). With a scale of 0 every draw is 0.
+        # The integer part of an exponential variate of mean `scale` is geometric, with P(delay >=
+        # 1) = exp(-1 / scale). This must be mean / (1 + mean), the chance of a failure. With a
+        # scale of 0 every draw is 0.
         scale = 1.0 / math.log1p(1.0 / mean) if mean > 0.0 else 0.0
         self._assign(numbers=np.array([scale]), mean=mean, variance=mean * (1.0 + mean))
 
@@ -201,8 +202,8 @@ class HalfNormal(Delay):
     Parameters
     ----------
     scale : float
-        The standard deviation of the normal variate, above 0, at most 10**6. Before rounding the
-        mean is ``scale * sqrt(2 / pi)``, which bounds the mean after it.
+        The standard deviation of the normal variate, above 0, at most 10**6. The mean is at most
+        ``scale * sqrt(2 / pi)``, the mean before rounding.
 
     Examples
     --------
@@ -220,17 +221,18 @@ class HalfNormal(Delay):
         require_extra("scipy", "HalfNormal")
         from scipy.special import erfc
 
-        # The moments are sums over P(delay >= k), of 1 and of 2 k - 1.
-        steps = np.arange(1.0, math.ceil(38.0 * self.scale) + 2.0)  # beyond, below 1e-300
-        chances = erfc(steps / (self.scale * math.sqrt(2.0)))
+        # With C_k = P(delay >= k), the mean is the sum of C_k over k = 1, 2, ..., and the mean
+        # square is the sum of (2 k - 1) C_k. Beyond 38 standard deviations C_k is below 1e-300.
+        k = np.arange(1.0, math.ceil(38.0 * self.scale) + 2.0)
+        chances = erfc(k / (self.scale * math.sqrt(2.0)))
         mean = float(chances.sum())
-        variance = float(((2.0 * steps - 1.0) * chances).sum()) - mean * mean
+        variance = float(((2.0 * k - 1.0) * chances).sum()) - mean * mean
         self._assign(numbers=np.array([self.scale]), mean=mean, variance=variance)
 
 
 @dataclass(frozen=True)
 class TwoPoint(Delay):
-    """One of two delays: a packet that is lost must be sent again, for instance.
+    """One of two delays, as of packets, some of which are lost and must be sent again.
 
     Parameters
     ----------
@@ -239,7 +241,7 @@ class TwoPoint(Delay):
     probability : float
         The probability of a late reward, in [0, 1].
     early : int, default 0
-        The delay of the others.
+        The delay of a reward that is not late.
 
     Examples
     --------
@@ -273,7 +275,7 @@ class Empirical(Replay):
     Parameters
     ----------
     samples : sequence of int
-        Delays in rounds, at least 0; at least one.
+        Delays in rounds, at least 0. There must be at least one.
 
     Examples
     --------
@@ -320,7 +322,7 @@ def check_delays(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
 
 
 def parse_delay(value: Any) -> NumberDistribution:
-    """Return a distribution of delays from one, from one of SciPy's, or from a spec entry.
+    """Return a distribution of delays, given a distribution, one of SciPy, or a spec entry.
 
     Parameters
     ----------

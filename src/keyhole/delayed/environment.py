@@ -35,11 +35,11 @@ class _CommonState:
     regret = float_array()
     earned = float_array()
     seen = int_array()
-    """The number of sums or rewards that have arrived."""
+    """The number of sums (anonymous feedback) or rewards (named feedback) that have arrived."""
 
 
-# Arms are below 2**24, as in `keyhole.draws.streams.seek_pull`: a pull fits into one 64-bit word,
-# round times 2**24 plus arm.
+# Arms are below 2**24, as in `keyhole.draws.streams.seek_pull`. A pull therefore fits into one
+# 64-bit word: its round times 2**24, plus its arm.
 _ARM_BITS: Final = 24
 
 
@@ -47,8 +47,9 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
     """Environment with anonymous feedback; a subclass draws rewards and delays.
 
     The random numbers are common to all policies: the n-th pull of an arm draws reward and delay
-    from a position of the stream that only arm and n determine. Rewards that would arrive after the
-    horizon count in the regret and are not stored: memory is one number a round for any delays.
+    from a position of the stream that only the arm and n determine. Rewards that would arrive after
+    the horizon count in the regret, but are not stored. So memory is one number for each round,
+    however long delays are.
     """
 
     setting = SETTING
@@ -76,6 +77,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
     means = float_array("arms")
     """The mean rewards."""
     span = integer()
+    """The length of `delay`."""
     delay = float_array("span")
     """The parameters of the distribution of delays."""
 
@@ -83,6 +85,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
         """The common state, and the sum that arrives in each future round."""
 
         due = float_array("horizon")
+        """For each round the sum that arrives at its end, of the pulls so far."""
 
     def respond(
         e, s: State, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
@@ -102,16 +105,17 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
         judged: IntArray, metrics: Any,
     ) -> None:  # fmt: skip
         """Write the regret, the phase, the first elimination and the details."""
-        first = e.horizon + 1
+        first_elimination = e.horizon + 1
         for arm in range(e.arms):
-            if 0 < eliminated[arm] < first:
-                first = eliminated[arm]
+            if 0 < eliminated[arm] < first_elimination:
+                first_elimination = eliminated[arm]
             metrics.pulls[arm] = s.pulls[arm]
             error = abs(estimates[arm] - e.means[arm]) if judged[arm] > 0 else 0.0
+            # The estimate of phase m may be off by half the tolerance of the phase, 2**-m.
             metrics.estimate_errors[arm] = error / (0.5 * 0.5 ** judged[arm])
         metrics.regret[0] = s.regret[0]
         metrics.phase[0] = phase
-        metrics.eliminated_at[0] = first
+        metrics.eliminated_at[0] = first_elimination
         metrics.cumulative_reward[0] = s.earned[0]
         metrics.observations[0] = s.seen[0]
 
@@ -122,13 +126,15 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
     class State(_CommonState):
         """The common state, and a linked list of arriving rewards for each round."""
 
-        # Linked lists in fixed arrays, since kernels cannot allocate. Rounds count from 1, so that
-        # a pull is never 0, which ends a list.
+        # The linked lists are arrays of fixed lengths, since kernels cannot allocate. A 0 ends a
+        # list. No pull is 0, since rounds count from 1.
         newest = int_array("horizon")
-        """Last pull whose reward arrives in this round, as round times 2**24 plus arm; or 0."""
+        """For each round the last pull whose reward arrives in it, or 0. A pull is given as its
+        round times 2**24, plus its arm."""
         earlier = int_array("horizon")
         """For each pull the previous one whose reward arrives in the same round; or 0."""
         reward = float_array("horizon")
+        """The reward of each pull."""
 
     def respond(  # type: ignore[override]
         e, s: State, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
@@ -136,14 +142,15 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
     ) -> None:  # fmt: skip
         """Draw the reward and delay of a pull, and return all that arrives."""
         reward, delay = record_pull(e, s, rng, arm, draw)
-        # Stored before this round's list is read: a delay of 0 arrives in the round of its pull.
+        # The reward is stored before this round's list is read, since with a delay of 0 it arrives
+        # in the round of its pull.
         if delay <= e.horizon - t:
             due = t - 1 + int(delay)
             s.reward[t - 1] = reward
             s.earlier[t - 1] = s.newest[due]
             s.newest[due] = (t << _ARM_BITS) + arm
-        # The list begins with the newest pull, feedback with the oldest: count, then fill
-        # backwards.
+        # The list begins with the newest pull, and the feedback with the oldest. So the pulls are
+        # counted first, and the feedback is filled backwards.
         arrived = 0
         pull = s.newest[t - 1]
         while pull > 0:
@@ -168,7 +175,7 @@ def record_pull(
     """Return the reward and delay of the arm's next pull, and update pulls, regret and rewards."""
     seek_pull(rng, arm, s.pulls[arm])
     s.pulls[arm] += 1
-    # At the pull, whether or not the reward arrives in time.
+    # Regret and reward count from the pull on, whether or not the reward arrives by the horizon.
     s.regret[0] += e.best - e.means[arm]
     reward, delay = draw(e, rng, arm)
     s.earned[0] += reward
@@ -185,7 +192,8 @@ def make_environment(
     base : Environment class
         `AnonymousEnvironment` or `NamedEnvironment`.
     drawn : CombinedSampler
-        The distributions of rewards; of rewards and delays without a `draw_delay`.
+        The distributions of rewards. Without a `draw_delay` they are distributions of pairs of a
+        reward and its delay.
     draw_delay : kernel, optional
         ``draw_delay(rng, numbers)`` draws a delay, independent of the reward.
     """
@@ -199,7 +207,7 @@ def make_environment(
 
 @lru_cache(maxsize=256)
 def _environment_with_delay(base: Any, name: str, draw_reward: Kernel, draw_delay: Kernel) -> Any:
-    # The reward comes first, so that it does not depend on the distribution of delays.
+    # The reward is drawn first, so that it does not depend on the random numbers of the delay.
     def draw(e: AnonymousEnvironment, rng: Stream, arm: int) -> tuple[float, float]:
         reward = float(draw_reward(rng, e.numbers[e.starts[arm] : e.ends[arm]]))
         return reward, float(draw_delay(rng, e.delay))
@@ -220,4 +228,4 @@ ENVIRONMENTS: Final = tuple(
         (Pairs, None),
     )
 )
-"""The environments that `keyhole compile` compiles: all arms have one kind of distribution."""
+"""The environments that `keyhole compile` compiles; all arms have one kind of distribution."""

@@ -1,4 +1,4 @@
-"""Learner of rewards that arrive late; the words and the rounds of its studies."""
+"""Learner of rewards that arrive late; the vocabulary and the rounds of its studies."""
 
 import math
 import warnings
@@ -32,22 +32,23 @@ class Round(StudyRound):
         super().__init__(vocabulary, policy)
         self._arm = -1  # no round yet
         self._pairs: list[tuple[int, float]] = []
-        self._round_sum = self._sum_of_all = 0.0  # of this round, and of all rounds
+        self._round_sum = 0.0  # of the rewards that arrived in this round
+        self._sum_of_all = 0.0  # of the rewards that arrived in all rounds
 
     def begin(self, context: Values, decision: Values) -> None:
         """Begin the round of a decision."""
         self._arm = decision["arm"]
 
     def add_feedback(self, context: Values, decision: Values, feedback: Values) -> None:
-        """Add a reward of a known arm."""
+        """Add a reward whose arm is known."""
         self._pairs.append((decision["arm"], feedback["reward"]))
         self._add_to_sums(feedback["reward"])
 
     def check_sum(self, values: Values, rounds: int) -> None:
-        """Check that the sum is no more than the decisions so far can have earned."""
+        """Check that the sums so far are at most 1, the largest reward, for each round."""
         largest = max(0.0, rounds - self._sum_of_all)
         span = self.vocabulary.scale.span
-        # Where everything is earned there is no slack: only 0 is accepted then.
+        # Without rewards that are still to come there is no slack: only 0 is accepted.
         slack = ROUNDING * rounds if largest > 0.0 else 0.0
         check_number("total", values["total"] * span, Range(ge=0, le=(largest + slack) * span))
 
@@ -65,17 +66,17 @@ class Round(StudyRound):
         """End the round, and double the memory for rewards until those of the round fit."""
         if self._arm < 0:
             return None
-        named = self._pairs if facts["named"] else []
+        pairs = self._pairs if facts["named"] else []
         buffered = cast(Any, self.policy).buffered_rewards(state, feedback_count - len(self._pairs))
         memory: int = facts["memory"]
-        while memory < buffered + len(named):
+        while memory < buffered + len(pairs):
             memory *= 2
         decision = {"arm": self._arm}
         feedback = {
             "total": self._round_sum,
-            "count": len(named),
-            "sources": [source for source, _ in named],
-            "rewards": [reward for _, reward in named],
+            "count": len(pairs),
+            "sources": [arm for arm, _ in pairs],
+            "rewards": [reward for _, reward in pairs],
         }
         self._arm = -1
         self._pairs = []
@@ -97,15 +98,20 @@ class Round(StudyRound):
 
 
 class StudyVocabulary(CoreVocabulary):
-    """Calls of a study: ``ask()`` gives an ``arm``, and ends the round of the one before.
+    """Vocabulary of a study: ``ask()`` returns an ``arm``, and ends the round of the last ``ask``.
 
-    Named feedback is ``tell(id, reward)``, anonymous ``tell_sum(sum)``; the policy gets it then.
+    Named feedback is told by ``tell(id, reward)`` and anonymous feedback by ``tell_sum(sum)``. The
+    policy learns it when its round ends.
     """
 
     round_class = Round
 
     def check_study(self) -> None:
-        """Check that rewards begin at 0 if feedback is anonymous: a sum does not count them."""
+        """Check that the scale begins at 0 if feedback is anonymous.
+
+        A sum does not say of how many rewards it is, so that the smallest reward of a scale cannot
+        be subtracted for each of them.
+        """
         if self.scale.low and not self.facts["named"]:
             raise ValueError(
                 "scale must begin at 0 where feedback is anonymous, since a sum does not say of "
@@ -130,25 +136,26 @@ class StudyVocabulary(CoreVocabulary):
 
     @property
     def sum_fields(self) -> Mapping[str, Field]:
-        """The fields of `tell_sum`: a sum of rewards and its number of rounds."""
+        """The fields of `tell_sum`, a sum of rewards and its number of rounds, or none."""
         return {} if self.has_feedback else _SUM_FIELDS
 
     def parse_sum(self, total: float, *, rounds: int = 1) -> Values:
-        """Return the sum of the rewards that have arrived, and its number of rounds."""
+        """Return the sum of the rewards that have arrived, in units of 1, and its rounds."""
         rewards = check_number("total", total, Range(ge=0)) / self.scale.span
         return {"total": rewards, "rounds": float(check_integer("rounds", rounds, Range(ge=1)))}
 
     def format_sum(self, values: Values) -> Words:
-        """Return the sum and its rounds."""
+        """Return the sum, in the units of the scale, and its number of rounds."""
         return {"total": values["total"] * self.scale.span, "rounds": int(values["rounds"])}
 
 
 class Learner(CoreLearner):
     """Learner that returns the arm to pull next, from the rewards that have arrived so far.
 
-    Made by a policy. With anonymous feedback, tell the sum of the rewards that have arrived since
-    the last pull; with named feedback, pairs of an arm and a reward. Feedback above what the pulls
-    so far can have earned, one reward in [0, 1] each, is refused.
+    The method `learner` of a policy makes it. With anonymous feedback, tell the sum of the rewards
+    that have arrived since the last pull; with named feedback, pairs of an arm and a reward. A pull
+    earns one reward in [0, 1]. Feedback that exceeds what the pulls so far can have earned is
+    refused.
 
     Examples
     --------
@@ -182,10 +189,10 @@ class Learner(CoreLearner):
         return super()._saved_views() | {"ledger": self._ledger}
 
     def ask(self) -> int:
-        """Return the arm to pull next, from 0; the same one if asked again before `tell`.
+        """Return the number of the arm to pull next, from 0, or the arm's name if arms have names.
 
-        If arms have names, it is the name. Raises a RuntimeError when the horizon has been reached,
-        if the policy needs one.
+        Until `tell` is called, the same arm is returned again. If the horizon is known and has been
+        reached, a RuntimeError is raised.
         """
         if self.rounds == self.facts.get("horizon") and not self._pending:
             raise RuntimeError(f"the horizon of {self.rounds} rounds has been reached")
@@ -194,21 +201,23 @@ class Learner(CoreLearner):
     def tell(self, arrived: float | Sequence[tuple[int, float]], *, rounds: int = 1) -> None:
         """Tell the rewards that have arrived by the end of the round of the last pull.
 
-        Rewards that are known for several rounds together, such as a day, are told in the last of
-        them, and nothing (0, or an empty list) before. This wait is part of the delay: with n
-        rounds together the parameters of the policy must have a longest delay that is n - 1 rounds
-        longer, and an expected delay that is half of that longer. More than the pulls so far can
-        have earned is refused, and nothing changes then.
+        Rewards that become known for n rounds together, such as those of a day, are told in the
+        last of these rounds. In the rounds before nothing is told: 0, or an empty list. This wait
+        is part of the delay. The longest delay that is given to the policy must therefore be n - 1
+        rounds longer, and the expected delay (n - 1) / 2 rounds. Feedback that exceeds what the
+        pulls so far can have earned is refused, and the learner stays as it was.
 
         Parameters
         ----------
         arrived : float or sequence of (int, float or bool)
-            Anonymous feedback: the sum of the rewards. Named: pairs of an arm and a reward in
-            [0, 1] (True is 1, False is 0), in any order, an empty list for none. With a `scale`,
-            rewards are numbers in its units. If arms have names, pairs have these.
+            Anonymous feedback is the sum of the rewards. Named feedback is a list of pairs of an
+            arm and a reward in [0, 1] (True is 1, False is 0), in any order; it is empty if nothing
+            arrived. With a `scale`, rewards are numbers in its units. If arms have names, the pairs
+            have the names.
         rounds : int, default 1
-            The number of rounds in which the arm was pulled since `ask`: nothing arrived in all but
-            the last. Refused if the policy would ask for another arm before the last one.
+            The number of rounds in which the arm was pulled since `ask`. All that arrived must have
+            arrived in the last of them. The number is refused if the policy would ask for another
+            arm before the last of these rounds.
 
         Warns
         -----
@@ -219,13 +228,13 @@ class Learner(CoreLearner):
         if rounds == 1 and type(rounds) is int:
             self._tell_round(arrived)
             return
-        before = copy(self)
+        backup = copy(self)
         try:
             self._repeat_decision(check_integer("rounds", rounds, Range(ge=1)))
             self._tell_round(arrived)
         except BaseException:
-            # The step takes machine code over for the learner that it was made for: this one.
-            vars(self).update(vars(before) | {"_step": self._step})
+            # The step is kept, since it may have loaded machine code for this learner meanwhile.
+            vars(self).update(vars(backup) | {"_step": self._step})
             raise
 
     def _repeat_decision(self, rounds: int) -> None:
@@ -254,14 +263,14 @@ class Learner(CoreLearner):
         self._tell()
 
     def _write_sum(self, arrived: Any) -> None:
-        largest = self.rounds * (1.0 + ROUNDING) - self._ledger["sum"].item()
+        largest_sum = self.rounds * (1.0 + ROUNDING) - self._ledger["sum"].item()
         total = arrived
         # A float within the range, the most frequent case, needs no further check.
-        if type(arrived) is not float or not 0.0 <= arrived <= largest or self._scaled:
+        if type(arrived) is not float or not 0.0 <= arrived <= largest_sum or self._scaled:
             span = self.scale.span
             if isinstance(arrived, bool | np.bool_) and not self._scaled:
                 arrived = float(arrived)
-            total = check_number("arrived", arrived, Range(ge=0, le=largest * span)) / span
+            total = check_number("arrived", arrived, Range(ge=0, le=largest_sum * span)) / span
         self._feedback["total"][()] = total
         self._feedback["count"][()] = 0
         self._warn_above_bound(total)
@@ -279,7 +288,7 @@ class Learner(CoreLearner):
 
     def _warn_above_bound(self, rewards: float) -> None:
         longest = cast(Any, self.policy).longest_delay()
-        # At most one reward of each pull arrives, with delays from 0 to the longest.
+        # In one round at most the rewards of its own pull and of the `longest` pulls before arrive.
         if rewards > longest + 1:
             warnings.warn(
                 f"more has arrived in one round than delays of at most {longest} rounds allow, as "
@@ -311,9 +320,10 @@ class Learner(CoreLearner):
         self._warn_above_bound(len(pairs))
 
     def _pulls_without_reward(self, arm: int) -> int:
-        """Return the number of pulls of an arm, with the last one, without a reward so far."""
-        last = int(self._decision["arm"].item() == arm)
-        return int(self._ledger["pulls"][arm] - self._ledger["told"][arm]) + last
+        """Return the number of pulls of an arm whose rewards have not been told yet."""
+        # The ledger does not count the pull of the present round yet.
+        present_pulls = int(self._decision["arm"].item() == arm)
+        return int(self._ledger["pulls"][arm] - self._ledger["told"][arm]) + present_pulls
 
     def _reserve_memory(self, rewards: int) -> None:
         """Double the memory until `rewards` more fit beside those that the policy buffers."""
@@ -324,8 +334,8 @@ class Learner(CoreLearner):
             return
         while memory < needed:
             memory *= 2
-        # The arrays of compiled code have fixed lengths: make a learner with longer ones, copy all
-        # words and arrays, and take over its attributes.
+        # Compiled code reads arrays of fixed lengths. So this makes a learner with longer arrays,
+        # copies all words (of the kernel's plan) and arrays into it, and takes its attributes over.
         larger = type(self).__new__(type(self))
         vars(larger).update(vars(self))
         larger._prepare(policy, self.facts | {"memory": memory}, self._step)

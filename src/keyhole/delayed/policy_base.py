@@ -22,12 +22,14 @@ class Policy(Facts, CorePolicy, abstract=True):
     """Base class of the policies for delayed feedback.
 
     Kernels read `p.arms`, `p.named` (whether feedback is named), and `p.horizon` if the class lists
-    it in `needs`. `select` returns an ``arm``; `update` may name ``arm`` and ``total``, and with
-    named feedback ``count``, ``sources`` (the arm of each reward) and ``rewards``. Arrays that hold
-    rewards have the length "memory". A policy that plays in phases overrides `recommend`, which
-    fills ``phase[0]``, the number of the phase; and for each arm ``eliminated``, the round in which
-    it was given up, or 0; ``judged``, the last phase in which it was pulled, or 0; and
-    ``estimates``, its mean at the end of that phase.
+    it in `needs`. `select` returns an ``arm``. `update` may have the parameters ``arm`` and
+    ``total``, and with named feedback ``count``, ``sources`` (the arm of each reward) and
+    ``rewards``. Arrays that hold rewards have the length "memory".
+
+    A policy that plays in phases overrides `recommend`. This writes ``phase[0]``, the number of the
+    current phase, and three values for each arm: ``eliminated`` is the round in which the arm was
+    given up, or 0; ``judged`` is the last phase in which all its pulls are over, or 0; and
+    ``estimates`` is its mean at the end of that phase.
 
     Examples
     --------
@@ -43,8 +45,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     vocabulary_class = StudyVocabulary
-    # `pending` is inherited, "wait": every round ends with feedback, which may lack rewards. If
-    # `update` names ``sources`` or ``rewards``, the policy has a `feedback` of its own.
+    # `pending` is inherited and is "wait": every round ends with feedback, which may have no
+    # rewards. A policy whose `update` reads ``sources`` or ``rewards`` sets `feedback` itself.
     feedback = "the sum of what arrives in a round; names of rewards, if told, are ignored"
 
     if TYPE_CHECKING:  # generated from the known quantities at run time
@@ -77,22 +79,24 @@ class Policy(Facts, CorePolicy, abstract=True):
     def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
         """Return the number of rewards that the state buffers, or an upper bound on it.
 
-        By default it is `rewards`, the number of rewards of named feedback so far, if the state has
-        an array of the length "memory"; else 0. A policy that reuses places in its arrays returns
-        fewer, so that the memory of its learner does not grow with the rounds.
+        `rewards` is the number of rewards of named feedback so far. By default this number is
+        returned if the state has an array of the length "memory", and 0 if it has none. A policy
+        that reuses places in its arrays returns fewer, so that the memory of its learner does not
+        grow with the rounds.
         """
         shapes = [field.shape for field in declared_fields(type(self).State).values()]
         return rewards if any("memory" in shape for shape in shapes) else 0
 
     def longest_delay(self) -> float:
-        """Return the bound on the delays that the policy relies on; infinite by default."""
+        """Return the longest delay that the policy allows for; infinite by default."""
         return math.inf
 
     def describe(self, learner: Learner) -> list[str]:
         """Return the arrays of the state.
 
-        A policy that counts rewards overrides it with `format_used_rewards`: other settings show
-        pulls with their mean, but here some pulls have no reward yet.
+        A policy that counts rewards overrides this method and calls `format_used_rewards`. That
+        function shows numbers of rewards, and not numbers of pulls as in other settings, since some
+        pulls have no reward yet.
         """
         return [f"{name}: {value}" for name, value in learner.state.items()]
 
@@ -110,11 +114,12 @@ class PhasePolicy(Policy, abstract=True):
     r"""Base class of the policies that play in phases, and give up arms that fall behind.
 
     In phase m = 1, 2, ... with the tolerance :math:`\tilde\Delta_m = 2^{-m}`, each remaining arm is
-    pulled in consecutive rounds until it has :math:`n_m` pulls in all; rewards that arrive
-    meanwhile count as its own. Then every arm whose average is more than the tolerance below the
-    best is given up. With a bridge, the remaining arm with the best average is pulled :math:`n_m -
-    n_{m-1}` times before the next phase, and rewards that arrive meanwhile are ignored. A single
-    remaining arm is pulled to the end.
+    pulled in consecutive rounds until it has :math:`n_m` pulls in all phases so far. Rewards that
+    arrive meanwhile count as its own. After the last arm, every arm whose average is more than the
+    tolerance below the best average is given up. In a subclass with bridges, a *bridge* follows:
+    the remaining arm with the best average is pulled :math:`n_m - n_{m-1}` times before the next
+    phase, and rewards that arrive meanwhile are ignored. If only one arm remains, it is pulled to
+    the end.
 
     Only the sum of the rewards that arrive is used; with named feedback, names are ignored.
 
@@ -134,14 +139,14 @@ class PhasePolicy(Policy, abstract=True):
         """Sums of rewards, and the position in the current phase."""
 
         totals = float_array("arms")
-        """Rewards that arrived while the arm was pulled, except in bridges."""
+        """The sum of the rewards that arrived while the arm was pulled, except in bridges."""
         active = int_array("arms")
         eliminated = int_array("arms")
         """The round in which the arm was given up, or 0."""
         estimates = float_array("arms")
-        """The arm's average at the end of the last phase that it was pulled in."""
+        """The arm's average at the end of the phase `judged`."""
         judged = int_array("arms")
-        """The last phase whose pulls of the arm are complete, or 0."""
+        """The last phase in which all pulls of the arm are over, or 0."""
         phase = int_array()
         length = float_array()
         """n_m: pulls of each remaining arm by the end of the phase."""
@@ -150,8 +155,9 @@ class PhasePolicy(Policy, abstract=True):
         arm = int_array()
         """The current arm of the phase."""
         left = float_array()
-        """Remaining pulls of the current arm in the phase."""
+        """Remaining pulls of the current arm in the phase, or in the bridge."""
         bridging = int_array()
+        """Whether a bridge is played, 0 or 1."""
 
     def has_bridge(p) -> bool:
         """Return whether a bridge follows each phase."""
@@ -161,7 +167,7 @@ class PhasePolicy(Policy, abstract=True):
         """Begin the first phase with all arms."""
         s.active[:] = 1
         begin_phase(p, s, length)
-        # A single arm has no phases: its pulls never run out.
+        # Without other arms there is nothing to compare: the pulls of a single arm never run out.
         if p.arms == 1:
             s.left[0] = math.inf
 
@@ -172,15 +178,15 @@ class PhasePolicy(Policy, abstract=True):
     def update(
         p, s: State, t: int, arm: int, total: float, length: Kernel, has_bridge: Kernel
     ) -> None:
-        """Credit what arrived to the arm, except in a bridge; go on after its last pull."""
-        # In a bridge rewards of earlier pulls come in, which belong to no arm of the next phase.
+        """Credit what arrived to the arm, except in a bridge; after its last pull, go on."""
+        # The bridge lets rewards of the phase before arrive that would be credited to wrong arms.
         if s.bridging[0] == 0:
             s.totals[arm] += total
         s.left[0] -= 1.0
         if s.left[0] > 0.0:
             return
         following = next_active(s.active, arm + 1)
-        # A bridge has one arm only: when its pulls are over, so is the bridge.
+        # A bridge has only one arm, so that it ends with the pulls of this arm.
         if s.bridging[0] == 1:
             begin_phase(p, s, length)
         elif following < p.arms:
@@ -212,7 +218,7 @@ class PhasePolicy(Policy, abstract=True):
         )
 
     def describe(self, learner: Learner) -> list[str]:
-        """Return the phase, or a caution, and for each arm whether it remains and its rewards."""
+        """Return a line about the phase, or a caution, and one about each arm and its rewards."""
         state = learner.state
         phase = int(state["phase"][0])
         length = int(state["length"][0])
@@ -233,13 +239,15 @@ class PhasePolicy(Policy, abstract=True):
 
     def phase_lengths(self, horizon: int, phases: int) -> list[int]:
         r"""Return :math:`n_1, n_2, \ldots`, the pulls of a remaining arm after each phase."""
-        # The kernel `length` runs in Python here, with a namespace in place of compiled parameters.
+        # The kernel `length` runs in Python here. Its `p` is a namespace, since the parameters of
+        # compiled code exist only there.
         p = SimpleNamespace(**self.numbers(), horizon=horizon)
         length = cast(Any, self).length.__func__
         lengths: list[int] = []
         for phase in range(1, phases + 1):
-            least_length = lengths[-1] + 1 if lengths else 1
-            lengths.append(max(least_length, math.ceil(length(p, phase, 0.5**phase))))
+            # As in `begin_phase`, a phase has at least one pull of each arm.
+            min_length = lengths[-1] + 1 if lengths else 1
+            lengths.append(max(min_length, math.ceil(length(p, phase, 0.5**phase))))
         return lengths
 
 
@@ -248,7 +256,7 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
     s.phase[0] += 1
     s.before[0] = s.length[0]
     pulls = length(p, s.phase[0], 0.5 ** s.phase[0])
-    # A phase has at least one pull of each arm, whatever the lengths of the subclass are.
+    # A phase has at least one pull of each arm, even if `length` of the subclass does not grow.
     s.length[0] = max(s.before[0] + 1.0, np.ceil(pulls))
     s.arm[0] = next_active(s.active, 0)
     s.left[0] = s.length[0] - s.before[0]
@@ -258,20 +266,20 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
 def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
     """Give up the arms that have fallen behind, and go on with the remaining ones."""
     best = find_best_active(s.totals, s.active)
-    # Sums are compared, since averages are rounded: an arm that is exactly the tolerance below the
-    # best is kept.
-    tolerance = 0.5 ** s.phase[0] * s.length[0]
+    # Sums are compared, since averages are rounded. An arm whose average is lower than the best by
+    # exactly the tolerance is kept.
+    sum_tolerance = 0.5 ** s.phase[0] * s.length[0]
     arms_left = 0
     for arm in range(p.arms):
         if s.active[arm] == 0:
             continue
         s.estimates[arm] = s.totals[arm] / s.length[0]
         s.judged[arm] = s.phase[0]
-        if s.totals[arm] + tolerance < s.totals[best]:
+        if s.totals[arm] + sum_tolerance < s.totals[best]:
             s.active[arm] = 0
             s.eliminated[arm] = t
         arms_left += s.active[arm]
-    # The last arm is pulled to the end. `left` is a float because of this infinity.
+    # The last arm is pulled to the end. The field `left` is a float, so that it can be infinite.
     if arms_left == 1:
         s.arm[0] = best
         s.left[0] = math.inf
@@ -284,7 +292,7 @@ def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length
 
 
 def find_best_active(totals: FloatArray, active: IntArray) -> int:
-    """Return the remaining arm with the largest total, the lowest of equals."""
+    """Return the remaining arm with the largest total; of several such arms, the lowest."""
     best = next_active(active, 0)
     for arm in range(best + 1, len(active)):
         if active[arm] == 1 and totals[arm] > totals[best]:
@@ -293,13 +301,19 @@ def find_best_active(totals: FloatArray, active: IntArray) -> int:
 
 
 def phase_log_term(horizon: int, tolerance: float) -> float:
-    """Return L = ln(T tolerance^2), at least 1: the formulas are meaningless below."""
+    """Return L = ln(T tolerance^2), T being the horizon, or 1 if L is smaller.
+
+    The formulas of the phase lengths have no meaning where L is 0 or less.
+    """
     return max(1.0, math.log(horizon * tolerance * tolerance))
 
 
 def phase_length(tolerance: float, log: float, bias: float) -> float:
-    r"""Return the smallest n with sqrt(2 L / n) + B / n <= tolerance / 2, not rounded."""
-    # The larger root of a quadratic equation in sqrt(n), whose two terms are both positive: nothing
-    # cancels, also for a small bias.
-    root = math.sqrt(2.0 * log) + math.sqrt(2.0 * log + 2.0 * bias * tolerance)
-    return (root / tolerance) ** 2
+    r"""Return the smallest n with sqrt(2 L / n) + B / n <= tolerance / 2, not rounded.
+
+    `log` is L, as of `phase_log_term`, and `bias` is B.
+    """
+    # sqrt(n) is the larger root of a quadratic equation. Both terms of this root are positive, so
+    # that no digits cancel, even for a small bias.
+    root_times_tolerance = math.sqrt(2.0 * log) + math.sqrt(2.0 * log + 2.0 * bias * tolerance)
+    return (root_times_tolerance / tolerance) ** 2

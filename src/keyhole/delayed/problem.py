@@ -31,35 +31,43 @@ class Problem(RewardProblem):
     r"""Problem whose rewards, in [0, 1], arrive with a delay.
 
     The reward of a pull in round t arrives at the end of round t + delay, or never if that is after
-    the horizon. The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
-    :math:`\sum_t \mu^* - \mu_{I_t}` of the rewards that are generated, whether or not they arrive
-    in time; and for policies that play in phases ``phase``, the number of the phase, and
-    ``eliminated_at``, the round in which an arm was first given up, or the horizon and one. With
-    ``details=True`` also ``cumulative_reward``, of the rewards that are generated;
-    ``observations``, the number of sums (one a round) or with named feedback of rewards that
-    arrived; and for each arm ``pulls`` and ``estimate_errors``: the error of its estimate in the
-    last phase, in units of half that phase's tolerance, which the lemmas allow.
+    the horizon. The metrics of `keyhole.simulate` are:
+
+    - ``regret``, the cumulative pseudo-regret :math:`\sum_t \mu^* - \mu_{I_t}`. Here
+      :math:`\mu^*` is the largest mean reward and :math:`\mu_{I_t}` that of the arm pulled in round
+      t, whether or not its reward arrives by the horizon;
+    - for policies that play in phases ``phase``, the number of the phase, and ``eliminated_at``,
+      the round in which an arm was first given up, or the horizon plus 1 if none was.
+
+    With ``details=True`` there are also:
+
+    - ``cumulative_reward``, the sum of all rewards, whether or not they arrive by the horizon;
+    - ``observations``, the number of sums that arrived, one for each round, or with named feedback
+      the number of rewards that arrived;
+    - for each arm ``pulls`` and ``estimate_errors``. This is the error of the arm's estimate in the
+      last phase that it completed, divided by the error that the lemmas of
+      `keyhole.delayed.bounds` allow: half the phase's tolerance.
 
     Parameters
     ----------
     means : sequence of float or distribution, shape (arms,), or mapping
-        The mean reward of each arm, in [0, 1], in (0, 1) for all distributions but Bernoulli's; or
-        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`. A
-        mapping has them by the names of the arms.
+        The mean reward of each arm, in [0, 1] for Bernoulli distributions and in (0, 1) for others;
+        or the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`. In a
+        mapping the keys are the names of the arms.
     delay : distribution or mapping
-        The distribution of the delays, of whole numbers: see `keyhole.distributions` and
-        `keyhole.delayed.delay_distributions`; or, as in a spec, its name with its parameters,
-        ``{"distribution": "Poisson", "expected": 20}``.
+        The distribution of the delays, on whole numbers: see `keyhole.distributions` and
+        `keyhole.delayed.delay_distributions`. As in a spec, it may be given as its name with its
+        parameters, ``{"distribution": "Poisson", "expected": 20}``.
     feedback : {"anonymous", "named"}, default "anonymous"
         Whether only the sum of arriving rewards is seen, or each reward with its arm.
     distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
         The distribution of the arms whose means are given.
     concentration : float, optional
-        For beta distributions, at least 10**-6: an arm of mean m has the shapes ``m *
+        Parameter of beta distributions, at least 10**-6. An arm of mean m has the shapes ``m *
         concentration`` and ``(1 - m) * concentration``.
     scale : float, optional
-        For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
-        to [0, 1]. The means are those after it.
+        Parameter of truncated normal distributions, in [0.001, 10]. It is the standard deviation
+        before truncation to [0, 1]; `means` are the means after truncation.
 
     Raises
     ------
@@ -100,11 +108,11 @@ class Problem(RewardProblem):
         Parameters
         ----------
         rewards : sequence or mapping of sequences of float, or data frame
-            The recorded rewards of each arm, in [0, 1]; at least one each. A data frame has the
-            columns ``arm`` and ``reward``.
+            The recorded rewards of each arm, in [0, 1], at least one for each arm. A data frame has
+            the columns ``arm`` and ``reward``.
         delays : sequence or mapping of sequences of int, or data frame
-            For each of them its delay in rounds, at least 0. A data frame, which may be the same,
-            has the columns ``arm`` and ``delay``.
+            The delay of each reward in rounds, at least 0. A data frame has the columns ``arm`` and
+            ``delay``; it may be the data frame of the rewards.
         feedback : {"anonymous", "named"}, default "anonymous"
             Whether only the sum of arriving rewards is seen, or each reward with its arm.
 
@@ -125,7 +133,7 @@ class Problem(RewardProblem):
         >>> problem.means, problem.delay
         (array([0.25, 1.  ]), None)
         """
-        # A mapping may list its arms in any order, so delays are looked up by the arm's name.
+        # Two mappings may list the arms in different orders, so delays are looked up by name.
         rewards_by_arm = samples_by_arm("rewards", rewards)
         delays_by_arm = samples_by_arm("delays", delays, "delay")
         if delays_by_arm.keys() != rewards_by_arm.keys():
@@ -138,7 +146,7 @@ class Problem(RewardProblem):
         pairs = []
         checked_rewards = check_recorded("rewards", rewards_by_arm, UNIT)
         for arm, arm_rewards in zip(rewards_by_arm, checked_rewards, strict=True):
-            # A reward and its delay stay together: late rewards may differ from early ones.
+            # A reward and its delay are drawn together, since late rewards may differ from others.
             arm_delays = check_delays(f"delays[{arm!r}]", delays_by_arm[arm])
             if len(arm_delays) != len(arm_rewards):
                 raise ValueError(
@@ -146,8 +154,8 @@ class Problem(RewardProblem):
                 )
             pairs.append(Pairs(arm_rewards, arm_delays))
         names = recorded_names("rewards", rewards)
-        named = pairs if names is None else dict(zip(names, pairs, strict=True))
-        return cls(named, None, feedback=feedback)
+        arm_pairs = pairs if names is None else dict(zip(names, pairs, strict=True))
+        return cls(arm_pairs, None, feedback=feedback)
 
     def __repr__(self) -> str:
         """Return the means, the delay and the feedback, shortened."""
@@ -179,7 +187,7 @@ class Problem(RewardProblem):
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms that repeats the means."""
-        # Recorded pairs belong to their arms and cannot be given to others.
+        # Recorded pairs belong to their arms. Delays are replaced by a short constant one then.
         delay = Constant(3) if self.delay is None else self.delay
         return Problem(np.resize(self.means, arms), delay, feedback=self.feedback)
 

@@ -36,19 +36,20 @@ SETTING: Final = Setting(
         "phase": Field("int64"),
         "eliminated": Field("int64", ("arms",)),
         "estimates": Field("float64", ("arms",)),
-        "judged": Field("int64", ("arms",)),  # the last phase in which the arm was pulled, or 0
+        # The last phase in which all pulls of the arm are over, or 0.
+        "judged": Field("int64", ("arms",)),
     },
     allowed=arm_exists,
     rewards=True,
     fixed_means=True,
-    by_round=True,  # feedback belongs to a round, not to one decision
+    by_round=True,  # feedback belongs to the round in which it arrives, not to one decision
 )
 """Pull an arm; at the end of the round see the rewards that arrive, of this pull or earlier ones.
 
 Anonymous feedback is the sum of these rewards, ``total``; ``count`` is 0. Named feedback also has
-the rewards one by one: ``count`` of them, their arms at the beginning of ``sources`` and the values
-in ``rewards``, in the order of their pulls.
+each reward: ``count`` is their number, the first ``count`` entries of ``sources`` are their arms,
+and those of ``rewards`` are their values. A simulation has them in the order of their pulls.
 
-In a simulation ``memory`` is the number of rounds. A learner begins with little and doubles it when
-`Policy.buffered_rewards` no longer fits.
+In a simulation ``memory`` is the number of rounds. A learner begins with a small memory, and
+doubles it when the rewards of `Policy.buffered_rewards` and the new ones no longer fit.
 """

@@ -11,14 +11,14 @@ from keyhole.policy import first_unpulled, float_array, int_array, parameter, sc
 class ARSUCB(Policy):
     r"""Pull arms in rounds that grow longer, told nothing of the delays: adaptive round size.
 
-    A *round* of the paper is several pulls of an arm in a row: the k-th of an arm has
-    :math:`\lceil k^q \rceil`, and what arrives meanwhile counts as that arm's. After one of each
-    arm in turn, the one that begins in round t of the game is of the arm
+    A *round* of the paper is several pulls of an arm in a row. The k-th round of an arm has
+    :math:`\lceil k^q \rceil` pulls, and what arrives meanwhile counts as that arm's. After one
+    round of each arm, the paper's round that begins at time t is one of the arm
 
     .. math:: \arg\max_i \; M_i / N_i + \sqrt{\alpha \ln t / N_i}
 
-    with :math:`N_i` the pulls of arm i so far, and :math:`M_i` what arrived meanwhile. It breaks
-    where delays are long and nearly constant; `RegressionUCB` needs to be told as little.
+    with :math:`N_i` its pulls so far, and :math:`M_i` what arrived meanwhile. The policy breaks
+    where delays are long and nearly constant. `RegressionUCB` needs to be told as little.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ class ARSUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: a reward arrives at once, and may be spread over rounds there. It
-    claims, for an :math:`\alpha` above 4, a regret of the order :math:`\sum_i \ln T / \Delta_i`,
-    that of the lower bound, plus a term of the delays alone: see `keyhole reproduce ars-ucb`.
-    Readings, since it was read at second hand: :math:`k^q` pulls, q = 1
-    and :math:`\alpha = 4`; ties go to the lowest arm. Names are ignored.
+    Departures from the paper: a reward arrives at once; in the paper it may arrive in pieces. The
+    paper claims, for an :math:`\alpha` above 4, a regret of the order :math:`\sum_i \ln T /
+    \Delta_i`, that of the lower bound, plus a term of the delays alone: see `keyhole reproduce
+    ars-ucb`. Readings, since the paper was read at second hand: :math:`k^q` pulls, q = 1 and
+    :math:`\alpha = 4`; ties go to the lowest arm. Names are ignored.
 
     References
     ----------
@@ -58,19 +58,20 @@ class ARSUCB(Policy):
     growth: float = parameter(default=1.0, ge=0, le=8, doc="q: the k-th round has k**q pulls")
 
     class State:
-        """What arrived in the rounds of each arm, and the present round."""
+        """What arrived in the rounds of each arm, and the present round of the paper."""
 
         totals = float_array("arms")
         pulls = float_array("arms")
         rounds = float_array("arms")
+        """The number of rounds of the paper that have begun."""
         arm = int_array()
         """The arm of the present round."""
         left = float_array()
-        """Its pulls that remain."""
+        """Pulls that remain in the present round."""
         begin = scratch_array()
 
     def select(p, s: State, t: int) -> int:
-        """Return the arm of the present round; if it is over, begin one."""
+        """Return the arm of the present round; if the round is over, begin the next one."""
         if s.left[0] > 0.0:
             return int(s.arm[0])
         best = first_unpulled(s.pulls, s.begin)

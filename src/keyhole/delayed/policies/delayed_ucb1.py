@@ -10,18 +10,18 @@ from keyhole.policy import FloatArray, IntArray, float_array, int_array
 class DelayedUCB1(Policy):
     r"""Pull the arm with the largest upper confidence bound, from the rewards that have arrived.
 
-    The simplest policy for named feedback: UCB1 that counts a pull when its reward arrives. `QPMD`
-    needs queues, and has a guarantee for any base.
+    It is the simplest policy for named feedback: it is UCB1, but counts a pull only when its reward
+    arrives. `QPMD` needs queues instead, and has a guarantee for any base.
 
-    With :math:`s_i` rewards of arm i arrived by the beginning of round t, and
-    :math:`\hat\mu_i` their mean, pull
+    If :math:`s_i` rewards of arm i have arrived by the beginning of round t, and
+    :math:`\hat\mu_i` is their mean, it pulls
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{2 \ln t / s_i}
 
     Notes
     -----
-    Departures from the paper: none. A reading: an arm without rewards comes first, of several
-    such the one with the fewest pulls, then the lowest; ties go to the lowest arm.
+    Departures from the paper: none. A reading: arms without rewards come first. Of several such
+    arms the one with the fewest pulls is taken; ties go to the lowest arm.
 
     References
     ----------
@@ -45,7 +45,7 @@ class DelayedUCB1(Policy):
     works_with = ("named",)
 
     class State:
-        """Pulls, number of arrived rewards and their sum of each arm."""
+        """For each arm the pulls, the number of rewards that have arrived, and their sum."""
 
         pulls = int_array("arms")
         arrived = float_array("arms")
@@ -59,10 +59,10 @@ class DelayedUCB1(Policy):
             bound = math.inf
             if s.arrived[arm] > 0.0:
                 bound = s.totals[arm] / s.arrived[arm] + math.sqrt(log / s.arrived[arm])
-            # All arms without rewards have an infinite bound: without this they would not take
-            # turns until the first rewards arrive.
-            fewer = bound == math.inf and s.pulls[arm] < s.pulls[best]
-            if bound > highest or (bound == highest and fewer):
+            # All arms without rewards have an infinite bound. The one with the fewest pulls comes
+            # first, so that they take turns until their first rewards arrive.
+            is_less_pulled = bound == math.inf and s.pulls[arm] < s.pulls[best]
+            if bound > highest or (bound == highest and is_less_pulled):
                 best, highest = arm, bound
         return best
 

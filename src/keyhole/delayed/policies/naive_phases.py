@@ -9,11 +9,11 @@ from keyhole.policy import parameter
 class NaivePhases(PhasePolicy):
     r"""Pull arms in phases sized for the longest delay, and drop those that fall behind.
 
-    It needs the longest delay only, and is the best choice for anonymous feedback if that is at
-    most two or three times the expected delay: at twice it, its regret is about half that of
-    `ODAAF`. Its phases grow with m d, the longest delay times the phase, those of `ODAAF` with the
-    expected delay: if the longest is 20 times the expected delay, its regret is nearly four times
-    that of `ODAAF`. `phase_lengths` compares the two in advance.
+    It needs the longest delay only. Among the policies in phases it is the best choice if the
+    longest delay is at most two or three times the expected delay; at twice the expected delay, its
+    regret is about half that of `ODAAF`. Its phases grow with the longest delay, and those of
+    `ODAAF` with the expected delay. If the longest is 20 times the expected delay, its regret is
+    nearly four times that of `ODAAF`. `phase_lengths` of both tell this in advance.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` without bridges, :math:`L = \ln(T
     \tilde\Delta_m^2)` and
@@ -28,9 +28,9 @@ class NaivePhases(PhasePolicy):
 
     Notes
     -----
-    Departures from the paper: the constants are derived here, since the paper
-    gives the order only: in every phase at most d rewards of others come in and d of the arm's own
-    stay out, so the average is off by m d / n at most. Where L falls below 1, 1 is taken; the
+    Departures from the paper: the constants are derived here, since the paper gives the order only.
+    In every phase at most d rewards of other arms come in and at most d of the arm's own stay out,
+    so after phase m the average is off by m d / n at most. Where L falls below 1, 1 is taken. The
     arms' order, which is free, is that of their numbers.
 
     References
@@ -54,5 +54,5 @@ class NaivePhases(PhasePolicy):
         """Return n_m, not rounded."""
         log = phase_log_term(p.horizon, tolerance)
         # The smallest n with sqrt(L / (2 n)) + m d / n <= tolerance / 2; see `phase_length`.
-        root = math.sqrt(log) + math.sqrt(log + 4.0 * tolerance * phase * p.bound)
-        return 0.5 * (root / tolerance) ** 2
+        root_sum = math.sqrt(log) + math.sqrt(log + 4.0 * tolerance * phase * p.bound)
+        return 0.5 * (root_sum / tolerance) ** 2

@@ -25,8 +25,8 @@ class ODAAF(PhasePolicy):
     Notes
     -----
     Departures from the paper: the constants are those of the proofs (Appendix C), since the main
-    text has none. Readings: where L falls below 1, 1 is taken, since the formula is meaningless
-    there; the arms' order, which is free, is that of their numbers.
+    text has none. Readings: where L falls below 1, 1 is taken, since the formula has no meaning
+    where L is 0 or less. The arms' order, which is free, is that of their numbers.
 
     References
     ----------

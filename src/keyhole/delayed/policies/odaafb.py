@@ -10,9 +10,9 @@ from keyhole.validate import Range, check_number
 class ODAAFB(PhasePolicy):
     r"""Pull arms in phases sized for bounded delays; late rewards fall into the gaps between them.
 
-    Better than `ODAAF` with a known bound on the delays: the bridge keeps late rewards of a phase
-    out of the next one. Where that bound is only two or three times the expected
-    delay, `NaivePhases` is better still.
+    It is better than `ODAAF` if a bound on the delays is known, since bridges keep late rewards of
+    a phase out of the next one. Where that bound is at most two or three times the expected delay,
+    `NaivePhases` is better still.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` with bridges, :math:`L = \ln(T
     \tilde\Delta_m^2)` and
@@ -64,7 +64,10 @@ class ODAAFB(PhasePolicy):
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
         log = phase_log_term(p.horizon, tolerance)
-        without = phase_length(tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay)
+        without_bridge = phase_length(
+            tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay
+        )
         with_bridge = phase_length(tolerance, log, 4.0 / 3.0 * log + 2.0 * p.expected_delay)
-        # m times the smaller of d and n / m, with the n of `ODAAF`, which is a whole number.
-        return max(min(float(phase * p.bound), float(np.ceil(without))), with_bridge)
+        # The smaller of m d and the n_m of `ODAAF`, which is rounded up. Both are m times a term of
+        # the formula's minimum.
+        return max(min(float(phase * p.bound), float(np.ceil(without_bridge))), with_bridge)

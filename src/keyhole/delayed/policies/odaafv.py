@@ -8,8 +8,9 @@ from keyhole.validate import Range, check_number
 class ODAAFV(PhasePolicy):
     r"""Pull arms in phases sized by the delays' variance; late rewards fall into the gaps between.
 
-    Better than `ODAAF` where delays have no bound and their variance is not much larger than the
-    expected delay (Poisson delays, say); worse for heavy delays, whose variance is large.
+    It is better than `ODAAF` where delays have no bound and their variance is not much larger than
+    the expected delay (Poisson delays, say). It is worse for heavy-tailed delays, whose variance is
+    large.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` with bridges, :math:`L = \ln(T
     \tilde\Delta_m^2)` and
@@ -24,8 +25,8 @@ class ODAAFV(PhasePolicy):
     expected_delay : float
         The expected delay in rounds, or an upper bound; at least 0.
     variance : float
-        The variance of the delay, or an upper bound; at least 0, and at least f (1 - f) for an
-        expected delay with fractional part f, since delays are whole numbers.
+        The variance of the delay, or an upper bound. It is at least f (1 - f), f being the
+        fractional part of the expected delay, since delays are whole numbers.
 
     Notes
     -----
@@ -46,7 +47,7 @@ class ODAAFV(PhasePolicy):
     variance: float = parameter(ge=0, doc="variance of the delay, or an upper bound")
 
     def __post_init__(self) -> None:
-        """Check that the variance is possible for a whole number of rounds."""
+        """Check that delays in whole rounds can have this mean and this variance."""
         super().__post_init__()
         fraction = self.expected_delay % 1.0
         check_number("variance", self.variance, Range(ge=fraction * (1.0 - fraction)))
@@ -58,5 +59,5 @@ class ODAAFV(PhasePolicy):
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
         log = phase_log_term(p.horizon, tolerance)
-        delay = 2.0 * p.expected_delay + 4.0 * p.variance
-        return phase_length(tolerance, log, 4.0 / 3.0 * log + delay)
+        delay_bias = 2.0 * p.expected_delay + 4.0 * p.variance
+        return phase_length(tolerance, log, 4.0 / 3.0 * log + delay_bias)

@@ -21,15 +21,15 @@ from keyhole.stochastic import Policy as StochasticPolicy
 class QPMD(WrapperPolicy, Policy):
     r"""Let a base policy for immediate feedback decide, and feed it rewards from queues.
 
-    The reference for anonymous feedback, since it sees the arm of each reward. Any policy
-    of the classical bandit (`keyhole.stochastic`) can be the base; the default is the one of the
-    paper, and `ThompsonSampling` has a fifth of its regret, `KLUCB` a quarter (gap 0.3, expected
-    delay 20, 20,000 rounds). Until a reward of the chosen arm arrives, it asks for the same arm.
+    It sees the arm of each reward, and so policies that see only sums are compared with it. Any
+    policy of `keyhole.stochastic` can be the base. The default is that of the paper; with
+    `ThompsonSampling` as the base the regret is a fifth, and with `KLUCB` a quarter (gap 0.3,
+    expected delay 20, 20,000 rounds).
 
-    There is a queue of rewards for each arm. If the base asks for an arm whose queue is not
-    empty, it gets the oldest reward of that queue, without a pull, and decides again. Otherwise the
-    arm is pulled, and rewards that arrive are queued. With UCB1 as the base the rule is, with n the
-    number of rewards that it got so far,
+    There is a queue of rewards for each arm. If the base chooses an arm whose queue is not
+    empty, it gets the oldest reward of that queue, without a pull, and chooses again. Otherwise the
+    arm is pulled until a reward of it arrives; all rewards that arrive are queued. UCB1 as the
+    base, which got :math:`n_i` rewards of arm i and n in all, chooses
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{2 \ln n / n_i}
 
@@ -68,23 +68,28 @@ class QPMD(WrapperPolicy, Policy):
     base: StochasticPolicy = parameter(default=UCB1(), doc="a policy of the classical bandit")
 
     class State:
-        """The step and the choice of the base, and a queue for each arm, in linked lists."""
+        """The step and the choice of the base, and a queue for each arm, in linked lists.
+
+        A slot is a place for one reward, in `waiting`. Slots count from 1, since 0 means none.
+        """
 
         steps = int_array()
+        """The present step of the base, which takes one reward in each; 0 before the first."""
         chosen = int_array()
         held = int_array()
         """The number of rewards in all queues."""
         used = int_array()
-        """The number of places that have ever been used."""
+        """The number of slots that have ever been used."""
         free = int_array()
-        """The first place of the free list, from 1, or 0; `following` has the next one."""
+        """The first slot of the free list, or 0."""
         oldest = int_array("arms")
-        """The place of the first reward in the queue, from 1; 0 for an empty queue."""
+        """The slot of the first reward in the arm's queue, or 0 if the queue is empty."""
         newest = int_array("arms")
+        """The slot of the last reward in the arm's queue, if the queue is not empty."""
         following = int_array("memory")
-        """For each place the next one in its queue or free list, or 0."""
+        """For each slot the next one in its queue or in the free list, or 0."""
         waiting = float_array("memory")
-        """The rewards themselves."""
+        """The reward in each slot."""
 
     def init(p, s: State, rng: Stream, base_init: Kernel) -> None:
         """Initialise the base."""
@@ -92,7 +97,7 @@ class QPMD(WrapperPolicy, Policy):
 
     def select(p, s: State, rng: Stream, base_select: Kernel, base_update: Kernel) -> int:
         """Feed the base from the queues until it chooses an arm without a queued reward."""
-        # The base has steps of its own, one for each reward that it gets; it decides once a step.
+        # The base counts steps of its own instead of rounds: in each it chooses and gets a reward.
         if s.steps[0] == 0:
             s.steps[0] = 1
             s.chosen[0] = base_select(p, s, 1, rng)
@@ -122,8 +127,8 @@ class QPMD(WrapperPolicy, Policy):
 
 def enqueue_reward(s: QPMD.State, arm: int, reward: float) -> None:
     """Add a reward to the end of an arm's queue."""
-    # Kernels cannot allocate: slots are taken from the free list first, so that memory grows with
-    # the queued rewards and not with all that ever arrived.
+    # Kernels cannot allocate. Slots are taken from the free list first, so that memory grows with
+    # the number of queued rewards, and not with the number of all that ever arrived.
     slot = s.free[0]
     if slot > 0:
         s.free[0] = s.following[slot - 1]

@@ -10,16 +10,17 @@ from keyhole.contract.reward_units import format_arm_means
 from keyhole.delayed.policy_base import Policy
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 
-_DELAYS_A_BATCH: Final = 2.0  # the least rounds of a batch, in expected delays
-_GROWTH: Final = 0.1  # the least rounds of a batch, as a share of the pulls of its arm
-# The delays that are compared are 2 to each of these powers times the expected delay.
+_DELAYS_A_BATCH: Final = 2.0  # a batch has at least this many expected delays of rounds
+_GROWTH: Final = 0.1  # a batch has at least this share of the pulls of its arm so far
+# For each of these powers k, 2**k times the expected delay is one of the delays compared.
 _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
 _COMPARED: Final = len(_POWERS)
-# The largest share of all rounds so far in a batch that is long for a delay above the expected one.
+# Where the best delay exceeds the expected one, batches are longer, by its factor. They are so only
+# up to this share of all rounds so far.
 _ROUNDS_A_BATCH: Final = 0.05
-_PENALTY: Final = 3.0  # in the score of a delay, for each doubling or halving of the expected delay
-_PLAUSIBLE: Final = 6.0  # a delay counts if its score exceeds the best by at most this
-_LEAST_BATCHES: Final = 8.0  # that each arm can have within a known horizon
+_PENALTY: Final = 3.0  # added to a delay's score for each doubling or halving of the expected delay
+_PLAUSIBLE: Final = 6.0  # a delay is plausible if its score exceeds the best by at most this
+_LEAST_BATCHES: Final = 8.0  # with a known horizon each arm has time for so many first batches
 _LONG_SHARE: Final = 0.25  # first batches that take a larger share of the horizon cause a warning
 _OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible delays count
 
@@ -27,29 +28,29 @@ _OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible 
 class RegressionUCB(Policy):
     r"""Pull arms in batches, and the one with the largest upper bound by a regression of the sums.
 
-    The choice where only sums arrive. Each batch, of :math:`\lceil \max(1, 2d, N / 10) \rceil`
-    rounds for an arm with N pulls and the delay d, updates a regression of the sums on the rewards
-    expected by then. After one of each arm, and another in reverse order, the next is of the arm
+    Use it where only sums arrive. A batch for an arm with N pulls has :math:`\lceil \max(1, 2d, N /
+    10) \rceil` rounds, d being the delay. It updates a regression of the sums on the rewards that
+    are expected by then. After two batches of each arm, the second ones in reverse order, pull
 
     .. math:: \arg\max_j \; \max_d \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
 
-    with estimates :math:`b_j / A_j` and their variance :math:`v_j`. Of eight delays, from a quarter
-    of the told one to 32 times, those count that explain the sums well (:doc:`/delayed`).
+    with estimates :math:`b_j / A_j` and variances :math:`v_j` of rewards. From D / 4 to 32 D, d is
+    the best of eight delays, or a longer one that explains the sums as well (:doc:`/delayed`).
 
     Parameters
     ----------
     expected_delay : float, default 50
-        D, in rounds, at least 0: a guess will do. Where few rewards are very late, the usual delay.
+        D, in rounds, at least 0; a guess will do. If few rewards are very late, tell the usual one.
     correct_delay : {0, 1, 2}, default 2
-        0: only D counts. 1: the best delay, as in version 0.2. Both: one first batch. 2: as above.
+        0: only D counts. 1: only the best delay. (Both: one first batch an arm.) 2: as above.
     horizon : int, default 0
         Rounds in all, if known: first batches then have at most horizon / (8 K).
 
     Notes
     -----
-    Source: Keyhole's own. Only the sums are used, also with named feedback. Nothing is proved of
-    it; a variant has a bound (:doc:`/regression_ucb_bound`). It breaks where it is told far too
-    little, and in some runs where delays depend on the arm (:doc:`/delayed`).
+    Source: Keyhole's own. Only sums are used, also with named feedback. Only a variant has a proven
+    bound (:doc:`/regression_ucb_bound`). The policy breaks where D is far too small, and in some
+    runs where delays depend on the arm (:doc:`/delayed`).
 
     References
     ----------
@@ -81,55 +82,57 @@ class RegressionUCB(Policy):
         """The regressions of each delay and arm, and the present batch."""
 
         information = float_array(_COMPARED, "arms")
-        """A: the weight of what is known of the arm's mean, 1 of it the prior's."""
+        """A: the weight of the estimate of the arm's mean. The prior has the weight 1."""
         weighted = float_array(_COMPARED, "arms")
-        """b: the estimate times the information."""
+        """b: the estimate of the arm's mean times `information`."""
         due = float_array(_COMPARED, "arms")
-        """Expected number of rewards that are yet to arrive, were delays geometric."""
+        """Expected number of the arm's rewards that are yet to arrive, if delays are geometric."""
         pulls = float_array("arms")
         residuals = float_array(_COMPARED)
-        """Sum of squared residuals of batches, by their variance for rewards of variance 1."""
+        """Sum over batches of the squared residual, divided by the variance that it would have if
+        rewards had variance 1."""
         scores = float_array(_COMPARED)
-        """How badly each delay predicted the batches, by -2 times the log likelihood."""
+        """-2 times the log likelihood of the batches' sums, plus the penalty of the delay."""
         batches = int_array()
         delay = int_array()
         """The index of the delay with the best score."""
         arm = int_array()
         """The arm of the present batch."""
         length = float_array()
-        """Its rounds."""
+        """The number of rounds of the present batch."""
         left = float_array()
-        """Those that remain."""
+        """The number of rounds of the present batch that remain."""
         total = float_array()
-        """What arrived in it so far."""
+        """The sum that arrived in the present batch so far."""
         expected = scratch_array(_COMPARED, "arms")
-        """x: rewards of each arm that would have arrived in it, were delays geometric."""
+        """x: expected number of rewards of each arm that arrive in the batch that has just ended,
+        if delays are geometric."""
         begin = scratch_array()
 
     def init(p, s: State) -> None:
-        """Set the prior, one reward of one half, and the penalties of other delays."""
+        """Set the prior, as of one reward of 1/2, and the penalties of unexpected delays."""
         for k in range(_COMPARED):
             s.scores[k] = _PENALTY * abs(_POWERS[k])
         s.information[:] = 1.0
         s.weighted[:] = 0.5
 
     def select(p, s: State, t: int) -> int:
-        """Return the arm of the present batch; if it is over, begin one."""
+        """Return the arm of the present batch; if the batch is over, begin the next one."""
         if s.left[0] > 0.0:
             return int(s.arm[0])
-        k = s.delay[0]
+        k = s.delay[0]  # index of the delay by which the batch is sized
         arm = first_unpulled(s.pulls, s.begin)
         if arm < 0 and s.batches[0] < 2 * p.arms and p.correct_delay == _OPTIMISTIC:
-            # What an arm earned in its first batch may all have arrived in the next one, as if it
-            # were of another arm. In the same order once more it might again.
+            # The rewards of an arm's first batch may all have arrived in the next batch, as if
+            # another arm had earned them. In the same order this could happen a second time.
             arm = 2 * p.arms - 1 - s.batches[0]
         elif arm < 0:
             arm, k = find_largest_bound(p, s, math.log(t))
         s.arm[0] = arm
         delays = _DELAYS_A_BATCH * p.expected_delay
-        # A longer delay than that told may look best by chance at first, hence the bound by t. A
-        # shorter one does where one arm, pulled most, is quick: in short batches a late arm would
-        # never be seen to pay.
+        # A delay above the expected one may look best by chance in the first rounds, hence the
+        # bound by t. A delay below it may look best since the arm that is pulled most pays early.
+        # It does not shorten batches: in short batches a late arm would never be seen to pay.
         longest = max(delays, _ROUNDS_A_BATCH * (t - 1))
         delays = min(delays * 2.0 ** max(_POWERS[k], 0.0), longest)
         if p.horizon > 0:
@@ -140,7 +143,7 @@ class RegressionUCB(Policy):
         return int(arm)
 
     def update(p, s: State, arm: int, total: float) -> None:
-        """Add what arrived; after the last round of a batch, learn from its sum."""
+        """Add what arrived; after the last round of a batch, learn from the sum of the batch."""
         s.pulls[arm] += 1.0
         s.total[0] += total
         s.left[0] -= 1.0
@@ -172,11 +175,14 @@ class RegressionUCB(Policy):
 
 
 def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
-    """Return the arm with the largest upper bound of its mean, and the delay by which it is."""
-    best, best_delay = 0, s.delay[0]
+    """Return the arm with the largest upper bound of its mean, and the index of its delay.
+
+    `log` is ln t. The delay is the one with which the bound is the largest.
+    """
+    best, best_delay_index = 0, s.delay[0]
     highest = -math.inf
-    # Optimism about delays, too: an arm that looks poor by the best one may be good by a longer one
-    # that explains the sums nearly as well.
+    # The policy is optimistic about delays, too: an arm that looks poor with the best delay may be
+    # good with a longer delay that explains the sums nearly as well.
     plausible = s.scores[s.delay[0]] + _PLAUSIBLE
     delay_count = _COMPARED if p.correct_delay == _OPTIMISTIC else 1
     for offset in range(delay_count):
@@ -191,14 +197,18 @@ def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> 
             variance = max(variance, residual)
             bound = s.weighted[k, arm] / information + math.sqrt(2.0 * variance * log / information)
             if bound > highest:
-                best, best_delay, highest = arm, k, bound
-    return best, best_delay
+                best, best_delay_index, highest = arm, k, bound
+    return best, best_delay_index
 
 
 def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: float) -> None:
-    """Write how many rewards of each arm would have arrived in the batch, and how many are due."""
-    # In closed form for the whole batch: `arriving_share` of the rewards that are due at its
-    # beginning arrive in it; of an arm that is always pulled, `delay` rewards are due on average.
+    """Write `expected` and `due`, for the delay of index k, after a batch of the arm `pulled`.
+
+    `delay` is the expected delay, in rounds; delays are taken as geometric.
+    """
+    # These are closed forms for the whole batch. Of the rewards that are due at its beginning, the
+    # share `arriving_share` arrives in it. If an arm were always pulled, `delay` of its rewards
+    # would be due on average; the difference from this number shrinks by the same share.
     rate = math.log1p(1.0 / delay) if delay > 0.0 else math.inf
     arriving_share = -math.expm1(-rate * s.length[0])
     for arm in range(s.expected.shape[1]):
@@ -210,20 +220,24 @@ def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: 
 
 
 def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: int) -> None:
-    """Update the regressions of a delay with the sum that arrived in the batch, and its score."""
+    """Update the regressions and the score of the delay of index k by the sum of a batch.
+
+    The batch was of the arm `pulled`.
+    """
+    # Mean and variance of what the other arms contribute. The share of the pulled arm is large and
+    # is kept apart, so that the others' shares lose no digits.
     mean = variance = 0.0
     for arm in range(p.arms):
         if arm != pulled:
             mean += s.expected[k, arm] * clipped_mean(s, k, arm)
             variance += s.expected[k, arm] ** 2 / s.information[k, arm]
-    # Without the arm of the batch, whose share is large, so that no digits of the others' are lost.
     residual = s.total[0] - mean
     noise = s.length[0] + variance
     own_mean = s.expected[k, pulled] * clipped_mean(s, k, pulled)
     own_variance = s.expected[k, pulled] ** 2 / s.information[k, pulled]
     square = (residual - own_mean) ** 2 / (noise + own_variance)
     s.residuals[k] += square
-    # A normal distribution; the variance of a reward is at most 1/4.
+    # The log likelihood of a normal distribution. Rewards have a variance of at most 1/4, hence 4.
     s.scores[k] += math.log(noise + own_variance) + 4.0 * square
     for arm in range(p.arms):
         x = s.expected[k, arm]
@@ -239,5 +253,5 @@ def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: i
 
 
 def clipped_mean(s: RegressionUCB.State, k: int, arm: int) -> float:
-    """Return the estimate of an arm's mean, or the nearest number in [0, 1]."""
+    """Return the estimate of an arm's mean by the delay of index k, clipped to [0, 1]."""
     return float(min(max(s.weighted[k, arm] / s.information[k, arm], 0.0), 1.0))
