@@ -1,9 +1,9 @@
 """Setting `thresholding`: try options, then say of each whether its mean is above a threshold.
 
 An *arm* is one of the options; to *pull* it is to try it once, and its random *reward* is seen.
-After a number of pulls each arm gets a label: its mean reward is at least the threshold, a given
-number, or below. A policy chooses which arm to pull next, so that few labels are wrong.
-(`keyhole.threshold` is another setting: there each round has a bar that a sample must reach.)
+After a number of pulls each arm gets a label, which says whether its mean reward is at least a
+given number, the threshold. A policy chooses the next arm to pull, so that few labels are wrong.
+(In another setting, `keyhole.threshold`, each round has a threshold that a sample must reach.)
 """
 
 from keyhole.distributions import CustomDistribution

@@ -23,12 +23,16 @@ _ALPHA: Final = Range(gt=0, le=8)
 
 
 def _least_pulls_per_arm(alpha: float) -> float:
-    """Return the least budget per arm of Theorem 1."""
+    """Return the least number of pulls per arm for which Theorem 1 holds."""
     return max(40.0 / alpha + 1.0, 40.0)
 
 
 def _exploration_shares(level: float, delta: FloatArray, alpha: float) -> FloatArray:
-    """Return each arm's share in equation (10): e^{2x}, or its continuation past ln(1/Delta)."""
+    """Return the terms of the sum in equation (10), one for each arm, at an exploration level x.
+
+    `level` is x, and `delta` are the gaps. A term is e^{2x} up to x = ln(1/Delta), and continues
+    linearly from there.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         turning_level = -np.log(delta)
         continuation = (level - turning_level + alpha) / (alpha * delta**2)
@@ -59,14 +63,15 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
     def excess(level: float) -> float:
         return float(_exploration_shares(level, delta, alpha).sum()) - share
 
-    # The excess rises with the level: double it until it is positive, then find the root.
+    # The excess rises with the level. So the level is doubled until the excess is positive, and the
+    # root is then searched below it.
     if excess(0.0) >= 0.0:
         return 0.0
     high = 1.0
     while excess(high) < 0.0:
         high *= 2.0
     require_extra("scipy", "this bound")
-    from scipy.optimize import brentq  # imported here: it takes a third of a second
+    from scipy.optimize import brentq  # imported only here, since this takes a third of a second
 
     return float(brentq(excess, 0.0, high, xtol=1e-13, rtol=1e-14))
 
@@ -74,7 +79,7 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
 def arm_budgets(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> FloatArray:
     r"""Return :math:`\lambda_i`, Theorem 1's exploration budget of each arm (equation (11)).
 
-    They sum to budget / max{40/alpha + 1, 40}.
+    Their sum is budget / max{40/alpha + 1, 40}.
 
     Examples
     --------
@@ -94,8 +99,8 @@ def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> 
         \exp\left(\frac{2.1 \alpha - \ln \alpha - 0.5}{4 \alpha}\right),
         \quad r = 2^{1 / (8 \alpha)}
 
-    It is larger than the number of arms unless the budget is huge. The root's index is read as 8
-    alpha, which agrees with Lemma 19 at b = 1/(4 alpha).
+    The bound is larger than the number of arms unless the budget is huge. The root in r is read as
+    the root of order 8 alpha, which agrees with Lemma 19 at b = 1/(4 alpha).
 
     Examples
     --------
@@ -114,14 +119,14 @@ def _union_factor(k: float, alpha: float) -> float:
 
 
 def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
-    r"""Return Lemma 3's bound on the chance that LSA explores some arm k less than the level.
+    r"""Return Lemma 3's bound on the chance that LSA never explores all arms to the level less k.
 
-    The probability that at no round of the budget all indices of LSA exceed :math:`\Lambda - k` is
-    at most
+    Let :math:`\Lambda` be the `exploration_level`. The probability that the indices of all arms
+    (see `LSA`) exceed :math:`\Lambda - k` in no round of the budget is at most
 
     .. math:: e^{-40 k / \alpha}
 
-    for k from 0 to below :math:`\Lambda`, the level of `exploration_level`.
+    for k at least 0 and below :math:`\Lambda`.
 
     Examples
     --------
@@ -138,15 +143,16 @@ def explored_regret_bound(
 ) -> float:
     r"""Return Lemma 4's bound on the regret of LSA if all arms are explored to the level less k.
 
-    It bounds the expected number of wrong labels among the arms with :math:`\ln \Delta_i^{-1} <
-    \Lambda`, given that all indices exceed :math:`\Lambda - k` at some round:
+    Let :math:`\Lambda` be the `exploration_level`, and let the indices of all arms exceed
+    :math:`\Lambda - k` in some round. Then the expected number of wrong labels among the arms with
+    :math:`\ln \Delta_i^{-1} < \Lambda` is at most
 
     .. math::
         9 \, \frac{r}{r - 1} \sum_{i : \ln \Delta_i^{-1} < \Lambda}
         \exp\left(-\frac{\lambda_i \Delta_i^2}{10}
         + \frac{k + \alpha - \ln \alpha - 0.5}{4 \alpha}\right), \quad r = 2^{1 / (8 \alpha)}
 
-    This is Lemma 4, for k of at least :math:`0.1 \alpha`; the root's index is read as in
+    This is Lemma 4, for k of at least :math:`0.1 \alpha`. The root in r is read as in
     `lsa_regret_bound`.
 
     Examples
@@ -182,9 +188,10 @@ def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) 
 
 
 def confidence_failure(a: float, b: float) -> float:
-    r"""Return the probability with which `confidence_sequence` may fail (Lemma 19).
+    r"""Return a bound on the probability that `confidence_sequence` fails (Lemma 19).
 
-    It is :math:`\frac{2^{b/2 + 2}}{2^{b/2} - 1} e^{-a/2}`, and says nothing where it exceeds 1.
+    The bound is :math:`\frac{2^{b/2 + 2}}{2^{b/2} - 1} e^{-a/2}`. Where it exceeds 1, it says
+    nothing.
 
     Examples
     --------
@@ -206,11 +213,12 @@ def maximal_inequality(rounds: ArrayLike, horizon: int, *, failure: float) -> Fl
     .. math:: \frac1t \sqrt{\frac{L}{2} \ln\frac{2}{\delta}}
         = \sqrt{\frac{L}{t} \cdot \frac{\ln(2/\delta)}{2 t}}
 
-    of its expectation, for all t up to L at once: the union over rounds costs a factor of L / t,
-    and in `confidence_sequence` its logarithm. There is a radius for each of the rounds t,
-    with `failure`, in (0, 1), as :math:`\delta`: Hoeffding (1963), "Probability inequalities for
-    sums of bounded random variables", equation (2.17), on both sides; named in Tao et al. (2019),
-    section 4.
+    of its expectation, for all t up to L at once. L is the `horizon`, and :math:`\delta` is
+    `failure`, in (0, 1). To hold in all rounds at once, this bound pays with the factor L / t under
+    the root, while `confidence_sequence` pays only with the logarithm of L / t. The result has a
+    radius for each of the rounds t. The inequality is equation (2.17) of Hoeffding (1963),
+    "Probability inequalities for sums of bounded random variables", applied to both sides; Tao et
+    al. (2019) name it in section 4.
 
     Examples
     --------

@@ -24,15 +24,19 @@ from keyhole.thresholding.setting import SETTING
 def write_label_errors(
     right_labels: FloatArray, s: "RewardEnvironment.State", labels: FloatArray, metrics: Any
 ) -> None:
-    """Write the wrong labels, their number, and whether there is any (a kernel)."""
-    wrong = 0.0
+    """Write the metrics that all environments of thresholding share.
+
+    These are the wrong labels, their number, whether there is any, the pulls, and the sum of all
+    rewards.
+    """
+    error_count = 0.0
     for arm in range(len(right_labels)):
-        # With a right label of -1 no label is wrong.
+        # A right label of -1 says that both labels are right.
         metrics.errors[arm] = right_labels[arm] >= 0.0 and labels[arm] != right_labels[arm]
-        wrong += metrics.errors[arm]
+        error_count += metrics.errors[arm]
         metrics.pulls[arm] = s.pulls[arm]
-    metrics.aggregate_regret[0] = wrong
-    metrics.simple_regret[0] = wrong > 0.0
+    metrics.aggregate_regret[0] = error_count
+    metrics.simple_regret[0] = error_count > 0.0
     metrics.cumulative_reward[0] = s.reward[0]
 
 
@@ -40,7 +44,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
     """Environment in which a pull draws a reward from the distribution of its arm.
 
     The random numbers are common to all policies: the n-th pull of an arm reads the stream from a
-    position that only arm and n determine, so that its reward is the same for every policy.
+    position that only the arm and n determine, so that its reward is the same for every policy.
     """
 
     setting = SETTING
@@ -55,7 +59,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
 
     arms = integer()
     right_labels = float_array("arms")
-    """The right label of each arm: 1, 0, or -1 if both count as right."""
+    """The right label of each arm: 1 for above, 0 for below, -1 if both are right."""
 
     class State:
         """Pulls of each arm, and the sum of all rewards."""
@@ -80,8 +84,8 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
 class FiniteSampleEnvironment(RewardEnvironment):
     """Environment that draws recorded rewards without replacement.
 
-    An arm whose rewards are used up returns their mean, which leaves every estimate of the mean
-    where all rewards have put it.
+    An arm whose rewards are used up returns their mean. The empirical mean of the arm, which is
+    this number by then, so stays as it is.
     """
 
     helpers = ()
@@ -92,7 +96,8 @@ class FiniteSampleEnvironment(RewardEnvironment):
         """Pulls of each arm, the sum of all rewards, and the order of the samples."""
 
         stack = int_array("length")
-        """Positions of the samples; those of an arm's pulls so far are in their final order."""
+        """Positions of the samples in `numbers`. Each arm has a range of its own, from `starts` to
+        `ends`, and the first positions in it are the samples that were drawn, in that order."""
 
     def init(e, s: State) -> None:
         """Leave all samples in the order in which they were recorded."""
@@ -105,12 +110,13 @@ class FiniteSampleEnvironment(RewardEnvironment):
         s.pulls[arm] = pull + 1
         remaining = e.ends[arm] - e.starts[arm] - pull
         if remaining > 0:
-            # One step of Fisher and Yates: swap a random one of the remaining samples to the front.
+            # One step of a Fisher-Yates shuffle: a random one of the remaining samples is swapped
+            # to the position of the first of them.
             seek_pull(rng, arm, pull)
-            top = e.starts[arm] + pull
-            chosen = top + int(uniform(rng) * remaining)
-            s.stack[top], s.stack[chosen] = s.stack[chosen], s.stack[top]
-            reward = e.numbers[s.stack[top]]
+            first = e.starts[arm] + pull
+            chosen = first + int(uniform(rng) * remaining)
+            s.stack[first], s.stack[chosen] = s.stack[chosen], s.stack[first]
+            reward = e.numbers[s.stack[first]]
         else:
             reward = e.means[arm]
         s.reward[0] += reward
@@ -118,7 +124,7 @@ class FiniteSampleEnvironment(RewardEnvironment):
 
 
 class GoldLabelEnvironment(RewardEnvironment, abstract=True):
-    """Environment with gold labels, from experts for instance, to compare with."""
+    """Environment that compares labels with gold labels, as experts give them for instance."""
 
     metrics = (
         *RewardEnvironment.metrics,
@@ -126,10 +132,10 @@ class GoldLabelEnvironment(RewardEnvironment, abstract=True):
     )
 
     gold = float_array("arms")
-    """The gold label of each arm: 1, 0, or -1 for none."""
+    """The gold label of each arm: 1 for above, 0 for below, -1 for no label."""
 
     def score(e, s: RewardEnvironment.State, labels: FloatArray, metrics: Any) -> None:
-        """Write wrong labels, whether there is any, agreement with gold labels, and details."""
+        """Write the metrics of wrong labels, and the share of gold labels that were met."""
         write_label_errors(e.right_labels, s, labels, metrics)
         label_count = agreements = 0.0
         for arm in range(e.arms):
@@ -164,14 +170,17 @@ class ConfidenceSequences(RewardEnvironment):
     failure = number()
 
     class State:
-        """Pulls and summed rewards of each arm; bounds that were left, and their radii."""
+        """Pulls and summed rewards of each arm, and how the bounds have held so far."""
 
         pulls = int_array("arms")
         totals = float_array("arms")
         missed = float_array(3)
-        """1 if a mean has left Lemma 19's bound, a third of it, the maximal inequality's."""
+        """Whether a mean has ever left the bound of Lemma 19, a third of it, and the bound of the
+        maximal inequality; 1 or 0 for each of these."""
         narrower = float_array()
+        """The number of rounds in which the bound of Lemma 19 was the narrower one."""
         ratio = float_array()
+        """The radius of Lemma 19 over that of the maximal inequality, at the last pull."""
 
     def respond(e, s: State, rng: Stream, arm: int) -> float:  # type: ignore[override]
         """Return the reward of the arm's next pull, and compare the mean with its bounds."""
@@ -179,7 +188,7 @@ class ConfidenceSequences(RewardEnvironment):
         reward = 1.0 if uniform(rng) < e.means[arm] else 0.0
         s.pulls[arm] += 1
         s.totals[arm] += reward
-        # The bounds hold after each pull of the arm, so its own pulls are the time, not the rounds.
+        # The bounds are on the mean of one arm, so that t in them is the number of its pulls.
         pulls = float(s.pulls[arm])
         error = abs(s.totals[arm] / pulls - e.means[arm])
         radius = math.sqrt((e.a + e.b * math.log(e.horizon / pulls)) / pulls)
@@ -196,7 +205,7 @@ class ConfidenceSequences(RewardEnvironment):
         return reward
 
     def score(e, s: State, t: int, metrics: Any) -> None:  # type: ignore[override]
-        """Write which bounds were ever left, and their radii."""
+        """Write which bounds were ever left, and how their radii compare."""
         metrics.lemma_19_misses[0] = s.missed[0]
         metrics.third_width_misses[0] = s.missed[1]
         metrics.maximal_misses[0] = s.missed[2]
@@ -211,4 +220,4 @@ ENVIRONMENTS: Final = (
     ),
     environment_of(GoldLabelEnvironment, Replay.__name__, Replay.draw),
 )
-"""The environments that `keyhole compile` compiles: all arms have one kind of distribution."""
+"""The environments that `keyhole compile` compiles; all arms have one kind of distribution."""

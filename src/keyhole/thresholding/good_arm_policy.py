@@ -16,8 +16,8 @@ from keyhole.thresholding.problem import Problem
 class GoodArmPolicy(Policy, abstract=True):
     """Base class of policies that settle arms by Hoeffding's bounds.
 
-    A subclass defines ``bonus(p, t, pulls)``: the open arm with the largest mean plus bonus is
-    pulled.
+    An arm is *open* until it is settled. A subclass defines ``bonus(p, t, pulls)``; the open arm
+    with the largest index, its empirical mean plus the bonus, is pulled.
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("bonus",)
@@ -38,7 +38,10 @@ class GoodArmPolicy(Policy, abstract=True):
         stopped = int_array()
 
     def select(p, s: State, t: int, bonus: Kernel) -> int:
-        """Return the first open arm without pulls, else the open arm with the largest index."""
+        """Return the first open arm without pulls, else the open arm with the largest index.
+
+        If no arm is open, arm 0 is returned.
+        """
         choice = -1
         highest = -math.inf
         for arm in range(p.arms):
@@ -53,7 +56,7 @@ class GoodArmPolicy(Policy, abstract=True):
         return max(choice, 0)
 
     def update(p, s: State, t: int, arm: int, reward: float) -> None:
-        """Count the reward, and settle the arm if a bound has passed the threshold."""
+        """Count the reward, and settle the arm if a bound of its mean has passed the threshold."""
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
         if s.settled[arm] != 0:
@@ -90,8 +93,9 @@ class GoodArmPolicy(Policy, abstract=True):
 
 
 def confidence_width(pulls: float, arms: int, delta: float) -> float:
-    r"""Return :math:`\sqrt{\ln(4 K n^2 / \delta) / (2 n)}`: no mean of K arms is ever further off.
+    r"""Return :math:`\sqrt{\ln(4 K n^2 / \delta) / (2 n)}`, for n pulls of one of K arms.
 
-    This holds for independent rewards in [0, 1], with probability at least 1 - delta.
+    With probability at least 1 - delta no empirical mean of any arm is ever further from the arm's
+    mean than this. The rewards must be independent and in [0, 1].
     """
     return math.sqrt(math.log(4.0 * arms * pulls * pulls / delta) / (2.0 * pulls))

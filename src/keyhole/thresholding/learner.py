@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from keyhole.play.setting_learner import ArmLearner
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 
-_SHOWN_NAMES: Final = 20  # at most so many names of a recommendation are on a page
+_SHOWN_NAMES: Final = 20  # a page shows at most this number of names of a recommendation
 
 
 class StudyVocabulary(CoreVocabulary):
-    """Calls of a study: ``ask()`` gives an ``arm``; ``tell(id, reward)`` its reward."""
+    """Vocabulary of a study: ``ask()`` returns an ``arm``, ``tell(id, reward)`` takes a reward."""
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, bool]:
         """Return for each arm whether its mean is estimated to be at least the threshold."""
@@ -21,7 +21,7 @@ class StudyVocabulary(CoreVocabulary):
         return {self.arms[arm]: label > 0.5 for arm, label in zip(live, labels, strict=True)}
 
     def describe_recommendation(self, recommendation: Mapping[str, bool]) -> str:
-        """Return the names of the arms that are above the threshold, the first ones if many."""
+        """Return the names of the arms that are above the threshold; of many, only the first."""
         names = [name for name, is_above in recommendation.items() if is_above]
         hidden_count = len(names) - _SHOWN_NAMES
         more = f" and {hidden_count:,} more" if hidden_count > 0 else ""
@@ -31,7 +31,7 @@ class StudyVocabulary(CoreVocabulary):
 class Learner(ArmLearner):
     """Learner that returns the arm to pull next, and labels the arms.
 
-    Made by a policy: ``LSA().learner(arms=10, threshold=0.5)``.
+    The method `learner` of a policy makes it: ``LSA().learner(arms=10, threshold=0.5)``.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Learner(ArmLearner):
     def recommend(self) -> NDArray[np.bool_]:
         """Return for each arm whether its mean is estimated to be at least the threshold.
 
-        If arms have names, it is a dict by name.
+        If arms have names, the result is a dict with the names as keys.
         """
         if self._names is not None:
             return cast(NDArray[np.bool_], self._recommend_in_words())

@@ -20,9 +20,13 @@ _ROUNDING: Final = 2.0**-53
 
 
 def is_above(pulls: float, total: float, threshold: float) -> bool:
-    """Return whether an arm's mean is at least the threshold, or would be but for rounding."""
-    # The sum of n rewards has at most n - 1 rounding errors; decimals, the division and
-    # the threshold add three.
+    """Return whether an arm's empirical mean is at least the threshold.
+
+    A mean that is below the threshold by no more than a possible rounding error counts as equal to
+    it. An arm without pulls counts as above.
+    """
+    # The sum of n rewards has at most n - 1 rounding errors. The rewards as decimals, the division
+    # and the threshold add three.
     slack = (pulls + 2.0) * _ROUNDING
     return pulls == 0.0 or total / pulls >= threshold - slack
 
@@ -31,14 +35,15 @@ class Policy(Facts, CorePolicy, abstract=True):
     """Base class of the policies of the thresholding bandit.
 
     Kernels read `p.arms` and `p.threshold`, and those of `p.horizon`, `p.gaps` and `p.hardness`
-    that the class lists in `needs`. `select` returns an ``arm``, `update` may name ``arm`` and
-    ``reward``, and `recommend` fills ``labels``: 1 for an arm whose mean is taken to be at least
-    the threshold, else 0.
+    that the class lists in `needs`. `select` returns an ``arm``, and `update` may have the
+    parameters ``arm`` and ``reward``. `recommend` fills ``labels`` with 1 for each arm whose mean
+    is taken to be at least the threshold, and with 0 for the others.
 
-    A policy whose state keeps `pulls` and `totals` need not write `recommend`: an arm is labelled
-    1 if its empirical mean is at least the threshold (Tao et al. 2019, Algorithm 1, line 5), where
-    a mean below it by no more than a possible rounding error counts as equal: 11 of 20 reaches
-    0.55, and any number of rewards of 0.1 reaches 0.1. An arm that was never pulled gets 1.
+    A policy whose state keeps `pulls` and `totals` need not write `recommend`. An arm is then
+    labelled 1 if its empirical mean is at least the threshold (Tao et al. 2019, Algorithm 1, line
+    5). A mean that is below the threshold by no more than a possible rounding error counts as equal
+    to it, so that 11 of 20 reaches 0.55, and any number of rewards of 0.1 reaches 0.1. An arm that
+    was never pulled gets 1.
 
     Examples
     --------

@@ -33,44 +33,45 @@ from keyhole.validate import (
 
 Gold: TypeAlias = Sequence[bool | int | None] | Mapping[Any, bool | int | None]
 
-# A mean this close to the threshold is equal to it: rounding errors are smaller, differences
-# between decimals that a user writes are larger.
+# A mean this close to the threshold counts as equal to it. Rounding errors are smaller than this,
+# and differences between the decimals that a user writes are larger.
 _TOLERANCE: Final = 1e-12
 
 
 class ReplayOnce(Replay):
-    """Recorded rewards, drawn without replacement: for all arms of a problem or for none."""
+    """Recorded rewards that are drawn without replacement; all arms of a problem are, or none."""
 
 
 class Problem(RewardProblem):
     """Thresholding problem: arms with rewards in [0, 1], and a threshold for their means.
 
-    An arm is *above* if its mean is at least the threshold; means and threshold that differ by no
-    more than 10**-12 are equal, so that 0.1 + 0.2 reaches 0.3. The metrics of `keyhole.simulate`
-    are ``aggregate_regret``, the number of arms that the policy puts on the wrong side (its mean
-    over replications is the aggregate regret of Tao et al. 2019, eq. 3), and ``simple_regret``, 1
-    if there is any such arm (its mean is the simple regret).
+    An arm is *above* if its mean is at least the threshold. A mean that differs from the threshold
+    by no more than 10**-12 counts as equal to it, so that 0.1 + 0.2 reaches 0.3. The metrics of
+    `keyhole.simulate` are ``aggregate_regret``, the number of arms whose label is wrong (its mean
+    over replications is the aggregate regret of Tao et al. 2019, eq. 3), and ``simple_regret``,
+    which is 1 if there is any such arm (its mean is the simple regret).
 
     Parameters
     ----------
     means : sequence of float or distribution, shape (arms,), or mapping
-        The mean reward of each arm, in [0, 1], in (0, 1) for all distributions but Bernoulli's; or
-        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`. A
-        mapping has them by the names of the arms.
+        The mean reward of each arm, in [0, 1] for Bernoulli distributions and in (0, 1) for others;
+        or the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`. In a
+        mapping the keys are the names of the arms.
     threshold : float
         In (0, 1).
     distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
         The distribution of the arms whose means are given.
     concentration : float, optional
-        For beta distributions, at least 10**-6: an arm of mean m has the shapes ``m *
-        concentration`` and ``(1 - m) * concentration``; the larger, the closer rewards are to their
-        mean.
+        Parameter of beta distributions, at least 10**-6. An arm of mean m has the shapes ``m *
+        concentration`` and ``(1 - m) * concentration``. The larger it is, the closer rewards are to
+        their mean.
     scale : float, optional
-        For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
-        to [0, 1]. The means are those after it.
+        Parameter of truncated normal distributions, in [0.001, 10]. It is the standard deviation
+        before truncation to [0, 1]; `means` are the means after truncation.
     gold : sequence of bool or None, shape (arms,), or mapping, optional
-        Gold label of each arm (True: above), None for none; by name, if arms have names. Adds the
-        metric ``gold_agreement``: the share of these arms on which the policy agrees.
+        The gold label of each arm: True for above, False for below, None if there is no label. A
+        mapping has the arms' names as keys. With gold labels there is also the metric
+        ``gold_agreement``, the share of the arms with a gold label that get this label.
 
     Attributes
     ----------
@@ -79,7 +80,8 @@ class Problem(RewardProblem):
     threshold : float
         The threshold.
     rounds : int or None
-        The largest horizon: the number of samples, if they are replayed without replacement.
+        The largest horizon. This is the number of samples if they are drawn without replacement,
+        and None, for no limit, otherwise.
 
     Raises
     ------
@@ -130,14 +132,15 @@ class Problem(RewardProblem):
         Parameters
         ----------
         samples : sequence or mapping of sequences of float, or data frame
-            The recorded rewards of each arm, in [0, 1]; at least one each. A data frame has the
-            columns ``arm`` and ``reward``, and its arms the order of their first appearance.
+            The recorded rewards of each arm, in [0, 1], at least one for each arm. A data frame has
+            the columns ``arm`` and ``reward``; its arms are in the order of their first appearance.
         threshold : float
             In (0, 1).
         replacement : bool, default True
-            Whether samples are drawn with replacement. If not, there can be as many rounds as
-            there are samples. A pull of an arm whose samples are used up takes a round as any
-            other, and its reward is their mean. No policy knows the number of samples.
+            Whether samples are drawn with replacement. If not, there can be as many rounds as there
+            are samples of all arms together. A pull of an arm whose samples are used up takes a
+            round like any other, and its reward is their mean. Policies do not know how many
+            samples an arm has.
         gold : sequence of bool or None, shape (arms,), or mapping, optional
             As for `Problem`.
 
@@ -185,13 +188,13 @@ class Problem(RewardProblem):
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Mask of the replayed arms whose mean is the threshold: both labels are right."""
+        """Mask of the replayed arms whose mean is the threshold, so that both labels are right."""
         recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
         return np.asarray((self.gaps == 0.0) & recorded)
 
     @property
     def hardness(self) -> float:
-        """Sum of gap to the power -2 over the arms that are not `free`; infinite if a gap is 0."""
+        """Sum of 1 / gap**2 over the arms that are not `free`; infinite if such a gap is 0."""
         gaps = self.gaps[~self.free]
         return float((gaps**-2.0).sum()) if (gaps > 0).all() else float("inf")
 
@@ -223,7 +226,7 @@ class Problem(RewardProblem):
         Raises
         ------
         ValueError
-            If it is the hardness, and an arm on the threshold makes it infinite.
+            If `name` is "hardness", and an arm on the threshold makes the hardness infinite.
         """
         if name == "hardness" and not np.isfinite(self.hardness):
             arm = int(np.argmin(self.gaps))
@@ -235,7 +238,7 @@ class Problem(RewardProblem):
 
 
 def _check_gold(gold: Any, arms: int) -> FloatArray:
-    """Return gold labels as numbers: 1, 0, or -1 for none."""
+    """Return gold labels as numbers: 1 for above, 0 for below, and -1 for no label."""
     labels = check_sequence("gold", gold, "a list with True, False or None for each arm")
     if len(labels) != arms:
         raise ValueError(f"gold must have {arms} entries, got {len(labels)}")
@@ -252,12 +255,17 @@ def _check_gold(gold: Any, arms: int) -> FloatArray:
 class ConfidenceCoverageProblem(Problem):
     """Problem that compares running means of Bernoulli arms with Lemma 19; L is the horizon.
 
-    The metrics of `keyhole.simulate` are 1 if the mean of any arm has ever left a bound:
-    ``lemma_19_misses`` (`keyhole.thresholding.bounds.confidence_sequence`), ``third_width_misses``
-    (a third of its radius) and ``maximal_misses`` (for the same chance of failure,
-    `keyhole.thresholding.bounds.maximal_inequality`); ``narrower_share``, the share of rounds in
-    which Lemma 19 was the narrower; and ``radius_ratio``, its radius over the other's at the last
-    pull.
+    Two bounds on the running mean of each arm are compared: that of Lemma 19
+    (`keyhole.thresholding.bounds.confidence_sequence`), and a maximal inequality with the same
+    chance of failure (`keyhole.thresholding.bounds.maximal_inequality`). The metrics of
+    `keyhole.simulate` are:
+
+    - ``lemma_19_misses``, which is 1 if the mean of any arm has ever left the bound of Lemma 19;
+    - ``third_width_misses``, the same for a bound with a third of its radius;
+    - ``maximal_misses``, the same for the maximal inequality;
+    - ``narrower_share``, the share of rounds in which the bound of Lemma 19 was the narrower one;
+    - ``radius_ratio``, the radius of Lemma 19 over that of the maximal inequality, at the last
+      pull.
 
     Parameters
     ----------

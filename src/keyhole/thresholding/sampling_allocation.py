@@ -37,19 +37,20 @@ def _bound(gaps: ArrayLike, allocation: FloatArray | IntArray, c: float) -> floa
 def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> FloatArray:
     r"""Return the optimal pulls of each arm for known gaps, as real numbers.
 
-    The solution of :math:`\min \sum_i e^{-c x_i \Delta_i^2}` over :math:`x \ge 0` with
-    :math:`\sum_i x_i = T`:
+    They minimise :math:`\sum_i e^{-c x_i \Delta_i^2}` over :math:`x \ge 0` with :math:`\sum_i x_i =
+    T`. The solution is
 
     .. math:: x_i = \max\left\{ \frac{\Phi - \frac2c \ln \Delta_i^{-1}}{\Delta_i^2}, 0 \right\}
 
-    with :math:`\Phi` such that the budget is spent. Pulls are not rounded; an arm with gap 0 gets
-    none (section 3, equations (6) to (9)).
+    with the :math:`\Phi` with which the pulls sum to T. An arm with gap 0 gets no pulls (section 3,
+    equations (6) to (9)).
 
     Notes
     -----
-    The paper gives the solution for c = 2 (equation 9), where the factor 2/c is 1; the general
-    form follows from the same conditions and agrees with its equation (11), where c is
-    2 alpha. The solution is exact: arms enter in the order of their gaps, the largest first.
+    The paper gives the solution for c = 2 (equation 9), where the factor 2/c is 1. The general form
+    follows from the same conditions, and agrees with the paper's equation (11), where c is 2 alpha.
+    No search for :math:`\Phi` is needed: as it grows, arms get their first pulls in the order of
+    their gaps, the largest first.
 
     Examples
     --------
@@ -60,15 +61,17 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
     budget = check_number("budget", budget, Range(ge=0))
     order = np.argsort(-delta, kind="stable")
     order = order[delta[order] > 0]
-    weight = delta[order] ** -2.0
-    entry = -2.0 / c * np.log(delta[order])
-    # levels[k] is the Phi at which the first k + 1 arms together use up the budget; the solution is
-    # the last one that is at least entry[k], from which on arm k gets pulls.
-    levels = (budget + np.cumsum(entry * weight)) / np.cumsum(weight)
-    # The arm with the largest gap always gets pulls, although by rounding no level may qualify.
-    inside = max(np.flatnonzero(levels >= entry), default=0)
+    weights = delta[order] ** -2.0
+    # Arm k of this order gets pulls where Phi exceeds entry_levels[k]. levels[k] is the Phi at
+    # which the first k + 1 arms together use up the budget. The solution is the last of these
+    # levels that is at least the entry level of its arm.
+    entry_levels = -2.0 / c * np.log(delta[order])
+    levels = (budget + np.cumsum(entry_levels * weights)) / np.cumsum(weights)
+    # The first arm, with the largest gap, always gets pulls. It is the default, since rounding may
+    # leave no level that qualifies.
+    last_arm = max(np.flatnonzero(levels >= entry_levels), default=0)
     allocation = np.zeros(len(delta))
-    allocation[order] = np.maximum(levels[inside] - entry, 0.0) * weight
+    allocation[order] = np.maximum(levels[last_arm] - entry_levels, 0.0) * weights
     return allocation
 
 
@@ -89,10 +92,11 @@ def optimal_value(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> float:
 def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntArray:
     r"""Return the optimal allocation in whole pulls.
 
-    It solves the program of `optimal_allocation` with :math:`x_i \in \mathbb{N}`. The next pull of
-    an arm gains :math:`e^{-c x_i \Delta_i^2} (1 - e^{-c \Delta_i^2})`, less with every pull, so
-    that the optimal allocation takes the T largest gains. An arm with gap 0 gets none; of equal
-    gains the lowest arm's comes first (section 3, equation (6)).
+    It solves the problem of `optimal_allocation` with :math:`x_i \in \mathbb{N}`. The next pull of
+    an arm lowers the sum by its *gain*, :math:`e^{-c x_i \Delta_i^2} (1 - e^{-c \Delta_i^2})`.
+    Gains fall with every pull of the arm, so that the optimal allocation takes the T largest gains.
+    An arm with gap 0 gets no pulls; of equal gains, that of the lowest arm comes first (section 3,
+    equation (6)).
 
     Examples
     --------
@@ -102,17 +106,22 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     delta, c = _check_arguments(gaps, c)
     budget = check_integer("budget", budget, Range(ge=0))
     rate = c * delta[delta > 0] ** 2
-    # Logarithms, since gains of late pulls underflow: of the gain of each arm's first pull.
-    first_gains = np.log(-np.expm1(-rate))
-    # At this level the pulls, rounded up, are at most the budget: the heap adds the few that are
-    # missing, instead of all of them.
-    order = np.argsort(-first_gains, kind="stable")
+    # The logarithm of the gain of each arm's first pull. Logarithms are used, since the gains of
+    # late pulls underflow.
+    log_first_gains = np.log(-np.expm1(-rate))
+    # Each arm first gets all pulls whose logarithm of the gain is at least `level`. This level is
+    # chosen so that these pulls, rounded up, are at most the budget. The heap then has to add only
+    # the few pulls that are missing.
+    order = np.argsort(-log_first_gains, kind="stable")
     sums = np.cumsum(1.0 / rate[order])
-    levels = (np.cumsum(first_gains[order] / rate[order]) - max(budget - len(rate), 0)) / sums
-    level = levels[max(np.flatnonzero(levels <= first_gains[order]), default=0)]
-    pulls = np.maximum(np.floor((first_gains - level) / rate) + 1.0, 0.0) * (budget >= len(rate))
-    # Minus the logarithm of each arm's next gain, and its position among the arms with a gap.
-    next_gains = [(rate[k] * pulls[k] - first_gains[k], k) for k in range(len(rate))]
+    ordered_gains = log_first_gains[order]
+    levels = (np.cumsum(ordered_gains / rate[order]) - max(budget - len(rate), 0)) / sums
+    level = levels[max(np.flatnonzero(levels <= ordered_gains), default=0)]
+    pulls = np.maximum(np.floor((log_first_gains - level) / rate) + 1.0, 0.0)
+    pulls *= budget >= len(rate)
+    # Pairs of minus the logarithm of an arm's next gain, and the arm's position among the arms with
+    # a gap.
+    next_gains = [(rate[k] * pulls[k] - log_first_gains[k], k) for k in range(len(rate))]
     heapq.heapify(next_gains)
     for _ in range(budget - int(pulls.sum())):
         negative_log, k = next_gains[0]
@@ -127,8 +136,8 @@ def integer_value(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> float:
     r"""Return the optimum :math:`P^*_c = \sum_i e^{-c x_i \Delta_i^2}` of `integer_allocation`.
 
     Twice this value, with c = 2, bounds the aggregate regret of the algorithm O, which knows the
-    gaps. It lies between the optimum of `optimal_value` for the same budget and that for K pulls
-    fewer. See section 3, equations (5), (6) and (8).
+    gaps. The value is at least `optimal_value` for the same budget, and at most `optimal_value` for
+    a budget of K pulls less. See section 3, equations (5), (6) and (8).
 
     Examples
     --------
@@ -143,18 +152,19 @@ def regret_lower_bound(gaps: ArrayLike, budget: float) -> float:
 
     .. math:: \inf_A \sup_I R^A(I; T) \ge \tfrac14 P_{16}(\{\Delta_i\}, T)
 
-    for Bernoulli arms, a threshold of 1/2 and gaps up to 0.478; arms with larger gaps are left out.
-    Gaps are in (0, 1/2] here (equation (1) and Remark 2).
+    This holds for Bernoulli arms and a threshold of 1/2. The gaps are in (0, 1/2] here; arms with
+    gaps above 0.478 are left out of the bound (equation (1) and Remark 2).
 
     Notes
     -----
     Remark 2 of the paper compares LSA with a lower bound of this form, :math:`P_{16}` up to a
-    constant (its Theorem 20); constant and proof are ours. Over all 2^K ways to put the arms on a
-    side, compare those that differ in arm i: the inequality of Bretagnolle and Huber says that the
-    chances of a wrong label i add up to at least :math:`\frac12 e^{-x_i d_i}`, with :math:`x_i`
-    the expected pulls of arm i and :math:`d_i = 4 \Delta_i \operatorname{artanh}(2 \Delta_i)`
-    the divergence of its two distributions, at most :math:`16 \Delta_i^2` for gaps up to 0.478.
-    Hence the mean regret over all ways is at least :math:`\frac14 \min_x \sum_i e^{-x_i d_i}`.
+    constant (its Theorem 20). The constant and the proof are ours. There are 2^K instances, since
+    each arm may be above or below the threshold. Compare two instances that differ only in arm i.
+    By the inequality of Bretagnolle and Huber the chances of a wrong label of arm i in the two add
+    up to at least :math:`\frac12 e^{-x_i d_i}`. Here :math:`x_i` are the expected pulls of arm i,
+    and :math:`d_i = 4 \Delta_i \operatorname{artanh}(2 \Delta_i)` is the divergence of its two
+    distributions, which is at most :math:`16 \Delta_i^2` for gaps up to 0.478. Hence the mean
+    regret over all instances is at least :math:`\frac14 \min_x \sum_i e^{-x_i d_i}`.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from keyhole.thresholding.problem import Problem
 
 
 class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[misc]
-    """Base class: settles arms by e-processes; a subclass says at which level.
+    """Base class of the policies that settle arms by e-processes.
 
     A subclass defines ``level(p)``, the logarithm of the evidence that settles an arm.
     """
@@ -43,15 +43,15 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         p, s: Evidence, t: int, rng: Stream, arm: int, reward: float, level: Kernel,
         base_update: Kernel,
     ) -> None:  # fmt: skip
-        """Have the base learn the reward, and settle the arm if it has proved its side."""
+        """Have the base learn the reward, and settle the arm if its rewards prove its side."""
         base_update(p, s, t, rng, arm, reward)
         if s.settled[arm] != 0:  # a verdict is final
             return
         add_reward(s, arm, reward, p.arms)
-        needed = level(p)
-        if evidence_above(s, arm, p.threshold - p.tolerance, needed) >= needed:
+        needed_evidence = level(p)
+        if evidence_above(s, arm, p.threshold - p.tolerance, needed_evidence) >= needed_evidence:
             settle_arm(s, arm, 1, p.arms)
-        elif evidence_below(s, arm, p.threshold + p.tolerance, needed) >= needed:
+        elif evidence_below(s, arm, p.threshold + p.tolerance, needed_evidence) >= needed_evidence:
             settle_arm(s, arm, 2, p.arms)
         stop_if_all_settled(s, t, p.arms)
 
@@ -65,7 +65,8 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         """Return the known quantities; refuse a tolerance that reaches 0 or 1."""
         facts = super().check_facts(values)
         threshold = facts["threshold"]
-        # As `update` computes them: 1 - 0.95 is above 0.05, and yet 0.95 + 0.05 is 1.
+        # The sums are those of `update`. A comparison of the tolerance with 1 - threshold would be
+        # rounded otherwise: 1 - 0.95 is above 0.05, and yet 0.95 + 0.05 is 1.
         if threshold - self.tolerance <= 0.0 or threshold + self.tolerance >= 1.0:
             raise ValueError(
                 f"tolerance must be below the distance of the threshold, {threshold:g}, from 0 and "
@@ -75,8 +76,9 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
 
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
         """Return which verdicts are wrong by the tolerance or more."""
-        far = (problem.gaps >= self.tolerance - SAME_MEAN) & ~problem.free
-        return np.stack([far & ~problem.labels, far & problem.labels], axis=1)
+        # Within the tolerance, and for a free arm, either verdict is right.
+        is_judged = (problem.gaps >= self.tolerance - SAME_MEAN) & ~problem.free
+        return np.stack([is_judged & ~problem.labels, is_judged & problem.labels], axis=1)
 
     def describe(self, learner: Any) -> list[str]:
         """Return the label, the pulls and the mean of each arm, and whether it is settled."""
@@ -88,14 +90,20 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
 
 
 def evidence_above(s: Evidence, arm: int, null: float, floor: float) -> float:
-    """Return the logarithm of the evidence that an arm's mean is above `null`."""
+    """Return the logarithm of the evidence that an arm's mean is above `null`.
+
+    Evidence far below `floor` may be returned as minus infinity.
+    """
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
     return log_evidence_above(s.evidence_histogram, arm, pulls, total, null, floor)
 
 
 def evidence_below(s: Evidence, arm: int, null: float, floor: float) -> float:
-    """Return the logarithm of the evidence that an arm's mean is below `null`."""
+    """Return the logarithm of the evidence that an arm's mean is below `null`.
+
+    Evidence far below `floor` may be returned as minus infinity.
+    """
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
     return log_evidence_below(s.evidence_histogram, arm, pulls, total, null, floor)
@@ -103,6 +111,6 @@ def evidence_below(s: Evidence, arm: int, null: float, floor: float) -> float:
 
 def stop_if_all_settled(s: Evidence, t: int, arms: int) -> None:
     """Write the round into `s.stopped` if all arms are settled."""
-    # Settled arms come last in the tree of open pulls: if the first arm is settled, all are.
+    # In the tree of open pulls settled arms come last. So if its first arm is settled, all are.
     if s.settled[argmin(s.open_pulls, arms)] != 0:
         s.stopped[0] = t

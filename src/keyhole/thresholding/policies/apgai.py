@@ -8,22 +8,23 @@ from keyhole.thresholding.policy_base import IndexPolicy
 class APGAI(IndexPolicy):
     r"""Pull the arm that looks most surely good, or, if none does, least surely bad.
 
-    For one good arm, soon, or the finding that there is none; it has no parameters. It is poor for
-    labels of all arms: it leaves the others as soon as one looks good.
+    Use it to find one good arm soon, or to find that there is none. It has no parameters. It is
+    poor at labelling all arms, since it leaves the others as soon as one arm looks good.
 
     After one pull of each arm, pull
 
     .. math:: \arg\max_i \; W_i^+ \;\text{ if some } \hat\mu_i > \theta, \text{ else } \arg\min_i \;
         W_i^-, \qquad W_i^\pm = \sqrt{N_i} \, \max\{\pm (\hat\mu_i - \theta), 0\}
 
-    with :math:`N_i` pulls and :math:`\hat\mu_i` the mean reward: in either case the arm with the
-    largest :math:`\sqrt{N_i} (\hat\mu_i - \theta)`.
+    with :math:`N_i` pulls and :math:`\hat\mu_i` the mean reward. In either case this is the arm
+    with the largest :math:`\sqrt{N_i} (\hat\mu_i - \theta)`.
 
     Notes
     -----
-    Departures from the paper: its stopping rule is not here (:doc:`/not_here`). Beside a rule that
-    settles arms, end when the first arm is above (see the example): that is the promise of that
-    rule, and none of the paper's. Ties, open in the paper, go to the lowest arm.
+    Departures from the paper: its stopping rule is not here (:doc:`/not_here`). Under a policy that
+    settles arms, such as `FamilywiseStopping`, stop when the first arm is settled as above (see the
+    example). The guarantee is then that of the settling policy, not one of the paper. Ties, open in
+    the paper, go to the lowest arm.
 
     References
     ----------

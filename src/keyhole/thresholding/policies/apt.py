@@ -7,9 +7,9 @@ from keyhole.thresholding.policy_base import IndexPolicy
 class APT(IndexPolicy):
     r"""Pull the arm whose label is least certain, up to a precision.
 
-    Good where any wrong label spoils the result, or where arms closer to the threshold than a
-    known precision do not matter; the best precision differs from problem to problem. Without
-    such knowledge, see `LSA`.
+    It is good where any wrong label spoils the result, or where arms closer to the threshold than a
+    known precision do not matter. The best precision differs from problem to problem; if you do not
+    know it, see `LSA`.
 
     After one pull of each arm, pull
 
@@ -21,14 +21,14 @@ class APT(IndexPolicy):
     Parameters
     ----------
     epsilon : float, default 0
-        Precision: labels of arms closer to the threshold than this do not matter; at least 0.
+        The precision, at least 0. Labels of arms closer to the threshold than this do not matter.
         The experiments of Tao et al. use 0, 0.025, 0.05 and 0.1.
 
     Notes
     -----
-    Departures from the paper: the label is 1 where the empirical mean is at least the threshold,
-    the adaptation of Tao et al. (2019); the original leaves arms within the precision open. Ties go
-    to the lowest arm. See :doc:`/thresholding`.
+    Departures from the paper: the label is 1 where the empirical mean is at least the threshold, as
+    adapted by Tao et al. (2019); in the original either label of an arm within the precision is
+    right. Ties go to the lowest arm. See :doc:`/thresholding`.
 
     References
     ----------

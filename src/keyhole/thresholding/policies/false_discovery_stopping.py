@@ -16,16 +16,16 @@ from keyhole.thresholding.stopping_policy import (
 class FalseDiscoveryStopping(StoppingPolicy):
     r"""Settle the arms with the most evidence: of those settled, few are wrong on average.
 
-    For lists of finds among many arms, most of which are not: `PerArmStopping` bounds the errors
-    among all arms, which may be most of those that it calls above; `FamilywiseStopping` needs more
-    pulls. After each reward an arm i is settled as *above* if
+    Use it to list the few arms among many that are above. `PerArmStopping` bounds only the errors
+    among all arms, and these errors may be most of the arms that it calls above;
+    `FamilywiseStopping` needs more pulls. After each reward an arm i is settled as *above* if
 
     .. math:: E_i \ge \frac{K}{k \, \delta}, \qquad k = \max \Big\{ k : \# \Big\{ j : E_j \ge
         \frac{K}{k \, \delta} \Big\} \ge k \Big\}
 
-    with E the evidence of `PerArmStopping` for *above*, which stays what it was once an arm is
-    settled as above and counts no more once it is settled as below, and K the number of arms. Then
-    the same for *below*, by itself.
+    with K the number of arms and E the evidence of `PerArmStopping` for *above*. The E of an arm
+    stays as it is once the arm is settled as above, and no longer counts once it is settled as
+    below. Then the same is done for *below*, apart from *above*.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class FalseDiscoveryStopping(StoppingPolicy):
 
     Notes
     -----
-    Source: Keyhole's own; e-BH is known. Proved: at any time at which you stop, the
-    share of wrong arms among those called above (0 if there are none) is on average at most delta,
-    and so it is among those called below, and among all that are settled; see :doc:`/stopping`.
+    Source: Keyhole's own; the rule for k, e-BH, is known. Proved: whenever you stop, the share of
+    wrong arms among those called above (0 if there are none) is on average at most delta. The same
+    holds among the arms called below, and among all settled arms; see :doc:`/stopping`.
     Arms can be neither added nor retired.
 
     References
@@ -61,10 +61,12 @@ class FalseDiscoveryStopping(StoppingPolicy):
         """The verdicts, the rewards on which they rest, and the evidence near a verdict."""
 
         log_above = float_array("arms")
+        """The logarithm of the evidence for *above*; minus infinity if it is far below `level`."""
         log_below = float_array("arms")
+        """The same for *below*."""
 
     def level(p) -> float:
-        """Return ln(1 / delta), the least evidence that may settle an arm."""
+        """Return ln(1 / delta), the logarithm of the least evidence that may settle an arm."""
         return -math.log(p.delta)
 
     def update(  # type: ignore[override]
@@ -95,7 +97,11 @@ class FalseDiscoveryStopping(StoppingPolicy):
 def settle_most_arms(
     s: Evidence, evidence: FloatArray, verdict: int, floor: float, arms: int
 ) -> None:
-    """Give the verdict to k arms, the largest number such that k arms have the evidence for k."""
+    """Give the verdict to k arms, for the largest k for which k arms have enough evidence.
+
+    Enough is the logarithm `floor` + ln(K / k), K being the number of arms.
+    """
+    # If fewer than `count` arms have enough evidence for it, no k above their number can hold.
     count = arms
     needed = floor
     while count > 0:

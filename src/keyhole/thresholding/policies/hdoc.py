@@ -8,8 +8,8 @@ from keyhole.thresholding.good_arm_policy import GoodArmPolicy
 class HDoC(GoodArmPolicy):
     r"""Pull the open arm with the largest index of UCB1, and name arms once they are proved.
 
-    For good arms one after the other, the best soon, where the search may end at any time. For
-    labels of all arms `FamilywiseStopping` takes a third of the pulls.
+    Use it to find good arms one after the other, the best ones early, where the search may end at
+    any time. To label all arms, `FamilywiseStopping` takes a third of the pulls.
 
     After one pull of each arm, pull among those that are not settled
 
@@ -27,9 +27,9 @@ class HDoC(GoodArmPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Read as: t is the number of the round, and the bounds of an arm
-    are looked at after its own pulls alone, since those of others stay. Ties, open in the paper, go
-    to the lowest arm. Arms can be neither added nor retired.
+    Departures from the paper: none. Two readings: t is the number of the round; and only the bounds
+    of the arm that was pulled are looked at, since those of others have not changed. Ties, open in
+    the paper, go to the lowest arm. Arms can be neither added nor retired.
 
     References
     ----------
@@ -46,5 +46,5 @@ class HDoC(GoodArmPolicy):
     """
 
     def bonus(p, t: int, pulls: float) -> float:
-        """Return the width of UCB1."""
+        """Return the bonus of the formula, sqrt(ln t / (2 N))."""
         return math.sqrt(math.log(t) / (2.0 * pulls))

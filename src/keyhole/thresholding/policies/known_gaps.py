@@ -10,8 +10,9 @@ from keyhole.thresholding.policy_base import Policy
 class KnownGaps(Policy):
     r"""Pull the arm furthest behind its optimal number of pulls, which follows from the true gaps.
 
-    An oracle: it knows the gap of every arm, but not the side of the threshold. `LSA` has the same
-    rule with empirical gaps; the difference between the two is the cost of estimating them.
+    It is an oracle, which knows the gap of every arm, but not on which side of the threshold the
+    arm is. `LSA` has the same rule with empirical gaps; the difference in regret between the two is
+    the cost of estimating the gaps.
 
     Pull
 
@@ -21,10 +22,10 @@ class KnownGaps(Policy):
 
     Notes
     -----
-    Departures from the paper: none. It leaves two things open, decided here: there are no first
-    pulls of each arm, since the rule is defined at :math:`T_i = 0` (a hard arm may never be pulled,
-    as in the optimal allocation); and an arm whose gap is 0, which no number of pulls would settle,
-    comes after all others.
+    Departures from the paper: none. The paper leaves two things open. Here arms are not pulled once
+    first, since the rule is defined at :math:`T_i = 0`; so a hard arm may never be pulled, as in
+    the optimal allocation. And an arm whose gap is 0, which no number of pulls would settle, comes
+    after all others.
 
     References
     ----------

@@ -12,8 +12,8 @@ from keyhole.thresholding.policy_base import IndexPolicy
 class LSA(IndexPolicy):
     r"""Pull the arm that was pulled least, given how close its mean is to the threshold.
 
-    The default choice when every wrong label costs the same: it needs neither the horizon nor a
-    precision. For the simple regret, the chance of any wrong label, see also `APT`.
+    It is the default choice when every wrong label costs the same, and needs neither the horizon
+    nor a precision. For the simple regret, the chance of any wrong label, see also `APT`.
 
     After one pull of each arm, pull
 
@@ -31,9 +31,9 @@ class LSA(IndexPolicy):
     Notes
     -----
     Departures from the paper: none. The paper leaves ties open; here the lowest arm wins. The
-    index is computed as :math:`\alpha d^2 / T_i` with :math:`d = s_i - \theta T_i` (s_i the summed
-    rewards), so that gaps that are equal in exact arithmetic tie exactly. Measured against random
-    ties: no difference beyond noise in the paper's Set-ups 1 and 2, about 1 % in Set-up 3.
+    first term is computed as :math:`\alpha d^2 / T_i` with :math:`d = s_i - \theta T_i` (s_i the
+    summed rewards), so that equal gaps tie exactly. If ties are broken at random instead, the
+    regret in the paper's Set-ups 1 and 2 is the same but for noise; in Set-up 3 it differs by 1 %.
 
     References
     ----------
@@ -66,16 +66,16 @@ class LSA(IndexPolicy):
 
 
 _TABLE_LENGTH: Final = 4096
-# Computed by the C library that compiled code calls, for the same bits. The numbers are part of the
-# digest of every kernel that uses them, since this module's source is not.
+# They are computed by the C library that compiled code calls, so that all bits are the same. The
+# numbers are part of the digest of every kernel that uses them, since this module's source is not.
 _LOGARITHMS: Final = np.array([-math.inf, *(math.log(count) for count in range(1, _TABLE_LENGTH))])
 
 
 def log_count(count: float) -> float:
-    """Return ln(count), for a whole number from 1.
+    """Return ln(count), for a whole number that is at least 1.
 
-    The table saves a quarter of a round of `LSA`; it is of no use for arguments that are not
-    counts, as in `MOSS`.
+    The table saves a quarter of the time of a round of `LSA`. It is of no use for arguments that
+    are not counts, as in `MOSS`.
 
     Examples
     --------

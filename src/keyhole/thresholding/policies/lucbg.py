@@ -6,8 +6,8 @@ from keyhole.thresholding.good_arm_policy import GoodArmPolicy, confidence_width
 class LUCBG(GoodArmPolicy):
     r"""Pull the unsettled arm with the largest upper bound, and name arms once they are proved.
 
-    LUCB-G is the baseline that `HDoC` is compared with. It explores more, since its upper bound
-    holds for all arms and times.
+    LUCB-G is the baseline that the paper compares `HDoC` with. LUCB-G explores more, since its
+    upper bounds hold for all arms and all times at once.
 
     After one pull of each arm, pull among those that are not settled
 

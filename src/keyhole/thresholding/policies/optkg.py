@@ -18,22 +18,22 @@ from keyhole.policy import (
 from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.policy_base import Policy
 
-# The probability I (see `OptKG`) and ln w, with w = x^A (1 - x)^B / B(A, B) at the threshold x, are
-# updated with each reward. After so many pulls of an arm both are computed anew, since rounding
-# errors accumulate.
+# The probability I (see `OptKG`) is updated with each reward, and so is ln w, with w = x^A (1 -
+# x)^B / B(A, B) at the threshold x. After this number of pulls of an arm both are computed anew,
+# since rounding errors accumulate.
 _RENEW_EVERY: Final = 1000
-# Logarithms of scores are rounded to this grid, and I is compared with 1/2 to this precision: far
-# coarser than rounding errors, finer than any difference that matters.
+# Logarithms of scores are rounded to multiples of this number, and I is compared with 1/2 to this
+# precision. It is far larger than rounding errors, and smaller than any difference that matters.
 _GRID: Final = 2.0**-30
 
 
 class OptKG(Policy):
     r"""Pull the arm whose next reward could raise the certainty of its label the most.
 
-    Good where a beta prior describes the arms, as in crowdsourcing. It looks one pull ahead.
-    Without such a prior, see `LSA`. Each arm has a beta posterior that starts at (a, b). With
-    :math:`I(A, B)` the probability that a variable of distribution Beta(A, B) is at least the
-    threshold and :math:`h(x) = \max(x, 1 - x)`, pull
+    It is good where a beta prior describes the arms, as in crowdsourcing, and looks one pull ahead.
+    Without such a prior, see `LSA`. Each arm has a beta posterior that starts at (a, b). Let
+    :math:`I(A, B)` be the probability that a variable of distribution Beta(A, B) is at least the
+    threshold, and :math:`h(x) = \max(x, 1 - x)`. Pull
 
     .. math::
         \arg\max_i \; \max\{ h(I(A_i + 1, B_i)), h(I(A_i, B_i + 1)) \} - h(I(A_i, B_i))
@@ -44,13 +44,13 @@ class OptKG(Policy):
     Parameters
     ----------
     a, b : float, default 1
-        The prior: as if an arm had been pulled a + b times and a of the rewards were 1; from
-        10**-6 to 10**6. The experiments of Tao et al. use (1, 1) and (0.5, 0.5).
+        The prior, from 10**-6 to 10**6. Arms begin as if they had been pulled a + b times and a of
+        the rewards were 1. The experiments of Tao et al. use (1, 1) and (0.5, 0.5).
 
     Notes
     -----
-    Departures from the paper: the threshold, 1/2 in Chen et al., may be any; a reward x between 0
-    and 1 counts as x of a success and 1 - x of a failure. Ties go to the lowest arm.
+    Departures from the paper: any threshold is allowed, not only 1/2 as in Chen et al.; a reward x
+    between 0 and 1 counts as x successes and 1 - x failures. Ties go to the lowest arm.
     :doc:`/thresholding` says how the score is computed.
 
     References
@@ -83,9 +83,11 @@ class OptKG(Policy):
         """Pulls, summed rewards, I, ln w, w, and the score of each arm."""
 
         above = float_array("arms")
-        """I: the probability that the arm's mean is at least the threshold."""
+        """I: the posterior probability that the arm's mean is at least the threshold."""
         log_weight = float_array("arms")
+        """ln w: see the head of the file."""
         weight = float_array("arms")
+        """w, or 0 where it underflows."""
         index = argmin_tree_array("arms")
         """Minus the logarithm of the score, in a tree that finds the smallest."""
 
@@ -104,7 +106,8 @@ class OptKG(Policy):
 
     def update(p, s: State, arm: int, reward: float) -> None:
         """Update the posterior of the arm and its score."""
-        # DLMF 8.17.20 and 8.17.21: I and w change by closed forms after a reward of 0 or 1.
+        # After a reward of 0 or 1, I and w change by closed forms: equations 8.17.20 and 8.17.21 of
+        # the Digital Library of Mathematical Functions (DLMF).
         a = p.a + s.totals[arm]
         b = p.b + (s.pulls[arm] - s.totals[arm])
         above = s.above[arm]
@@ -119,7 +122,8 @@ class OptKG(Policy):
         s.totals[arm] += reward
         a = p.a + s.totals[arm]
         b = p.b + (s.pulls[arm] - s.totals[arm])
-        # The closed forms step by whole counts: a reward in between needs the functions themselves.
+        # The closed forms add 1 to A or B. After a reward between 0 and 1 the functions themselves
+        # are needed.
         if int(s.pulls[arm]) % _RENEW_EVERY == 0 or 0.0 < reward < 1.0:
             above = beta_cdf(1.0 - p.threshold, b, a)
             log_weight = log_beta_weight(p.threshold, a, b)
@@ -130,7 +134,7 @@ class OptKG(Policy):
         argmin_update(s.index, p.arms, arm, -log_score(a, b, above, log_weight, weight))
 
     def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
-        """Label 1 the arms that are more likely above than below."""
+        """Label 1 the arms that are at least as likely above the threshold as below it."""
         for arm in range(p.arms):
             labels[arm] = s.above[arm] >= 0.5 - _GRID
 
@@ -138,12 +142,12 @@ class OptKG(Policy):
 def log_score(a: float, b: float, above: float, log_weight: float, weight: float) -> float:
     """Return the logarithm of the largest possible gain in certainty, in units of the grid.
 
-    `above` is I, the posterior probability of a mean of at least the threshold; `weight` is w, or 0
-    where it underflows.
+    `a` and `b` are the parameters A and B of the posterior. `above` is I, the posterior probability
+    of a mean of at least the threshold; `weight` is w, or 0 where it underflows.
     """
-    # One more reward for the label raises its certainty by w / A (label 1) or w / B (label 0). One
-    # against it raises the certainty only if it changes the label; I is then so close to 1/2 that w
-    # does not underflow.
+    # A reward that speaks for the label raises its certainty by w / A (label 1) or w / B (label 0).
+    # A reward that speaks against the label raises the certainty only if it changes the label. I is
+    # then so close to 1/2 that w does not underflow.
     label_count, other_count = (a, b) if above >= 0.5 else (b, a)
     gain_of_change = weight / other_count - abs(2.0 * above - 1.0)
     if gain_of_change > weight / label_count:

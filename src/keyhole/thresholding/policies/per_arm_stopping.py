@@ -9,30 +9,30 @@ from keyhole.thresholding.stopping_policy import StoppingPolicy
 class PerArmStopping(StoppingPolicy):
     r"""Settle each arm at level delta: at most a share delta of all arms is wrong on average.
 
-    Where each wrong arm costs the same and nobody can say how many pulls are enough. With each
-    reward an arm is settled as *above* or *below* once the e-process against the other reaches
-    1 / delta: for *above* the mean wealth of bets b that the mean is above c,
+    Use it where each wrong arm costs the same and nobody can say how many pulls are enough. An arm
+    is settled as *above* or *below* once its evidence for this side, an e-process against the other
+    side, reaches 1 / delta. For *above* it is the mean wealth of bets b that the mean is above c:
 
     .. math:: c \int_0^{1/c} \prod_t \big(1 + b (x_t - c)\big) \, \mathrm{d}b \ge \frac{1}{\delta},
        \quad c = \theta - \mathrm{tolerance},
 
     with x the arm's rewards, kept as weights on 0, 1/20, ..., 1. If the base chooses a settled arm,
-    the open one with the fewest pulls is tried in its place.
+    the unsettled arm with the fewest pulls is tried in its place.
 
     Parameters
     ----------
     base : policy of `keyhole.thresholding`, default LSA()
-        The policy that chooses; one that can learn from decisions of others (`off_policy`).
+        The policy that chooses. It must be able to learn from decisions of others (`off_policy`).
     delta : float, default 0.05
         In (0, 1).
     tolerance : float, default 0.05
-        At least 0: with a mean closer to the threshold than this either verdict is right.
+        At least 0. If a mean is closer to the threshold than this, either verdict is right.
 
     Notes
     -----
-    Source: Keyhole's own; its parts are known. Proved: an arm is *ever* settled wrongly with a
-    chance of at most delta. Where all means are on the threshold it takes more pulls than a fixed
-    number (:doc:`/thresholding`).
+    Source: Keyhole's own; its parts are known. Proved: the chance that an arm is *ever* settled
+    wrongly is at most delta. Where all means are on the threshold, the policy takes more pulls than
+    a rule with a fixed number of pulls (:doc:`/thresholding`).
 
     References
     ----------

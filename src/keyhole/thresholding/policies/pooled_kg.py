@@ -20,40 +20,42 @@ from keyhole.thresholding.policy_base import Policy
 
 # The prior is fitted anew whenever the number of pulls has grown by this factor.
 _GROWTH: Final = 1.25
-# The power of a + b + T_i in the score. With 1/2 or 1 there are more wrong labels where arms form
-# two clusters, and where lists of rewards end; other problems hardly differ.
+# The power of a + b + T_i in the score (see `PooledKG`). With 1/2 or 1 there are more wrong labels
+# where arms form two clusters, and where lists of rewards end; other problems hardly differ.
 _POWER: Final = 1.5
-# The least a + b: with less, a single reward would decide an arm's label.
+# The smallest a + b. With a smaller one, a single reward would decide an arm's label.
 _WEAKEST: Final = 0.3
-# Scores are rounded to this grid: far coarser than rounding errors, so that these break no tie.
+# Scores are rounded to multiples of this number. It is far larger than rounding errors, so that
+# these break no tie.
 _GRID: Final = 2.0**-30
 
 
 class PooledKG(Policy):
     r"""Pull the arm with the most to gain, by a beta prior that is fitted to all arms.
 
-    For many arms that are alike but for a few, with few pulls each: the prior tells an unusual rate
-    from chance. Where means are spread, it is about as good as `LSA`. With Beta(a, b) the prior,
-    :math:`T_i` the pulls and :math:`s_i` the summed rewards of arm i, its label is wrong with
+    Use it for many arms with few pulls each, if all but a few arms are alike: the prior tells an
+    unusual rate from chance. Where means are spread, it is about as good as `LSA`. With the prior
+    Beta(a, b), :math:`T_i` pulls and summed rewards :math:`s_i`, the label of arm i is wrong with
     chance
 
     .. math:: q_i = \min\{P(X_i < \theta), P(X_i \ge \theta)\}, \qquad
         X_i \sim \mathrm{Beta}(a + s_i, \; b + T_i - s_i)
 
     Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, and label 1 the arms with
-    :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first; its moments are fitted to the
-    rates after 2 K pulls, and whenever there are a quarter more pulls: see :doc:`/thresholding`.
+    :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first. Its moments are fitted to the
+    rates :math:`s_i / T_i` after 2 K pulls, and whenever there are a quarter more pulls.
 
     Parameters
     ----------
     strength : float, default 4
-        The largest a + b, from 0.3 to 1000: the number of pulls that the other arms may count for
-        when an arm is labelled.
+        The largest a + b, from 0.3 to 1000. When an arm is labelled, all other arms together count
+        for at most this number of its pulls.
 
     Notes
     -----
-    Source: Keyhole's own; the fit is not. Nothing is proved of it. It breaks where some arms lie
-    just beyond the threshold and the others far on its other side (see :doc:`/thresholding`).
+    Source: Keyhole's own, but for the fit. Nothing is proved of the policy. It breaks where some
+    arms lie just beyond the threshold and the others far on its other side: see
+    :doc:`/thresholding`.
 
     References
     ----------
@@ -86,15 +88,15 @@ class PooledKG(Policy):
         """Pulls and summed rewards of each arm, the prior, and the scores."""
 
         above = float_array("arms")
-        """Probability that the mean is at least the threshold."""
+        """The posterior probability that the arm's mean is at least the threshold."""
         prior = float_array(2)
-        """a and b."""
+        """The parameters a and b of the beta prior."""
         count = float_array()
         """The number of pulls of all arms."""
         next_fit = float_array()
         """The number of pulls at which the prior is fitted again."""
         index = argmin_tree_array("arms")
-        """Minus the score of each arm."""
+        """Minus the score of each arm, in units of the grid."""
 
     def init(p, s: State) -> None:
         """Set the uniform prior."""
@@ -109,10 +111,10 @@ class PooledKG(Policy):
         return argmin(s.index, p.arms)
 
     def update(p, s: State, arm: int, reward: float) -> None:
-        """Update the arm's score; if the prior is due, fit it and update all scores."""
+        """Update the arm's score; if a fit of the prior is due, fit it and update all scores."""
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
-        # Counted from the pulls, not the round: feedback that arrives late must not delay the fit.
+        # Fits are due by the number of pulls and not by the round, since feedback may arrive late.
         s.count[0] += 1.0
         if s.count[0] < s.next_fit[0]:
             write_score(p, s, arm)
@@ -123,7 +125,7 @@ class PooledKG(Policy):
             write_score(p, s, scored_arm)
 
     def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
-        """Label 1 the arms that are more likely above than below."""
+        """Label 1 the arms that are at least as likely above the threshold as below it."""
         for arm in range(p.arms):
             labels[arm] = s.above[arm] >= 0.5 - _GRID
 
@@ -132,8 +134,8 @@ def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
     """Write the probability that an arm is above the threshold, and minus its score."""
     a = s.prior[0] + s.totals[arm]
     b = s.prior[1] + (s.pulls[arm] - s.totals[arm])
-    # The tail on the side of the threshold that is away from the mean: its logarithm is exact
-    # however small it is.
+    # The tail of the posterior is computed that lies on the other side of the threshold than the
+    # mean. Its logarithm is exact, however small the tail is.
     if p.threshold * (a + b + 2.0) < a + 1.0:
         log_tail = log_beta_cdf_left(p.threshold, a, b)
         tail = math.exp(log_tail)
@@ -144,12 +146,16 @@ def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
         s.above[arm] = tail
     log_wrong = log_tail if tail <= 0.5 else math.log(1.0 - tail)
     score = log_wrong - _POWER * math.log(a + b)
-    # Negated, since the tree of keys finds the smallest.
+    # The score is negated, since the tree finds the smallest key.
     argmin_update(s.index, p.arms, arm, -float(np.rint(score / _GRID)))
 
 
 def fit_prior(p: PooledKG, s: PooledKG.State) -> None:
-    """Fit the moments of the prior to the rates of the arms that were pulled."""
+    """Fit the moments of the prior to the rates of the arms that were pulled.
+
+    The rate of an arm is its empirical mean.
+    """
+    # The sums begin as if one arm of weight 2 had the rate 1/2.
     weight_sum, rate_sum = 2.0, 1.0
     for arm in range(p.arms):
         pulls = s.pulls[arm]
@@ -158,8 +164,9 @@ def fit_prior(p: PooledKG, s: PooledKG.State) -> None:
             weight_sum += weight
             rate_sum += weight * s.totals[arm] / pulls
     mean = rate_sum / weight_sum
-    # The mean of (rate - mean)^2 is m (1 - m) (1 / n + rho (1 - 1 / n)) after n pulls: rho is the
-    # ratio of two sums over the arms. They begin with the uniform distribution's, whose rho is 1/3.
+    # With the prior's mean m and rho = 1 / (a + b + 1), the expectation of (rate - m)^2 after n
+    # pulls is m (1 - m) (1 / n + rho (1 - 1 / n)). So rho is estimated by the ratio of two sums
+    # over the arms. The sums begin with 1/12 and 1/4, which give 1/3, the rho of the uniform prior.
     excess_sum = 1.0 / 12.0
     scale_sum = 1.0 / 4.0
     for arm in range(p.arms):
@@ -170,6 +177,6 @@ def fit_prior(p: PooledKG, s: PooledKG.State) -> None:
             excess_sum += weight * (deviation * deviation - mean * (1.0 - mean) / pulls)
             scale_sum += weight * mean * (1.0 - mean) * (1.0 - 1.0 / pulls)
     rho = min(max(excess_sum / scale_sum, 1.0 / (p.strength + 1.0)), 1.0 / (_WEAKEST + 1.0))
-    size = 1.0 / rho - 1.0
-    s.prior[0] = size * mean
-    s.prior[1] = size * (1.0 - mean)
+    strength = 1.0 / rho - 1.0  # a + b
+    s.prior[0] = strength * mean
+    s.prior[1] = strength * (1.0 - mean)

@@ -9,7 +9,8 @@ from keyhole.thresholding.policy_base import IndexPolicy
 class UCBE(IndexPolicy):
     r"""Pull the arm that could be closest to the threshold, given the hardness of the problem.
 
-    An oracle for comparison: it needs the hardness of the problem, which is unknown in practice.
+    It is an oracle, for comparison only, since it needs the hardness H of the problem, which is
+    unknown in practice.
 
     After one pull of each arm, pull
 
@@ -26,9 +27,9 @@ class UCBE(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Two readings: "4b" in the text of Tao et al. is
-    :math:`4^b`, the convention of Locatelli et al. (2016); and a is computed from the true gaps
-    and the budget of the run at hand. Ties, open in the paper, go to the lowest arm.
+    Departures from the paper: none. There are two readings: "4b" in the text of Tao et al. is read
+    as :math:`4^b`, the convention of Locatelli et al. (2016); and a is computed from the true gaps
+    and the budget of the present run. Ties, open in the paper, go to the lowest arm.
 
     References
     ----------

@@ -8,16 +8,14 @@ from keyhole.thresholding.policy_base import Policy
 class Uniform(Policy):
     r"""Pull the arms in turn.
 
-    The baseline for all other policies.
-
-    In round t pull
+    It is the baseline for all other policies. In round t it pulls
 
     .. math:: i_t = (t - 1) \bmod K
 
     Notes
     -----
     Departures from the paper: none. The paper pulls "sequentially from 1 to K until budget T is
-    reached", read as round robin.
+    reached", which is read as one pull of each arm in turn, again and again.
 
     References
     ----------
@@ -45,7 +43,7 @@ class Uniform(Policy):
 
     def select(p, s: State) -> int:
         """Return the next arm in turn."""
-        # A counter, since a division by K would cost more than the rest of the round.
+        # The turn is counted, since a division by K would cost more than the rest of the round.
         arm = int(s.turn[0])
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
         return arm
