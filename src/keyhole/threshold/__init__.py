@@ -1,8 +1,8 @@
-"""Setting `threshold`: each round shows a bar (the threshold); pull an arm that should reach it.
+"""Setting `threshold`: each round shows a threshold; pull an arm whose sample should reach it.
 
-An *arm* is one of several options, such as an airline. To *pull* it is to choose it for the round;
-it then gives a random number, its *sample*, and the reward is 1 if that is at least the bar. With
-*censored* feedback a sample above the bar is seen only as "reached it".
+An *arm* is one of several options, such as an airline. To *pull* an arm is to choose it for the
+round; it then gives a random number, its *sample*. The reward is 1 if the sample is at least the
+threshold. With *censored* feedback only this is seen of such a sample, and not the number itself.
 
 In `keyhole.thresholding` a threshold is another thing: it divides arms by their means.
 """

@@ -38,7 +38,7 @@ def _sum_of_inverses(gaps: FloatArray) -> float:
 
 
 def _least_gaps(gaps: FloatArray) -> FloatArray:
-    """Return each arm's least gap among the levels at which it is not the best, 0 if none."""
+    """Return each arm's smallest gap above 0, or 0 for an arm that is the best at every level."""
     smallest = np.where(gaps > 0, gaps, np.inf).min(axis=1)
     return np.where(np.isfinite(smallest), smallest, 0.0)
 
@@ -52,8 +52,9 @@ def dkwucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
 
     Notes
     -----
-    The paper's minimum is over all levels, which is 0 wherever an arm is the best. It is read as
-    the minimum over the levels at which the arm is not; arms that are best everywhere add nothing.
+    In the paper the minimum is over all levels, and so it is 0 for every arm that is the best at
+    some level. It is read as the minimum over the levels at which the arm is not the best. Arms
+    that are the best at every level add nothing.
 
     Examples
     --------
@@ -69,21 +70,22 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
     .. math:: \sum_{j=1}^m \sum_{i : \Delta_i(j) > 0} \frac{\Delta_i(j) \ln(T / m)}
         {\mathrm{KL}\big(F_i(j), F_{i^*(j)}(j)\big)}
 
-    with KL the divergence of Bernoulli distributions from their chances. It is the bound of Lai and
-    Robbins (1985), asymptotic, for m independent bandits one after the other.
+    with KL(p, q) the divergence of Bernoulli distributions with the chances p and q. It is the
+    asymptotic bound of Lai and Robbins (1985) for m independent bandits, one after the other.
+    Section 5.1 has the theorem. Where the best arm's chance is 1 and another arm's is below 1, the
+    other arm adds nothing, since one failure tells them apart.
 
-    The bandits of the levels are not independent: a survival function decreases, so that an upper
-    bound at a low level holds at all higher ones. Where an arm's chance at level 1 is below that of
-    the best arm at every level, samples at level 1 suffice for all levels, and the regret of
-    `CappedKLUCB` with c = 3 can be asymptotically smaller than this number, by a factor of up to m:
-    it is no lower bound for this setting (see the page on Theorem 3). A smaller regret at one
-    horizon proves nothing. Section 5.1. An arm with a chance below 1 adds nothing where that of the
-    best arm is 1: one failure tells them apart.
+    In truth the number is no lower bound for this setting (see the page on Theorem 3), since the
+    bandits of the levels are not independent. A survival function decreases, so that an upper bound
+    at a low level holds at all higher ones. Where an arm's chance at level 1 is below that of the
+    best arm at every level, samples at level 1 suffice for all levels. The regret of `CappedKLUCB`
+    with c = 3 can then be asymptotically smaller than this number, by a factor of up to m. A
+    smaller regret at a single horizon proves nothing, as the bound is asymptotic.
 
     Notes
     -----
-    The paper prints a sum over levels and arms of ln(T / m) over the divergence, without the gap;
-    it is read with the gap, as in Lai and Robbins, since it would count pulls otherwise.
+    The paper prints a sum over levels and arms of ln(T / m) over the divergence, without the gap.
+    It is read with the gap, as in Lai and Robbins; without the gap the sum would count pulls.
 
     Examples
     --------
@@ -104,7 +106,8 @@ def optim_bound(problem: Problem | SequenceLike, horizon: int) -> float:
 
     .. math:: 32 \sum_i \frac{\ln T}{\min_{j : \Delta_i(j) > 0} \Delta_i(j)}
 
-    Section 5.1, with delta = T^-2 / 2, without its O(1); the minimum is read as in `dkwucb_bound`.
+    Section 5.1, with delta = T^-2 / 2. The O(1) is left out, and the minimum is read as in
+    `dkwucb_bound`.
 
     Examples
     --------
@@ -121,16 +124,17 @@ def kmucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     .. math:: \sum_i \frac{128 \, \ln m \, \ln T \; \max_j \Delta_i(j)}
         {\min_{i', j : \Delta_{i'}(j) > 0} \Delta_{i'}(j)^2}
 
-    Section 5.2, without its O(1); for two levels or more, and 0 where all arms are equally good at
-    all levels.
+    Section 5.2; the O(1) is left out. There must be at least two levels. The bound is 0 where all
+    arms are equally good at all levels.
 
     Notes
     -----
-    Three readings: the factors are grouped as above; the minimum is over the arms and levels where
-    the arm is not the best, since it would be 0 otherwise; one level, where ln m and so the bound
-    would be 0, is refused. The theorem assumes a unique best arm at every level: without one, KMUCB
-    does not get beyond that level. Such problems are refused, too, unless all arms are equal at all
-    levels.
+    There are three readings. The factors are grouped as above. The minimum is over the arms and
+    levels where the arm is not the best, since it would be 0 otherwise. A single level is refused,
+    since ln m and so the bound would be 0.
+
+    The theorem assumes a unique best arm at every level. At a level with several best arms KMUCB
+    stays for ever. Such problems are refused, too, unless all arms are equal at all levels.
 
     Examples
     --------
@@ -160,9 +164,10 @@ def sample_failure(pulls: ArrayLike, error: float) -> FloatArray:
     .. math:: P\Big(\sup_{j \in M} |\hat F_i(j) - F_i(j)| \ge \epsilon\Big)
         \le 2 \, e^{-2 \epsilon^2 N_i}
 
-    The inequality of Dvoretzky, Kiefer and Wolfowitz: one bound for all levels, where every sample
-    is seen. Section 4; the constant 2 is that of Massart (1990), "The Tight Constant in the
-    Dvoretzky-Kiefer-Wolfowitz Inequality", Annals of Probability 18.
+    M is the set of the levels. This is the inequality of Dvoretzky, Kiefer and Wolfowitz, which
+    holds for all levels at once if every sample is seen. Section 4; the constant 2 is that of
+    Massart (1990), "The Tight Constant in the Dvoretzky-Kiefer-Wolfowitz Inequality", Annals of
+    Probability 18.
 
     Examples
     --------
@@ -174,11 +179,11 @@ def sample_failure(pulls: ArrayLike, error: float) -> FloatArray:
 
 
 def sample_width(pulls: ArrayLike, delta: float) -> FloatArray:
-    r"""Return Lemma 3's width: an error at any level exceeds it with probability at most delta.
+    r"""Return the width of Lemma 3, which an error exceeds at some level with chance at most delta.
 
     .. math:: \sqrt{\frac{\ln(2 / \delta)}{2 N_i}}
 
-    Lemma 3, solved for the error; `pulls` are above 0, delta is in (0, 1).
+    This is Lemma 3, solved for the error. `pulls` are above 0, and `delta` is in (0, 1).
 
     Examples
     --------
@@ -193,8 +198,8 @@ def estimate_failure(support: ArrayLike, error: float) -> FloatArray:
 
     .. math:: P\big(|\hat F_i(j) - F_i(j)| \ge \epsilon\big) \le 2 \, e^{-\epsilon^2 N_i(j) / 2}
 
-    Section 5. For a number of pulls that is fixed in advance Hoeffding's inequality has the
-    exponent :math:`-2 \epsilon^2 N`: four times as much.
+    Section 5. For a number of pulls N that is fixed in advance, Hoeffding's inequality has the
+    exponent :math:`-2 \epsilon^2 N`, which is four times as large.
 
     Examples
     --------
@@ -206,11 +211,11 @@ def estimate_failure(support: ArrayLike, error: float) -> FloatArray:
 
 
 def estimate_width(support: ArrayLike, delta: float) -> FloatArray:
-    r"""Return Lemma 4's width: the error exceeds it with probability at most delta.
+    r"""Return the width of Lemma 4, which the error exceeds with a chance of at most delta.
 
     .. math:: \sqrt{\frac{2 \ln(2 / \delta)}{N_i(j)}}
 
-    For a `support` above 0 and delta in (0, 1).
+    `support` is above 0, and `delta` is in (0, 1).
 
     Examples
     --------

@@ -19,11 +19,12 @@ _UNIT = Range(ge=0, le=1)
 def draw_level(rng: Stream, numbers: FloatArray) -> int:
     """Return the highest level whose chance of being reached exceeds a uniform number."""
     u = uniform(rng)
-    # Counting all levels is faster than stopping at the last: there is no branch to predict.
-    value = 0
+    # Counting over all levels is faster than stopping at the last one that exceeds `u`, since there
+    # is no branch to predict.
+    level = 0
     for j in range(len(numbers)):
-        value += u < numbers[j]
-    return value
+        level += u < numbers[j]
+    return level
 
 
 class SurvivalTable(Distribution):
@@ -67,13 +68,13 @@ class CustomDistribution(CustomSampler):
     def __init__(self, draw: Kernel, survival: ArrayLike, *, numbers: ArrayLike = (0.0,)) -> None:
         super().__init__(draw, numbers)
         self.survival = check_vector("survival", survival, _UNIT)
-        drawn = check_vector(
+        samples = check_vector(
             "what draw draws", self.trial_draws(), Range(ge=0, le=len(self.survival))
         )
-        if (drawn != np.floor(drawn)).any():
-            raise ValueError(f"draw must return whole numbers, got {drawn[drawn % 1 > 0][0]:g}")
+        if (samples != np.floor(samples)).any():
+            raise ValueError(f"draw must return whole numbers, got {samples[samples % 1 > 0][0]:g}")
         for j, chance in enumerate(self.survival):
-            check_moments(f"survival[{j}]", float(chance), (drawn > j).astype(float))
+            check_moments(f"survival[{j}]", float(chance), (samples > j).astype(float))
 
 
 SampleDistribution = SurvivalTable | Replay | CustomDistribution
@@ -81,7 +82,10 @@ SampleDistribution = SurvivalTable | Replay | CustomDistribution
 
 
 def list_arms(field: str, arms: Any) -> tuple[list[str], list[Any], tuple[object, ...] | None]:
-    """Return how errors call the arms, the entry of each arm, and their names if they have any."""
+    """Return for each arm its name in errors and its entry, and the arms' names if they have any.
+
+    `field` is the name of the parameter that holds the arms.
+    """
     entries, names = split_names(field, arms)
     is_matrix = isinstance(entries, np.ndarray) and entries.ndim > 1
     expectation = "a list with an entry for each arm"
@@ -99,28 +103,29 @@ def parse_arms(
     Parameters
     ----------
     arms : sequence or mapping
-        Survival functions, frozen distributions of SciPy, or distributions of this module; a
-        mapping has them by the names of the arms.
+        Survival functions, frozen distributions of SciPy, or distributions of this module. In a
+        mapping the keys are the names of the arms.
     levels : int, optional
-        m; by default that of the arms.
+        The number of levels m. By default it follows from the arms: see `_count_levels`.
 
     Raises
     ------
     TypeError, ValueError
-        If there is no arm, one is not allowed, or they have different levels.
+        If there is no arm, an arm is not allowed, or arms have different numbers of levels.
     """
     fields, listed, names = list_arms("survival", arms)
     parsed_arms = [_parse_arm(field, arm) for field, arm in zip(fields, listed, strict=True)]
-    source = "levels"
+    source = "levels"  # the parameter or the arm that determines m, for errors
     if levels is None:
-        first, m = _count_levels(parsed_arms)
-        source = fields[first]
+        defining_arm, m = _count_levels(parsed_arms)
+        source = fields[defining_arm]
     else:
         m = check_integer("levels", levels, Range(ge=1))
     distributions: list[SampleDistribution] = []
     for field, distribution in zip(fields, parsed_arms, strict=True):
         if isinstance(distribution, TabulatedDistribution):
-            # sf(m - 1) is the chance of level m: values above m count as m.
+            # SciPy's sf(j - 1) is the chance to reach level j. At level m it is that of a value of
+            # m or more, as values above m count as m.
             distribution = SurvivalTable(
                 np.minimum(np.asarray(distribution.distribution.sf(np.arange(m)), np.float64), 1.0)
             )
@@ -136,7 +141,10 @@ def parse_arms(
 
 
 def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedDistribution:
-    """Return the distribution of an arm, one of SciPy's as a table that has no levels yet."""
+    """Return the distribution of an arm's samples.
+
+    A distribution of SciPy becomes a table of its quantiles, which has no number of levels yet.
+    """
     if isinstance(arm, CustomDistribution | Replay):
         return arm
     if is_scipy(arm):
@@ -154,9 +162,10 @@ def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedDistributio
 def _count_levels(
     distributions: Sequence[SampleDistribution | TabulatedDistribution],
 ) -> tuple[int, int]:
-    """Return an arm that defines the number of levels, and this number.
+    """Return an arm that determines the number of levels, and this number.
 
-    It is the first with a table; without one, the SciPy distribution with the largest value.
+    The first arm that has a survival function determines it. If there is none, it is the largest
+    value of all distributions, which then must be distributions of SciPy.
     """
     for arm, distribution in enumerate(distributions):
         if isinstance(distribution, SurvivalTable | CustomDistribution):

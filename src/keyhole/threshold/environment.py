@@ -22,9 +22,9 @@ from keyhole.threshold.distributions import SurvivalTable
 from keyhole.threshold.setting import SETTING
 
 DRAWN, STAGED, CYCLIC, LISTED = range(4)
-"""Orders of thresholds: drawn independently, in stages, in permutations, or listed."""
+"""Kinds of sequences of thresholds: drawn independently, in stages, in permutations, or listed."""
 
-# The failure probability of the widths in the metrics that count misses.
+# The metrics of misses compare errors with widths that an error exceeds with this probability.
 _MISS_PROBABILITY: Final = 0.05
 
 
@@ -32,8 +32,8 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
     """Environment in which a pull draws a sample from the distribution of its arm.
 
     The random numbers are common to all policies: the n-th pull of an arm reads the stream from a
-    position that only arm and n determine, so that its sample is the same for every policy.
-    Thresholds use the positions of one arm more.
+    position that only the arm and n determine, so that its sample is the same for every policy.
+    Thresholds are drawn as if from one more arm, and so they are also the same.
     """
 
     setting = SETTING
@@ -58,17 +58,19 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
     horizon = integer()
     censored = integer()
     survival = float_array("arms", "levels")
-    """P(X >= j) of each arm, level j at position j - 1."""
+    """P(X >= j) for the sample X of each arm, level j at position j - 1."""
     loss = float_array("arms", "levels")
     """Suboptimality gap of each arm at each level."""
     order = integer()
-    """Kind of the sequence of thresholds."""
+    """Kind of the sequence of thresholds: `DRAWN`, `STAGED`, `CYCLIC` or `LISTED`."""
     rising = integer()
     """Whether the levels rise from stage to stage."""
     cumulated = float_array("levels")
     """Distribution function of drawn thresholds."""
     rounds = integer()
+    """The length of `listed`."""
     listed = int_array("rounds")
+    """The thresholds of a listed sequence."""
 
     class State:
         """Pulls, regret and reached thresholds so far; the position in the sequence."""
@@ -87,14 +89,15 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
 
     def observe(e, s: State, t: int, rng: Stream) -> int:
         """Return the threshold of the round."""
-        # Arm `e.arms`, one beyond the last, has the random numbers of thresholds: they are the same
-        # for every policy, too.
+        # Thresholds are drawn from the random numbers of arm `e.arms`, one beyond the last. So they
+        # are the same for every policy, too.
         if e.order == DRAWN:
             seek_pull(rng, e.arms, t)
-            # The last cumulated chance may be rounded to less than 1, and be below the draw.
-            level = min(1 + count_reached(e.cumulated, uniform(rng)), e.levels)
+            # The last cumulated chance may be rounded to less than 1, and the draw may exceed it.
+            level = min(1 + count_at_most(e.cumulated, uniform(rng)), e.levels)
         elif e.order == STAGED:
-            # Counters: a division of t by the length of a stage would cost as much as a sample.
+            # The rounds of a stage are counted, since a division of t by the length of a stage
+            # would cost as much as a sample.
             if s.left[0] == 0 and s.stage[0] < e.levels:
                 s.stage[0] += 1
                 s.left[0] = max(1, e.horizon // e.levels)
@@ -138,43 +141,44 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         metrics.settled_levels[0] = settled_levels
         metrics.reached_share[0] = s.reached[0] / t
         metrics.cumulative_reward[0] = s.reached[0]
-        # Of a censored sample nothing but the censoring is seen.
+        # A sample that reached the threshold is seen only if feedback is uncensored.
         metrics.observations[0] = t - s.reached[0] if e.censored == 1 else t
         metrics.wrong_settled[0] = wrong_settled
-        estimates = lemma_4_misses = hoeffding_misses = sampled_arms = missed_arms = 0.0
+        estimate_count = lemma_4_misses = hoeffding_misses = sampled_arms = missed_arms = 0.0
         for arm in range(e.arms):
             largest_error = 0.0
             for j in range(e.levels):
                 if support[arm, j] > 0.0:
-                    # Lemma 4's width is twice Hoeffding's for the same sample size.
-                    hoeffding = math.sqrt(0.5 * math.log(2.0 / _MISS_PROBABILITY) / support[arm, j])
-                    error = abs(survival[arm, j] - e.survival[arm, j]) / hoeffding
+                    # Errors are in units of the width of Hoeffding's inequality. For the same
+                    # sample size the width of Lemma 3 is the same, and that of Lemma 4 twice it.
+                    width = math.sqrt(0.5 * math.log(2.0 / _MISS_PROBABILITY) / support[arm, j])
+                    error = abs(survival[arm, j] - e.survival[arm, j]) / width
                     largest_error = max(largest_error, error)
-                    estimates += 1.0
+                    estimate_count += 1.0
                     lemma_4_misses += error >= 2.0
                     hoeffding_misses += error >= 1.0
             sampled_arms += support[arm, 0] > 0.0
             missed_arms += largest_error >= 1.0
             metrics.pulls[arm] = s.pulls[arm]
             metrics.wrong_pulls[arm] = s.wrong[arm]
-        metrics.lemma_4_misses[0] = lemma_4_misses / max(estimates, 1.0)
+        metrics.lemma_4_misses[0] = lemma_4_misses / max(estimate_count, 1.0)
         metrics.lemma_3_misses[0] = missed_arms / max(sampled_arms, 1.0)
-        metrics.hoeffding_misses[0] = hoeffding_misses / max(estimates, 1.0)
+        metrics.hoeffding_misses[0] = hoeffding_misses / max(estimate_count, 1.0)
 
 
-def count_reached(cumulated: FloatArray, u: float) -> int:
-    """Return the number of entries of a rising vector that are at most `u`."""
+def count_at_most(values: FloatArray, u: float) -> int:
+    """Return how many of the values are at most `u`."""
     count = 0
-    for j in range(len(cumulated)):
-        count += u >= cumulated[j]
+    for j in range(len(values)):
+        count += u >= values[j]
     return count
 
 
 def fill_with_permutation(rng: Stream, block: IntArray) -> None:
-    """Fill a block with a random permutation of 1, 2, ... (Fisher and Yates)."""
+    """Fill a block with a random permutation of 1, 2, ..., by a Fisher-Yates shuffle."""
     for i in range(len(block)):
-        # Each new number takes a random place among the first ones, whose number moves to the end:
-        # the block need not be filled before.
+        # The number i + 1 takes a random position among the first i + 1. The number that was there
+        # moves to the last of these positions. So the block need not be filled before.
         j = int(uniform(rng) * (i + 1))
         block[i] = block[j]
         block[j] = i + 1
@@ -184,4 +188,4 @@ ENVIRONMENTS: Final = tuple(
     environment_of(ThresholdEnvironment, distribution.__name__, distribution.draw)
     for distribution in (SurvivalTable, Replay)
 )
-"""The environments that `keyhole compile` compiles: all arms have one kind of distribution."""
+"""The environments that `keyhole compile` compiles; all arms have one kind of distribution."""

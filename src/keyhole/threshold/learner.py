@@ -1,4 +1,4 @@
-"""Learner that returns the arm to pull at a threshold; the vocabulary of its studies."""
+"""Learner that returns the arm to pull at a threshold, and the vocabulary of its studies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -17,19 +17,19 @@ from keyhole.validate import Range, check_integer
 
 
 class StudyVocabulary(CoreVocabulary):
-    """Calls of a study: ``ask(threshold=...)``, with a level from 1, gives an ``arm``.
+    """Vocabulary of a study: ``ask(threshold=...)``, with a level from 1, returns an ``arm``.
 
-    Feedback is ``tell(id, value)`` or ``tell(id, censored=True)``.
+    Feedback is told by ``tell(id, value)`` or ``tell(id, censored=True)``.
     """
 
     @cached_property
     def thresholds(self) -> Range:
-        """The range of thresholds; made once, since making a range takes longer than a round."""
+        """The allowed thresholds; the range is kept, since making one takes longer than a round."""
         return Range(ge=1, le=self.facts["levels"])
 
     @cached_property
     def samples(self) -> Range:
-        """The range of samples."""
+        """The allowed samples."""
         return Range(ge=0, le=self.facts["levels"])
 
     def parse_context(self, *, threshold: int) -> Values:  # type: ignore[override]
@@ -43,7 +43,7 @@ class StudyVocabulary(CoreVocabulary):
     def parse_feedback(  # type: ignore[override]
         self, context: Values, decision: Values, value: int | None = None, *, censored: bool = False
     ) -> Values:
-        """Return the sample, or the threshold for a censored one."""
+        """Return the sample, or the threshold if the sample is censored."""
         if not isinstance(censored, (bool, np.bool_)):
             raise TypeError(f"censored must be True or False, got {censored!r}")
         if (value is None) != bool(censored):
@@ -75,7 +75,7 @@ class StudyVocabulary(CoreVocabulary):
         return {"value": 0}
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[int, str]:
-        """Return the recommended arm for each level; `live` has the arms in use."""
+        """Return the recommended arm for each level; `live` are the arms that are not retired."""
         best = report["best"].tolist()
         return {level: self.arms[live[int(arm)]] for level, arm in enumerate(best, 1)}
 
@@ -83,7 +83,8 @@ class StudyVocabulary(CoreVocabulary):
 class Learner(CoreLearner):
     """Learner that returns the arm to pull at a threshold, and recommends one for each level.
 
-    Made by a policy: ``DKWUCB().learner(arms=3, levels=10, feedback="uncensored", horizon=500)``.
+    The method `learner` of a policy makes it:
+    ``DKWUCB().learner(arms=3, levels=10, feedback="uncensored", horizon=500)``.
 
     Examples
     --------
@@ -104,22 +105,23 @@ class Learner(CoreLearner):
     names_arms = True
 
     def ask(self, *, threshold: int, exclude: Iterable[Any] | None = None) -> int:
-        """Return the arm to pull at a threshold, from 0.
+        """Return the number of the arm to pull at a threshold, from 0, or the arm's name.
 
-        If arms have names, it is the name. It is the same arm if asked again with the same
-        threshold before `tell`. Another threshold is refused then, and so is one that the policy
-        does not allow.
+        The name is returned if arms have names. Until `tell` is called, the same arm is returned
+        again for the same threshold, and other thresholds are refused. A threshold that the policy
+        does not allow is always refused.
 
         Parameters
         ----------
         threshold : int
             From 1 to the number of levels.
         exclude : iterable of int, optional
-            Arms, or their names, that it must not be: see `keyhole.stochastic.Learner.ask`.
+            Numbers or names of arms that must not be returned: see
+            `keyhole.stochastic.Learner.ask`.
         """
         level = check_integer("threshold", threshold, self.vocabulary.thresholds)
         arm = self._ask(level, exclude)
-        # `_ask` returns a pending decision again, whose threshold may be another one.
+        # If a decision is pending, `_ask` returns it again, and its threshold may be another one.
         decided_level = self._context["threshold"].item()
         if level != decided_level:
             raise RuntimeError(
@@ -129,34 +131,34 @@ class Learner(CoreLearner):
         return cast(int, self._arm(arm))
 
     def tell(self, value: int | None = None, *, censored: bool = False) -> None:
-        """Tell the feedback of the last decision: the sample, or that it is censored.
+        """Tell the feedback of the last decision: the sample, or that the sample is censored.
 
         Parameters
         ----------
         value : int, optional
-            The sample, from 0 to the number of levels; with censored feedback it is below
-            the threshold.
+            The sample, from 0 to the number of levels. With censored feedback it must be below the
+            threshold.
         censored : bool, default False
-            True, in place of a value, for a sample that reached the threshold and is censored.
+            Whether the sample reached the threshold and is censored; it is told without a value.
         """
         if not self._pending:
             self._refuse(NOT_ASKED)
-        # `_run_step` refuses other threads: nothing may be written before it.
+        # `_run_step` refuses calls from other threads, so nothing may be written before it.
         context = {"threshold": self._context["threshold"].item()}
         feedback = self.vocabulary.parse_feedback(context, {}, value, censored=censored)
         self._run_step(TELL_WITH_NUMBER, feedback["value"])
 
     def replay(self, thresholds: ArrayLike, arms: ArrayLike, values: ArrayLike) -> int:
-        """Replay a log: the same as `ask` and `tell` in every round, and much faster.
+        """Replay a log, as `ask` and `tell` would in every round, but much faster.
 
         The policy learns from the arm in the log, whatever arm it asks for. A policy that learns
-        only from its own decisions refuses a log with others (see `Policy.off_policy`).
-        A log with a row that is refused changes nothing.
+        only from its own decisions refuses a log with other decisions (see `Policy.off_policy`).
+        If a row is refused, the learner stays as it was.
 
         Parameters
         ----------
         thresholds, arms, values : sequence of int, of the same length
-            Threshold, arm and sample of each round; arms are names, if they have names. With
+            Threshold, arm and sample of each round. If arms have names, `arms` are names. With
             censored feedback a sample that reached the threshold is given as the threshold.
 
         Returns
@@ -186,7 +188,7 @@ class Learner(CoreLearner):
     def recommend(self) -> IntArray:
         """Return the recommended arm for each level, level c at position c - 1.
 
-        If arms have names, it is a dict from levels to names.
+        If arms have names, the result is a dict from levels to names.
         """
         if self._names is not None:
             return cast(IntArray, self._recommend_in_words())
@@ -195,8 +197,9 @@ class Learner(CoreLearner):
     def estimates(self) -> tuple[FloatArray, FloatArray]:
         """Return the estimated survival functions, and the sample size of each estimate.
 
-        Both have shape (arms, levels), level j at position j - 1: the estimated chance that a
-        sample of the arm reaches the level, 0 without samples.
+        Both have shape (arms, levels), level j at position j - 1. A survival function holds the
+        chances that a sample of the arm reaches the levels; they are estimated as 0 without
+        samples.
         """
         report = self._recommend()
         return report["survival"], report["support"]

@@ -25,33 +25,43 @@ _SUM_TOLERANCE: Final = 1e-9
 class Problem(AnyProblem):
     r"""Threshold problem: samples are levels from 0 to m; the reward is 1 at or above a threshold.
 
-    The metrics of `keyhole.simulate` are ``regret``, the sum over rounds of
-    :math:`\max_i F_i(c_t) - F_{I_t}(c_t)` (Abernethy et al. 2016, section 3); ``wrong_best``, the
-    number of levels at which the policy recommends an arm that is not the best; ``settled_levels``,
-    the number of levels with a final choice, for policies that make one; ``reached_share``, the
-    share of rounds in which the sample reached the threshold; and ``lemma_4_misses``, the share of
-    the policy's estimates of :math:`F_i(j)` that are off by at least the width of Lemma 4 at 5 %.
+    :math:`F_i(j)` is the chance that a sample of arm i is at least j, :math:`c_t` the threshold of
+    round t, and :math:`I_t` the arm pulled. The metrics of `keyhole.simulate` are:
 
-    With ``details=True`` also ``cumulative_reward``; ``observations``, the number of uncensored
-    samples; ``wrong_settled``, the levels that are settled on an arm that is not the best;
-    ``lemma_3_misses``, the share of arms whose estimates are off by at least the width of Lemma 3
-    at 5 % at some level (it covers uncensored feedback); ``hoeffding_misses``, the share of
-    estimates that are off by half the width of Lemma 4, which is Hoeffding's width at 5 %; and for
-    each arm ``pulls`` and ``wrong_pulls``, those at thresholds for which another arm is better.
+    - ``regret``, the sum over rounds of :math:`\max_i F_i(c_t) - F_{I_t}(c_t)` (Abernethy et al.
+      2016, section 3);
+    - ``wrong_best``, the number of levels at which the policy recommends an arm that is not the
+      best;
+    - ``settled_levels``, the number of levels with a final choice, for policies that make one;
+    - ``reached_share``, the share of rounds in which the sample reached the threshold;
+    - ``lemma_4_misses``, the share of the policy's estimates of :math:`F_i(j)` that are off by at
+      least the width of Lemma 4 at 5 %.
+
+    With ``details=True`` there are also:
+
+    - ``cumulative_reward``;
+    - ``observations``, the number of uncensored samples;
+    - ``wrong_settled``, the number of levels that are settled on an arm that is not the best;
+    - ``lemma_3_misses``, the share of arms whose estimate at some level is off by at least the
+      width of Lemma 3 at 5 % (the lemma is about uncensored feedback);
+    - ``hoeffding_misses``, the share of estimates that are off by at least half the width of Lemma
+      4, which is Hoeffding's width at 5 %;
+    - for each arm ``pulls`` and ``wrong_pulls``, the number of pulls at thresholds for which
+      another arm is better.
 
     Parameters
     ----------
     survival : sequence of sequences of float, shape (arms, levels), or mapping
-        For each arm the chances that a sample reaches level 1, 2, ..., m: decreasing, in [0, 1];
-        the first may be below 1. Or its distribution: a frozen distribution of `scipy.stats` on the
-        whole numbers from 0, where values above m count as m, or a `CustomDistribution`. A mapping
-        has them by the names of the arms.
+        For each arm the chances that a sample reaches level 1, 2, ..., m. They are in [0, 1] and
+        do not rise; the first may be below 1. Or the distribution of the arm's samples: a frozen
+        distribution of `scipy.stats` on the whole numbers from 0, where values above m count as m,
+        or a `CustomDistribution`. In a mapping the keys are the names of the arms.
     feedback : {"uncensored", "censored"}
         Whether every sample is seen, or only one below the threshold.
     order : ThresholdSequence, str or mapping, default "iid"
         The sequence of thresholds: see `keyhole.threshold.threshold_sequences`.
     levels : int, optional
-        m, at least 1; needed if no distribution determines it.
+        The number of levels m, at least 1. It is needed if no distribution determines it.
 
     Raises
     ------
@@ -103,8 +113,8 @@ class Problem(AnyProblem):
         Parameters
         ----------
         mass : sequence of sequences of float, shape (arms, levels + 1), or mapping
-            For each arm the chances of the levels 0, 1, ..., m, summing to 1; a mapping has them by
-            the names of the arms.
+            For each arm the chances of the levels 0, 1, ..., m, which must sum to 1. In a mapping
+            the keys are the names of the arms.
         feedback : {"uncensored", "censored"}
             Whether every sample is seen, or only one below the threshold.
         order : ThresholdSequence, str or mapping, default "iid"
@@ -142,12 +152,13 @@ class Problem(AnyProblem):
             rows.append(row)
         chances = np.array(rows)
         survival = np.cumsum(chances[:, :0:-1], axis=1)[:, ::-1]
-        # 1 minus the chance of level 0 is exact where that is 0; the sum need not be exactly 1.
+        # The chance to reach level 1 is computed from that of level 0. So it is exactly 1 where
+        # level 0 has no chance; the sum of the chances need not be.
         survival[:, 0] = 1.0 - chances[:, 0]
-        # Rounding may make a sum rise by its last digit, which would be refused.
+        # By rounding, a chance may exceed the one before by its last digit, which would be refused.
         falling = np.minimum.accumulate(survival, axis=1)
-        named = falling if names is None else dict(zip(names, falling, strict=True))
-        return cls(named, feedback=feedback, order=order)
+        arms = falling if names is None else dict(zip(names, falling, strict=True))
+        return cls(arms, feedback=feedback, order=order)
 
     @classmethod
     def replay(
@@ -163,7 +174,7 @@ class Problem(AnyProblem):
         Parameters
         ----------
         samples : sequence or mapping of sequences of int
-            The recorded samples of each arm, from 0 to `levels`; at least one each.
+            The recorded samples of each arm, from 0 to `levels`; at least one for each arm.
         levels : int
             m, the number of levels, at least 1.
         feedback : {"uncensored", "censored"}
@@ -219,14 +230,14 @@ class Problem(AnyProblem):
 
     @property
     def best(self) -> IntArray:
-        """The best arm at each level, the lowest of equals, shape (levels,)."""
+        """The best arm at each level; of equally good arms, the lowest; shape (levels,)."""
         return np.asarray(np.argmax(self.survival, axis=0))
 
     @property
     def gaps(self) -> FloatArray:
         """Suboptimality gap of each arm at each level, shape (arms, levels).
 
-        Gaps up to 1e-12 are 0: rounding errors are smaller.
+        Gaps up to 1e-12 are set to 0. Rounding errors are smaller than this.
         """
         return suboptimality_gaps(self.survival)
 

@@ -33,8 +33,8 @@ SETTING: Final = Setting(
     },
     allowed=arm_exists,
 )
-"""See a threshold, pull an arm; the reward is 1 if its sample reaches the threshold.
+"""See a threshold, pull an arm; the reward is 1 if the arm's sample reaches the threshold.
 
-Feedback is the sample, a level from 0 to m. With censored feedback it is the smaller of sample
-and threshold: the threshold itself says only that it was reached.
+Feedback is the sample, a level from 0 to m. With censored feedback it is the smaller of sample and
+threshold. If it is the threshold, it says only that the threshold was reached.
 """

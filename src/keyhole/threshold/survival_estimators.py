@@ -14,22 +14,23 @@ from keyhole.validate import Range, check_each, check_integer, check_vector
 class ModifiedKaplanMeierEstimator:
     r"""Estimator of the survival function of one arm, from pulls at known thresholds.
 
-    For each level j,
+    With the sample :math:`X_s` and the threshold :math:`c_s` of each pull s, the estimate at level
+    j is
 
     .. math:: \hat F(j) = \frac{D(j)}{N(j)}, \qquad D(j) = \sum_s 1[\min(X_s, c_s) \ge j], \qquad
         N(j) = \sum_s 1[c_s \ge j]
 
-    the share of the pulls at thresholds of at least j that reached j. None of them is censored at
-    j, so that it is a mean of independent terms, and unbiased. The policies of the threshold bandit
-    count in the same way.
+    This is the share of the pulls at thresholds of at least j that reached j. Of all these pulls it
+    is known whether they reached j. So the estimate is a mean of independent terms, and unbiased.
+    The policies of the threshold bandit count in the same way.
 
     Parameters
     ----------
     thresholds : sequence of int, shape (n,)
         The threshold of each pull, from 1 to `levels`.
     values : sequence of int, shape (n,)
-        The sample, or the threshold of one that is censored. A sample above its threshold counts
-        as the threshold.
+        The sample of each pull, or the threshold if the sample is censored. A sample above its
+        threshold counts as the threshold.
     levels : int
         m, at least 1.
 
@@ -55,15 +56,17 @@ class ModifiedKaplanMeierEstimator:
 
     def __init__(self, thresholds: ArrayLike, values: ArrayLike, levels: int) -> None:
         m = check_integer("levels", levels, Range(ge=1))
-        cuts = whole_numbers("thresholds", thresholds, Range(ge=1, le=m))
+        levels_tried = whole_numbers("thresholds", thresholds, Range(ge=1, le=m))
         samples = whole_numbers("values", values, Range(ge=0, le=m))
-        if len(cuts) != len(samples):
+        if len(levels_tried) != len(samples):
             raise ValueError(
-                f"values must have one entry for each threshold, {len(cuts)}; got {len(samples)}"
+                f"values must have one entry for each threshold, {len(levels_tried)}; "
+                f"got {len(samples)}"
             )
-        # The policies' own kernel counts, in Python here: estimator and policies cannot differ.
+        # The kernel of the policies counts, run in Python. So the estimator cannot differ from
+        # them.
         tally: Any = SimpleNamespace(reached=np.zeros((1, m)), tried=np.zeros((1, m)))
-        for threshold, value in zip(cuts, samples, strict=True):
+        for threshold, value in zip(levels_tried, samples, strict=True):
             add_observation(tally, 0, int(threshold), int(value))
         self.reached: FloatArray = tally.reached[0]
         self.support: FloatArray = tally.tried[0]
@@ -71,7 +74,7 @@ class ModifiedKaplanMeierEstimator:
 
 
 def whole_numbers(name: str, values: ArrayLike, allowed: Range) -> IntArray:
-    """Return a vector of whole numbers; raise an error that names an entry that is not."""
+    """Return a vector of whole numbers; refuse other entries, with an error that names them."""
     checked = check_vector(name, values, allowed)
     check_each(name, checked, checked == np.floor(checked), "be a whole number")
     return checked.astype(np.int64)

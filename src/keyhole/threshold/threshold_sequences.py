@@ -1,4 +1,4 @@
-"""Rules for the bar (threshold) of each round: random, in stages, or listed."""
+"""Rules for the threshold of each round, which may be random, in stages, or listed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,16 +18,17 @@ _SUM_TOLERANCE: Final = 1e-9
 
 @dataclass(frozen=True)
 class ThresholdSequence:
-    """A rule for the threshold of each round; made by the functions of this module.
+    """A rule for the threshold of each round, made by one of the functions of this module.
 
     Attributes
     ----------
     kind : int
         One of the constants of `keyhole.threshold.environment`.
     name : str
-        The function that made it.
+        The name of the function that made the rule.
     values : tuple of float
-        Its argument: chances of the levels, or thresholds; empty without one.
+        The argument of this function: chances of the levels, or thresholds. It is empty if the
+        function had no argument.
     """
 
     kind: int
@@ -35,14 +36,14 @@ class ThresholdSequence:
     values: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
-        """Return the call that makes it, shortened."""
+        """Return the call that makes the rule, shortened."""
         listed = ", ".join(f"{v:g}" for v in self.values[:6])
         more = ", ..." if len(self.values) > 6 else ""
         return f"{self.name}([{listed}{more}])" if self.values else f"{self.name}()"
 
     @property
     def rounds(self) -> int | None:
-        """The largest number of rounds; None if there is none."""
+        """The largest number of rounds, or None if the rule has no end."""
         return len(self.values) if self.kind == LISTED else None
 
     def truth(self, levels: int) -> dict[str, object]:
@@ -53,7 +54,7 @@ class ThresholdSequence:
         ValueError
             If the sequence is for another number of levels.
         """
-        # All fields of the environment have values, also those that this kind does not read.
+        # All fields of the environment need values, even those that this kind of rule never reads.
         chances = np.full(levels, 1.0 / levels)
         if self.kind == DRAWN and self.values:
             if len(self.values) != levels:
@@ -108,8 +109,9 @@ def iid(probabilities: ArrayLike | None = None) -> ThresholdSequence:
 def adversarial() -> ThresholdSequence:
     """Go through the levels from the lowest to the highest, in stages.
 
-    The length of a stage is the horizon divided by the number of levels, rounded down; remaining
-    rounds stay at the last level. With fewer rounds than levels, each stage is one round.
+    The length of a stage is the horizon divided by the number of levels, rounded down. The rounds
+    that remain after the last stage have the last level, too. If there are fewer rounds than
+    levels, each stage is one round.
 
     Returns
     -------
@@ -172,7 +174,7 @@ def given(sequence: Sequence[int] | ArrayLike) -> ThresholdSequence:
     Raises
     ------
     TypeError, ValueError
-        If it is empty, or an entry is no whole number.
+        If the list is empty, or an entry is not a whole number of at least 1.
 
     Examples
     --------
@@ -192,7 +194,7 @@ _parse_order: Final = tagged_value_reader(iid, adversarial, optimistic, cyclic, 
 
 
 def parse_sequence(value: Any) -> ThresholdSequence:
-    """Return a sequence of thresholds from an object or a spec entry.
+    """Return a sequence of thresholds, given the sequence itself or a spec entry.
 
     Parameters
     ----------

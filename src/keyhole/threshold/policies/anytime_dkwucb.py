@@ -11,7 +11,7 @@ from keyhole.threshold.policy_base import upper_bound
 class AnytimeDKWUCB(DKWUCB):
     r"""Pull the arm whose chance to reach the threshold has the largest bound, for any horizon.
 
-    `DKWUCB` for an unknown horizon and uncensored feedback.
+    It is `DKWUCB` for an unknown horizon, with uncensored feedback.
 
     After one pull of each arm, pull in round t
 
@@ -28,9 +28,9 @@ class AnytimeDKWUCB(DKWUCB):
 
     Notes
     -----
-    Departures from the paper: the paper has no anytime policy; ln t + c ln ln t stands where
-    DKWUCB has ln(2 / delta), which depends on the horizon. Where ln t is below 1, ln ln t counts
-    as 0.
+    Departures from the paper: the paper has no anytime policy. DKWUCB has ln(2 / delta), which
+    depends on the horizon, in place of ln t + c ln ln t. Where ln t is below 1, ln ln t counts as
+    0.
 
     References
     ----------
@@ -57,6 +57,6 @@ class AnytimeDKWUCB(DKWUCB):
 
 
 def anytime_log_term(t: int, c: float) -> float:
-    """Return ln t + c ln ln t, where ln ln t is at least 0."""
+    """Return ln t + c ln ln t; where ln ln t is below 0 or not defined, it counts as 0."""
     log = math.log(t)
     return log + c * math.log(max(log, 1.0))

@@ -8,10 +8,10 @@ from keyhole.threshold.policy_base import IndexPolicy, upper_bound
 class AnytimeKaplanMeierUCB(IndexPolicy):
     r"""Pull the arm with the largest bound, estimated from censored samples, for any horizon.
 
-    For censored feedback, thresholds in any order, and any number of rounds: `KaplanMeierUCB` with
-    a narrower width. It ignores uncensored samples beyond the threshold, and warns. On the shipped
-    flights and deliveries its regret is a quarter to three fifths of `KaplanMeierUCB`'s;
-    `CappedKLUCB` and the Thompson samplers have less.
+    It is `KaplanMeierUCB` with a narrower width, for censored feedback, thresholds in any order,
+    and any number of rounds. It warns if feedback is uncensored, since it ignores what samples tell
+    beyond the threshold. On the shipped flights and deliveries its regret is a quarter to three
+    fifths of that of `KaplanMeierUCB`; `CappedKLUCB` and the Thompson samplers have less.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
 
@@ -27,8 +27,9 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
 
     Notes
     -----
-    Source: Keyhole's own; the estimator is the paper's. The width is Hoeffding's, half of that of
-    Lemma 4, with ln t + c ln ln t for ln(2 / delta). Where ln t is below 1, ln ln t counts as 0.
+    Source: Keyhole's own, but for the estimator. The width is half of that of Lemma 4, as in
+    Hoeffding's inequality, with ln t + c ln ln t in place of ln(2 / delta). Where ln t is below 1,
+    ln ln t counts as 0.
     Arms without samples at the threshold come first, the lowest first; ties go to the lowest arm.
 
     References

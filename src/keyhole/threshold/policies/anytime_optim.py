@@ -11,7 +11,7 @@ from keyhole.threshold.policy_base import upper_bound
 class AnytimeOPTIM(OPTIM):
     r"""Pull the arm with the largest bound, for thresholds that never rise and any horizon.
 
-    `OPTIM` for an unknown horizon and censored feedback.
+    It is `OPTIM` for an unknown horizon, with censored feedback.
 
     After one pull of each arm, pull in round t
 
@@ -28,8 +28,9 @@ class AnytimeOPTIM(OPTIM):
 
     Notes
     -----
-    Departures from the paper: the paper has no anytime policy; ln t + c ln ln t stands where OPTIM
-    has ln(2 / delta), which depends on the horizon. Where ln t is below 1, ln ln t counts as 0.
+    Departures from the paper: the paper has no anytime policy. OPTIM has ln(2 / delta), which
+    depends on the horizon, in place of ln t + c ln ln t. Where ln t is below 1, ln ln t counts as
+    0.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Policy CappedKLUCB: pulls the arm with the largest upper bound of the chance to reach the bar."""
+"""Policy CappedKLUCB: pulls the arm whose chance to reach the threshold has the largest bound."""
 
 import math
 from typing import Final
@@ -9,8 +9,9 @@ from keyhole.policy import float_array, int_array, parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
 from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation, impute_pull
 
-# Factor on the limit of the divergence: bounds that differ by less are so close that rounding could
-# decide, and are computed and compared exactly.
+# An arm is excluded without computing its bound only if the divergence exceeds its limit by this
+# factor. Bounds that are closer than this are computed and compared, so that rounding errors do not
+# decide.
 _CLEAR_FACTOR: Final = 1.0 + 1e-9
 
 
@@ -18,18 +19,18 @@ class CappedKLUCB(Policy):
     r"""Pull the arm with the largest bound, where bounds at lower levels cap that at the threshold.
 
     An arm reaches a higher level no more often than a lower one, so that an upper bound at a low
-    level holds at all higher ones. With rising thresholds, where no censored sample can be used
-    again, the regret may be below that of Theorem 3, which is no bound for survival functions. For
-    censored feedback and any order of thresholds; it ignores uncensored samples beyond the
-    threshold, and warns. On the shipped flights and deliveries it has an eighth to two fifths of
-    `KaplanMeierUCB`'s regret; `SurvivalThompson` has less.
+    level holds at all higher ones. With rising thresholds the regret may be below that of Theorem
+    3, which is no bound for survival functions. Use it for censored feedback and any order of
+    thresholds; it warns if feedback is uncensored, since it ignores what samples tell beyond the
+    threshold. On the shipped flights and deliveries it has an eighth to two fifths of the regret of
+    `KaplanMeierUCB`; `SurvivalThompson` has less.
 
     .. math:: \arg\max_i \; \min_{j \le c_t} \; \max \{ q \in [0, 1] :
         N_i(j) \, \mathrm{kl}(\hat F_i(j), q) \le \ln t + c \ln \ln t \}
 
     with :math:`N_i(j)` the pulls of arm i at thresholds of at least j, :math:`\hat F_i(j)` the
-    share of them that reached j, and kl the divergence of Bernoulli distributions. Without
-    samples the bound is 1.
+    share of them that reached j, and kl the divergence of Bernoulli distributions. At a level
+    without samples the bound is 1.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class CappedKLUCB(Policy):
 
     Notes
     -----
-    Source: Keyhole's own; the estimator is the paper's. Where ln t is below 1, ln ln t counts as 0.
+    Source: Keyhole's own, but for the estimator. Where ln t is below 1, ln ln t counts as 0.
     Ties go to the lowest arm.
 
     References
@@ -67,25 +68,26 @@ class CappedKLUCB(Policy):
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     class State(ReachCounts):
-        """For each arm and level: pulls at thresholds of at least it, and how many reached it."""
+        """The counts of each arm and level, their entropies, and the arm pulled last."""
 
         entropy = float_array("arms", "levels")
-        """Entropy of the share that reached the level, in nats."""
+        """Entropy of a Bernoulli distribution whose mean is the estimate at the level, in nats."""
         last = int_array()
         """The arm pulled last."""
 
     def select(p, s: State, t: int, threshold: int) -> int:
         """Return the arm with the largest bound."""
-        level = anytime_log_term(t, p.c)
-        # The last arm mostly wins again: starting with it, few other bounds are computed.
+        limit = anytime_log_term(t, p.c)
+        # The last arm mostly has the largest bound again. With it as the first, the bounds of few
+        # other arms have to be computed.
         best = int(s.last[0])
-        x = least_bound(s, best, threshold, level)
+        # x is ln(1 - q) for the best arm's bound q. The smaller x is, the larger is the bound.
+        x = least_bound(s, best, threshold, limit)
         for arm in range(p.arms):
-            if arm != best and can_reach(s, arm, threshold, x, level):
-                bound = least_bound(s, arm, threshold, level)
-                # x is ln(1 - q): the smaller, the larger the bound.
-                if bound < x or (bound == x and arm < best):
-                    best, x = arm, bound
+            if arm != best and can_reach(s, arm, threshold, x, limit):
+                arm_x = least_bound(s, arm, threshold, limit)
+                if arm_x < x or (arm_x == x and arm < best):
+                    best, x = arm, arm_x
         return best
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
@@ -106,49 +108,54 @@ def update_entropies(s: CappedKLUCB.State, arm: int, threshold: int) -> None:
         s.entropy[arm, j] = binary_entropy(s.reached[arm, j] / s.tried[arm, j])
 
 
-def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, level: float) -> float:
-    """Return ln(1 - q) for the arm's least bound q at the levels up to the threshold.
+def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, limit: float) -> float:
+    """Return ln(1 - q) for the smallest of the arm's bounds q at the levels up to the threshold.
 
-    q itself has too few digits near 1, as in `keyhole.stochastic.KLUCB`.
+    `limit` is ln t + c ln ln t, which the divergence times the pulls must not exceed. q itself has
+    too few digits near 1, as in `keyhole.stochastic.KLUCB`.
     """
-    # The bound of levels without samples, q = 1.
+    # Without samples the bound is q = 1.
     x = -math.inf
     q = 1.0
     log_q = 0.0
-    # From the threshold down: the bound there is mostly the least, so that few others are computed.
+    # The loop begins at the threshold. The bound there is mostly the smallest, so that the bounds
+    # of few other levels have to be computed.
     for j in range(threshold - 1, -1, -1):
-        if is_excluded(s, arm, j, x, q, log_q, level):
+        if is_excluded(s, arm, j, x, q, log_q, limit):
             tried = s.tried[arm, j]
-            x = max(x, log_complement(tried, s.reached[arm, j] / tried, s.entropy[arm, j], level))
+            x = max(x, log_complement(tried, s.reached[arm, j] / tried, s.entropy[arm, j], limit))
             q = -math.expm1(x)
             log_q = math.log(q) if q > 0.0 else -math.inf
     return x
 
 
-def can_reach(s: CappedKLUCB.State, arm: int, threshold: int, x: float, level: float) -> bool:
-    """Return whether no bound of the arm is clearly below q, where x is ln(1 - q)."""
+def can_reach(s: CappedKLUCB.State, arm: int, threshold: int, x: float, limit: float) -> bool:
+    """Return whether no bound of the arm is clearly below q, where x is ln(1 - q).
+
+    Only then the arm can win. This needs no steps of Newton's method, and most arms are found to be
+    below q at one of the lowest levels.
+    """
     q = -math.expm1(x)
     log_q = math.log(q) if q > 0.0 else -math.inf
-    # A necessary condition without Newton's method: most arms stop at the first low level.
     j = 0
-    while j < threshold and not is_excluded(s, arm, j, x, q, log_q, level * _CLEAR_FACTOR):
+    while j < threshold and not is_excluded(s, arm, j, x, q, log_q, limit * _CLEAR_FACTOR):
         j += 1
     return j == threshold
 
 
 def is_excluded(
-    s: CappedKLUCB.State, arm: int, j: int, x: float, q: float, log_q: float, level: float
+    s: CappedKLUCB.State, arm: int, j: int, x: float, q: float, log_q: float, limit: float
 ) -> bool:
-    """Return whether q is above the arm's bound at one level; x is ln(1 - q)."""
+    """Return whether q is above the arm's bound at level j + 1; x is ln(1 - q)."""
     tried = s.tried[arm, j]
     if tried == 0.0:
         return False
     mean = s.reached[arm, j] / tried
-    # A bound is never below its mean.
+    # A bound is never below the mean that it is a bound of.
     if q <= mean:
         return False
     # At q = 1 the divergence from a smaller mean is infinite.
     if x == -math.inf:
         return True
     divergence = -s.entropy[arm, j] - mean * log_q - (1.0 - mean) * x
-    return bool(tried * divergence > level)
+    return bool(tried * divergence > limit)

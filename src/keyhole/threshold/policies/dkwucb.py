@@ -1,4 +1,4 @@
-"""Policy DKWUCB: pulls the arm with the largest upper bound of the chance to reach the bar."""
+"""Policy DKWUCB: pulls the arm whose chance to reach the threshold has the largest bound."""
 
 from typing import ClassVar
 
@@ -9,9 +9,10 @@ from keyhole.threshold.policy_base import IndexPolicy, add_observation, impute_p
 class DKWUCB(IndexPolicy):
     r"""Pull the arm whose chance to reach the threshold has the largest upper confidence bound.
 
-    For uncensored feedback: a sample counts at all levels, and by the inequality of Dvoretzky,
-    Kiefer and Wolfowitz one width holds for all of them, so that m thresholds are no harder than
-    one. With censored feedback see `SurvivalThompson`; without a horizon, `AnytimeDKWUCB`.
+    It is for uncensored feedback, where a sample counts at all levels. By the inequality of
+    Dvoretzky, Kiefer and Wolfowitz one width holds for all levels at once, so that m thresholds are
+    no harder than one. With censored feedback see `SurvivalThompson`; without a horizon,
+    `AnytimeDKWUCB`.
 
     After one pull of each arm, pull
 
@@ -23,8 +24,8 @@ class DKWUCB(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Two readings: the paper gives an arm without pulls the width 1,
-    which a pulled arm could exceed; here such arms come first, the lowest first. Ties, open in the
+    Departures from the paper: none. Two readings: arms without pulls, which have the width 1 in the
+    paper, which a pulled arm could exceed, come first, the lowest first; and ties, open in the
     paper, go to the lowest arm.
 
     References
@@ -51,7 +52,6 @@ class DKWUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
-        # 1 / N serves both terms: a division takes longer than two products.
         return upper_bound(tried, reached, 0.5 * log_term(p.horizon))
 
     def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""Policy KaplanMeierThompson: draws each arm's chance to reach the bar; the largest is pulled."""
+"""KaplanMeierThompson: draws each arm's chance to reach the threshold, and pulls the largest."""
 
 import numpy as np
 
@@ -9,10 +9,11 @@ from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation
 class KaplanMeierThompson(Policy):
     r"""Draw each arm's chance to reach the threshold from its posterior; pull the largest draw.
 
-    For censored feedback, thresholds in any order, and any number of rounds; it ignores uncensored
-    samples beyond the threshold, and warns. No bound is proved for it; on the shipped flights and
-    deliveries its regret is a thirteenth to a third of `KaplanMeierUCB`'s. `SurvivalThompson` uses
-    more of each sample, has less regret, and costs more a round.
+    It is for censored feedback, thresholds in any order, and any number of rounds. It warns if
+    feedback is uncensored, since it ignores what samples tell beyond the threshold. No bound is
+    proved for it. On the shipped flights and deliveries its regret is a thirteenth to a third of
+    that of `KaplanMeierUCB`. `SurvivalThompson` uses more of each sample, and has less regret, but
+    takes longer.
 
     In every round pull
 
@@ -25,8 +26,8 @@ class KaplanMeierThompson(Policy):
     Parameters
     ----------
     a, b : float, default 1
-        The prior at each level: as if an arm had been pulled a + b times and a of the samples had
-        reached it; from 10**-3 to 10**6.
+        From 10**-3 to 10**6. The prior at each level is as if an arm had been pulled a + b times
+        and a of the samples had reached the level.
 
     Notes
     -----
@@ -58,11 +59,14 @@ class KaplanMeierThompson(Policy):
     b: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples that did not")
 
     class State(ReachCounts):
-        """For each arm and level: pulls at thresholds of at least it, and how many reached it."""
+        """The counts of each arm and level, and scratch space."""
 
         up = scratch_array("arms")
+        """The first parameters of the beta distributions."""
         down = scratch_array("arms")
+        """The second parameters of the beta distributions."""
         drawn = scratch_array("arms")
+        """The beta variates."""
 
     def select(p, s: State, rng: Stream, threshold: int) -> int:
         """Return the arm with the largest draw."""
@@ -70,7 +74,7 @@ class KaplanMeierThompson(Policy):
             reached = s.reached[arm, threshold - 1]
             s.up[arm] = p.a + reached
             s.down[arm] = p.b + s.tried[arm, threshold - 1] - reached
-        # One call for all arms: many variates at once are faster than one at a time.
+        # All arms are drawn in one call, since many variates at once are faster than one at a time.
         betas(rng, s.up, s.down, p.arms, s.drawn)
         return int(np.argmax(s.drawn))
 

@@ -1,4 +1,4 @@
-"""KaplanMeierUCB: pulls the arm with the largest upper bound of the chance to reach the bar."""
+"""KaplanMeierUCB: pulls the arm whose chance to reach the threshold has the largest bound."""
 
 from typing import ClassVar
 
@@ -9,10 +9,11 @@ from keyhole.threshold.policy_base import IndexPolicy, upper_bound
 class KaplanMeierUCB(IndexPolicy):
     r"""Pull the arm with the largest upper confidence bound, estimated from censored samples.
 
-    The paper's estimator for thresholds in any order: a pull at a high threshold also counts at
-    lower ones. The paper proves no bound for it; if thresholds never rise it is `OPTIM`, which has
-    one. The width of Lemma 4 is large: on the shipped flights and deliveries `PerThresholdUCB` does
-    about as well, and `SurvivalThompson` has a quarter of its regret or less.
+    It uses the paper's estimator for thresholds in any order, in which a pull at a high threshold
+    also counts at lower ones. The paper proves no bound for it; if thresholds never rise, it is
+    `OPTIM`, for which there is a bound. The width of Lemma 4 is large. So on the shipped flights
+    and deliveries `PerThresholdUCB` does about as well, and `SurvivalThompson` has at most a
+    quarter of the regret.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
 
@@ -25,8 +26,8 @@ class KaplanMeierUCB(IndexPolicy):
     Notes
     -----
     Source: Keyhole's own; the paper has the estimator and, for thresholds that never rise, the
-    index; :math:`N_i(c_t)` here stands for :math:`N_i` there. Arms without samples at the threshold
-    come first, the lowest first; ties go to the lowest arm.
+    index, with :math:`N_i` in place of :math:`N_i(c_t)`. Arms without samples at the threshold come
+    first, the lowest first; ties go to the lowest arm.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Policy KMUCB: settles the best arm for each possible bar, the lowest bar first."""
+"""Policy KMUCB: settles the best arm for each possible threshold, the lowest threshold first."""
 
 import math
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ from keyhole.threshold.policy_base import (
 class KMUCB(Policy):
     r"""Pull all arms equally often, and fix the best arm of one level after another, lowest first.
 
-    For censored feedback if every block of m rounds has each threshold once. Its bound is for long
-    runs: with gaps of 0.1 to 0.3 a level takes hundreds of epochs of K m rounds, and
-    `SurvivalThompson` has far less regret in practice.
+    It is for censored feedback, if every block of m rounds has each threshold once. Its bound says
+    something only of long runs: with gaps of 0.1 to 0.3 a level takes hundreds of epochs of K m
+    rounds. In practice `SurvivalThompson` has far less regret.
 
     Epoch k has K m rounds, in which each threshold comes K times. At a threshold below the current
-    level j, pull the arm that it was settled on; at the others, pull arms 1 to K in turn. At the
-    end of the epoch, with :math:`i^* = \arg\max_i \hat F_i(j)`, if for all other arms
+    level j, pull the arm on which this level was settled; at the others, pull arms 1 to K in turn.
+    At the end of the epoch let :math:`i^* = \arg\max_i \hat F_i(j)`. If for all other arms i
 
     .. math:: \hat F_{i^*}(j) - \hat F_i(j) \ge \sqrt{\frac{16 \ln(T k)}{(m - j + 1) k}}
 
@@ -34,9 +34,9 @@ class KMUCB(Policy):
     Notes
     -----
     Departures from the paper: none. Readings: the estimates include all rounds of the epoch (the
-    sum as printed would drop one); one level at most is settled in an epoch; after the last whole
+    sum as printed would drop one); at most one level is settled in an epoch; after the last whole
     epoch the same rule goes on. Ties, open in the paper, go to the lowest arm. Where two arms are
-    best at a level, it is never settled, nor is any above it.
+    the best at a level, neither this level nor a higher one is ever settled.
 
     References
     ----------
@@ -63,9 +63,9 @@ class KMUCB(Policy):
         """Counts at each level, the position in block and epoch, and the settled levels."""
 
         level = int_array()
-        """The number of settled levels: the current one is the next."""
+        """The number of settled levels. The current level j is this number plus 1."""
         kept = int_array("levels")
-        """The arm of a settled level."""
+        """For each settled level the arm on which it was settled."""
         epoch = int_array()
         """The number of complete epochs."""
         round = int_array()
@@ -74,13 +74,14 @@ class KMUCB(Policy):
         """Rounds of the epoch with each threshold."""
 
     def select(p, s: State, threshold: int) -> int:
-        """Return the next arm; none if this block already had the threshold."""
-        # A threshold that came more often than blocks were completed came twice in this block.
+        """Return the next arm, or -1, for none, if this block already had the threshold."""
+        # In the blocks that are complete the threshold came once each. If it came more often, it
+        # already came in this block.
         if s.seen[threshold - 1] > s.round[0] // p.levels:
             return -1
         if threshold <= s.level[0]:
             return int(s.kept[threshold - 1])
-        # In an epoch a threshold comes K times: the n-th time it is the n-th arm's turn.
+        # In an epoch a threshold comes K times. At the n-th time the n-th arm is pulled.
         return int(s.seen[threshold - 1])
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
@@ -98,7 +99,7 @@ class KMUCB(Policy):
     def recommend(  # type: ignore[override]
         p, s: State, best: IntArray, settled: IntArray, survival: FloatArray, support: FloatArray
     ) -> None:
-        """Recommend the settled arms, and the best estimates at other levels."""
+        """Recommend the settled arms, and at other levels the arms with the best estimates."""
         for level in range(1, p.levels + 1):
             is_settled = level <= s.level[0]
             settled[level - 1] = is_settled
@@ -117,11 +118,12 @@ class KMUCB(Policy):
 
 
 def settle_level(p: KMUCB, s: KMUCB.State) -> None:
-    """Settle the current level if all other estimates are far enough below the best."""
+    """Settle the current level if all other estimates are at least a width below the best one."""
     level = s.level[0] + 1
     k = s.epoch[0]
     best = find_best_arm(s, level)
-    # After k epochs each arm has (m - j + 1) k pulls at thresholds of at least j.
+    # The width is that of the formula in `KMUCB`: after k epochs each arm has (m - j + 1) k pulls
+    # at thresholds of at least j.
     width = math.sqrt(16.0 * math.log(p.horizon * k) / ((p.levels - level + 1) * k))
     lowest_bound = reach_estimate(s, level, best) - width
     for arm in range(p.arms):

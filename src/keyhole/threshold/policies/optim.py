@@ -1,4 +1,4 @@
-"""Policy OPTIM: pulls the arm with the largest upper bound of the chance to reach the bar."""
+"""Policy OPTIM: pulls the arm whose chance to reach the threshold has the largest bound."""
 
 from keyhole.policy import Kernel, int_array
 from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB
@@ -8,9 +8,9 @@ from keyhole.threshold.policy_base import add_observation, find_largest_index
 class OPTIM(KaplanMeierUCB):
     r"""Pull the arm with the largest upper confidence bound, for thresholds that never rise.
 
-    Nothing is lost to censoring then: a sample at a high threshold counts at all that follow. For
-    thresholds in any order see `KaplanMeierUCB`, which
-    takes the same decisions here; this policy refuses a threshold that rises.
+    Nothing is lost to censoring then, since a sample at a high threshold counts at all lower ones,
+    which follow. This policy refuses a threshold that rises. For thresholds in any order see
+    `KaplanMeierUCB`, which takes the same decisions where thresholds never rise.
 
     After one pull of each arm, pull
 
@@ -22,8 +22,8 @@ class OPTIM(KaplanMeierUCB):
 
     Notes
     -----
-    Departures from the paper: none. Two readings: the paper gives an arm without pulls the width 1;
-    here such arms come first, the lowest first. Ties, open in the paper, go to the lowest arm.
+    Departures from the paper: none. Two readings: arms without pulls, which have the width 1 in the
+    paper, come first, the lowest first; and ties, open in the paper, go to the lowest arm.
 
     References
     ----------
@@ -44,16 +44,17 @@ class OPTIM(KaplanMeierUCB):
     requires = "thresholds that never rise"
 
     class State(KaplanMeierUCB.State):
-        """Counts at each level, and the threshold of the last round, 0 before the first."""
+        """Counts at each level, and the last threshold."""
 
         last = int_array()
+        """The threshold of the last round, or 0 before the first."""
 
     def select(  # type: ignore[override]
         p, s: State, t: int, threshold: int, index: Kernel
     ) -> int:
-        """Return the arm with the largest index; none if the threshold rises."""
+        """Return the arm with the largest index, or -1, for none, if the threshold rises."""
         if 0 < s.last[0] < threshold:
-            # No arm: whoever asked is told which requirement was broken.
+            # With no arm, the caller gets an error that quotes `requires`.
             return -1
         return find_largest_index(p, s, t, threshold, index)
 

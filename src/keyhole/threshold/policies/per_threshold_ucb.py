@@ -1,4 +1,4 @@
-"""PerThresholdUCB: the policy UCB1 for each bar separately, a baseline (for comparison)."""
+"""PerThresholdUCB: the policy UCB1 for each threshold separately, a baseline (for comparison)."""
 
 import math
 
@@ -9,9 +9,9 @@ from keyhole.threshold.policy_base import IndexPolicy, find_largest_index, upper
 class PerThresholdUCB(IndexPolicy):
     r"""Play UCB1 for each threshold separately, from the rounds with this threshold alone.
 
-    The naive baseline: samples at one threshold are not used at any other. Its widths are narrower
-    than those of Lemma 4: with censored feedback and small gaps `KaplanMeierUCB`
-    may lose to it, as it does on the shipped flights to Washington and deliveries.
+    This is a naive baseline, which does not use samples at one threshold at any other. But its
+    widths are narrower than those of Lemma 4. So with censored feedback and small gaps it may have
+    less regret than `KaplanMeierUCB`, as on the shipped flights to Washington and deliveries.
 
     At a threshold seen for the n-th time, after one pull of each arm there, pull
 
@@ -46,9 +46,10 @@ class PerThresholdUCB(IndexPolicy):
     cost_per_round = "one logarithm and O(K) square roots"
 
     class State(IndexPolicy.State):
-        """Pulls of each arm at each threshold, those that reached it, and the rounds with it."""
+        """For each arm and threshold: pulls at just this threshold, and how many reached it."""
 
         rounds = int_array("levels")
+        """The number of rounds with each threshold."""
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
@@ -58,7 +59,7 @@ class PerThresholdUCB(IndexPolicy):
         p, s: State, threshold: int, index: Kernel
     ) -> int:
         """Return the arm with the largest index at this threshold."""
-        # Rounds with this threshold take the place of t, as if it were a bandit of its own.
+        # The earlier rounds with this threshold are counted instead of all rounds.
         return find_largest_index(p, s, s.rounds[threshold - 1], threshold, index)
 
     def update(  # type: ignore[override]
@@ -70,7 +71,7 @@ class PerThresholdUCB(IndexPolicy):
         s.reached[arm, threshold - 1] += value >= threshold
 
     def impute(p, s: State, threshold: int, arm: int) -> None:  # type: ignore[override]
-        """Count the pending pull with the mean as its result."""
+        """Count the pending pull with the mean at this threshold, or 1/2, as its result."""
         s.rounds[threshold - 1] += 1
         tried = s.tried[arm, threshold - 1]
         mean = s.reached[arm, threshold - 1] / tried if tried > 0.0 else 0.5

@@ -15,27 +15,28 @@ from keyhole.threshold.policy_base import Policy
 class SurvivalThompson(Policy):
     r"""Draw each arm's survival function from its posterior; pull the highest at the threshold.
 
-    The choice for censored feedback; `KaplanMeierThompson` is faster with many levels. The chance
-    of reaching level c is the product of the chances of reaching each level from the one below, and
-    samples at a low threshold determine the first factors. In every round draw for each arm
+    Use it for censored feedback; `KaplanMeierThompson` is faster with many levels. The chance of
+    reaching level c is the product of the chances of reaching each level from the one below. So
+    samples at a low threshold help to estimate the first factors. In every round draw for each arm
 
     .. math:: \theta_i = \prod_{j \le c_t} \mathrm{Beta}\big( w (m + 1 - j) + S_i(j), \;
         w + R_i(j) - S_i(j) \big)
 
-    and pull the arm with the largest, with :math:`R_i(j)` the pulls of arm i at thresholds of at
-    least j whose samples reached j - 1, and :math:`S_i(j)` how many of them reached j. With a
-    uniform prior over the distributions on {0, ..., m} (w = 1) this is a draw from the posterior.
+    and pull the arm with the largest. Here :math:`R_i(j)` are the pulls of arm i at thresholds of
+    at least j whose samples reached j - 1, and :math:`S_i(j)` is how many of them reached j. With
+    w = 1 this draws from the posterior of a uniform prior over the distributions on {0, ..., m}.
 
     Parameters
     ----------
     weight : float, default 1
-        w, the prior: as if each arm had been sampled (m + 1) w times, equally often at each of the
-        levels 0 to m; from 10**-3 to 10**6.
+        w, from 10**-3 to 10**6. The prior is as if each arm had been sampled (m + 1) w times, and
+        w of the samples were at each of the levels 0 to m.
 
     Notes
     -----
-    Source: Keyhole's own; no bound is proved. The estimate is the product of the :math:`S_i / R_i`;
-    the recommendation's `support` at a level is its last :math:`R_i`. Ties go to the lowest arm.
+    Source: Keyhole's own; no bound is proved. The estimate at level j is the product of
+    :math:`S_i / R_i` over the levels up to j; its sample size, `support`, is given as
+    :math:`R_i(j)`. Ties go to the lowest arm.
 
     References
     ----------
@@ -65,17 +66,23 @@ class SurvivalThompson(Policy):
     weight: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples at each level")
 
     class State:
-        """For each arm and level: pulls that reached the level below, and how many reached it."""
+        """The counts R and S of each arm and level (j at position j - 1), and scratch space."""
 
         at_risk = float_array("arms", "levels")
+        """R: pulls at thresholds of at least the level whose samples reached the level below."""
         survived = float_array("arms", "levels")
+        """S: the number of these pulls whose samples reached the level."""
         up = scratch_array("arms", "levels")
+        """The first parameters of the beta distributions."""
         down = scratch_array("arms", "levels")
+        """The second parameters of the beta distributions."""
         drawn = scratch_array("arms", "levels")
+        """The beta variates."""
 
     def select(p, s: State, rng: Stream, threshold: int) -> int:
         """Return the arm with the largest draw."""
-        # One call draws for all arms and levels, into flat views: position arm * threshold + level.
+        # One call draws for all arms and all levels up to the threshold. So the arrays are used as
+        # flat ones, in which level j + 1 of an arm is at position arm * threshold + j.
         cells = p.arms * p.levels
         up = s.up.reshape(cells)
         down = s.down.reshape(cells)
@@ -83,7 +90,7 @@ class SurvivalThompson(Policy):
         for arm in range(p.arms):
             for j in range(threshold):
                 survived = s.survived[arm, j]
-                # Position j has level j + 1: the prior weight w (m + 1 - level) is w (m - j) here.
+                # In the formula j is the level, which is j + 1 here.
                 up[arm * threshold + j] = p.weight * (p.levels - j) + survived
                 down[arm * threshold + j] = p.weight + (s.at_risk[arm, j] - survived)
         betas(rng, up, down, p.arms * threshold, drawn)
@@ -98,9 +105,10 @@ class SurvivalThompson(Policy):
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count the sample at the levels that it reached, and at the one where it ended."""
-        # Without censoring a pull is as informative as one at the highest threshold.
+        # An uncensored sample tells of all levels, as if it were drawn at the highest threshold.
         informative_levels = threshold if p.censored == 1 else p.levels
-        # At risk of ending below level j + 1 are the samples that reached level j.
+        # Position j is of level j + 1. At risk are the samples that reached level j, since they may
+        # end there.
         for j in range(p.levels):
             s.at_risk[arm, j] += j < informative_levels and value >= j
             s.survived[arm, j] += j < informative_levels and value > j
@@ -112,13 +120,14 @@ class SurvivalThompson(Policy):
         for arm in range(p.arms):
             value = 1.0
             for j in range(p.levels):
-                # Where none was at risk the factor is 0, and so is the estimate at all higher
-                # levels.
+                # If no sample was at risk, the factor is 0, and so are the estimates at this and
+                # all higher levels.
                 value *= s.survived[arm, j] / max(s.at_risk[arm, j], 1.0)
                 survival[arm, j] = value
                 support[arm, j] = s.at_risk[arm, j]
         for j in range(p.levels):
-            settled[j] = best[j] = 0  # it settles no level
+            settled[j] = 0  # this policy settles no level
+            best[j] = 0
             highest = -1.0
             for arm in range(p.arms):
                 if s.at_risk[arm, j] > 0.0 and survival[arm, j] > highest:

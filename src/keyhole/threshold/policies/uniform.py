@@ -1,4 +1,4 @@
-"""Policy Uniform of the threshold bandit: pulls the arms in turn, whatever the bar."""
+"""Policy Uniform of the threshold bandit: pulls the arms in turn, whatever the threshold."""
 
 from keyhole.policy import int_array
 from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation
@@ -7,17 +7,16 @@ from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation
 class Uniform(Policy):
     r"""Pull the arms in turn, at any threshold.
 
-    A baseline that never uses what it has learnt: a bound on regret that even it meets says little.
-
-    In round t pull
+    It is a baseline that never uses what it has learnt. A bound on regret says little if even this
+    policy meets it. In round t it pulls
 
     .. math:: i_t = (t - 1) \bmod K
 
-    If decisions were replaced by others, the arm after the last one that was pulled is next.
+    If a decision is replaced by another one, the arm after the one that was pulled comes next.
 
     Notes
     -----
-    Departures from the paper: none; KMUCB explores so, epoch by epoch.
+    Departures from the paper: none. In the paper KMUCB explores in this way, epoch by epoch.
 
     References
     ----------
@@ -46,14 +45,16 @@ class Uniform(Policy):
     def select(p, s: State) -> int:
         """Return the next arm in turn."""
         turn = int(s.turn[0])
-        return turn if turn < p.arms else 0  # a decision may be without some arms
+        # Where a decision leaves arms out, there may be fewer arms than at the last one.
+        return turn if turn < p.arms else 0
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count the pull at the levels up to its threshold."""
         add_observation(s, arm, threshold, value)
-        # After the arm that was pulled: in a replayed log it need not be the one in turn.
+        # The turn goes on from the arm that was pulled. In a replayed log this need not be the arm
+        # whose turn it was.
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
 
     def impute(p, s: State, arm: int) -> None:  # type: ignore[override]
-        """Go on with the next arm."""
+        """Let the next arm be the one after the arm of the pending pull."""
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
