@@ -233,7 +233,8 @@ class Learner(CoreLearner):
             self._repeat_decision(check_integer("rounds", rounds, Range(ge=1)))
             self._tell_round(arrived)
         except BaseException:
-            # The step is kept, since it may have loaded machine code for this learner meanwhile.
+            # The step of this learner is kept. Once its machine code exists, it is replaced in the
+            # learner that it was made for, which is this one and not the copy.
             vars(self).update(vars(backup) | {"_step": self._step})
             raise
 

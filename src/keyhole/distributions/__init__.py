@@ -1,4 +1,4 @@
-"""Probability distributions of rewards, delays, levels, and of reward and consumption jointly."""
+"""Probability distributions of rewards, delays, levels, and pairs of reward and consumption."""
 
 from keyhole.distributions.distribution import CustomDistribution, Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay

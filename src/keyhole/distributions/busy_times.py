@@ -1,4 +1,4 @@
-"""Distributions of how long a simulated worker is busy with a decision, before it tells."""
+"""Distributions of how long a simulated worker is busy with a decision before it tells feedback."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ _NOT_NEGATIVE: Final = Range(ge=0)
 
 
 def draw_constant(rng: Stream, numbers: FloatArray) -> float:
-    """Return the first parameter."""
+    """Return the only number, which is the constant."""
     return float(numbers[0])
 
 
 def draw_exponential(rng: Stream, numbers: FloatArray) -> float:
-    """Draw an exponential variate; the parameter is its mean."""
+    """Draw an exponential variate whose mean is `numbers[0]`."""
     return float(exponential(rng) * numbers[0])
 
 
 def draw_pareto(rng: Stream, numbers: FloatArray) -> float:
-    """Draw a Pareto variate; the parameters are its smallest value, and -1 over its shape."""
-    # 1 - u lies in (0, 1], so that no draw is infinite: u itself may be 0.
+    """Draw a Pareto variate; `numbers` are its smallest value, and -1 divided by its shape."""
+    # The uniform number u may be 0, while 1 - u lies in (0, 1]. So no draw is infinite.
     return float(numbers[0] * (1.0 - uniform(rng)) ** numbers[1])
 
 
@@ -39,7 +39,7 @@ _KERNELS: Final[tuple[Kernel, ...]] = (draw_constant, draw_exponential, draw_par
 
 
 def capped_consumption(limit: float, consumption: float, exceeded: int) -> float:
-    """Return the consumption of a run, or its limit if it exceeded it."""
+    """Return the consumption of a run, or the run's limit if the consumption exceeded the limit."""
     return limit if exceeded == 1 else consumption
 
 
@@ -60,8 +60,8 @@ class Constant(NumberDistribution):
         """Check the parameter."""
         self._check_parameter("length", check_number, _ALLOWED_LENGTHS)
         x = self.length
-        # Here and below: the first number is the place of the sampler in `_KERNELS`, by which the
-        # kernel of `dispatch_kernel` selects it; the others are the sampler's own.
+        # Here and below, the first number is the position of the sampler in `_KERNELS`. By this
+        # number the kernel of `dispatch_kernel` selects the sampler, which gets the other numbers.
         self._assign(numbers=np.array([0.0, x]), mean=x, variance=0.0, least=x, bound=x)
 
 
@@ -86,14 +86,14 @@ class Exponential(NumberDistribution):
 
 @dataclass(frozen=True)
 class Pareto(NumberDistribution):
-    r"""The Pareto distribution: :math:`P(X > x) = (l / x)^a` from the smallest value l on.
+    r"""The Pareto distribution, :math:`P(X > x) = (l / x)^a` from the smallest value l on.
 
     Parameters
     ----------
     shape : float, default 1.5
-        a, above 1, at most 100; up to 2 the variance is infinite.
+        a, above 1, at most 100. If it is at most 2, the variance is infinite.
     mean : float, default 1
-        Above 0, at most 10**12; :math:`l = (a - 1) / a` of it.
+        Above 0, at most 10**12. The smallest value l is :math:`(a - 1) / a` times the mean.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Scaled(Distribution):
     of : distribution, distribution of SciPy, or mapping, default Exponential()
         The distribution; see `parse_duration`.
     rewards : (float, float), optional
-        The factors at rewards of 0 and of 1; linear in between.
+        The factors at rewards of 0 and of 1. In between the factor is linear in the reward.
     arms : sequence of float, shape (arms,), optional
         The factor of each arm.
 
@@ -145,31 +145,33 @@ class Scaled(Distribution):
         if (rewards is None) == (arms is None):
             raise TypeError("rewards or arms must be given, and not both")
         self.of = Exponential() if of is None else parse_duration(of, "of")
-        self._by = "arms" if rewards is None else "rewards"
+        self._factor_source = "arms" if rewards is None else "rewards"
         factors = arms if rewards is None else rewards
-        self.factors = check_vector(self._by, factors, _NOT_NEGATIVE)
+        self.factors = check_vector(self._factor_source, factors, _NOT_NEGATIVE)
         if rewards is not None and len(self.factors) != 2:
             raise ValueError(f"rewards must be two factors, got {len(self.factors)}")
-        self.draw = _scaling_kernel(self.of.draw, self._by)
-        # The number of factors comes first, so that the kernel knows where the others begin.
+        self.draw = _scaling_kernel(self.of.draw, self._factor_source)
+        # The number of factors comes first, so that the kernel knows where the numbers of the
+        # scaled distribution begin.
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
     def fits(self, problem: Problem) -> None:
         """Refuse a problem with another number of arms."""
-        if self._by == "arms" and len(self.factors) != problem.arms:
+        if self._factor_source == "arms" and len(self.factors) != problem.arms:
             raise ValueError(
                 f"arms of the duration must be {problem.arms} factors, got {len(self.factors)}"
             )
 
     def __repr__(self) -> str:
         """Return the distribution and the factors."""
-        return f"Scaled({self.of}, {self._by}={self.factors.tolist()})"
+        return f"Scaled({self.of}, {self._factor_source}={self.factors.tolist()})"
 
 
 class Consumption(Distribution):
-    """Duration of a run in the setting `resource`: its consumption, up to its limit.
+    """Duration of a run in the setting `resource` that equals its consumption, up to its limit.
 
-    The age of a pending run is then a lower bound of its consumption, which policies may use.
+    With these durations the age of a pending run is a lower bound of its consumption. Policies may
+    use this bound.
     """
 
     draw = staticmethod(capped_consumption)
@@ -182,8 +184,11 @@ class Consumption(Distribution):
 
 
 @lru_cache(maxsize=64)
-def _scaling_kernel(draw: Kernel, by: str) -> Kernel:
-    """Return a kernel that multiplies a draw with the factor of the reward, or of the arm."""
+def _scaling_kernel(draw: Kernel, factor_source: str) -> Kernel:
+    """Return a kernel that multiplies a draw with the factor of the reward, or of the arm.
+
+    `factor_source` is "rewards" or "arms".
+    """
 
     def by_reward(rng: Stream, numbers: FloatArray, reward: float) -> float:
         factor = numbers[1] + (numbers[2] - numbers[1]) * reward
@@ -192,18 +197,18 @@ def _scaling_kernel(draw: Kernel, by: str) -> Kernel:
     def by_arm(rng: Stream, numbers: FloatArray, arm: int) -> float:
         return float(numbers[1 + arm] * draw(rng, numbers[1 + int(numbers[0]) :]))
 
-    return by_reward if by == "rewards" else by_arm
+    return by_reward if factor_source == "rewards" else by_arm
 
 
 def parse_duration(value: object, name: str = "duration") -> Distribution:
-    """Return a distribution of durations, from a distribution, one of SciPy, or a spec's table.
+    """Return a distribution of durations, given a distribution, one of SciPy, or a spec's table.
 
     Parameters
     ----------
     value : distribution, distribution of SciPy, or mapping
-        See `keyhole.distributions.distribution_parser.parse_distribution`; its values must not be
-        negative. The kernel of a `CustomDistribution` may have parameters with the names of fields
-        of the setting's decision and feedback.
+        See `keyhole.distributions.distribution_parser.parse_distribution`. The durations must not
+        be negative. The kernel of a `CustomDistribution` may have parameters with the names of
+        fields of the setting's decision and feedback.
     name : str
         Name of the field, for errors.
 

@@ -1,4 +1,4 @@
-"""Base classes of distributions: a compiled function that draws, its parameters, its moments."""
+"""Base classes of distributions, which have a compiled sampler, its parameters, and moments."""
 
 import math
 from collections.abc import Callable
@@ -23,8 +23,9 @@ class Distribution:
     numbers : ndarray of float64
         Parameters passed to `draw`.
     error : float
-        Bound on the difference of the probability P(X <= x) between the sampler and the
-        distribution that it approximates. Moments and regrets are exact for the sampler.
+        The largest difference, at any x, between the probability P(X <= x) of the sampler and that
+        of the distribution that the sampler approximates. Moments and regrets are exact for the
+        sampler.
     """
 
     draw: Kernel
@@ -38,9 +39,11 @@ class NumberDistribution(Distribution):
     Attributes
     ----------
     mean, variance : float
-        Exact, but for the variance of a `CustomDistribution` that states none: 1,000 draws give it.
+        These are exact, with one exception: the variance of a `CustomDistribution` for which none
+        is stated is computed from 1,000 draws.
     least, bound : float
-        The smallest and the largest value, or a lower and an upper bound; may be infinite.
+        The smallest and the largest value, or a lower and an upper bound on all values. Both may be
+        infinite.
     whole : bool
         Whether all values are whole numbers.
     """
@@ -77,7 +80,7 @@ class NumberDistribution(Distribution):
             raise ValueError(f"{name} must be a distribution of whole numbers, got {self!r}")
 
     def _check_parameter(self, name: str, check: Callable[..., float], allowed: Range) -> None:
-        """Replace a parameter by its value as `check` returns it."""
+        """Check a parameter, and replace its value by what `check` returns."""
         self._assign(**{name: check(name, getattr(self, name), allowed)})
 
     def _assign(self, **values: object) -> None:
@@ -96,19 +99,21 @@ class CustomSampler(Distribution):
     Parameters
     ----------
     draw : kernel
-        ``draw(rng, numbers)``: plain arithmetic and the samplers of `keyhole.draws.samplers`.
+        ``draw(rng, numbers)``, which may use plain arithmetic and the samplers of
+        `keyhole.draws.samplers`.
     numbers : sequence of float
         Parameters passed to `draw`.
     """
 
     def __init__(self, draw: Kernel, numbers: ArrayLike) -> None:
-        python_function(draw)  # refuses what is no kernel
+        python_function(draw)  # raises an error if `draw` is not a kernel
         self.draw = draw
         self.numbers = check_vector("numbers", numbers)
 
     def trial_draws(self) -> FloatArray:
         """Return 1,000 draws, one per row."""
-        # Always the same draws: chance may not decide whether a distribution is accepted.
+        # The draws are always the same, since chance may not decide whether a distribution is
+        # accepted.
         rng = stream(0, 0, ENVIRONMENT)
         draws = [self.draw(rng, self.numbers) for _ in range(TRIAL_DRAWS)]
         return np.array(draws, np.float64)
@@ -119,8 +124,10 @@ class CustomSampler(Distribution):
         return f"{type(self).__name__}({name}, numbers={self.numbers.tolist()})"
 
 
-def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
-    """Refuse a stated mean that differs from that of draws by more than 6 standard errors.
+def check_moments(name: str, stated: float, values: FloatArray) -> None:
+    """Refuse a stated mean that differs from the mean of drawn values by over 6 standard errors.
+
+    With squared deviations as the values, this checks a variance.
 
     Raises
     ------
@@ -133,14 +140,15 @@ def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
     Traceback (most recent call last):
     ValueError: mean must be that of what draw draws, got 0.3; of 1,000 draws it was 0.5
     """
-    mean = float(drawn.mean())
-    # The second term allows for a rare value, of probability 1 / draws, that may be missing in the
-    # draws.
-    error = float(drawn.std()) / np.sqrt(len(drawn)) + (1.0 + abs(stated)) / len(drawn)
-    # Not `>`: a mean that is NaN is refused, too.
+    mean = float(values.mean())
+    # A value with a probability of 1 / draws may be missing among the draws, and the standard error
+    # does not show this. The second term is what such a value adds to the mean, if its size is
+    # about 1 + |stated|.
+    error = float(values.std()) / np.sqrt(len(values)) + (1.0 + abs(stated)) / len(values)
+    # The comparison is `not <=` and not `>`, so that a mean that is NaN is refused, too.
     if not abs(mean - stated) <= _MOST_STANDARD_ERRORS * error:
         raise ValueError(
-            f"{name} must be that of what draw draws, got {stated:g}; of {len(drawn):,} draws it "
+            f"{name} must be that of what draw draws, got {stated:g}; of {len(values):,} draws it "
             f"was {mean:.4g}"
         )
 
@@ -151,22 +159,23 @@ class CustomDistribution(CustomSampler, NumberDistribution):
     Parameters
     ----------
     draw : kernel
-        ``draw(rng, numbers) -> float``: plain arithmetic and the samplers of
+        ``draw(rng, numbers)`` returns a float. It may use plain arithmetic and the samplers of
         `keyhole.draws.samplers`.
     mean : float
-        Exact mean, from which regrets are computed.
+        The exact mean, from which regrets are computed.
     variance : float, optional
-        By default that of 1,000 draws.
+        By default the variance of 1,000 draws.
     numbers : sequence of float, default [0]
-        Parameters passed to `draw`: distributions may share one `draw` and its compiled code.
+        Parameters passed to `draw`. With different numbers, distributions may share one `draw` and
+        its compiled code.
     bound : float, default infinity
         The largest value, if it is known.
 
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or 1,000 trial draws do not fit `mean` and `variance` by 6
-        standard errors.
+        If a value is not allowed, or if mean or variance of 1,000 trial draws differ from `mean` or
+        `variance` by more than 6 standard errors.
 
     Examples
     --------
@@ -204,7 +213,7 @@ class CustomDistribution(CustomSampler, NumberDistribution):
 
     def check(self, name: str, allowed: Range = ANY, *, whole: bool = False) -> None:
         """Refuse a sampler whose trial draws have values that are not allowed."""
-        # The extremes suffice, since allowed values are an interval.
+        # It suffices to check the smallest and the largest value, since a range is an interval.
         for value in (self._trials.min(), self._trials.max()):
             check_number(f"{name}: what draw draws", float(value), allowed)
         if whole and not self.whole:

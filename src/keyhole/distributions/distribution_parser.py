@@ -43,21 +43,21 @@ def parse_reward_distributions(
     ----------
     means : sequence of float or distribution, shape (arms,), or mapping
         The mean reward of each arm, in [0, 1], or the distribution of its rewards: see
-        `parse_distribution`. A mapping has them by the names of the arms.
+        `parse_distribution`. In a mapping the keys are the names of the arms.
     distribution : {"bernoulli", "beta", "truncated-normal"}
         The distribution of the arms whose means are given.
     concentration : float or None
-        For beta distributions, at least 10**-6: an arm of mean m has the shapes ``m *
+        Parameter of beta distributions, at least 10**-6. An arm of mean m has the shapes ``m *
         concentration`` and ``(1 - m) * concentration``.
     scale : float or None
-        For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
-        to [0, 1]. The mean is the one after truncation.
+        Parameter of truncated normal distributions, in [0.001, 10]. It is the standard deviation
+        before truncation to [0, 1]; `means` are the means after truncation.
 
     Returns
     -------
     tuple of ndarray, list of NumberDistribution, and tuple or None
-        The means, as given or computed from the distributions; the distributions; the names, None
-        if there are none.
+        The means, as given or as computed from the distributions; the distributions; and the names
+        of the arms, or None if they have none.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def parse_reward_distributions(
     entries, names = split_names("means", validate.column_to_array(means))
     has_entries = isinstance(entries, Sequence | np.ndarray) and not isinstance(entries, str)
     if not has_entries or not len(entries):
-        validate.check_vector("means", entries)  # which refuses it
+        validate.check_vector("means", entries)  # raises the error for such a value
     mean_values: list[float] = []
     distributions: list[NumberDistribution] = []
     for name, entry in zip(entry_names("means", means), entries, strict=True):
@@ -89,7 +89,8 @@ def parse_reward_distributions(
             try:
                 parsed_distribution = make_distribution(mean_values[-1])
             except ValueError as error:
-                # The distribution names its own parameter `mean`; the user wrote `means`.
+                # The message begins with the distribution's own parameter, `mean`. The user wrote
+                # an entry of `means`, whose name replaces it.
                 raise ValueError(f"{name}{str(error).removeprefix('mean')}") from None
         distributions.append(parsed_distribution)
     return np.array(mean_values), distributions, names
@@ -123,7 +124,7 @@ def parse_distribution(
     base_class: type[AnyDistribution],
     classes: Mapping[str, type[AnyDistribution]],
 ) -> AnyDistribution:
-    """Return a distribution, from a distribution, one of SciPy, or a spec's table.
+    """Return a distribution, given a distribution, one of SciPy, or a spec's table.
 
     Parameters
     ----------
@@ -133,9 +134,9 @@ def parse_distribution(
         A distribution; a frozen distribution of SciPy; or a mapping with the name of a distribution
         as ``distribution``, and its parameters.
     base_class : type
-        Required base class.
+        The class of which the distribution must be an instance.
     classes : mapping of str to type
-        Distributions by name.
+        The distributions that a mapping can name.
 
     Returns
     -------
@@ -145,7 +146,7 @@ def parse_distribution(
     Raises
     ------
     TypeError, ValueError
-        If it is not a distribution; the message names the field.
+        If `value` is not such a distribution; the message names the field.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Empirical distributions, which draw one of the recorded values of an arm."""
+"""Empirical distributions, which draw from the recorded values of an arm."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ from keyhole.policy import FloatArray, Stream, uniform
 
 def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
     """Draw one of the numbers uniformly."""
-    # The index is below the length: the largest uniform number, 1 - 2**-53, times the length is
-    # rounded to less than the length.
+    # The index is always below the length, since the largest uniform number, 1 - 2**-53, times the
+    # length is rounded to less than the length.
     return float(numbers[int(uniform(rng) * len(numbers))])
 
 
 def draw_recorded_pair(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
-    """Draw one of the pairs uniformly; all first components are stored before the second ones."""
+    """Draw one of the pairs uniformly; `numbers` has all first components, then all second ones."""
     count = len(numbers) // 2
     i = int(uniform(rng) * count)
     return numbers[i], numbers[count + i]
@@ -47,7 +47,7 @@ class Replay(NumberDistribution):
     def __init__(self, samples: ArrayLike | Sequence[float]) -> None:
         values = validate.check_vector("samples", samples)
         self.samples = self.numbers = values
-        # Summed exactly, so that the same samples in another order have the same mean, and tie.
+        # The sum is exact, so that arms with the same samples in another order have equal means.
         self.mean = math.fsum(values) / len(values)
         self.variance = float(values.var())
         self.least = float(values.min())
@@ -75,12 +75,12 @@ def replay_by_name(
     allowed: validate.Range = validate.ANY,
     distribution: type[AnyReplay] = Replay,  # type: ignore[assignment]
 ) -> Any:
-    """Return the empirical distribution of each arm's values; as a mapping, if the arms have names.
+    """Return the empirical distribution of each arm, as a mapping if the arms have names.
 
     Raises
     ------
     TypeError, ValueError
-        If there is no arm, or a value is not allowed; the error names arm and entry.
+        If there is no arm, or a value is not allowed; the error names the arm and the entry.
 
     Examples
     --------
@@ -93,14 +93,14 @@ def replay_by_name(
 
 
 def recorded_names(name: str, samples: object) -> tuple[Any, ...] | None:
-    """Return the names of arms in recorded values; None if these are a list for each arm."""
+    """Return the names of the arms of recorded values, or None if the values are a plain list."""
     if validate.data_frame_column_names(samples) is None and not isinstance(samples, Mapping):
         return None
     return check_distinct_arm_texts(name, samples_by_arm(name, samples))
 
 
 def check_recorded(name: str, samples: Any, allowed: validate.Range) -> list[FloatArray]:
-    """Return checked values of each arm."""
+    """Check the recorded values of each arm, and return them as vectors."""
     by_arm = samples_by_arm(name, samples)
     if not by_arm:
         raise ValueError(f"{name} must have at least one arm, got none")
@@ -109,7 +109,7 @@ def check_recorded(name: str, samples: Any, allowed: validate.Range) -> list[Flo
 
 def _check_values(field: str, values: Any, allowed: validate.Range) -> FloatArray:
     if hasattr(values, "__len__") and len(values) == 0:
-        return validate.check_vector(field, values, allowed)  # which refuses it
+        return validate.check_vector(field, values, allowed)  # raises the error for no values
     with errors_with_conversion_hint():
         return validate.check_vector(field, values, allowed)
 
@@ -118,8 +118,8 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
     """Return the values of each arm, by its number or name.
 
     `samples` are a list for each arm, a mapping from arms to lists, or a data frame with the
-    columns ``arm`` and ``reward`` (or another `value`). Other data frames are refused as ambiguous:
-    their columns might be arms, or attributes of a reward.
+    columns ``arm`` and ``reward`` (or the name `value` in its place). Other data frames are refused
+    as ambiguous, since their columns might be arms, or attributes of a reward.
 
     Examples
     --------

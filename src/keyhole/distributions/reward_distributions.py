@@ -15,20 +15,20 @@ from keyhole.validate import Range, check_number
 UNIT: Final = Range(ge=0, le=1)
 OPEN_UNIT: Final = Range(gt=0, lt=1)
 SCALE: Final = Range(ge=1e-3, le=10)
-# How many scales the centre of a truncated normal distribution may lie outside [0, 1]: farther
-# away, rejection sampling would accept hardly any draw.
+# The centre of a truncated normal distribution may lie outside [0, 1] by at most this many scales.
+# If it were farther away, rejection sampling would accept hardly any draw.
 _MOST_SCALES_OUTSIDE: Final = 3.0
-# Standard deviations beyond which a normal density is below 1e-17 of its peak.
+# Beyond this many standard deviations a normal density is below 1e-17 of its peak.
 _REACH: Final = 9.0
 
 
 def draw_bernoulli(rng: Stream, numbers: FloatArray) -> float:
-    """Return 1 with the given probability, else 0."""
+    """Return 1 with the probability `numbers[0]`, else 0."""
     return 1.0 if uniform(rng) < numbers[0] else 0.0
 
 
 def draw_beta(rng: Stream, numbers: FloatArray) -> float:
-    """Draw a beta variate; the parameters are its shapes."""
+    """Draw a beta variate; `numbers` are its shapes."""
     return beta(rng, numbers[0], numbers[1])
 
 
@@ -38,7 +38,7 @@ def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> float:
     Proposals are normal if the third number is 0, else uniform: see `_prefer_uniform`.
     """
     centre, scale = numbers[0], numbers[1]
-    nearest = min(max(centre, 0.0), 1.0)
+    nearest = min(max(centre, 0.0), 1.0)  # the number in [0, 1] that is nearest to the centre
     while True:
         if numbers[2] == 0.0:
             x = centre + scale * normal(rng)
@@ -46,9 +46,10 @@ def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> float:
                 return float(x)
         else:
             x = uniform(rng)
-            # Accepted with the density over its largest value on [0, 1], which is at `nearest`.
-            above = (x - centre) * (x - centre) - (nearest - centre) * (nearest - centre)
-            if uniform(rng) < math.exp(-0.5 * above / (scale * scale)):
+            # A proposal is accepted with a probability of its density divided by the largest
+            # density on [0, 1], which is at `nearest`.
+            excess = (x - centre) * (x - centre) - (nearest - centre) * (nearest - centre)
+            if uniform(rng) < math.exp(-0.5 * excess / (scale * scale)):
                 return x
 
 
@@ -84,7 +85,7 @@ class Beta(NumberDistribution):
     Parameters
     ----------
     a, b : float
-        Its shapes, above 0.
+        The shapes, above 0.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class Beta(NumberDistribution):
         self._check_parameter("b", check_number, Range(gt=0))
         weight = self.a + self.b
         mean = self.a / weight
-        # In this order, since a product of two large shapes would overflow.
+        # The factors are in this order, since a product of two large shapes would overflow.
         variance = mean * (self.b / weight) / (weight + 1.0)
         self._assign(numbers=np.array([self.a, self.b]), mean=mean, variance=variance, bound=1.0)
 
@@ -132,12 +133,12 @@ class TruncatedNormal(NumberDistribution):
     def __post_init__(self) -> None:
         """Check the parameters, and find the centre."""
         require_extra("scipy", "TruncatedNormal")
-        from scipy.optimize import brentq  # a third of a second, which few need
+        from scipy.optimize import brentq  # imported only here, as this takes a third of a second
 
         self._check_parameter("mean", check_number, OPEN_UNIT)
         self._check_parameter("scale", check_number, SCALE)
-        # The mean rises with the centre: the centre is the root between the two ends, whose means
-        # are by symmetry `smallest_mean` and one minus it.
+        # The mean rises with the centre, so that the centre is a root between `low` and `high`. The
+        # means at these two are, by symmetry, `smallest_mean` and 1 - `smallest_mean`.
         low, high = -_MOST_SCALES_OUTSIDE * self.scale, 1.0 + _MOST_SCALES_OUTSIDE * self.scale
         smallest_mean = truncated_mean(low, self.scale)
         check_number("mean", self.mean, Range(ge=smallest_mean, le=1.0 - smallest_mean))
@@ -168,14 +169,15 @@ def truncated_mean(centre: float, scale: float) -> float:
     0.5
     """
     require_extra("scipy", "truncated_mean()")
-    from scipy.special import ndtr  # a fifth of a second, which few need
+    from scipy.special import ndtr  # imported only here, since this takes a fifth of a second
 
-    if centre > 0.5:  # by symmetry: `ndtr` loses digits near 1 and not near 0
+    # `ndtr` loses digits near 1 and not near 0. So the mean of the mirrored distribution is used.
+    if centre > 0.5:
         return 1.0 - truncated_mean(1.0 - centre, scale)
     low, high = -centre / scale, (1.0 - centre) / scale
     peak = math.exp(-0.5 * low * low) / math.sqrt(2.0 * math.pi)
-    # The density at `low` less that at `high`, which are nearly equal where the scale is large: a
-    # difference of two exponentials would lose digits.
+    # The drop is the density at `low` less that at `high`. It is computed by `expm1`, since the two
+    # are nearly equal where the scale is large, and a difference of exponentials would lose digits.
     drop = -peak * math.expm1(-0.5 * (high - low) * (high + low))
     return centre + scale * drop / float(ndtr(-low) - ndtr(-high))
 
@@ -187,7 +189,8 @@ def _quadrature() -> tuple[FloatArray, FloatArray]:
 
 def _truncated_variance(centre: float, scale: float, mean: float) -> float:
     """Return the variance after truncation, by quadrature, to a relative error of about 1e-12."""
-    # Only where there is mass: spread over [0, 1], the nodes could miss a narrow peak.
+    # The nodes lie only where there is mass. If they were spread over all of [0, 1], they could
+    # miss a narrow peak.
     low, high = max(0.0, centre - _REACH * scale), min(1.0, centre + _REACH * scale)
     nodes, weights = _quadrature()
     x = low + (high - low) * (nodes + 1.0) / 2.0
@@ -200,8 +203,8 @@ def _prefer_uniform(centre: float, scale: float) -> bool:
     """Return whether uniform proposals are accepted more often than normal ones."""
     from scipy.special import ndtr
 
-    # A normal proposal is accepted with probability `mass`, a uniform one with the mean of the
-    # density over its peak.
+    # A normal proposal is accepted with probability `mass`, and a uniform one with the mean density
+    # on [0, 1], which is `mass`, divided by the largest density there.
     mass = float(ndtr((1.0 - centre) / scale) - ndtr(-centre / scale))
     nearest = min(max(centre, 0.0), 1.0)
     peak = math.exp(-0.5 * ((nearest - centre) / scale) ** 2) / (scale * math.sqrt(2.0 * math.pi))

@@ -30,10 +30,13 @@ class SampledEnvironment:
     """
 
     length = integer()
+    """The length of `numbers`."""
     numbers = float_array("length")
     """Parameters of all distributions, arm after arm."""
     starts = int_array("arms")
+    """For each arm the position of its first parameter in `numbers`."""
     ends = int_array("arms")
+    """For each arm the position after its last parameter in `numbers`."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class CombinedSampler:
     Attributes
     ----------
     name : str
-        Name of the distributions: "Mixed" where they differ.
+        The name of the distributions' class, or "Mixed" if there are several classes.
     draw : kernel
         ``draw(rng, numbers)``.
     rows : list of ndarray
@@ -56,13 +59,13 @@ class CombinedSampler:
 
     @property
     def hyphenated_name(self) -> str:
-        """The name with hyphens: ``truncated-normal``."""
+        """The name in small letters and with hyphens, such as ``truncated-normal``."""
         return re.sub("(?<!^)(?=[A-Z])", "-", self.name).lower()
 
     def truth(self) -> dict[str, Any]:
         """Return the values of the fields of `SampledEnvironment`."""
         # Distributions differ in their number of parameters, and compiled code has no ragged
-        # arrays: one flat array, with the start and the end of each distribution.
+        # arrays. So there is one flat array, with the start and the end of each distribution.
         sizes = np.array([len(row) for row in self.rows])
         ends = np.cumsum(sizes)
         numbers = np.concatenate(self.rows)
@@ -79,17 +82,17 @@ def combine_distributions(
     distributions : sequence of Distribution
         At least one.
     included : tuple of callable
-        Kernels that it includes in any case, so that one compiled environment serves all built-in
-        distributions of a setting. Without any, and with distributions of one kind, its kernel is
-        that of the kind.
+        Kernels that the sampler includes in any case, so that one compiled environment serves all
+        built-in distributions of a setting. If there are none, and all distributions have the same
+        kernel, this is the kernel of the sampler.
 
     Returns
     -------
     CombinedSampler
-        The kernel, with numbers for each distribution.
+        The kernel, and the numbers that it needs for each distribution.
     """
-    # A dict keeps the order: in a set, a kernel would have another place in each process, and so
-    # other numbers and another fingerprint.
+    # A dict keeps the order of the kernels. In a set, a kernel would have another position in each
+    # process, so that numbers and fingerprint would differ.
     kernels = tuple(
         dict.fromkeys((*included, *(distribution.draw for distribution in distributions)))
     )
@@ -108,8 +111,13 @@ def combine_distributions(
 
 @lru_cache(maxsize=64)
 def dispatch_kernel(kernels: tuple[Kernel, ...], position: int = 0) -> Kernel:
-    """Return a kernel whose first number selects one of several, which gets the other numbers."""
-    # A chain of comparisons, one compiled function per kernel: compiled code has no function table.
+    """Return a kernel whose first number selects one of several kernels by its position.
+
+    The kernel that is selected gets the other numbers. The result selects among the kernels from
+    `position` on.
+    """
+    # Compiled code has no table of functions. So the result is a chain of comparisons, in which
+    # each function compares with one position and else calls the next function.
     kernel = kernels[position]
 
     def draw_last(rng: Stream, numbers: FloatArray) -> object:
@@ -139,17 +147,17 @@ def pair_kernel(first: Kernel, second: Kernel) -> Kernel:
 
 
 def pair_numbers(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the numbers for `pair_kernel`: those of both, behind the length of the first."""
+    """Return the numbers for `pair_kernel`: the length of the first numbers, then both numbers."""
     return np.concatenate([[len(first)], first, second])
 
 
 def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[AnyEnvironment]:
-    """Return the environment class whose arms are drawn with a kernel.
+    """Return the environment class whose arms' rewards or samples are drawn with a kernel.
 
     Parameters
     ----------
     base : Environment class
-        A class with the fields of `SampledEnvironment`, and a helper ``draw``.
+        A class with the fields of `SampledEnvironment`, whose kernels call a helper ``draw``.
     name : str
         Name of the distributions.
     draw : kernel
@@ -158,9 +166,9 @@ def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[
     Returns
     -------
     Environment class
-        The same class for the same arguments.
+        The subclass; for the same arguments it is the same class.
     """
-    # In two functions, since type checkers do not see through the cache.
+    # The cached function is separate, since type checkers do not see through the cache.
     return cast(type[AnyEnvironment], _environment_with_sampler(cast(Any, base), name, draw))
 
 
@@ -181,7 +189,7 @@ def environment_with_draw(
 
 
 def format_values(values: Any, names: Sequence[Any] | None = None) -> str:
-    """Return the first six numbers of a list as text, for a `repr`: with names as a mapping."""
+    """Return the first six numbers of a list as text for a `repr`; with names, as a mapping."""
     texts = [f"{v:g}" for v in values[:6]] + ["..."] * (len(values) > 6)
     if names is None:
         return f"[{', '.join(texts)}]"

@@ -9,7 +9,7 @@ from keyhole.policy import FloatArray, Stream, uniform
 
 CELLS: Final = 4096
 """Number of equally likely cells of a continuous distribution, each with a constant density."""
-# Probabilities of the tail that is cut off an unbounded distribution.
+# The probability of a tail that is cut off, where a distribution is unbounded.
 _DISCRETE_TAIL: Final = 1e-15
 _CONTINUOUS_TAIL: Final = 2.0**-20
 _MOST_WHOLE_NUMBERS: Final = 2**20
@@ -19,7 +19,7 @@ def draw_value(rng: Stream, numbers: FloatArray) -> float:
     """Draw a value by inversion; `numbers` are the values, then their cumulative probabilities."""
     count = len(numbers) // 2
     u = uniform(rng)
-    # Bisection, since a table has up to 2**20 values.
+    # The value is found by bisection, since a table has up to 2**20 values.
     low, high = 0, count - 1
     while low < high:
         middle = (low + high) // 2
@@ -31,7 +31,10 @@ def draw_value(rng: Stream, numbers: FloatArray) -> float:
 
 
 def draw_from_interval(rng: Stream, numbers: FloatArray) -> float:
-    """Draw by inversion, with linear interpolation between equally spaced quantiles."""
+    """Draw by inversion; `numbers` are quantiles at equally spaced probabilities.
+
+    Between two quantiles a draw is interpolated linearly.
+    """
     position = uniform(rng) * (len(numbers) - 1)
     i = int(position)
     return float(numbers[i] + (position - i) * (numbers[i + 1] - numbers[i]))
@@ -40,10 +43,10 @@ def draw_from_interval(rng: Stream, numbers: FloatArray) -> float:
 class TabulatedDistribution(NumberDistribution):
     """Table of a distribution of SciPy.
 
-    Keyhole converts distributions of SciPy to this class. A discrete distribution is exact, up to a
-    tail of 1e-15 if it is unbounded. A continuous one is divided at 4,096 quantiles, with a
-    constant density in between: probabilities P(X <= x) differ by at most 1/4096 (`error`), and the
-    moments are those of the table.
+    Keyhole converts distributions of SciPy to this class. A discrete distribution is exact; if it
+    is unbounded, a tail with a probability of 1e-15 is cut off. A continuous distribution is
+    divided at quantiles into 4,096 cells, each with a constant density. Its probabilities P(X <= x)
+    are off by at most 1/4096 (`error`), and the moments are those of the table.
 
     Parameters
     ----------
@@ -53,7 +56,8 @@ class TabulatedDistribution(NumberDistribution):
     Raises
     ------
     TypeError, ValueError
-        If it is not one, or its values are more than 2**20 whole numbers.
+        If it is not a frozen distribution of SciPy, or is spread over more than 2**20 whole
+        numbers.
 
     Examples
     --------
@@ -82,7 +86,8 @@ class TabulatedDistribution(NumberDistribution):
             values = values[order]
             cumulative = np.cumsum(np.asarray(source.pk)[order])
         else:
-            # SciPy searches quantiles in a heavy tail step by step: refuse it before that.
+            # SciPy searches for a quantile in a heavy tail step by step, which takes too long. So
+            # such a distribution is refused before that.
             middle = self.distribution.median()
             reach = _MOST_WHOLE_NUMBERS / 2
             if (
@@ -99,7 +104,7 @@ class TabulatedDistribution(NumberDistribution):
             values = np.arange(low, high + 1.0)
             cumulative = np.asarray(self.distribution.cdf(values))
         self.error = float(max(1.0 - cumulative[-1], 0.0))
-        # The last value gets the tail that is cut off: every uniform number then has a value.
+        # The last value gets the tail that is cut off, so that every uniform number has a value.
         cumulative[-1] = 1.0
         chances = np.diff(cumulative, prepend=0.0)
         self.draw = draw_value
@@ -134,7 +139,7 @@ class TabulatedDistribution(NumberDistribution):
         """Return the density of the table of a continuous distribution."""
         cell = np.searchsorted(self.numbers, x, side="right") - 1
         is_inside = (cell >= 0) & (cell < CELLS)
-        with np.errstate(divide="ignore"):  # `x` never lies in a cell without width
+        with np.errstate(divide="ignore"):  # a cell may have no width, but then `x` is not in it
             densities = 1.0 / (CELLS * np.diff(self.numbers))
         return np.where(is_inside, densities[np.clip(cell, 0, CELLS - 1)], 0.0)
 
@@ -150,6 +155,6 @@ class TabulatedDistribution(NumberDistribution):
 
 def is_scipy(value: object) -> bool:
     """Return whether a value is a frozen distribution of SciPy."""
-    # By name, since an import of SciPy would slow down every start.
+    # The class is told by its module's name, since an import of SciPy would slow down every start.
     is_in_scipy = type(value).__module__.startswith("scipy.stats")
     return is_in_scipy and (hasattr(value, "dist") or hasattr(value, "xk"))

@@ -1,9 +1,9 @@
 """Setting `stochastic`, the classical bandit: choose an option, see its reward, maximise the sum.
 
-An *arm* is one of the options, and to *pull* it is to choose it for one round. Its rewards are
-random, with an unknown mean; only the chosen arm's reward is seen.
+An *arm* is one of the options, and to *pull* an arm is to choose it for one round. The rewards of
+an arm are random, with an unknown mean; in a round only the reward of the chosen arm is seen.
 
-Its policies can be the base of policies of other settings, such as `keyhole.delayed.QPMD`.
+Policies of this setting can be the base of policies of others, such as `keyhole.delayed.QPMD`.
 """
 
 from keyhole.distributions import CustomDistribution

@@ -20,7 +20,8 @@ def bernoulli_kl(p: float, q: float) -> float:
 
     .. math:: \mathrm{kl}(p, q) = p \ln \frac{p}{q} + (1 - p) \ln \frac{1 - p}{1 - q}
 
-    In nats, for means in [0, 1]; infinite where q is 0 or 1 and p is not.
+    p and q are in [0, 1], and the divergence is in nats. It is infinite where q is 0 or 1 and p is
+    not equal to q.
 
     Examples
     --------
@@ -32,7 +33,8 @@ def bernoulli_kl(p: float, q: float) -> float:
         if a > 0.0:
             if b == 0.0:
                 return math.inf
-            # log1p of the difference: b / a of nearly equal means would lose nearly all digits.
+            # log1p of the difference is used, since the logarithm of b / a would lose nearly all
+            # digits where a and b are nearly equal.
             total -= a * math.log1p((b - a) / a)
     return max(total, 0.0)
 
@@ -43,8 +45,8 @@ def lai_robbins_constant(means: ArrayLike) -> float:
     .. math:: \liminf_{T \to \infty} \frac{R_T}{\ln T} \ge
         \sum_{i : \Delta_i > 0} \frac{\Delta_i}{\mathrm{kl}(\mu_i, \mu^*)}
 
-    for every policy that is consistent on all Bernoulli bandits. It says nothing about a finite T,
-    and is 0 where some mean is 1.
+    This holds for every policy that is consistent on all Bernoulli bandits. It says nothing about a
+    finite T. The bound is 0 where some mean is 1.
 
     References
     ----------
@@ -126,5 +128,5 @@ def _means_and_gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 
 def log_horizon(horizon: int, lowest: int = 1) -> float:
-    """Return the logarithm of a number of rounds, checked."""
+    """Return the logarithm of a horizon; refuse a horizon below `lowest`."""
     return math.log(check_integer("horizon", horizon, Range(ge=lowest)))

@@ -13,7 +13,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
     """Environment in which a pull draws a reward from the distribution of its arm.
 
     The random numbers are common to all policies: the n-th pull of an arm reads the stream from a
-    position that only arm and n determine, so that its reward is the same for every policy.
+    position that only the arm and n determine, so that its reward is the same for every policy.
     """
 
     setting = SETTING
@@ -36,6 +36,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
         pulls = int_array("arms")
         regret = float_array()
         optimal = float_array()
+        """The number of rounds with a best arm."""
         reward = float_array()
 
     def respond(e, s: State, rng: Stream, arm: int, draw: Kernel) -> float:
@@ -43,7 +44,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
         seek_pull(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         s.regret[0] += e.gaps[arm]
-        # Exact: gaps within rounding errors were set to 0 when the problem was made.
+        # The comparison is exact, since the problem has set gaps within rounding errors to 0.
         s.optimal[0] += e.gaps[arm] == 0.0
         reward = float(draw(e, rng, arm))
         s.reward[0] += reward
@@ -63,4 +64,4 @@ ENVIRONMENTS: Final = tuple(
     environment_of(BanditEnvironment, distribution.__name__, distribution.draw)
     for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
 )
-"""The environments that `keyhole compile` compiles: all arms have one kind of distribution."""
+"""The environments that `keyhole compile` compiles; all arms have one kind of distribution."""

@@ -1,4 +1,4 @@
-"""Learner of the classical bandit, and the words in which its studies ask and tell."""
+"""Learner of the classical bandit, and the vocabulary of its studies."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -8,7 +8,7 @@ from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 
 
 class StudyVocabulary(CoreVocabulary):
-    """Calls of a study: ``ask()`` gives an ``arm``; ``tell(id, reward)`` its reward."""
+    """Vocabulary of a study: ``ask()`` returns an ``arm``, ``tell(id, reward)`` takes a reward."""
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> str:
         """Return the arm that looks best."""
@@ -18,7 +18,7 @@ class StudyVocabulary(CoreVocabulary):
 class Learner(ArmLearner):
     """Learner that returns the arm to pull next, and recommends the best one.
 
-    Made by a policy: ``UCB1().learner(arms=10)``.
+    The method `learner` of a policy makes it: ``UCB1().learner(arms=10)``.
 
     Examples
     --------

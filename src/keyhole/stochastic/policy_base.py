@@ -24,7 +24,7 @@ from keyhole.validate import DEFAULT_SEED, Range, check_number
 
 
 class RewardCounts:
-    """Pulls and summed rewards of each arm, from which policies estimate its mean."""
+    """Pulls and summed rewards of each arm, from which policies estimate the arm's mean."""
 
     pulls = float_array("arms")
     totals = float_array("arms")
@@ -34,9 +34,9 @@ class Policy(Facts, CorePolicy, abstract=True):
     """Base class of the policies of the stochastic bandit.
 
     Kernels read `p.arms`, and `p.horizon` if the class lists it in `needs`. `select` returns an
-    ``arm``, `update` may name ``arm`` and ``reward``, and `recommend` fills ``best[0]``: the arm
-    that looks best. A policy whose state keeps `pulls` and `totals` need not write `recommend`: it
-    is the arm with the highest mean.
+    ``arm``, `update` may have the parameters ``arm`` and ``reward``, and `recommend` writes the arm
+    that looks best into ``best[0]``. A policy whose state keeps `pulls` and `totals` need not write
+    `recommend`; the arm with the highest mean is then recommended.
 
     Examples
     --------
@@ -103,21 +103,22 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     pending = ("impute", "ignore")
 
 
-# After so many bisections no float64 lies inside the interval.
+# After this number of bisections no float64 lies inside the interval.
 _HALVINGS = 64
 
 
 class UCBPolicy(IndexPolicy, abstract=True):
     r"""Base class of UCB policies whose width follows from a deviation function.
 
-    A deviation function bounds the probability that a mean of N rewards is off by more than eps:
-    :math:`P(|\hat\mu - \mu| > \epsilon) \le f(N, \epsilon)`. A subclass writes it as the kernel
-    ``deviation(p, pulls, error)``, which decreases in both. After one pull of each arm, the arm
-    with the largest :math:`\hat\mu_i + V(N_i, \delta)` is pulled, where :math:`V(N, \delta) = \inf
-    \{ \epsilon : f(N, \epsilon) \le \delta \}` and :math:`\delta = T^{-2} / 2`.
+    A deviation function f bounds the probability that the mean :math:`\hat\mu` of N rewards is off
+    by more than an error: :math:`P(|\hat\mu - \mu| > \epsilon) \le f(N, \epsilon)`. A subclass
+    writes f as the kernel ``deviation(p, pulls, error)``, which must decrease in pulls and error.
+    After one pull of each arm, the arm with the largest :math:`\hat\mu_i + V(N_i, \delta)` is
+    pulled. Here :math:`V(N, \delta) = \inf \{ \epsilon : f(N, \epsilon) \le \delta \}` is the
+    width, and :math:`\delta = T^{-2} / 2`, T being the horizon.
 
-    V is found by bisection to float64 precision, with some 70 evaluations of f a round; a subclass
-    with a closed form writes ``width(p, pulls, deviation)``.
+    The width is found by bisection to float64 precision, with some 70 evaluations of f a round. A
+    subclass that has a closed form for it writes ``width(p, pulls, deviation)``.
 
     References
     ----------
@@ -144,7 +145,7 @@ class UCBPolicy(IndexPolicy, abstract=True):
     cost_per_round = "a square root, and O(log K) for the arg-max"
 
     def width(p, pulls: float, deviation: Kernel) -> float:
-        """Return V(N, delta): the least error whose deviation is at most delta."""
+        """Return V(N, delta), the smallest error at which the deviation is at most delta."""
         return confidence_radius(p, pulls, deviation)
 
     def update(  # type: ignore[override]
@@ -160,12 +161,14 @@ class UCBPolicy(IndexPolicy, abstract=True):
     def sufficient_pulls(self, gap: float, *, horizon: int) -> int:
         """Return the least number N of pulls with f(N, gap / 2) <= delta, for a gap above 0."""
         tolerated_error = check_number("gap", gap, Range(gt=0)) / 2.0
-        # The kernel runs in Python here, with a namespace in place of compiled parameters.
+        # The kernel runs in Python here. Its `p` is a namespace, since the parameters of compiled
+        # code exist only there.
         p = SimpleNamespace(
             **self.parameters(), horizon=check_number("horizon", horizon, Range(ge=1))
         )
         deviation = cast(Any, type(self)).deviation
-        # Doubling, then bisection: the deviation decreases in the number of pulls.
+        # The deviation decreases in the number of pulls. So the number is doubled until it
+        # suffices, and the least sufficient number is then found by bisection.
         low, high = 0, 1
         while deviation(p, float(high), tolerated_error) > delta(p.horizon):
             low, high = high, 2 * high
@@ -187,9 +190,9 @@ def log_term(horizon: float) -> float:
 
 
 def confidence_radius(p: Any, pulls: float, deviation: Kernel) -> float:
-    """Return the least error whose deviation is at most delta."""
-    # For few pulls the width exceeds 1: double first. The upper end is returned, since its
-    # deviation is at most delta for certain.
+    """Return the smallest error at which the deviation is at most delta."""
+    # For few pulls the radius exceeds 1, and so the upper end is doubled first. The upper end is
+    # returned, since the deviation there is at most delta for certain.
     low, high = 0.0, 1.0
     while deviation(p, pulls, high) > delta(p.horizon):
         low, high = high, 2.0 * high
@@ -203,10 +206,10 @@ def confidence_radius(p: Any, pulls: float, deviation: Kernel) -> float:
 
 
 class BetaPosteriorPolicy(Policy, abstract=True):
-    """Base class of Thompson sampling and its optimistic form.
+    """Base class of policies that draw means from beta posteriors, such as Thompson sampling.
 
-    A reward x strictly between 0 and 1 counts as a success with probability x (Agrawal and Goyal
-    2012, Algorithm 2): the posterior of a coin's probability is a beta distribution.
+    A beta posterior is that of a success probability. So a reward x strictly between 0 and 1 counts
+    as a success with probability x, else as a failure (Agrawal and Goyal 2012, Algorithm 2).
     """
 
     arms_change = True
@@ -222,16 +225,19 @@ class BetaPosteriorPolicy(Policy, abstract=True):
     b: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior failures")
 
     class State(RewardCounts):
-        """Pulls, summed rewards and successes of each arm."""
+        """Pulls, summed rewards and successes of each arm, and scratch space."""
 
         successes = float_array("arms")
         up = scratch_array("arms")
+        """The first shape of each arm's posterior."""
         down = scratch_array("arms")
+        """The second shape of each arm's posterior."""
         drawn = scratch_array("arms")
+        """The mean that was drawn for each arm."""
 
     @property
     def beta_prior(self) -> tuple[float, float]:
-        """The prior of each arm's mean: its shapes."""
+        """The shapes of the beta distribution that is the prior of each arm's mean."""
         return self.a, self.b
 
     def update(p, s: State, rng: Stream, arm: int, reward: float) -> None:
@@ -245,9 +251,9 @@ class BetaPosteriorPolicy(Policy, abstract=True):
 
 
 def draw_means(p: BetaPosteriorPolicy, s: BetaPosteriorPolicy.State, rng: Stream) -> None:
-    """Draw a mean of each arm from its posterior, with the shapes `s.up` and `s.down`."""
+    """Draw a mean of each arm from the arm's posterior into `s.drawn`."""
     for arm in range(p.arms):
         s.up[arm] = p.a + s.successes[arm]
         s.down[arm] = p.b + (s.pulls[arm] - s.successes[arm])
-    # One call for all arms: many variates at once are faster than one at a time.
+    # All arms are drawn in one call, since many variates at once are faster than one at a time.
     betas(rng, s.up, s.down, p.arms, s.drawn)

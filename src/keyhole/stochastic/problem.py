@@ -18,25 +18,26 @@ class Problem(RewardProblem):
     r"""Stochastic bandit problem: arms with rewards in [0, 1].
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
-    :math:`\sum_t \mu^* - \mu_{I_t}`, and ``best_share``, the share of rounds in which a best arm
-    was pulled; with ``details=True`` also ``cumulative_reward``, ``observations``, the number of
-    rewards seen, and ``pulls`` of each arm.
+    :math:`\sum_t \mu^* - \mu_{I_t}` (the largest mean less that of the arm pulled), and
+    ``best_share``, the share of rounds in which a best arm was pulled. With ``details=True`` there
+    are also ``cumulative_reward``, ``observations``, the number of rewards seen, and ``pulls`` of
+    each arm.
 
     Parameters
     ----------
     means : sequence of float or distribution, shape (arms,), or mapping
-        The mean reward of each arm, in [0, 1], in (0, 1) for all distributions but Bernoulli's; or
-        the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`. A
-        mapping has them by the names of the arms.
+        The mean reward of each arm, in [0, 1] for Bernoulli distributions and in (0, 1) for others;
+        or the distribution of its rewards, with values in [0, 1]: see `keyhole.distributions`. In a
+        mapping the keys are the names of the arms.
     distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
         The distribution of the arms whose means are given.
     concentration : float, optional
-        For beta distributions, at least 10**-6: an arm of mean m has the shapes ``m *
-        concentration`` and ``(1 - m) * concentration``; the larger, the closer rewards are to their
-        mean.
+        Parameter of beta distributions, at least 10**-6. An arm of mean m has the shapes ``m *
+        concentration`` and ``(1 - m) * concentration``. The larger it is, the closer rewards are to
+        their mean.
     scale : float, optional
-        For truncated normal distributions, in [0.001, 10]: the standard deviation before truncation
-        to [0, 1]. The means are those after it.
+        Parameter of truncated normal distributions, in [0.001, 10]. It is the standard deviation
+        before truncation to [0, 1]; `means` are the means after truncation.
 
     Attributes
     ----------
@@ -71,8 +72,8 @@ class Problem(RewardProblem):
         Parameters
         ----------
         samples : sequence or mapping of sequences of float, or data frame
-            The recorded rewards of each arm, in [0, 1]; at least one each. A data frame has the
-            columns ``arm`` and ``reward``, and its arms the order of their first appearance.
+            The recorded rewards of each arm, in [0, 1], at least one for each arm. A data frame has
+            the columns ``arm`` and ``reward``; its arms are in the order of their first appearance.
 
         Returns
         -------
@@ -98,12 +99,12 @@ class Problem(RewardProblem):
 
     @property
     def gaps(self) -> FloatArray:
-        """Suboptimality gap of each arm, shape (arms,); gaps up to 1e-12 are 0."""
+        """Suboptimality gap of each arm, shape (arms,); gaps up to 1e-12 are set to 0."""
         return suboptimality_gaps(self.means)
 
     @property
     def best(self) -> int:
-        """The arm with the highest mean; of several, the one with the lowest number."""
+        """The arm with the highest mean; of several such arms, the lowest."""
         return int(np.argmax(self.means))
 
     @property

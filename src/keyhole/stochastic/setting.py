@@ -15,7 +15,7 @@ class Facts:
 
 
 def arm_exists(p: Facts, arm: int) -> bool:
-    """Return whether a decision is one of the arms."""
+    """Return whether the arm of a decision exists."""
     return 0 <= arm < p.arms
 
 
@@ -33,11 +33,11 @@ SETTING: Final = Setting(
 
 
 TIE: Final = 1e-12
-"""Arms whose means differ by at most this much are equal: rounding errors are smaller."""
+"""Arms whose means differ by at most this much count as equal; rounding errors are smaller."""
 
 
 def suboptimality_gaps(means: FloatArray) -> FloatArray:
-    """Return the suboptimality gaps along the first axis; gaps up to `TIE` are 0.
+    """Return the suboptimality gaps along the first axis; gaps up to `TIE` are set to 0.
 
     Examples
     --------

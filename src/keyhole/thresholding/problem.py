@@ -39,7 +39,7 @@ _TOLERANCE: Final = 1e-12
 
 
 class ReplayOnce(Replay):
-    """Recorded rewards that are drawn without replacement; all arms of a problem are, or none."""
+    """Recorded rewards, drawn without replacement; all arms of a problem have them, or none has."""
 
 
 class Problem(RewardProblem):

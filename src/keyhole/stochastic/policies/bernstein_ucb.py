@@ -9,8 +9,8 @@ from keyhole.stochastic.policy_base import UCBPolicy, log_term
 class BernsteinUCB(UCBPolicy):
     r"""Pull the arm with the largest upper confidence bound, narrower for a small known variance.
 
-    Better than `HoeffdingUCB` where the variance of every arm is known to be well below 1/4, the
-    largest variance of rewards in [0, 1].
+    It is better than `HoeffdingUCB` where the variance of every arm is known to be well below 1/4,
+    the largest variance of rewards in [0, 1].
 
     After one pull of each arm, pull
 
@@ -29,8 +29,8 @@ class BernsteinUCB(UCBPolicy):
 
     Notes
     -----
-    Departures from the paper: any deviation function there, Bernstein's here, for rewards at most 1
-    away from their mean. Arms without pulls come first; ties go to the lowest arm.
+    Departures from the paper: its deviation function may be any; here it is that of Bernstein, for
+    rewards at most 1 from their mean. Arms without pulls come first; ties go to the lowest arm.
 
     References
     ----------
@@ -57,5 +57,5 @@ class BernsteinUCB(UCBPolicy):
 
     def width(p, pulls: float, deviation: Kernel) -> float:
         """Return the error at which the deviation is delta."""
-        third = log_term(p.horizon) / (3.0 * pulls)
-        return third + math.sqrt(third * third + 6.0 * p.variance * third)
+        first_term = log_term(p.horizon) / (3.0 * pulls)  # L / (3 N), from which all terms follow
+        return first_term + math.sqrt(first_term * first_term + 6.0 * p.variance * first_term)

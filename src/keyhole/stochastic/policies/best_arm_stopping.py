@@ -16,38 +16,38 @@ from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, log_los
 from keyhole.stochastic.policy_base import Policy
 from keyhole.stochastic.problem import Problem
 
-# A search rarely takes more than five; the limit is for evidence that equals the level but for
-# rounding.
+# The largest number of steps of a search. It rarely takes more than five. Only if the evidence
+# equals the level but for rounding could it go on without end.
 _SEARCH_STEPS: Final = 60
 
 
 class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
     r"""Give up arms that are proved not to be the best; the last one left is the best.
 
-    For tests with a fixed confidence and no fixed number of pulls. With `TopTwoThompson` as its
-    base, it takes a fifth to a third of the pulls of KL-LUCB. Arm j is settled as *not best* as
-    soon as for some arm i
+    Use it for tests with a fixed confidence and no fixed number of pulls. With `TopTwoThompson` as
+    its base, it takes a fifth to a third of the pulls of KL-LUCB. Arm j is settled as *not best* as
+    soon as some arm i has a higher empirical mean and
 
     .. math:: \min_\mu W_i(\mu) \, W_j(\mu) \ge \frac{K - 1}{\delta}, \quad
         W_i(\mu) = \int_0^1 \prod_t \Big(
         \frac{q}{\mu} \, x_t + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q
 
-    and i has the higher mean: x are an arm's rewards, kept as weights on 0, 1/20, ..., 1, W the
-    mean wealth of bets, K the number of arms; the last arm left is *best*. If the base chooses a
-    settled arm, the open one with the fewest pulls is tried.
+    Here x are an arm's rewards, kept as weights on 0, 1/20, ..., 1, W is the mean wealth of bets,
+    and K the number of arms. The last arm left is *best*. If the base chooses a settled arm, the
+    unsettled arm with the fewest pulls is tried.
 
     Parameters
     ----------
     base : policy of `keyhole.stochastic`, default TopTwoThompson()
-        The policy that chooses; one that can learn from decisions of others (`off_policy`).
+        The policy that chooses. It must be able to learn from decisions of others (`off_policy`).
     delta : float, default 0.05
-        The chance that the arm named best is not, at most; in (0, 1).
+        A bound on the chance that the arm named best is not the best, in (0, 1).
 
     Notes
     -----
     Source: Keyhole's own; the parts are known. Proved: the chance that a wrong arm is ever named
-    best is at most delta. It breaks with two best arms, with which it may never stop, and with a
-    base that earns; see :doc:`/stochastic`, also for the proof.
+    best is at most delta. It breaks if there are two best arms, with which it may never stop, and
+    with a base that maximises rewards; see :doc:`/stochastic`, also for the proof.
 
     References
     ----------
@@ -74,7 +74,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         """The verdicts, the rewards on which they rest, and how many arms are left."""
 
         left = int_array()
-        """The number of arms not given up; 0 once the best is named."""
+        """The number of arms that are not given up, or 0 once the best arm is named."""
 
     def init(p, s: State, rng: Stream, base_init: Kernel) -> None:  # type: ignore[override]
         """Leave all arms open, and prepare the base."""
@@ -89,12 +89,13 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         base_update(p, s, t, rng, arm, reward)
         add_reward(s, arm, reward, p.arms)
         level = math.log(max(p.arms - 1, 1) / p.delta)
-        # Only pairs with this arm, since the evidence on all other pairs has not changed.
+        # Only pairs with this arm are looked at, since no other pair has new evidence.
         for rival in range(p.arms):
             if rival != arm and s.evidence_pulls[rival] > 0.0 and s.left[0] > 1:
                 give_up_lower(s, arm, rival, level, p.arms)
                 give_up_lower(s, rival, arm, level, p.arms)
-        if s.left[0] == 1:  # the last arm is never given up
+        if s.left[0] == 1:
+            # The last arm is never given up, and is the best.
             settle_arm(s, argmin(s.open_pulls, p.arms), 1, p.arms)
             s.left[0] = 0
             s.stopped[0] = t
@@ -127,7 +128,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         return np.stack([~is_best, is_best & (is_best.sum() == 1)], axis=1)
 
     def describe(self, learner: Any) -> list[str]:
-        """Return the pulls and the mean of each arm, and its verdict."""
+        """Return a line for each arm: its pulls, its mean, and its verdict if it is settled."""
         settled: Mapping[int, str] = settled_arms(self, learner.state)
         lines = super().describe(learner)
         return [
@@ -136,7 +137,10 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
 
 
 def give_up_lower(s: BestArmStopping.State, arm: int, rival: int, level: float, arms: int) -> None:
-    """Settle the rival as not the best if its mean is proved to be below the arm's."""
+    """Settle the rival as not the best if its mean is proved to be below the arm's.
+
+    `level` is the logarithm of the evidence that proves it.
+    """
     if s.settled[rival] != 0:
         return
     pulls, totals = s.evidence_pulls, s.evidence_totals
@@ -151,10 +155,12 @@ def is_mean_higher(
 ) -> bool:
     r"""Return whether the e-process against "first mean at most the second" reaches exp(level).
 
-    It is that of 0/1 rewards, which holds for all; `is_bet_won` has more for rewards in between.
-    Most calls take a few operations: the e-process is at most the likelihood ratio, which is at
-    most the exponential of
-    :math:`\frac{n_1 n_2}{n_1 + n_2} \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`.
+    This is the e-process of rewards 0 and 1, which holds for all rewards in [0, 1]. For rewards
+    between 0 and 1 that of `is_bet_won` may be larger.
+
+    Most calls end after a few operations. The e-process is at most the likelihood ratio. With m the
+    mean of all rewards, this is at most the exponential of :math:`\frac{n_1 n_2}{n_1 + n_2}
+    \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`, which is compared first.
     """
     gap = total / pulls - other_total / other_pulls
     all_pulls = pulls + other_pulls
@@ -168,9 +174,10 @@ def is_mean_higher(
 def is_bet_won(s: BestArmStopping.State, arm: int, rival: int, level: float) -> bool:
     """Return whether bets against "the arm's mean is at most the rival's" have made exp(level).
 
-    The product of the evidence against any two means, the first at most the second, is log-convex
-    in both: with the arm ahead, its minimum has both means equal. The search for it ends where the
-    product is below the level.
+    The evidence is the minimum, over pairs of a mean of the arm and a mean of the rival that is not
+    lower, of the product of the evidence against the two means. The product is log-convex in both
+    means. So if the arm has the higher empirical mean, both means are equal at the minimum. The
+    search for it ends as soon as it is clear whether the minimum reaches the level.
     """
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
@@ -181,8 +188,11 @@ def is_bet_won(s: BestArmStopping.State, arm: int, rival: int, level: float) -> 
     if not is_graded or total * other_pulls <= other_total * pulls:
         return False
     mean = (total + other_total) / (pulls + other_pulls)
-    bound = log_largest_wealth(histogram, arm, pulls, total, mean)
-    if bound + log_largest_wealth(histogram, rival, other_pulls, other_total, mean) < level:
+    # The search begins at the mean of all rewards. If the largest wealth of any bet there is too
+    # small, so is the evidence.
+    largest_wealth = log_largest_wealth(histogram, arm, pulls, total, mean)
+    largest_wealth += log_largest_wealth(histogram, rival, other_pulls, other_total, mean)
+    if largest_wealth < level:
         return False
     width = math.sqrt(mean * (1.0 - mean) / (pulls + other_pulls))
     evidence = log_evidence_on_mean(s, arm, rival, mean)
@@ -198,7 +208,8 @@ def is_bet_won(s: BestArmStopping.State, arm: int, rival: int, level: float) -> 
         elif upper < evidence:
             mean += width
             evidence = upper
-        # The minimum is between the two, and by convexity no lower than this.
+        # The minimum is between mean - width and mean + width. By convexity it is at least the
+        # number that is compared here.
         elif 2.0 * evidence - max(lower, upper) >= level:
             return True
         else:
@@ -207,7 +218,7 @@ def is_bet_won(s: BestArmStopping.State, arm: int, rival: int, level: float) -> 
 
 
 def log_evidence_on_mean(s: BestArmStopping.State, arm: int, rival: int, mean: float) -> float:
-    """Return the logarithm of the evidence against one mean of both arms."""
+    """Return the logarithm of the evidence against "both arms have this mean"."""
     evidence = 0.0
     for number in (arm, rival):
         pulls = s.evidence_pulls[number]

@@ -9,7 +9,8 @@ from keyhole.stochastic.policy_base import UCBPolicy, log_term
 class HoeffdingUCB(UCBPolicy):
     r"""Pull the arm with the largest upper confidence bound, at one confidence level throughout.
 
-    A variant of `UCB1` for a known horizon: an arm's bound depends on its own pulls alone.
+    It is a variant of `UCB1` for a known horizon, in which an arm's bound depends only on the arm's
+    own pulls and rewards.
 
     After one pull of each arm, pull
 
@@ -21,9 +22,8 @@ class HoeffdingUCB(UCBPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Two readings: the paper gives an arm without
-    pulls the width 1; here such arms come first, the lowest first. Ties, open in the paper, go to
-    the lowest arm.
+    Departures from the paper: none. Two readings: arms without pulls, which have the width 1 in the
+    paper, come first, the lowest first; and ties, open in the paper, go to the lowest arm.
 
     References
     ----------

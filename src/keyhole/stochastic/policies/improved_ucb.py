@@ -10,17 +10,18 @@ from keyhole.stochastic.policy_base import Policy, RewardCounts
 class ImprovedUCB(Policy):
     r"""Pull all remaining arms equally often, and give up those that fall behind.
 
-    Its phases are known in advance and last many rounds, so that methods for delayed feedback build
-    on it. `KLUCB` and others have less regret.
+    Methods for delayed feedback build on it, since its phases are known in advance and last many
+    rounds. `KLUCB` and others have less regret.
 
-    In phase m = 0, 1, ... with :math:`\tilde\Delta_m = 2^{-m}`, each remaining arm is pulled until
-    it has been pulled :math:`n_m` times in all, one arm after the other. Then arm i is given up if
+    In phase m = 0, 1, ... with :math:`\tilde\Delta_m = 2^{-m}`, the remaining arms are pulled one
+    after the other, each until it has :math:`n_m` pulls in all phases so far. Then arm i is given
+    up if
 
     .. math:: \hat\mu_i + w_m < \max_j \hat\mu_j - w_m, \qquad
         w_m = \sqrt{\frac{\ln(T \tilde\Delta_m^2)}{2 n_m}}, \qquad
         n_m = \Big\lceil \frac{2 \ln(T \tilde\Delta_m^2)}{\tilde\Delta_m^2} \Big\rceil
 
-    The last phase is :math:`\lfloor \tfrac12 \log_2 (T / e) \rfloor`. A single remaining arm
+    The last phase is :math:`\lfloor \tfrac12 \log_2 (T / e) \rfloor`. If a single arm remains, it
     is pulled to the end.
 
     Notes
@@ -54,6 +55,7 @@ class ImprovedUCB(Policy):
         """Pulls and summed rewards, the remaining arms, the phase, and its current arm."""
 
         active = int_array("arms")
+        """Whether the arm remains, 1 or 0."""
         phase = int_array()
         arm = int_array()
 
@@ -66,14 +68,14 @@ class ImprovedUCB(Policy):
         return int(s.arm[0])
 
     def update(p, s: State, arm: int, reward: float) -> None:
-        """Count the pull; go on to the next arm or phase if this one is complete."""
+        """Count the pull; if the arm's pulls of the phase are complete, go on to the next arm."""
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
         if s.phase[0] <= last_phase(p.horizon) and s.pulls[arm] < phase_pulls(
             p.horizon, s.phase[0]
         ):
             return
-        # After the last phase every pull ends here: the remaining arms take turns.
+        # After the last phase each pull gets here, so that the remaining arms take turns.
         following = next_active(s.active, arm + 1)
         if following == p.arms:
             if s.phase[0] <= last_phase(p.horizon):
@@ -94,17 +96,17 @@ def last_phase(horizon: int) -> int:
 
 
 def phase_log(horizon: int, phase: int) -> float:
-    """Return ln(T Delta_m^2)."""
+    """Return ln(T Delta_m^2), with T the horizon and Delta_m = 2^-m in phase m."""
     return math.log(horizon * 0.25**phase)
 
 
 def phase_pulls(horizon: int, phase: int) -> float:
-    """Return n_m: the pulls of each remaining arm by the end of a phase."""
+    """Return n_m, the number of pulls of each remaining arm by the end of phase m."""
     return float(math.ceil(2.0 * phase_log(horizon, phase) / 0.25**phase))
 
 
 def eliminate_arms(p: ImprovedUCB, s: ImprovedUCB.State) -> None:
-    """Give up the arms whose upper bound is below the best lower bound."""
+    """Give up the arms whose upper bound is below the largest lower bound."""
     width = math.sqrt(phase_log(p.horizon, s.phase[0]) / (2.0 * phase_pulls(p.horizon, s.phase[0])))
     highest = -1.0
     for arm in range(p.arms):

@@ -8,12 +8,14 @@ from keyhole.draws.mean_bounds import log_complement
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts
 
-# `select` tries up to so many values of q for one that lies between the two largest bounds, which
-# shows the winner without computing a bound; mostly the second value does.
+# `select` tries up to this number of values of q. A q that lies between the two largest bounds
+# shows the arm with the largest bound, so that no bound need be computed. Mostly the second value
+# does.
 _TRIES: Final = 3
-# A q is accepted only if it differs from every bound by _MARGIN in ln(1 - q) and from every
-# mean by _CLEAR relatively: far more than the rounding error of q, which is below 1e-13. Outside of
-# _LOWEST to _HIGHEST, in ln(1 - q), rounding of q or of divergences could be larger.
+# A q is accepted only if it differs from every bound by at least _MARGIN in ln(1 - q), and from
+# every mean by at least _CLEAR times q. This is far more than the rounding error of q, which is
+# below 1e-13 if ln(1 - q) lies between _LOWEST and _HIGHEST. Outside of these rounding errors of q
+# or of the divergences could be larger.
 _MARGIN: Final = 1e-8
 _CLEAR: Final = 1e-5
 _LOWEST: Final = -8.0
@@ -23,10 +25,8 @@ _HIGHEST: Final = -1e-3
 class KLUCB(Policy):
     r"""Pull the arm with the largest mean that the Kullback-Leibler divergence makes plausible.
 
-    Asymptotically optimal on Bernoulli arms, and better than `UCB1` on all others with rewards in
-    [0, 1].
-
-    After one pull of each arm, pull in round t
+    It is asymptotically optimal on Bernoulli arms, and better than `UCB1` on all others with
+    rewards in [0, 1]. After one pull of each arm, pull in round t
 
     .. math:: \arg\max_i \; \max \{ q \in [0, 1] : n_i \, \mathrm{kl}(\hat\mu_i, q) \le
         \ln t + c \ln \ln t \}
@@ -42,10 +42,10 @@ class KLUCB(Policy):
     Notes
     -----
     Departures from the paper: none. Ties, open in the paper, go to the lowest arm. Where ln t is
-    below 1, ln ln t counts as 0. No bound is computed where a q is found between the largest bound
-    and all others: an arm's bound is above q if its :math:`n_i \, \mathrm{kl}(\hat\mu_i, q)` is
-    at most :math:`\ln t + c \ln \ln t`. Near ties the bounds q are computed as ln(1 - q), with an
-    error in q below 1e-13, and only for arms that win a comparison.
+    below 1, ln ln t counts as 0. If a q is found between the largest bound and all others, no bound
+    is computed: an arm's bound is at least q if q is at most :math:`\hat\mu_i`, or if :math:`n_i \,
+    \mathrm{kl}(\hat\mu_i, q) \le \ln t + c \ln \ln t`. Near ties the bounds q are computed as
+    ln(1 - q), with an error in q below 1e-13, and only for arms that win a comparison.
 
     References
     ----------
@@ -71,18 +71,18 @@ class KLUCB(Policy):
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     class State(RewardCounts):
-        """Pulls, summed rewards, their mean and its entropy of each arm; the arm pulled last.
-
-        `between` is ln(1 - q) for the last q that lay between the largest bound and the others, or
-        that was the largest bound: the next search starts there. All arms before `unpulled` are
-        known to have pulls.
-        """
+        """Pulls, summed rewards, mean and entropy of each arm, and where the next search begins."""
 
         mean = float_array("arms")
         entropy = float_array("arms")
+        """The entropy of the Bernoulli distribution with the arm's mean, in nats."""
         last = int_array()
+        """The arm pulled last."""
         between = scratch_array()
+        """ln(1 - q) for the last q that lay between the largest bound and the others, or that was
+        the largest bound. The next search begins with it."""
         unpulled = scratch_array()
+        """A number of first arms that are all known to have pulls."""
 
     def select(p, s: State, t: int) -> int:
         """Return the first arm without pulls, else the arm with the largest bound."""
@@ -91,8 +91,9 @@ class KLUCB(Policy):
             return arm
         level = math.log(t)
         level += p.c * math.log(max(level, 1.0))
-        # The last number between the two largest bounds mostly still separates them: then no bound
-        # is computed. Otherwise it is adapted a few times before all bounds are compared.
+        # The last q between the two largest bounds mostly still separates them, so that no bound
+        # need be computed. If not, q is adapted a few times before bounds are computed. Throughout
+        # x is ln(1 - q).
         x = s.between[0]
         for _ in range(_TRIES):
             if not _LOWEST < x < _HIGHEST:
@@ -102,8 +103,9 @@ class KLUCB(Policy):
                 s.between[0] = x
                 return best
             x = separate_largest(s, x, level)
-        # The last arm mostly wins again: starting with it, few other bounds are computed.
-        best = min(int(s.last[0]), p.arms - 1)  # arms may have been retired
+        # The last arm mostly has the largest bound again. With it as the first, the bounds of few
+        # other arms have to be computed. There may be fewer arms now, if some were retired.
+        best = min(int(s.last[0]), p.arms - 1)
         x = log_complement(s.pulls[best], s.mean[best], s.entropy[best], level)
         q = -math.expm1(x)
         log_q = math.log(q)
@@ -127,9 +129,11 @@ class KLUCB(Policy):
 
 
 def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
-    """Return the only arm whose bound is above q, where x is ln(1 - q); -1 if it is uncertain.
+    """Return the only arm whose bound is above q, where x is ln(1 - q).
 
-    Arms with equal pulls and means count as one, the lowest of them.
+    -1 is returned if there is no such arm or several, or if rounding errors leave it uncertain.
+    Arms with equal pulls and means count as one arm, the lowest of them. `level` is the limit ln t
+    + c ln ln t of the pulls times the divergence.
     """
     q = -math.expm1(x)
     log_q = math.log(q)
@@ -139,16 +143,16 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
         # An arm with mean 1 has the bound 1; every smaller mean has a smaller bound.
         if mean >= 1.0:
             return arm
-        # The level less pulls times the divergence at q. With entropy, ln q and ln(1 - q) at hand,
-        # no arm needs a logarithm.
+        # The slack is the level less the pulls times the divergence at q. From the entropy, ln q
+        # and ln(1 - q) it follows without a logarithm for each arm.
         slack = level + pulls * (s.entropy[arm] + mean * log_q + (1.0 - mean) * x)
-        gap = (q - mean) / q  # derivative of the divergence with respect to x, negated
-        if gap > _CLEAR:
-            if slack < -_MARGIN * pulls * gap:
+        slope = (q - mean) / q  # minus the derivative of the divergence with respect to x
+        if slope > _CLEAR:
+            if slack < -_MARGIN * pulls * slope:
                 continue
-            if slack < _MARGIN * pulls * gap:
+            if slack < _MARGIN * pulls * slope:
                 return -1
-        elif gap > -_CLEAR:
+        elif slope > -_CLEAR:
             return -1
         if only_arm < 0:
             only_arm = arm
@@ -158,32 +162,39 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
 
 
 def separate_largest(s: KLUCB.State, x: float, level: float) -> float:
-    """Return ln(1 - q) for a q that is probably between the two largest bounds, given one nearby.
+    """Return ln(1 - q) for a q that is probably between the two largest bounds.
 
-    Each bound is estimated by one step of Newton's method, or roughly if it is far above.
+    `x` is ln(1 - q) for a q nearby. Each bound is estimated by one step of Newton's method from
+    there; if the arm's mean is not clearly below q, a rough formula is used.
     """
     q = -math.expm1(x)
     log_q = math.log(q)
-    first = second = math.inf
+    # Bounds are compared as ln(1 - bound). The smaller this is, the larger is the bound.
+    smallest = second_smallest = math.inf
     for arm in range(len(s.mean)):
         mean = s.mean[arm]
-        allowed = level / s.pulls[arm]
-        gap = (q - mean) / q
-        if gap > _CLEAR:
-            root = x - (allowed + s.entropy[arm] + mean * log_q + (1.0 - mean) * x) / gap
+        allowed_divergence = level / s.pulls[arm]
+        slope = (q - mean) / q
+        if slope > _CLEAR:
+            # The allowed divergence less the divergence at q.
+            excess = allowed_divergence + s.entropy[arm] + mean * log_q + (1.0 - mean) * x
+            estimate = x - excess / slope
         else:
-            root = math.log1p(-mean) - math.sqrt(0.5 * allowed)
-        if root < first:
-            first, second = root, first
-        elif first < root < second:
-            second = root
-    return 0.5 * (first + min(second, 0.0))
+            estimate = math.log1p(-mean) - math.sqrt(0.5 * allowed_divergence)
+        if estimate < smallest:
+            smallest, second_smallest = estimate, smallest
+        elif smallest < estimate < second_smallest:
+            second_smallest = estimate
+    return 0.5 * (smallest + min(second_smallest, 0.0))
 
 
 def has_larger_bound(
     s: KLUCB.State, arm: int, best: int, x: float, q: float, log_q: float, level: float
 ) -> bool:
-    """Return whether an arm wins against the best so far, whose bound is q; x is ln(1 - q)."""
+    """Return whether an arm beats the best arm so far, whose bound is q; x is ln(1 - q).
+
+    It does so with a larger bound, or with an equal bound and a lower number.
+    """
     mean, pulls = s.mean[arm], s.pulls[arm]
     if mean >= 1.0:
         return x > -math.inf or arm < best

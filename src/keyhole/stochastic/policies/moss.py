@@ -8,7 +8,7 @@ from keyhole.stochastic.policy_base import IndexPolicy
 class MOSS(IndexPolicy):
     r"""Pull the arm with the largest bound; from T / K pulls on it is the mean alone.
 
-    Minimax optimal: its regret in the worst case is of the least possible order,
+    It is minimax optimal: in the worst case its regret is of the smallest possible order,
     :math:`\sqrt{K T}`. It needs the horizon.
 
     After one pull of each arm, pull

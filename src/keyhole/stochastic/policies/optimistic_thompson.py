@@ -9,8 +9,8 @@ from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 class OptimisticThompson(BetaPosteriorPolicy):
     r"""Pull the arm with the largest of draw and posterior mean: never less than the mean.
 
-    As `ThompsonSampling`, with less regret nearly everywhere: 2 to 9 % less on seven of eight
-    made-up problems of 2 to 100 Bernoulli arms (5,000 rounds), the same on the other.
+    It is like `ThompsonSampling`, but has less regret nearly everywhere: 2 to 9 % less on seven of
+    eight made-up problems of 2 to 100 Bernoulli arms (5,000 rounds), the same on the eighth.
 
     Each arm has a beta posterior that starts at (a, b). In every round pull
 
@@ -23,13 +23,14 @@ class OptimisticThompson(BetaPosteriorPolicy):
     Parameters
     ----------
     a, b : float, default 1
-        The prior: as if an arm had been pulled a + b times and a of the rewards were 1; from
-        10**-3 to 10**6.
+        From 10**-3 to 10**6. The prior is as if an arm had been pulled a + b times and a of the
+        rewards were 1.
 
     Notes
     -----
-    Departures from the paper: no contexts; rewards in [0, 1]. Ties go to the lowest arm. It breaks,
-    more than Thompson sampling, with a prior far below the means: see :doc:`/stochastic`.
+    Departures from the paper: no contexts; rewards in [0, 1]. Ties go to the lowest arm. If the
+    prior is far below the means, it breaks, and more so than Thompson sampling: see
+    :doc:`/stochastic`.
 
     References
     ----------

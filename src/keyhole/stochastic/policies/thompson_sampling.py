@@ -9,8 +9,8 @@ from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 class ThompsonSampling(BetaPosteriorPolicy):
     r"""Draw each arm's mean from its posterior distribution, and pull the largest draw.
 
-    A strong default on Bernoulli arms, on which it is asymptotically optimal. It draws from its own
-    random stream, so that runs with different seeds differ.
+    It is a strong default on Bernoulli arms, on which it is asymptotically optimal. It draws from
+    its own random stream, so that runs with different seeds differ.
 
     Each arm has a beta posterior that starts at (a, b). In every round pull
 
@@ -22,8 +22,8 @@ class ThompsonSampling(BetaPosteriorPolicy):
     Parameters
     ----------
     a, b : float, default 1
-        The prior: as if an arm had been pulled a + b times and a of the rewards were 1; from
-        10**-3 to 10**6.
+        From 10**-3 to 10**6. The prior is as if an arm had been pulled a + b times and a of the
+        rewards were 1.
 
     Notes
     -----

@@ -12,25 +12,25 @@ from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 class TopTwoThompson(BetaPosteriorPolicy):
     r"""Pull the arm with the largest draw, or, half of the time, the arm hardest to tell from it.
 
-    Made to find the best arm, for `BestArmStopping`: its regret is linear. In each round the
-    *leader* is
+    It is made to find the best arm, for `BestArmStopping`, and not to earn; its regret is linear.
+    In each round the *leader* is
 
     .. math:: \ell = \arg\max_i \; \theta_i, \qquad \theta_i \sim \mathrm{Beta}(a + S_i, b + F_i)
 
     with :math:`S_i` the successes and :math:`F_i` the failures of arm i, as in `ThompsonSampling`.
-    With probability `share` it is pulled, else the *challenger*, an arm without pulls or
+    With probability `share` the leader is pulled, else the *challenger*. This is an arm without
+    pulls, or if there is none
 
     .. math:: \arg\min_{i \ne \ell} \; W(\ell, i) + \ln n_i, \; W(\ell, i) =
         n_\ell \, \mathrm{kl}(\hat\mu_\ell, m) + n_i \, \mathrm{kl}(\hat\mu_i, m)
 
-    with :math:`n_i` pulls, :math:`\hat\mu_i` the mean reward, m that of both, kl the divergence of
-    Bernoulli distributions; W = 0 if the leader's mean is not the larger.
+    with :math:`n_i` pulls, :math:`\hat\mu_i` the mean reward, m the mean of both arms' rewards, kl
+    the divergence of Bernoulli distributions; W is 0 if the leader's mean is not the larger.
 
     Parameters
     ----------
     a, b : float, default 1
-        The prior: as if an arm had been pulled a + b times and a of the rewards were 1; from
-        10**-3 to 10**6.
+        From 10**-3 to 10**6. Prior as if arms had been pulled a + b times, with a rewards of 1.
     share : float, default 1/2
         The share of rounds in which the leader is pulled; in (0, 1).
 
@@ -71,7 +71,7 @@ class TopTwoThompson(BetaPosteriorPolicy):
 
 
 def find_challenger(s: BetaPosteriorPolicy.State, leader: int) -> int:
-    """Return the arm that is hardest to tell from the leader."""
+    """Return the arm that is hardest to tell from the leader; an arm without pulls comes first."""
     challenger = -1
     lowest_cost = math.inf
     for arm in range(len(s.pulls)):
@@ -88,15 +88,16 @@ def find_challenger(s: BetaPosteriorPolicy.State, leader: int) -> int:
 
 
 def log_loss(pulls: float, total: float) -> float:
-    r"""Return :math:`n H(\hat\mu)`: minus the largest logarithm of the likelihood of rewards."""
+    r"""Return :math:`n H(\hat\mu)`, minus the largest log likelihood of n rewards with one mean."""
     return pulls * binary_entropy(min(total / pulls, 1.0)) if pulls > 0.0 else 0.0
 
 
 def transport_cost(pulls: float, total: float, other_pulls: float, other_total: float) -> float:
-    r"""Return the cost to explain two arms' rewards by one mean; 0 if the first's is no higher.
+    r"""Return the cost to explain two arms' rewards by one mean.
 
-    It is :math:`n_1 \mathrm{kl}(\hat\mu_1, m) + n_2 \mathrm{kl}(\hat\mu_2, m)` with m the mean of
-    all rewards: the logarithm of the likelihood ratio. Both arms have pulls.
+    The cost is :math:`n_1 \mathrm{kl}(\hat\mu_1, m) + n_2 \mathrm{kl}(\hat\mu_2, m)` with m the
+    mean of all rewards, which is the logarithm of the likelihood ratio. It is 0 if the first arm's
+    mean is not the higher one. Both arms must have pulls.
     """
     if total / pulls <= other_total / other_pulls:
         return 0.0

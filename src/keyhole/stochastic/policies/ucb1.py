@@ -9,8 +9,8 @@ from keyhole.stochastic.policy_base import Policy, RewardCounts
 class UCB1(Policy):
     r"""Pull the arm with the largest upper confidence bound: its mean and a margin for few pulls.
 
-    The usual baseline, simple and anytime. `KLUCB` has a smaller regret on Bernoulli arms, with a
-    proven bound.
+    It is the usual baseline, simple and without a horizon. `KLUCB` has a smaller regret on
+    Bernoulli arms, with a proven bound.
 
     After one pull of each arm, pull
 
@@ -46,26 +46,25 @@ class UCB1(Policy):
     cost_per_round = "a logarithm, and O(K) multiplications"
 
     class State(RewardCounts):
-        """Pulls, summed rewards, their mean, and one over the root of the pulls of each arm.
-
-        `unpulled` is the number of first arms that are known to have pulls.
-        """
+        """Pulls, summed rewards and mean of each arm, and what saves time."""
 
         mean = float_array("arms")
         root = float_array("arms")
+        """1 / sqrt(n), n being the pulls of the arm."""
         unpulled = scratch_array()
+        """A number of first arms that are all known to have pulls."""
 
     def select(p, s: State, t: int) -> int:
         """Return the first arm without pulls, else the arm with the largest bound."""
         arm = first_unpulled(s.pulls, s.unpulled)
         if arm >= 0:
             return arm
-        # 1 / sqrt(n_i) is kept in the state: a root and a division for each arm would cost more
-        # than the rest of the round.
-        width = math.sqrt(2.0 * math.log(t - 1.0))
+        # 1 / sqrt(n_i) is kept in the state, since a root and a division for each arm would cost
+        # more than the rest of the round.
+        log_root = math.sqrt(2.0 * math.log(t - 1.0))
         best, highest = 0, -1.0
         for arm in range(p.arms):
-            bound = s.mean[arm] + width * s.root[arm]
+            bound = s.mean[arm] + log_root * s.root[arm]
             if bound > highest:
                 best, highest = arm, bound
         return best

@@ -7,13 +7,12 @@ from keyhole.stochastic.policy_base import Policy, RewardCounts
 class Uniform(Policy):
     r"""Pull the arms in turn.
 
-    A baseline that never uses what it has learnt: a bound on regret that even it meets says little.
-
-    In round t pull
+    It is a baseline that never uses what it has learnt. A bound on regret says little if even this
+    policy meets it. In round t it pulls
 
     .. math:: i_t = (t - 1) \bmod K
 
-    If decisions were replaced by others, the arm after the last one that was pulled is next.
+    If a decision is replaced by another one, the arm after the one that was pulled comes next.
 
     Notes
     -----
@@ -22,7 +21,7 @@ class Uniform(Policy):
     References
     ----------
     Lattimore and Szepesvari (2020), "Bandit Algorithms", Cambridge University Press; section 6.1,
-    where such exploration comes first.
+    whose policy begins with such exploration.
 
     Examples
     --------
@@ -46,7 +45,8 @@ class Uniform(Policy):
     def select(p, s: State) -> int:
         """Return the next arm in turn."""
         turn = int(s.turn[0])
-        return turn if turn < p.arms else 0  # a decision may be without some arms
+        # Where a decision leaves arms out, there may be fewer arms than at the last one.
+        return turn if turn < p.arms else 0
 
     def update(p, s: State, arm: int, reward: float) -> None:
         """Count the pull."""
