@@ -68,6 +68,5 @@ class ODAAFB(PhasePolicy):
             tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay
         )
         with_bridge = phase_length(tolerance, log, 4.0 / 3.0 * log + 2.0 * p.expected_delay)
-        # The smaller of m d and the n_m of `ODAAF`, which is rounded up. Both are m times a term of
-        # the formula's minimum.
+        # The first term is m times d-tilde, the smaller of m d and the n_m of `ODAAF`, rounded up.
         return max(min(float(phase * p.bound), float(np.ceil(without_bridge))), with_bridge)
