@@ -145,10 +145,10 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
         # The reward is stored before this round's list is read, since with a delay of 0 it arrives
         # in the round of its pull.
         if delay <= e.horizon - t:
-            due = t - 1 + int(delay)
+            due_index = t - 1 + int(delay)
             s.reward[t - 1] = reward
-            s.earlier[t - 1] = s.newest[due]
-            s.newest[due] = (t << _ARM_BITS) + arm
+            s.earlier[t - 1] = s.newest[due_index]
+            s.newest[due_index] = (t << _ARM_BITS) + arm
         # The list begins with the newest pull, and the feedback with the oldest. So the pulls are
         # counted first, and the feedback is filled backwards.
         arrived = 0
@@ -183,7 +183,7 @@ def record_pull(
 
 
 def make_environment(
-    base: type[AnonymousEnvironment], drawn: CombinedSampler, draw_delay: Kernel | None
+    base: type[AnonymousEnvironment], sampler: CombinedSampler, draw_delay: Kernel | None
 ) -> type[AnonymousEnvironment]:
     """Return the environment class for these distributions.
 
@@ -191,16 +191,16 @@ def make_environment(
     ----------
     base : Environment class
         `AnonymousEnvironment` or `NamedEnvironment`.
-    drawn : CombinedSampler
+    sampler : CombinedSampler
         The distributions of rewards. Without a `draw_delay` they are distributions of pairs of a
         reward and its delay.
     draw_delay : kernel, optional
         ``draw_delay(rng, numbers)`` draws a delay, independent of the reward.
     """
     environment_class: type[AnonymousEnvironment] = (
-        environment_of(base, drawn.name, drawn.draw)
+        environment_of(base, sampler.name, sampler.draw)
         if draw_delay is None
-        else _environment_with_delay(cast(Any, base), drawn.name, drawn.draw, draw_delay)
+        else _environment_with_delay(cast(Any, base), sampler.name, sampler.draw, draw_delay)
     )
     return environment_class
 

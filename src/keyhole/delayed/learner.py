@@ -140,7 +140,7 @@ class StudyVocabulary(CoreVocabulary):
         return {} if self.has_feedback else _SUM_FIELDS
 
     def parse_sum(self, total: float, *, rounds: int = 1) -> Values:
-        """Return the sum of the rewards that have arrived, in units of 1, and its rounds."""
+        """Return the sum that has arrived, divided by the span of the scale, and its rounds."""
         rewards = check_number("total", total, Range(ge=0)) / self.scale.span
         return {"total": rewards, "rounds": float(check_integer("rounds", rounds, Range(ge=1)))}
 
@@ -191,8 +191,8 @@ class Learner(CoreLearner):
     def ask(self) -> int:
         """Return the number of the arm to pull next, from 0, or the arm's name if arms have names.
 
-        Until `tell` is called, the same arm is returned again. If the horizon is known and has been
-        reached, a RuntimeError is raised.
+        Until `tell` is called, the same arm is returned again. If the policy needs the horizon, and
+        this number of rounds has been played, a RuntimeError is raised.
         """
         if self.rounds == self.facts.get("horizon") and not self._pending:
             raise RuntimeError(f"the horizon of {self.rounds} rounds has been reached")

@@ -185,12 +185,12 @@ class PhasePolicy(Policy, abstract=True):
         s.left[0] -= 1.0
         if s.left[0] > 0.0:
             return
-        following = next_active(s.active, arm + 1)
+        next_arm = next_active(s.active, arm + 1)
         # A bridge has only one arm, so that it ends with the pulls of this arm.
         if s.bridging[0] == 1:
             begin_phase(p, s, length)
-        elif following < p.arms:
-            s.arm[0] = following
+        elif next_arm < p.arms:
+            s.arm[0] = next_arm
             s.left[0] = s.length[0] - s.before[0]
         else:
             end_phase(p, s, t, has_bridge(p), length)

@@ -112,10 +112,12 @@ def _distribution_maker(
     if distribution == "bernoulli":
         return Bernoulli
     if distribution == "beta":
-        weight = validate.check_number("concentration", concentration, validate.Range(ge=1e-6))
-        return lambda mean: Beta(mean * weight, (1 - mean) * weight)
-    spread = validate.check_number("scale", scale, SCALE)
-    return lambda mean: TruncatedNormal(mean, spread)
+        sum_of_shapes = validate.check_number(
+            "concentration", concentration, validate.Range(ge=1e-6)
+        )
+        return lambda mean: Beta(mean * sum_of_shapes, (1 - mean) * sum_of_shapes)
+    checked_scale = validate.check_number("scale", scale, SCALE)
+    return lambda mean: TruncatedNormal(mean, checked_scale)
 
 
 def parse_distribution(

@@ -101,10 +101,10 @@ class Beta(NumberDistribution):
         """Check the parameters."""
         self._check_parameter("a", check_number, Range(gt=0))
         self._check_parameter("b", check_number, Range(gt=0))
-        weight = self.a + self.b
-        mean = self.a / weight
+        concentration = self.a + self.b
+        mean = self.a / concentration
         # The factors are in this order, since a product of two large shapes would overflow.
-        variance = mean * (self.b / weight) / (weight + 1.0)
+        variance = mean * (self.b / concentration) / (concentration + 1.0)
         self._assign(numbers=np.array([self.a, self.b]), mean=mean, variance=variance, bound=1.0)
 
 

@@ -40,7 +40,7 @@ class RegressionUCB(Policy):
     Parameters
     ----------
     expected_delay : float, default 50
-        D, in rounds, at least 0; a guess will do. If few rewards are very late, tell the usual one.
+        D, in rounds, at least 0. A guess will do; if few rewards are very late, the usual delay.
     correct_delay : {0, 1, 2}, default 2
         0: only D counts. 1: only the best delay. (Both: one first batch an arm.) 2: as above.
     horizon : int, default 0

@@ -184,8 +184,9 @@ def is_bet_won(s: BestArmStopping.State, arm: int, rival: int, level: float) -> 
     other_pulls = s.evidence_pulls[rival]
     other_total = s.evidence_totals[rival]
     histogram = s.evidence_histogram
-    is_graded = histogram[arm, 0] > 0.0 or histogram[rival, 0] > 0.0
-    if not is_graded or total * other_pulls <= other_total * pulls:
+    # If all rewards of both arms are 0 or 1, there is no more evidence than in `is_mean_higher`.
+    has_graded_rewards = histogram[arm, 0] > 0.0 or histogram[rival, 0] > 0.0
+    if not has_graded_rewards or total * other_pulls <= other_total * pulls:
         return False
     mean = (total + other_total) / (pulls + other_pulls)
     # The search begins at the mean of all rewards. If the largest wealth of any bet there is too
@@ -220,8 +221,8 @@ def is_bet_won(s: BestArmStopping.State, arm: int, rival: int, level: float) -> 
 def log_evidence_on_mean(s: BestArmStopping.State, arm: int, rival: int, mean: float) -> float:
     """Return the logarithm of the evidence against "both arms have this mean"."""
     evidence = 0.0
-    for number in (arm, rival):
-        pulls = s.evidence_pulls[number]
-        total = s.evidence_totals[number]
-        evidence += log_evidence_against(s.evidence_histogram, number, pulls, total, mean)
+    for contender in (arm, rival):
+        pulls = s.evidence_pulls[contender]
+        total = s.evidence_totals[contender]
+        evidence += log_evidence_against(s.evidence_histogram, contender, pulls, total, mean)
     return evidence

@@ -22,8 +22,8 @@ class HoeffdingUCB(UCBPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Two readings: arms without pulls, which have the width 1 in the
-    paper, come first, the lowest first; and ties, open in the paper, go to the lowest arm.
+    Departures from the paper: none. Two readings: arms without pulls come first, the lowest first,
+    where the paper gives them the width 1; and ties, open in the paper, go to the lowest arm.
 
     References
     ----------

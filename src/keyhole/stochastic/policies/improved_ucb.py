@@ -76,13 +76,13 @@ class ImprovedUCB(Policy):
         ):
             return
         # After the last phase each pull gets here, so that the remaining arms take turns.
-        following = next_active(s.active, arm + 1)
-        if following == p.arms:
+        next_arm = next_active(s.active, arm + 1)
+        if next_arm == p.arms:
             if s.phase[0] <= last_phase(p.horizon):
                 eliminate_arms(p, s)
                 s.phase[0] += 1
-            following = next_active(s.active, 0)
-        s.arm[0] = following
+            next_arm = next_active(s.active, 0)
+        s.arm[0] = next_arm
 
     def describe(self, learner: Any) -> list[str]:
         """Return the pulls and the mean of each arm, and whether it was given up."""

@@ -24,9 +24,9 @@ class DKWUCB(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Two readings: arms without pulls, which have the width 1 in the
-    paper, which a pulled arm could exceed, come first, the lowest first; and ties, open in the
-    paper, go to the lowest arm.
+    Departures from the paper: none. Two readings. Arms without pulls come first, the lowest first;
+    the paper gives them the width 1, and then a pulled arm could have a larger index. Ties, open in
+    the paper, go to the lowest arm.
 
     References
     ----------
