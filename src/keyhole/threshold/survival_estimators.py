@@ -74,7 +74,7 @@ class ModifiedKaplanMeierEstimator:
 
 
 def whole_numbers(name: str, values: ArrayLike, allowed: Range) -> IntArray:
-    """Return a vector of whole numbers; refuse other entries, with an error that names them."""
+    """Return a vector of whole numbers; refuse any other entry, with an error that names it."""
     checked = check_vector(name, values, allowed)
     check_each(name, checked, checked == np.floor(checked), "be a whole number")
     return checked.astype(np.int64)

@@ -9,9 +9,9 @@ from keyhole.policy import float_array, int_array, parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
 from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation, impute_pull
 
-# An arm is excluded without computing its bound only if the divergence exceeds its limit by this
-# factor. Bounds that are closer than this are computed and compared, so that rounding errors do not
-# decide.
+# An arm is excluded without computing its bound only if the divergence times the pulls exceeds its
+# limit by this factor. Bounds that are closer are computed and compared, so that rounding errors do
+# not decide.
 _CLEAR_FACTOR: Final = 1.0 + 1e-9
 
 
@@ -132,8 +132,8 @@ def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, limit: float) ->
 def can_reach(s: CappedKLUCB.State, arm: int, threshold: int, x: float, limit: float) -> bool:
     """Return whether no bound of the arm is clearly below q, where x is ln(1 - q).
 
-    Only then the arm can win. This needs no steps of Newton's method, and most arms are found to be
-    below q at one of the lowest levels.
+    If there is such a bound, the arm cannot have the largest bound. To see this takes no steps of
+    Newton's method, and for most arms one of the lowest levels shows it.
     """
     q = -math.expm1(x)
     log_q = math.log(q) if q > 0.0 else -math.inf

@@ -75,8 +75,8 @@ class KMUCB(Policy):
 
     def select(p, s: State, threshold: int) -> int:
         """Return the next arm, or -1, for none, if this block already had the threshold."""
-        # In the blocks that are complete the threshold came once each. If it came more often, it
-        # already came in this block.
+        # In each complete block the threshold came once. If it came more often than there are
+        # complete blocks, it already came in this block.
         if s.seen[threshold - 1] > s.round[0] // p.levels:
             return -1
         if threshold <= s.level[0]:
