@@ -8,7 +8,30 @@ from typing import Final, NoReturn
 from . import linux_syscalls, process_tree
 
 
-class Namespace:
+class Mechanism:
+    """A way to kill all processes of a run, each of which has an init above it."""
+
+    def fork(self) -> int:
+        """Fork an init."""
+        return os.fork()
+
+    def enter(self) -> None:
+        """Become the init."""
+
+    def count_left(self, main: int) -> int:
+        """Return how many processes other than the main one are alive."""
+        return sum(p.alive and p.pid != main for p in process_tree.descendants())
+
+    def kill(self, main: int) -> bool:
+        """Kill all processes; return False if some may not be signalled."""
+        raise NotImplementedError
+
+    def reap(self, init: int) -> None:
+        """Wait for the end of an init, and kill what it has left as far as that is known."""
+        os.waitpid(init, 0)
+
+
+class Namespace(Mechanism):
     """A PID namespace for each run, whose process 1 is the init (Linux 5.3).
 
     No process leaves the namespace, and the kernel kills all of them when process 1 ends.
@@ -77,10 +100,6 @@ class Namespace:
         with suppress(OSError), open("/proc/sys/kernel/ns_last_pid", "w") as file:
             file.write(outer_pid)
 
-    def count_left(self, main: int) -> int:
-        """Return how many processes other than the main one are alive."""
-        return _count_others(main)
-
     def kill(self, main: int) -> bool:
         """Kill all but the init: the kernel signals all of them before any can fork."""
         with suppress(ProcessLookupError):
@@ -90,12 +109,8 @@ class Namespace:
                 os.wait()
         return True
 
-    def reap(self, init: int) -> None:
-        """Wait for the end of an init; no process is left after it."""
-        os.waitpid(init, 0)
 
-
-class Subreaper:
+class Subreaper(Mechanism):
     """Init and helper are subreapers: orphans of a run become their children (Linux)."""
 
     def __init__(self) -> None:
@@ -104,17 +119,9 @@ class Subreaper:
         # The helper too: it adopts the processes of a run whose init was killed.
         linux_syscalls.set_subreaper()
 
-    def fork(self) -> int:
-        """Fork an init."""
-        return os.fork()
-
     def enter(self) -> None:
         """Become the init."""
         linux_syscalls.set_subreaper()
-
-    def count_left(self, main: int) -> int:
-        """Return how many processes other than the main one are alive."""
-        return _count_others(main)
 
     def kill(self, main: int) -> bool:
         """Kill all children, and the orphans that become children thereby."""
@@ -126,19 +133,12 @@ class Subreaper:
         process_tree.kill_children()
 
 
-class ProcessGroup:
+class ProcessGroup(Mechanism):
     """The process group of the main process is killed; processes that have left it survive."""
-
-    def fork(self) -> int:
-        """Fork an init."""
-        return os.fork()
-
-    def enter(self) -> None:
-        """Become the init."""
 
     def count_left(self, main: int) -> int:
         """Return how many processes are seen; at least 1 if any is left in the group."""
-        count = _count_others(main)
+        count = super().count_left(main)
         if count == 0 and not _exists(main):
             return int(_exists(-main))
         return count
@@ -151,10 +151,6 @@ class ProcessGroup:
             os.waitpid(main, 0)
         return True
 
-    def reap(self, init: int) -> None:
-        """Wait for the end of an init; what it has left is unknown."""
-        os.waitpid(init, 0)
-
 
 def _exists(pid: int) -> bool:
     """Return whether a process exists, or, for a negative number, any process of a group."""
@@ -165,11 +161,6 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def _count_others(main: int) -> int:
-    return sum(process.alive and process.pid != main for process in process_tree.descendants())
-
-
-Mechanism = Namespace | Subreaper | ProcessGroup
 MECHANISMS: Final[dict[str, type[Mechanism]]] = {
     "namespace": Namespace,
     "subreaper": Subreaper,
