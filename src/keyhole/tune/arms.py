@@ -272,11 +272,10 @@ def parse_arms(value: object, *, has_space: bool = False) -> tuple[Arm, ...]:
 
     A function that is searched by a parameter space is imported, to know its arguments.
     """
-    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        raise TypeError(f"arm must be a list of tables, [[arm]], got {short_repr(value)}")
+    tables = check_list("arm", value, "a list of tables, [[arm]]")
     arms = [
         arm
-        for i, table in enumerate(value)
+        for i, table in enumerate(tables)
         for arm in _parse_arm_table(f"arm[{i}]", table, has_space)
     ]
     check_names("names of arms", [arm.name for arm in arms])
@@ -319,31 +318,33 @@ def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Pa
     if "parameters" in table and "grid" in table:
         raise ValueError(f"{path} must have parameters or a grid, got both")
     if "grid" in table:
-        grid = _check_parameter_table(f"{path}.grid", table["grid"])
+        grid = check_field_table(f"{path}.grid", table["grid"])
         for key, values in grid.items():
-            if not isinstance(values, Sequence) or isinstance(values, str) or not values:
-                raise TypeError(
-                    f"{path}.grid.{key} must be a list of values, got {short_repr(values)}"
-                )
+            check_list(f"{path}.grid.{key}", values, "a list of values")
         if (arm_count := math.prod(map(len, grid.values()))) > _MAX_ARMS:
             raise ValueError(f"{path}.grid must make at most {_MAX_ARMS:,} arms, got {arm_count:,}")
-        rows = itertools.product(*grid.values())
-        return [
-            _check_parameters(f"{path}.grid", dict(zip(grid, row, strict=True))) for row in rows
-        ]
+        products = (dict(zip(grid, row, strict=True)) for row in itertools.product(*grid.values()))
+        return [_check_parameters(f"{path}.grid", row) for row in products]
     parameters = table.get("parameters", {})
     if isinstance(parameters, Mapping):
         return [_check_parameters(f"{path}.parameters", parameters)]
-    if not isinstance(parameters, Sequence) or isinstance(parameters, str) or not parameters:
-        raise TypeError(
-            f"{path}.parameters must be a table or a list of them, got {short_repr(parameters)}"
-        )
-    return [_check_parameters(f"{path}.parameters[{i}]", row) for i, row in enumerate(parameters)]
+    rows = check_list(f"{path}.parameters", parameters, "a table or a list of them")
+    return [_check_parameters(f"{path}.parameters[{i}]", row) for i, row in enumerate(rows)]
 
 
-def _check_parameter_table(path: str, value: object) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{path} must be a table, got {short_repr(value)}")
+def check_list(path: str, value: object, expected: str) -> Sequence[Any]:
+    """Return a list with at least one entry; `expected` says what it is a list of."""
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        raise TypeError(f"{path} must be {expected}, got {short_repr(value)}")
+    return value
+
+
+def check_field_table(
+    path: str, value: object, expected: str = "a table", least: int = 0
+) -> dict[str, Any]:
+    """Return a table of at least so many entries, whose names may be fields of a command."""
+    if not isinstance(value, Mapping) or len(value) < least:
+        raise TypeError(f"{path} must be {expected}, got {short_repr(value)}")
     for name in value:
         if not isinstance(name, str) or not name.isidentifier() or name in RUN_FIELDS:
             raise ValueError(
@@ -353,7 +354,7 @@ def _check_parameter_table(path: str, value: object) -> dict[str, Any]:
 
 
 def _check_parameters(path: str, value: object) -> dict[str, Parameter]:
-    parameters = _check_parameter_table(path, value)
+    parameters = check_field_table(path, value)
     for name, value in parameters.items():
         if not isinstance(value, str | int | float):
             raise TypeError(f"{path}.{name} must be a string or a number, got {short_repr(value)}")

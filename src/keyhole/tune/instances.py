@@ -131,10 +131,8 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
 def _check_name(path: str, name: object) -> str:
     """Refuse a name that does not stand on one line; bytes of a file's name need not be UTF-8."""
     # Python has a surrogate for each byte that is not UTF-8: here it counts as a character.
-    if isinstance(name, str):
-        check_line(path, _BYTES.sub("?", name))
-        return name
-    return check_line(path, name)
+    check_line(path, _BYTES.sub("?", name) if isinstance(name, str) else name)
+    return str(name)
 
 
 def _find_files(pattern: str, folder: Path) -> list[Instance]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.arms import RUN_FIELDS, Parameter
+from keyhole.tune.arms import Parameter, check_field_table, check_list
 from keyhole.tune.config_space import read_config_space
 from keyhole.validate import Range, check_integer, check_number, short_repr, suggestion
 
@@ -204,16 +204,10 @@ class ParameterSpace:
     @classmethod
     def from_table(cls, table: object, forbidden: object = ()) -> Self:
         """Make a space of the table ``[parameters]`` of a spec, and of its entry ``forbidden``."""
-        if not isinstance(table, Mapping) or not table:
-            raise TypeError(f"parameters must be a table of parameters, got {short_repr(table)}")
-        for name in table:
-            if not isinstance(name, str) or not name.isidentifier() or name in RUN_FIELDS:
-                raise ValueError(
-                    f"parameters.{name} must be an identifier other than {', '.join(RUN_FIELDS)}"
-                )
+        parameters = check_field_table("parameters", table, "a table of parameters", least=1)
         if isinstance(forbidden, str) or not isinstance(forbidden, Sequence):
             raise TypeError(f"forbidden must be a list of tables, got {short_repr(forbidden)}")
-        return cls(table, forbidden)
+        return cls(parameters, forbidden)
 
     @classmethod
     def from_config_space(cls, path: Path) -> Self:
@@ -362,14 +356,13 @@ def configuration_key(values: Mapping[str, Parameter]) -> str:
 
 
 def _parse_list(path: str, value: object) -> Values:
-    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        raise TypeError(f"{path} must be a list of values, got {short_repr(value)}")
-    for entry in value:
+    values = tuple(check_list(path, value, "a list of values"))
+    for entry in values:
         if not isinstance(entry, str | int | float) or "\0" in str(entry):
             raise TypeError(f"{path} must be strings or numbers, got {short_repr(entry)}")
-    if len(set(value)) < len(value):
+    if len(set(values)) < len(values):
         raise ValueError(f"{path} must differ, got {short_repr(value)}")
-    return tuple(value)
+    return values
 
 
 def _parse_choices(path: str, table: object) -> dict[str, Values]:

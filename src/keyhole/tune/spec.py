@@ -112,7 +112,6 @@ _DEFAULTS: Final = {"name": "tune", "notes": "", "seed": DEFAULT_SEED, "memory":
                     "clock": "wall", "environment": {}, "policy": None, "grace": 0,
                     "success": {}, "objective": "PAR2"}  # fmt: skip
 _ENTRIES: Final = ("arm", "instances", "limits", *_DEFAULTS, *SPACE_ENTRIES)
-_PLAIN: Final = ("name", "notes", "seed", "memory", "cores", "clock", "grace")
 _CLOCKS: Final = ("wall", "cpu")
 _BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
                  "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # fmt: skip
@@ -273,7 +272,7 @@ class Spec:
     def as_json(self) -> dict[str, object]:
         """Return the spec as JSON data, with files resolved to lists of instances."""
         return {
-            **{name: getattr(self, name) for name in _PLAIN},
+            **vars(self),
             "arms": [arm.as_json() for arm in self.arms],
             "limits": list(self.limits),
             "instances": [asdict(instance) for instance in self.instances],
