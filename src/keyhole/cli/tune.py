@@ -134,7 +134,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print the best command and limit, with the probability that no other is better."""
     from keyhole.pages.notebook_html import text_table
-    from keyhole.tune import SavedSpaceTune, load_tune, summary
+    from keyhole.tune import load_tune, summary
 
     tune = load_tune(folder)
     result = summary.summarize(tune)
@@ -143,9 +143,8 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
     for text in summary.format_warnings(tune):
         typer.echo(text, err=True)
     lines = [result.command_line, text_table(*result.table), *result.sentences]
-    if isinstance(tune, SavedSpaceTune) and (validation := summary.format_validation(tune)):
-        lines.append(validation)
-    print_result(summary.best_as_json(tune), *lines, as_json=as_json)
+    lines.append(summary.format_validation(tune))
+    print_result(summary.best_as_json(tune), *filter(None, lines), as_json=as_json)
 
 
 @add_command(app, "keyhole tune report results")
@@ -243,7 +242,7 @@ def _write_report(tune: "AnyTune") -> Path | None:
 
 def _print_tune(tune: "AnyTune") -> None:
     from keyhole.pages.notebook_html import text_table
-    from keyhole.tune import SavedTune, summary
+    from keyhole.tune import summary
     from keyhole.tune.parameter_effects import effects_table
 
     typer.echo(summary.format_progress(tune))
@@ -252,13 +251,10 @@ def _print_tune(tune: "AnyTune") -> None:
     result = summary.summarize(tune)
     lines = [*summary.format_warnings(tune), f"best: {result.name}"]
     lines += [text_table(*result.table), *result.sentences]
-    counted = "configurations"
-    if isinstance(tune, SavedTune):
-        counted = "arms"
+    if not tune.has_space:
         lines += [text_table(*summary.tried_table(tune)), summary.tried_note(tune)]
-    else:
-        lines.append(summary.format_validation(tune))
+    lines.append(summary.format_validation(tune))
     if effects := tune.effects():
-        lines.append(text_table(*effects_table(effects, counted)))
+        lines.append(text_table(*effects_table(effects, f"{tune.noun}s")))
     for line in filter(None, lines):
         typer.echo(line)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,6 +56,7 @@ def cluster_executors(
         yield lambda: _ClusterExecutor(cluster, spec.environment, warned)
 
 
+@dataclass
 class _ClusterExecutor:
     """Executor of one worker thread: one cluster task at a time.
 
@@ -69,13 +70,11 @@ class _ClusterExecutor:
         The warnings that were issued, each once for all executors.
     """
 
-    def __init__(self, cluster: Cluster, environment: Mapping[str, str], warned: set[str]) -> None:
-        self._cluster = cluster
-        self._environment = dict(environment)
-        self._warned = warned
-        self._version = version("keyhole")
-        self._closed = False
-        self._task: futures.Future[tuple[CommandResult, str]] | None = None
+    cluster: Cluster
+    environment: Mapping[str, str]
+    warned: set[str]
+    _closed: bool = False
+    _task: futures.Future[tuple[CommandResult, str]] | None = None
 
     def run(
         self,
@@ -87,25 +86,25 @@ class _ClusterExecutor:
         **options: object,
     ) -> CommandResult:
         """Run a command; `environment` and `cores` are those of the cluster worker."""
-        task = self._cluster.submit(
-            run_on_worker, self._version, self._environment, command, limit, options
+        task = self.cluster.submit(
+            run_on_worker, version("keyhole"), dict(self.environment), command, limit, options
         )
         self._task = task
-        while not self._cluster.completed([task], _POLL_SECONDS) and not self._closed:
+        while not self.cluster.completed([task], _POLL_SECONDS) and not self._closed:
             pass
         if self._closed:
             return CommandResult("lost", 0.0, reason="the tuner was ended")
         result: CommandResult
         try:
-            result, warning = self._cluster.result(task)
+            result, warning = self.cluster.result(task)
         except ClusterLostError:
             raise
         except (RuntimeError, MemoryError) as error:
             # The worker has died too often: the run is repeated. Other errors, such as another
             # version of Keyhole, end the tune.
             return CommandResult("lost", 0.0, reason=str(error))
-        if warning and warning not in self._warned:
-            self._warned.add(warning)
+        if warning and warning not in self.warned:
+            self.warned.add(warning)
             warnings.warn(warning, stacklevel=2)
         return result
 
@@ -113,7 +112,7 @@ class _ClusterExecutor:
         """Cancel the run, and wait no longer for it."""
         self._closed = True
         if self._task is not None:
-            self._cluster.cancel([self._task])
+            self.cluster.cancel([self._task])
 
 
 def run_on_worker(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol
 
 from keyhole.study import Study
 from keyhole.tune.arms import Arm, Parameter
 from keyhole.tune.instances import Instance, InstanceOrder
+from keyhole.tune.recommendation import ConfigurationEstimate
 from keyhole.tune.run_history import Trial
 from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
 from keyhole.tune.spec import Spec
-from keyhole.tune.trial_log import EXPIRED, TrialLog, TrialRecord
+from keyhole.tune.trial_log import TrialLog, TrialRecord
 
 
 @dataclass(frozen=True)
@@ -79,40 +80,37 @@ class StudyDecisions:
             self._study.expire(trial.id)
 
 
-def plan_configuration(spec: Spec, trial: Trial) -> PlannedTrial:
-    """Return the run of a configuration, with its command and its instance."""
-    return PlannedTrial(
-        str(trial.round),
-        trial.round,
-        spec.configure(trial.parameters),
-        trial.limit,
-        spec.instances[trial.instance],
-        trial.configuration,
-        trial.parameters,
-    )
+def plan_configuration(
+    spec: Spec, round: int, instance: Instance, planned: Trial | ConfigurationEstimate
+) -> PlannedTrial:
+    """Return the run of a configuration with its limit on an instance."""
+    arm = spec.configure(planned.parameters)
+    configured = planned.configuration, planned.parameters
+    return PlannedTrial(str(round), round, arm, planned.limit, instance, *configured)
 
 
+@dataclass
 class SpaceDecisions:
     """Decisions on the configurations of a parameter space; the log is their only state."""
 
-    def __init__(self, spec: Spec, decider: SpaceDecider, log: TrialLog) -> None:
-        self._spec = spec
-        self._decider = decider
-        self._log = log
-        self._pending: dict[str, Trial] = {}
-        self._lock = Lock()
+    spec: Spec
+    decider: SpaceDecider
+    log: TrialLog
+    _pending: dict[str, Trial] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     def ask(self) -> PlannedTrial | None:
         """Return the decider's next trial."""
         with self._lock:
             try:
-                trial = self._decider.ask()
+                trial = self.decider.ask()
             except SpaceExhaustedError as error:
                 if not self._pending:
                     warnings.warn(str(error), stacklevel=2)
                 return None
             self._pending[str(trial.round)] = trial
-        return plan_configuration(self._spec, trial)
+        instance = self.spec.instances[trial.instance]
+        return plan_configuration(self.spec, trial.round, instance, trial)
 
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """Record an outcome, and tell the decider."""
@@ -122,9 +120,5 @@ class SpaceDecisions:
             )
         # In one step: the decider learns in the order of the log, from which it is made again.
         with self._lock:
-            self._log.add(record)
-            pending_trial = self._pending.pop(trial.id)
-            if record.outcome == EXPIRED:
-                self._decider.expire(pending_trial)
-            else:
-                self._decider.tell(pending_trial, record.outcome, record.seconds)
+            self.log.add(record)
+            self.decider.tell(self._pending.pop(trial.id), record.outcome, record.seconds)

@@ -1,6 +1,7 @@
 """Search among random configurations by a model of run times."""
 
 import math
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ _CAPPED_FROM: Final = 10
 _RACE_DEVIATIONS: Final = 2.0
 
 
+@dataclass
 class ModelSearch:
     """Search by Thompson sampling from `RunTimeModel`, with a growing number of configurations.
 
@@ -29,15 +31,12 @@ class ModelSearch:
     as often as the best one as long as it may be as good.
     """
 
-    def __init__(
-        self, gains: RunGains, limits: FloatArray, model: RunTimeModel, learns_limit: bool
-    ) -> None:
-        self._gains = gains
-        self._limits = limits
-        self._learns_limit = learns_limit
-        self.model = model
-        self._next_sweep = 1
-        self._best = 0
+    gains: RunGains
+    limits: FloatArray
+    model: RunTimeModel
+    learns_limit: bool
+    _next_sweep: int = 1
+    _best: int = 0
 
     def tell(self, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator) -> None:
         """Update the model after a run, the last of `runs`."""
@@ -82,15 +81,15 @@ class ModelSearch:
     def limit(self, runs: NDArray[Any], configuration: int, instance: int, effect: float) -> float:
         """Return the limit of a run of a configuration with a drawn effect."""
         model = self.model
-        cutoff = self._gains.cutoff
+        cutoff = self.gains.cutoff
         if not len(runs):
             return cutoff
         limit = cutoff
-        if self._learns_limit:
+        if self.learns_limit:
             log_means = effect + model.instance_effects[model.used_instances]
             deviation = math.sqrt(model.variance)
-            gains = self._gains.expected(log_means, deviation, self._limits)
-            limit = float(self._limits[np.argmax(gains)])
+            gains = self.gains.expected(log_means, deviation, self.limits)
+            limit = float(self.limits[np.argmax(gains)])
         has_estimates = len(runs) >= _CAPPED_FROM and model.used_instances[instance]
         if has_estimates and configuration not in (0, self._best):
             time = math.exp(model.means[self._best] + model.instance_effects[instance])

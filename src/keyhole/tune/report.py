@@ -122,14 +122,14 @@ def _list_sections(tune: SavedTune) -> list[Section]:
     chart = charts.arm_survival_chart(tune)
     return [
         Section("arms", "Time and outcomes by arm", [_tried_block(tune)]),
-        *_effects_sections(tune, "arms"),
+        *_effects_sections(tune),
         Section("survival", "Run times", [_write_chart(tune, chart, "survival", "Run times")]),
     ]
 
 
 def _space_sections(tune: SavedSpaceTune) -> list[Section]:
     sections = [
-        *_effects_sections(tune, "configurations"),
+        *_effects_sections(tune),
         Section("tried", "What was tried", [_tried_block(tune)]),
     ]
     if estimates := tune.validation():
@@ -207,10 +207,10 @@ def _tried_block(tune: AnyTune) -> Table:
     return Table(f"{caption} {summary.tried_note(tune)}".strip(), head, rows)
 
 
-def _effects_sections(tune: AnyTune, counted: str) -> list[Section]:
+def _effects_sections(tune: AnyTune) -> list[Section]:
     effects = tune.effects()
-    table = Table(EFFECTS_CAPTION, *effects_table(effects, counted))
-    section = Section("effects", "What each parameter did", [table], is_open=counted != "arms")
+    table = Table(EFFECTS_CAPTION, *effects_table(effects, f"{tune.noun}s"))
+    section = Section("effects", "What each parameter did", [table], is_open=tune.has_space)
     return [section] if effects else []
 
 

@@ -214,6 +214,7 @@ class SavedRuns:
     """
 
     has_space: ClassVar[bool]
+    noun: ClassVar[str]  # for what is compared
 
     def __init__(self, folder: Path, spec: Spec, records: Sequence[TrialRecord]) -> None:
         self.folder = folder
@@ -291,6 +292,7 @@ class SavedTune(SavedRuns):
     """
 
     has_space = False
+    noun = "arm"
 
     @cached_property
     def gains(self) -> ValueEstimates:

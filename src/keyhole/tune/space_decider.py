@@ -1,5 +1,6 @@
 """Decisions of a tune over a parameter space: which configuration to run, where, how long."""
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Sequence
@@ -148,9 +149,11 @@ class SpaceDecider:
         instance = self._instance(configuration, position)
         return configuration, position, self._search.limit(runs, configuration, instance, effect)
 
-    def tell(self, trial: Trial, outcome: RunOutcome, seconds: float) -> None:
+    def tell(self, trial: Trial, outcome: RunOutcome | Literal["expired"], seconds: float) -> None:
         """Take the outcome of a run, and its seconds."""
         self.expire(trial)
+        if outcome == "expired":
+            return
         configuration = trial.configuration
         if configuration not in self.configurations:
             self._add(configuration, trial.parameters)
@@ -290,10 +293,9 @@ class SpaceDecider:
 
     def _position(self, configuration: int, instance: int) -> int:
         """Return the first position of an instance whose run was not told."""
-        repetition = 0
-        while True:
-            offset = self._order(configuration, repetition).index(instance)
-            position = repetition * self.instance_count + offset
-            if position not in self._told[configuration]:
-                return position
-            repetition += 1
+        positions = (
+            repetition * self.instance_count
+            + self._order(configuration, repetition).index(instance)
+            for repetition in itertools.count()
+        )
+        return next(p for p in positions if p not in self._told[configuration])

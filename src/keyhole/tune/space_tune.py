@@ -8,11 +8,10 @@ from pathlib import Path
 from keyhole.cached_property import cached_property
 from keyhole.tune.parameter_effects import ParameterEffect
 from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate, Recommendation
-from keyhole.tune.run_history import Trial
 from keyhole.tune.saved_tune import RUNS, SavedRuns, SavedTune, read_spec, refuse_empty
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
-from keyhole.tune.trial_log import EXPIRED, TrialRecord, read_records
+from keyhole.tune.trial_log import TrialRecord, read_records
 from keyhole.tune.validation import VALIDATION, compare_configurations
 from keyhole.tune.warm_start import read_warm_start
 from keyhole.validate import short_repr
@@ -58,24 +57,19 @@ def replay_records(
         decider.warm(warm_start.as_trials(positions), warm_start.weight)
     yield decider
     for record in records:
-        parameters = record.parameters or {}
-        configuration = -1 if record.configuration is None else record.configuration
-        position = positions.get(record.instance, -1)
-        trial = Trial(record.round, configuration, parameters, position, record.limit)
-        if min(configuration, position) < 0:
+        trial = record.as_trial(positions)
+        if min(trial.configuration, trial.instance) < 0:
             raise ValueError(
                 f"{folder / RUNS}: run {record.round:,} must have a configuration and an instance "
                 f"of the spec, got {record.configuration} and {short_repr(record.instance)}"
             )
-        if record.outcome == EXPIRED:
-            decider.expire(trial)
-        else:
-            decider.tell(trial, record.outcome, record.seconds)
-            if decider.configurations[configuration] != parameters:
-                raise ValueError(
-                    f"{folder / RUNS}: run {record.round:,} must have the parameters of "
-                    f"configuration {configuration}, got {short_repr(parameters)}"
-                )
+        decider.tell(trial, record.outcome, record.seconds)
+        number = trial.configuration
+        if record.is_counted and decider.configurations[number] != trial.parameters:
+            raise ValueError(
+                f"{folder / RUNS}: run {record.round:,} must have the parameters of "
+                f"configuration {number}, got {short_repr(trial.parameters)}"
+            )
         yield decider
 
 
@@ -99,6 +93,7 @@ class SavedSpaceTune(SavedRuns):
     """
 
     has_space = True
+    noun = "configuration"
 
     @cached_property
     def _decider(self) -> SpaceDecider:

@@ -36,6 +36,7 @@ _SAFE_WORD: Final = re.compile(
     r"(?:\{\w+(?::[\w.,+-]*)?\}|[\w@%+=:,./-])+"
 )  # fields and characters that a shell does not interpret
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
+_COUNTS_HEAD: Final = ("runs", *_OUTCOMES, "seconds")
 _MORE: Final = 4  # as many times the runs halve an interval
 _MOST_ROWS: Final = 10  # of a table in a notebook
 _MOST_CONFIGURATIONS: Final = 100  # of a table
@@ -186,10 +187,11 @@ def format_parameters(tune: SavedSpaceTune, parameters: Mapping[str, Any]) -> st
     return " ".join(changes) or "the default"
 
 
-def format_validation(tune: SavedSpaceTune) -> str:
+def format_validation(tune: AnyTune) -> str:
     """Return the table of the comparison on instances kept aside; "" if there is none."""
-    estimates = tune.validation()
-    return text_table(*configurations_table(tune, estimates, "kept aside")) if estimates else ""
+    if not isinstance(tune, SavedSpaceTune) or not (estimates := tune.validation()):
+        return ""
+    return text_table(*configurations_table(tune, estimates, "kept aside"))
 
 
 def format_progress(tune: AnyTune) -> str:
@@ -333,7 +335,7 @@ def tried_table(tune: AnyTune) -> CellTable:
         for label, runs, best in by_gain:
             best_cells = [f"{best.limit:g} s", str(best.gain)] if best else ["", ""]
             rows.append([*_count_cells(label, runs), *best_cells])
-        return [*_counts_head("arm"), "best limit", "gain with it"], rows
+        return [tune.noun, *_COUNTS_HEAD, "best limit", "gain with it"], rows
     by_number: dict[int | None, list[TrialRecord]] = {}
     for run in tune.runs:
         by_number.setdefault(run.configuration, []).append(run)
@@ -341,15 +343,11 @@ def tried_table(tune: AnyTune) -> CellTable:
     for number, runs in by_runs[:_MOST_CONFIGURATIONS]:
         parameters = format_parameters(tune, runs[0].parameters or {})
         rows.append([*_count_cells(str(number), runs), parameters])
-    return [*_counts_head("configuration"), "parameters"], rows
+    return [tune.noun, *_COUNTS_HEAD, "parameters"], rows
 
 
 def _negative_gain(estimate: CommandLimitEstimate | None) -> float:
     return -estimate.gain.value if estimate else math.inf
-
-
-def _counts_head(noun: str) -> list[str]:
-    return [noun, "runs", *_OUTCOMES, "seconds"]
 
 
 def _count_cells(label: str, runs: list[TrialRecord]) -> list[str]:

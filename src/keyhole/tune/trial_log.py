@@ -7,7 +7,7 @@ lacks is told from the record, so that no run counts twice.
 
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from keyhole.files import errors_with_path, flush_folder, read_saved_file
 from keyhole.spec_values.error_messages import error_message
 from keyhole.tune.arms import Parameter
+from keyhole.tune.run_history import Trial
 from keyhole.validate import short_repr
 
 EXPIRED: Final = "expired"
@@ -84,6 +85,12 @@ class TrialRecord:
     def is_counted(self) -> bool:
         """Whether the run counts; an expired run does not."""
         return self.outcome != EXPIRED
+
+    def as_trial(self, positions: Mapping[str, int]) -> Trial:
+        """Return the trial of a configuration; -1 stands for none, and for an unknown instance."""
+        configuration = -1 if self.configuration is None else self.configuration
+        position = positions.get(self.instance, -1)
+        return Trial(self.round, configuration, self.parameters or {}, position, self.limit)
 
     @property
     def label(self) -> str:

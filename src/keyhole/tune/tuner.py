@@ -1,6 +1,7 @@
 """Tuner: choose a command and a time limit, run it, record its outcome, and learn from that."""
 
 import itertools
+import math
 import os
 import time
 import warnings
@@ -8,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Final, Protocol, cast
@@ -87,33 +89,28 @@ Executors = Callable[[], Executor]
 """A factory that is called once per worker."""
 
 
+@dataclass
 class TuningLoop:
     """The trials of one call of `Tuner.run`, in one thread per worker."""
 
-    def __init__(
-        self,
-        spec: Spec,
-        decisions: Decisions,
-        records: TrialLog,
-        executors: Executors,
-        progress: Progress | None,
-        *,
-        runs: int | None,
-        budget: float | None,
-    ) -> None:
-        self.spec = spec
-        self._decisions = decisions
-        self._executors = executors
-        self._progress = progress
-        self._warnings = EarlyWarnings(spec)
+    spec: Spec
+    decisions: Decisions
+    log: TrialLog
+    executors: Executors
+    progress: Progress | None
+    max_runs: float
+    budget: float
+
+    def __post_init__(self) -> None:
+        """Begin to count seconds and runs."""
+        self._warnings = EarlyWarnings(self.spec)
         self._lock, self._stop = Lock(), Event()
         self._executing: list[Executor] = []
         self._error: BaseException | None = None
         # What an earlier call took after its last record is not counted.
-        self._earlier_seconds = max((record.elapsed for record in records.all), default=0.0)
+        self._earlier_seconds = max((record.elapsed for record in self.log.all), default=0.0)
         self._began = time.monotonic()
-        self._runs_left = (runs or float("inf")) - len(records.by_id)
-        self._budget = budget or float("inf")
+        self._runs_left = self.max_runs - len(self.log.by_id)
 
     @property
     def elapsed(self) -> float:
@@ -153,7 +150,7 @@ class TuningLoop:
                 executor.close()
 
     def _is_finished(self) -> bool:
-        return self._runs_left <= 0 or self.elapsed >= self._budget
+        return self._runs_left <= 0 or self.elapsed >= self.budget
 
     def _claim_trial(self) -> bool:
         """Claim one more trial of those that are left; return False if none is."""
@@ -167,7 +164,7 @@ class TuningLoop:
         """Run trials on these cores until none is left or the tune stops: a thread's function."""
         executor: Executor | None = None
         try:
-            executor = self._executors()
+            executor = self.executors()
             with self._lock:
                 self._executing.append(executor)
             while self._claim_trial() and self._run_until_one_counts(executor, cores):
@@ -190,10 +187,10 @@ class TuningLoop:
             record = self._execute(executor, trial, cores)
             if self._stop.is_set() and not record.is_counted:
                 return False  # killed by `_stop_all`: its decision stays pending
-            self._decisions.tell(trial, record)
+            self.decisions.tell(trial, record)
             with self._lock:
-                if self._progress is not None:
-                    self._progress(record)
+                if self.progress is not None:
+                    self.progress(record)
                 self._warnings.observe(record)
             if record.is_counted:
                 return True
@@ -202,7 +199,7 @@ class TuningLoop:
     def _ask(self) -> PlannedTrial | None:
         while True:
             try:
-                return self._decisions.ask()
+                return self.decisions.ask()
             except PendingDecisionError:  # the policy allows one pending decision
                 if self._stop.wait(_POLL_SECONDS):
                     raise
@@ -466,9 +463,8 @@ class Tuner:
             if not callable(progress):
                 progress = _show_progress(runs) if progress else None
             executors = cluster_factory or self._executors
-            loop = TuningLoop(
-                self.spec, decisions, log, executors, progress, runs=runs, budget=budget
-            )
+            ends = runs or math.inf, budget or math.inf
+            loop = TuningLoop(self.spec, decisions, log, executors, progress, *ends)
             cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
             loop.run(cores)
 
@@ -510,9 +506,10 @@ def _plan_space(spec: Spec, count: int) -> Iterator[PlannedTrial]:
     decider = make_decider(Path(), spec, ())
     for _ in range(count):
         try:
-            yield plan_configuration(spec, decider.ask())
+            trial = decider.ask()
         except SpaceExhaustedError:  # before the first outcome is known, or for good
             return
+        yield plan_configuration(spec, trial.round, spec.instances[trial.instance], trial)
 
 
 def _plan_list(spec: Spec, count: int) -> Iterator[PlannedTrial]:

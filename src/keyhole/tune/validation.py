@@ -14,7 +14,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.results.estimate import exact_interval, mean_estimate
-from keyhole.tune.decisions import PlannedTrial
+from keyhole.tune.decisions import PlannedTrial, plan_configuration
 from keyhole.tune.instances import Instance
 from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate
 from keyhole.tune.spec import CostModel, Spec
@@ -68,15 +68,7 @@ class ValidationPlan:
         ]
         first_number = max((record.round for record in log.all), default=0) + 1
         self._waiting = deque(
-            PlannedTrial(
-                str(number),
-                number,
-                spec.configure(estimate.parameters),
-                estimate.limit,
-                instance,
-                estimate.configuration,
-                estimate.parameters,
-            )
+            plan_configuration(spec, number, instance, estimate)
             for number, (estimate, instance) in enumerate(missing_runs, first_number)
         )
 

@@ -35,11 +35,7 @@ class WarmStart:
         names = dict.fromkeys([*positions, *(run.instance for run in self.runs)])
         numbers = {name: number for number, name in enumerate(names)}
         return [
-            (
-                Trial(run.round, 0, run.parameters or {}, numbers[run.instance], run.limit),
-                run.outcome,
-                run.seconds,
-            )
+            (run.as_trial(numbers), run.outcome, run.seconds)
             for run in self.runs
             if run.outcome != "expired"
         ]
