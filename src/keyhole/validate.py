@@ -264,6 +264,20 @@ def check_integer(name: str, value: Any, allowed: Range = ANY) -> int:
     return integer
 
 
+def check_flag(name: str, value: Any) -> bool:
+    """Return `value` if it is True or False, as a file has it.
+
+    Examples
+    --------
+    >>> check_flag("log", 1)
+    Traceback (most recent call last):
+    TypeError: log must be true or false, got 1
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be true or false, got {short_repr(value)}")
+    return value
+
+
 def column_to_array(values: Any) -> Any:
     """Return a column of a data frame (pandas, Arrow, Polars) as an array; all else as it is."""
     if isinstance(values, Sequence | np.ndarray) or not hasattr(values, "__array__"):

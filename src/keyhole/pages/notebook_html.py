@@ -4,24 +4,28 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from keyhole.extras import has_extra
 from keyhole.pages.page import Table
 from keyhole.validate import escape_controls, escape_html
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from keyhole.pages.line_chart import LineChart
 
 
 def notebook_html(tables: Sequence[Table], picture: str = "", line: str = "") -> str:
-    """Return the HTML of a line of text, a picture (see `picture_html`), and tables below it."""
+    """Return the HTML of a line of text, a picture (see `chart_html`), and tables below it."""
     text = f"<p>{escape_html(line)}</p>" if line else ""
     return "\n".join(filter(None, [text, picture, *(table.html() for table in tables)]))
 
 
-def picture_html(figure: "Figure", alt: str) -> str:
-    """Return a figure as an image, of which a notebook needs no further file."""
+def chart_html(chart: "LineChart") -> str:
+    """Return a chart as an image that needs no further file; "" without Matplotlib."""
+    if not has_extra("plots"):
+        return ""
     from keyhole.pages.figure_files import figure_bytes
+    from keyhole.pages.matplotlib_chart import chart_figure
 
-    return image_html(figure_bytes(figure, "svg"), alt)
+    return image_html(figure_bytes(chart_figure(chart), "svg"), chart.alt)
 
 
 def image_html(svg: bytes, alt: str) -> str:

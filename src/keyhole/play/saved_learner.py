@@ -192,9 +192,7 @@ def _from_content(content: Mapping[str, Any]) -> SavedLearner:
         raise ValueError(
             f"stream must be two whole numbers below 2**64, got {validate.short_repr(stream)}"
         )
-    if type(content["pending"]) is not bool:
-        got = validate.short_repr(content["pending"])
-        raise TypeError(f"pending must be true or false, got {got}")
+    validate.check_flag("pending", content["pending"])
     arm_names = content.get("arm_names")
     if arm_names is not None:
         arm_names = tuple(map(_check_name, validate.check_sequence("arm_names", arm_names)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.extras import has_extra, require_extra
+from keyhole.extras import require_extra
 from keyhole.metric import Metric
 from keyhole.pages.page import Table
 from keyhole.results.estimate import (
@@ -97,16 +97,14 @@ class Curves:
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: a plot, and the means at the last checkpoint."""
-        from keyhole.pages.notebook_html import notebook_html, picture_html
+        from keyhole.pages.notebook_html import chart_html, notebook_html
 
         tables = [self._last_means(self._shown_metrics())]
-        if len(self.checkpoints) < _FEWEST_DRAWN_CHECKPOINTS or not has_extra("plots"):
+        if len(self.checkpoints) < _FEWEST_DRAWN_CHECKPOINTS:
             return notebook_html(tables)
-        from keyhole.pages.matplotlib_chart import chart_figure
         from keyhole.results.curve_chart import curve_chart
 
-        chart = curve_chart(self, self.metrics[0])
-        return notebook_html(tables, picture_html(chart_figure(chart), chart.alt))
+        return notebook_html(tables, chart_html(curve_chart(self, self.metrics[0])))
 
     def _last_means(self, shown_metrics: Sequence[str]) -> Table:
         """Return the table of the means at the last checkpoint."""

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from keyhole.extras import has_extra
 from keyhole.pages.line_chart import Axis, Curve, LineChart
-from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
+from keyhole.pages.notebook_html import chart_html, notebook_html, text_table
 from keyhole.pages.page import Table
 from keyhole.study import arm_means
 from keyhole.study.arm_means import DecisionCounts, ToldNumbers, explain_intervals
@@ -100,11 +99,7 @@ def summary_html(title: str, policy_texts: Mapping[str, str] | None, counts: Dec
     tables = [Table(title, ["", ""], summary_rows(counts, policy_texts))]
     picture = ""
     if counts.has_single_arm_decisions:
-        if has_extra("plots"):
-            from keyhole.pages.matplotlib_chart import chart_figure
-
-            chart = arm_chart(counts, "decisions")
-            picture = picture_html(chart_figure(chart), chart.alt)
+        picture = chart_html(arm_chart(counts, "decisions"))
         text = f"Decisions and feedback by arm. {explain_means(counts)}".rstrip()
         tables.append(Table(text, *arm_table(counts)))
     return notebook_html(tables, picture)

@@ -55,9 +55,10 @@ def join_lines(text: str) -> str:
     return _QUOTED.sub(lambda match: "" if match[0] in _CONTINUATIONS else match[0], text)
 
 
-def explain_shell_syntax(path: str, text: str) -> str:
+def explain_shell_syntax(path: str, text: object) -> str:
     """Return an error that names shell syntax in a command, and what to write; "" for none."""
-    if not (syntax := find_shell_syntax(text)):
+    # In a list, each word is an argument.
+    if not isinstance(text, str) or not (syntax := find_shell_syntax(text)):
         return ""
     return (
         f"{path} is run without a shell, which {short_repr(syntax)} needs: write sh -c '...', or "
@@ -295,11 +296,8 @@ def _parse_arm_table(path: str, table: object, has_space: bool) -> list[Arm]:
     if ("command" in table) == ("function" in table):
         raise ValueError(f"{path} must have either a command or a function")
     name = check_line(f"{path}.name", table["name"])
-    command_entry = table.get("command", ())
-    command = split_command(f"{path}.command", command_entry) if "command" in table else ()
-    # In a list, each word is an argument.
-    is_text = isinstance(command_entry, str)
-    shell_error = explain_shell_syntax(f"{path}.command", command_entry) if is_text else ""
+    command = split_command(f"{path}.command", table["command"]) if "command" in table else ()
+    shell_error = explain_shell_syntax(f"{path}.command", table.get("command"))
     function = parse_target(f"{path}.function", table["function"]) if "function" in table else ""
     arguments: dict[str, bool] = {}
     if function and (has_space or callable(table["function"])):

@@ -151,9 +151,9 @@ def _find_files(pattern: str, folder: Path) -> list[Instance]:
 def _read_file(table: Mapping[str, object], folder: Path) -> list[Instance]:
     """Return the instances of a file: a name on each line, or a table."""
     check_entries("instances", table, _READERS)
-    if len(table) != 1 or not isinstance(name := next(iter(table.values())), str):
+    entry, name = next(iter(table.items()), ("", None))
+    if len(table) != 1 or not isinstance(name, str):
         raise TypeError(f"instances must have the name of one file, got {short_repr(table)}")
-    (entry,) = table
     try:
         return _READERS[entry](folder / name, csv_rows.read_text(folder / name), folder)
     except IsADirectoryError:

@@ -16,7 +16,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import Parameter, check_field_table, check_list
 from keyhole.tune.config_space import read_config_space
-from keyhole.validate import Range, check_integer, check_number, short_repr, suggestion
+from keyhole.validate import Range, check_flag, check_integer, check_number, short_repr, suggestion
 
 _DOMAINS: Final = {
     "range": ("range", "default", "when", "integer", "log"),
@@ -77,10 +77,8 @@ class ParameterDefinition:
         when = _parse_choices(f"{path}.when", table["when"]) if "when" in table else {}
         if domain != "range":
             return cls(table["default"], values, 0.0, 0.0, False, False, when)
-        for entry in ("integer", "log"):
-            if not isinstance(flag := table.get(entry, False), bool):
-                raise TypeError(f"{path}.{entry} must be true or false, got {short_repr(flag)}")
-        is_integer, is_log = (table.get(entry, False) for entry in ("integer", "log"))
+        is_integer = check_flag(f"{path}.integer", table.get("integer", False))
+        is_log = check_flag(f"{path}.log", table.get("log", False))
         check = check_integer if is_integer else check_number
         ends = [check(f"{path}.range[{i}]", end, _ENDS) for i, end in enumerate(values)]
         if len(ends) != 2 or ends[0] >= ends[1] or (is_log and ends[0] < _LEAST_OF_LOG):

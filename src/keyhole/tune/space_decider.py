@@ -48,8 +48,8 @@ class SpaceDecider:
         How many instances there are.
     seed : int
         Seed of configurations, orders of instances, and decisions.
-    cost_per_second, cost_of_giving_up, reward : float
-        What seconds, and reaching the limit, cost, and what a success earns.
+    cost_per_second, cost_of_giving_up : float
+        What seconds, and reaching the limit, cost, if a success earns 1.
     policy : {"model", "racing"}
         Whether a model of run times decides, or racing.
     learns_limit : bool
@@ -72,7 +72,6 @@ class SpaceDecider:
         seed: int,
         cost_per_second: float,
         cost_of_giving_up: float = 0.0,
-        reward: float = 1.0,
         policy: Literal["model", "racing"] = "model",
         learns_limit: bool = True,
         is_deterministic: bool = True,
@@ -83,7 +82,7 @@ class SpaceDecider:
         self.configurations: dict[int, dict[str, Parameter]] = {}
         self._features = np.zeros((_FIRST_SIZE, len(space.levels)))
         self._seed = seed
-        self._gains = RunGains(float(limits[-1]), cost_per_second, cost_of_giving_up, reward)
+        self._gains = RunGains(float(limits[-1]), cost_per_second, cost_of_giving_up, 1.0)
         self._positions = instance_count if is_deterministic else np.inf
         self._history = RunHistory(self._gains.cutoff)
         self._numbers: dict[str, int] = {}

@@ -10,7 +10,7 @@ from keyhole.runner import CommandResult
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import Arm, find_answer
 from keyhole.tune.trial_log import EXPIRED
-from keyhole.validate import check_number, short_repr
+from keyhole.validate import check_flag, check_number, short_repr
 
 if TYPE_CHECKING:
     from keyhole.tune.spec import Spec
@@ -66,10 +66,8 @@ class SuccessRule:
             _check_expression("success.pattern", table.get("pattern", "")),
             _check_expression("success.number", table.get("number", ""), groups=1),
             _check_scale(table.get("scale", [0, 1])),
-            table.get("at_limit", False),
+            check_flag("success.at_limit", table.get("at_limit", False)),
         )
-        if not isinstance(flag := rule.at_limit, bool):
-            raise TypeError(f"success.at_limit must be true or false, got {short_repr(flag)}")
         if rule.at_limit and not (rule.pattern or rule.number):
             raise ValueError(
                 "success.at_limit needs success.pattern or success.number, by which the output of "

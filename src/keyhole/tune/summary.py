@@ -9,8 +9,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from keyhole.durations import format_duration
-from keyhole.extras import has_extra
-from keyhole.pages.notebook_html import notebook_html, picture_html, text_table
+from keyhole.pages.notebook_html import chart_html, notebook_html, text_table
 from keyhole.pages.page import Table
 from keyhole.text_formatting import count_text
 from keyhole.tune.arms import TYPED, Arm
@@ -375,13 +374,9 @@ def tune_html(tune: AnyTune) -> str:
     summary = summarize(tune)
     texts = [*format_warnings(tune), f"best: {summary.name}", *summary.sentences]
     line = " ".join(f"{text}." for text in texts)
-    picture = ""
-    if has_extra("plots"):
-        from keyhole.pages.matplotlib_chart import chart_figure
-        from keyhole.tune.charts import gain_chart
+    from keyhole.tune.charts import gain_chart
 
-        chart = gain_chart(tune)
-        picture = picture_html(chart_figure(chart), chart.alt)
+    picture = chart_html(gain_chart(tune))
     return notebook_html([Table("", *summary.table), table], picture, line)
 
 

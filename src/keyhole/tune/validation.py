@@ -6,7 +6,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
@@ -31,6 +31,7 @@ def is_known_from(record: TrialRecord, estimate: ConfigurationEstimate) -> bool:
     return is_long_enough and record.parameters == estimate.parameters
 
 
+@dataclass
 class ValidationPlan:
     """Decisions on the missing runs of a validation, of all configurations on each instance.
 
@@ -44,31 +45,30 @@ class ValidationPlan:
         The runs that were made.
     """
 
-    def __init__(
-        self,
-        spec: Spec,
-        estimates: Iterable[ConfigurationEstimate],
-        instances: Sequence[Instance],
-        log: TrialLog,
-    ) -> None:
-        self._log = log
+    spec: Spec
+    estimates: Iterable[ConfigurationEstimate]
+    instances: Sequence[Instance]
+    log: TrialLog
+
+    def __post_init__(self) -> None:
+        """List the missing runs."""
         self._lock = Lock()
         # A run with the longest limit tells how the same configuration ends with a shorter one.
-        by_limit = sorted(estimates, key=lambda estimate: estimate.limit)
+        by_limit = sorted(self.estimates, key=lambda estimate: estimate.limit)
         longest = {estimate.configuration: estimate for estimate in by_limit}
         # Instance by instance, so that pairs are complete early.
         missing_runs = [
             (estimate, instance)
-            for instance in instances
+            for instance in self.instances
             for estimate in longest.values()
             if not any(
                 record.instance == instance.name and is_known_from(record, estimate)
-                for record in log.by_id.values()
+                for record in self.log.by_id.values()
             )
         ]
-        first_number = max((record.round for record in log.all), default=0) + 1
+        first_number = max((record.round for record in self.log.all), default=0) + 1
         self._waiting = deque(
-            plan_configuration(spec, number, instance, estimate)
+            plan_configuration(self.spec, number, instance, estimate)
             for number, (estimate, instance) in enumerate(missing_runs, first_number)
         )
 
@@ -80,7 +80,7 @@ class ValidationPlan:
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """Record an outcome; an expired run is made again."""
         with self._lock:
-            self._log.add(record)
+            self.log.add(record)
             if not record.is_counted:
                 self._waiting.appendleft(trial)
 
