@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
@@ -73,6 +73,7 @@ class _ClusterExecutor:
     cluster: Cluster
     environment: Mapping[str, str]
     warned: set[str]
+    _version: str = field(default_factory=lambda: version("keyhole"))
     _closed: bool = False
     _task: futures.Future[tuple[CommandResult, str]] | None = None
 
@@ -87,7 +88,7 @@ class _ClusterExecutor:
     ) -> CommandResult:
         """Run a command; `environment` and `cores` are those of the cluster worker."""
         task = self.cluster.submit(
-            run_on_worker, version("keyhole"), dict(self.environment), command, limit, options
+            run_on_worker, self._version, dict(self.environment), command, limit, options
         )
         self._task = task
         while not self.cluster.completed([task], _POLL_SECONDS) and not self._closed:

@@ -85,8 +85,9 @@ def plan_configuration(
 ) -> PlannedTrial:
     """Return the run of a configuration with its limit on an instance."""
     arm = spec.configure(planned.parameters)
-    configured = planned.configuration, planned.parameters
-    return PlannedTrial(str(round), round, arm, planned.limit, instance, *configured)
+    return PlannedTrial(
+        str(round), round, arm, planned.limit, instance, planned.configuration, planned.parameters
+    )
 
 
 @dataclass

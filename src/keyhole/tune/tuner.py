@@ -463,8 +463,9 @@ class Tuner:
             if not callable(progress):
                 progress = _show_progress(runs) if progress else None
             executors = cluster_factory or self._executors
-            ends = runs or math.inf, budget or math.inf
-            loop = TuningLoop(self.spec, decisions, log, executors, progress, *ends)
+            max_runs = runs or math.inf
+            max_seconds = budget or math.inf
+            loop = TuningLoop(self.spec, decisions, log, executors, progress, max_runs, max_seconds)
             cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
             loop.run(cores)
 
