@@ -1,7 +1,7 @@
 """Kernels that sample from distributions: each advances a random stream.
 
 They allocate nothing and raise nothing. Arguments outside the stated ranges give meaningless
-numbers; check those from users. How many draws a variate takes varies.
+numbers, so that callers check what users give. The number of words that a variate takes varies.
 
 References
 ----------
@@ -34,8 +34,9 @@ from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, set_pytho
 # Where the tails begin when there are 256 strips (Marsaglia and Tsang 2000a).
 _NORMAL_EDGE: Final = 3.6541528853610088
 _EXPONENTIAL_EDGE: Final = 7.69711747013104972
-# From these means on a draw by rejection is the faster (measured, ns either side: binomial 52 / 58
-# at 10, 77 / 43 at 20; Poisson 30 / 52 at 10, 42 / 33 at 20). Hoermann's constants hold from 10 on.
+# From these means on, a draw by rejection is faster (measured, in ns, the other method / rejection:
+# binomial 52 / 58 at mean 10 and 77 / 43 at 20; Poisson 30 / 52 at 10 and 42 / 33 at 20).
+# Hoermann's constants hold for means from 10 on.
 _BINOMIAL_REJECT_FROM: Final = 10.0
 _POISSON_REJECT_FROM: Final = 16.0
 _HALF_LOG_TWO_PI: Final = 0.5 * math.log(2.0 * math.pi)
@@ -44,7 +45,11 @@ _HALF_LOG_TWO_PI: Final = 0.5 * math.log(2.0 * math.pi)
 def _equal_area_strips(
     edge: float, tail: float, density: Callable[[float], float], inverse: Callable[[float], float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Cut the area under a density into 256 strips of equal area: right ends, density there."""
+    """Return the right ends of 256 strips of equal area under a density, and the density there.
+
+    The lowest strip ends at `edge`, and includes the tail behind it, of area `tail`. Its own entry,
+    the first, is the width of a rectangle of that area. A last entry of 0 follows the 256.
+    """
     area = edge * density(edge) + tail
     ends = [area / density(edge), edge]
     while len(ends) < 256:
@@ -65,7 +70,7 @@ _EXPONENTIAL_ENDS, _EXPONENTIAL_DENSITY = _equal_area_strips(
     lambda x: math.exp(-x),
     lambda y: -math.log(y),
 )
-# A strip's width per unit of a 53-bit integer.
+# The width of each strip per unit of a 53-bit integer.
 NORMAL_STEP = NORMAL_ENDS * 2.0**-53
 _EXPONENTIAL_STEP = _EXPONENTIAL_ENDS * 2.0**-53
 
@@ -84,7 +89,7 @@ def bernoulli(rng: Stream, mean: float) -> float:
 
 @kernel
 def normal(rng: Stream) -> float:
-    """Draw from the standard normal distribution: a ziggurat (Marsaglia and Tsang 2000a).
+    """Draw from the standard normal distribution by a ziggurat (Marsaglia and Tsang 2000a).
 
     Examples
     --------
@@ -93,7 +98,8 @@ def normal(rng: Stream) -> float:
     """
     while True:
         bits = next_uint64(rng)
-        # Bits 0 to 7 choose the strip, 11 to 62 the place in it, 63 the sign; odd, so never 0.
+        # Bits 0 to 7 choose the strip, bits 11 to 62 the position in it, and bit 63 the sign. The
+        # integer is made odd, so that x is never 0.
         strip = bits & np.uint64(255)
         x: float = float((np.int64(bits) >> np.int64(10)) | np.int64(1)) * NORMAL_STEP[strip]
         if abs(x) < NORMAL_ENDS[strip + np.uint64(1)]:
@@ -116,7 +122,7 @@ def _normal_tail(rng: Stream) -> float:
 
 @kernel
 def exponential(rng: Stream) -> float:
-    """Draw from the exponential distribution of mean 1: a ziggurat (Marsaglia and Tsang 2000a).
+    """Draw from the exponential distribution of mean 1 by a ziggurat (Marsaglia and Tsang 2000a).
 
     Examples
     --------
@@ -133,7 +139,7 @@ def exponential(rng: Stream) -> float:
         if x < _EXPONENTIAL_ENDS[strip + np.uint64(1)]:
             return offset + x
         low, high = _EXPONENTIAL_DENSITY[strip], _EXPONENTIAL_DENSITY[strip + np.uint64(1)]
-        if strip == np.uint64(0):  # the tail is the same distribution again
+        if strip == np.uint64(0):  # beyond the edge, the distribution is the same again
             offset += _EXPONENTIAL_EDGE
         elif low + uniform(rng) * (high - low) < math.exp(-x):
             return offset + x
@@ -141,6 +147,7 @@ def exponential(rng: Stream) -> float:
 
 @kernel
 def _gamma_from_one(rng: Stream, shape: float) -> float:
+    """Draw from the gamma distribution of a shape of at least 1, with the letters of the paper."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
@@ -159,9 +166,11 @@ def _gamma_from_one(rng: Stream, shape: float) -> float:
 def _usual_gamma(rng: Stream, shape: float) -> float:
     """Return the variate of `_gamma_from_one` if its first proposal is surely accepted; else -1.
 
-    The first proposal is surely accepted in 97 of 100 cases, in 99 for large shapes. With y = x /
-    sqrt(9 d), the logarithm that `u` is compared with is 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3),
-    at least -1.35 d y^4 from y = -0.5 on: -0.15 x^2 y^2. The margin is a hundred rounding errors.
+    The first proposal is surely accepted in 97 of 100 cases, and in 99 for large shapes.
+
+    `_gamma_from_one` accepts x if ln(u) is below 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3), where
+    y = x / sqrt(9 d). From y = -0.5 on, this bound is at least -1.35 d y^4 = -0.15 x^2 y^2, and
+    ln(u) is below that if u < 1 - 0.15 x^2 y^2. The code subtracts a hundred rounding errors more.
     """
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -182,7 +191,8 @@ def _usual_gamma(rng: Stream, shape: float) -> float:
 def gamma(rng: Stream, shape: float) -> float:
     """Draw from the gamma distribution of scale 1 (Marsaglia and Tsang 2000b).
 
-    The shape is at least 1e-300. A draw is 0 only by underflow: for shape 0.01 one in a thousand.
+    The shape is at least 1e-300. A draw is 0 only by underflow, which happens to one draw in a
+    thousand for shape 0.01.
 
     Examples
     --------
@@ -206,9 +216,10 @@ def beta(rng: Stream, a: float, b: float) -> float:
     True
     """
     if a >= 1.0 and b >= 1.0:
-        # Mostly both gammas are the usual case: without branches in between, the processor works on
-        # both at once. Otherwise the stream is set back, and the same words are used step by step:
-        # drawing anew would be biased, since the case depends on the value.
+        # In most cases the first proposals of both gammas are accepted. There is no branch between
+        # the two, so that the processor works on both at once. Otherwise the stream is set back,
+        # and the same words are used step by step. New words would bias the result, since the value
+        # decides whether a first proposal is accepted.
         start = rng[0]
         first = _usual_gamma(rng, a)
         second = _usual_gamma(rng, b)
@@ -223,18 +234,20 @@ def beta_by_steps(rng: Stream, a: float, b: float) -> float:
     """Draw the variate of `beta`, without a fast path."""
     first = _gamma_from_one(rng, a if a >= 1.0 else a + 1.0)
     second = _gamma_from_one(rng, b if b >= 1.0 else b + 1.0)
-    # The two boosts meet as the logarithm of their ratio, so that 0 is never divided by 0.
+    # A variate of a shape below 1 is one of shape + 1, times exp(-exponential / shape). Only the
+    # ratio of the two factors is computed, from the difference of their exponents, so that 0 is
+    # never divided by 0.
     if a < 1.0 or b < 1.0:
-        below = exponential(rng) / a if a < 1.0 else 0.0
-        above = exponential(rng) / b if b < 1.0 else 0.0
-        second *= math.exp(below - above)
+        exponent_of_a = exponential(rng) / a if a < 1.0 else 0.0
+        exponent_of_b = exponential(rng) / b if b < 1.0 else 0.0
+        second *= math.exp(exponent_of_a - exponent_of_b)
     return first / (first + second)
 
 
 @kernel
 def _stirling_rest(k: float) -> float:
     """Return ln(k!) less Stirling's formula at k + 1/2 (Hoermann 1993a)."""
-    if k < 10.0:  # from here on the series below errs by less than 4e-11
+    if k < 10.0:  # from k = 10 on, the series below errs by less than 4e-11
         return math.lgamma(k + 1.0) - (k + 0.5) * math.log(k + 1.0) + (k + 1.0) - _HALF_LOG_TWO_PI
     y = 1.0 / ((k + 1.0) * (k + 1.0))
     return (1.0 / 12.0 - (1.0 / 360.0 - y / 1260.0) * y) / (k + 1.0)
@@ -247,7 +260,8 @@ def _binomial_waiting(rng: Stream, n: float, p: float) -> float:
     remaining_time = -math.log1p(-p) - exponential(rng) / n
     while remaining_time >= 0.0:
         count += 1.0
-        # At count = n this is infinite, as an exponential variate is never 0: the loop ends.
+        # At count = n the quotient is infinite, since an exponential variate is never 0, so that
+        # the loop ends.
         remaining_time -= exponential(rng) / (n - count)
     return count
 
@@ -270,7 +284,8 @@ def _binomial_rejection(rng: Stream, n: float, p: float) -> float:
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * p
     alpha = (2.83 + 5.1 / b) * deviation
-    # NumPy's floor returns a float; that of math returns an integer, which k may overflow.
+    # NumPy's floor returns a float. `math.floor` would return an integer, for which k may be too
+    # large.
     mode: float = np.floor((n + 1.0) * p)
     while True:
         v = uniform(rng)
@@ -288,7 +303,7 @@ def _binomial_rejection(rng: Stream, n: float, p: float) -> float:
 def binomial(rng: Stream, n: int, p: float) -> int:
     """Draw the number of successes in n trials of chance p (Devroye 1986; Hoermann 1993a).
 
-    With n at least 0 and below 2**52, p in [0, 1].
+    The number n is at least 0 and below 2**52, and p lies in [0, 1].
 
     Examples
     --------
@@ -328,8 +343,9 @@ def poisson(rng: Stream, mean: float) -> int:
 @kernel
 def _poisson_rejection(rng: Stream, mean: float) -> float:
     """Draw by transformed rejection with a squeeze: PTRS of Hoermann (1993b)."""
-    # With the published constants the hat is in places 0.5% too low for means below 1,000. This
-    # moves the chances by some 4e-6 of themselves (computed); a higher hat would break the squeeze.
+    # With the published constants the hat is in places 0.5 % too low for means below 1,000. This
+    # changes a probability by about 4e-6 of its size (computed). A higher hat would make the
+    # squeeze wrong.
     b = 0.931 + 2.53 * math.sqrt(mean)
     a = -0.059 + 0.02483 * b
     alpha = 1.1239 + 1.1328 / (b - 3.4)
@@ -360,15 +376,18 @@ def geometric(rng: Stream, p: float) -> int:
     >>> geometric(stream(0), 1.0)
     1
     """
-    # Which of the pieces of length -ln(1 - p) an exponential variate falls into.
+    # The draw is the number, from 1, of the interval of length -ln(1 - p) into which an exponential
+    # variate falls.
     return 1 + int(exponential(rng) / -math.log1p(-p))
 
 
-# Batches of beta variates, for policies that sample many posteriors a round, are those of `beta`,
-# one after the other, bit by bit. Each is made of two gamma variates, by rejection sampling. Four
-# are computed at once, in vector registers, each from the words of the stream that it reads if all
-# before it take four, as they do if both gammas are accepted by their first tests. Any other is
-# drawn step by step; if it takes another number of words, those after it are computed anew.
+# `betas` draws a batch of beta variates, for policies that sample many posteriors in a round. The
+# variates are, to the bit, those of calls of `beta` one after the other. Each is made of two gamma
+# variates by rejection sampling, and takes four words of the stream if both gammas are accepted by
+# their first tests. So four variates are computed at once, in vector registers, each from the words
+# that it reads if all variates before it take four. A variate that is not accepted by the first
+# tests is drawn step by step. If it takes another number of words, the variates after it are
+# computed anew.
 _LANES: Final = 4
 _FEWEST: Final = 3  # fewer variates are drawn faster one by one
 # The words of a variate in the usual case: the proposal and the test of both gammas.
@@ -379,9 +398,10 @@ def _none_of_four(
     start: np.uint64, a: NDArray[np.float64], b: NDArray[np.float64], first: int, count: int,
     out: NDArray[np.float64], step: NDArray[np.float64], ends: NDArray[np.float64],
 ) -> np.uint64:  # fmt: skip
-    """Draw nothing, and return in bits that none of four variates was drawn.
+    """Draw nothing; return a number with one bit set for each of the four variates not drawn.
 
-    Compiled code has vector code in its place, which draws the variates that are the usual case.
+    Compiled code has vector code in place of this function. The vector code draws the variates that
+    are accepted by the first tests.
     """
     return np.uint64(2**_LANES - 1)
 
@@ -422,8 +442,8 @@ def betas(
             out[first] = beta(rng, a[first], b[first])
             first += 1
             continue
-        # All four are computed as if each took four words. The stream is set behind them, and set
-        # back where one took another number of words.
+        # All four are computed as if each took four words, and the stream is set behind these. If a
+        # variate took another number of words, `_redraw_unusual` leaves the stream behind that one.
         start = rng[0]
         unusual = _draw_four(start, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
         lanes = min(_LANES, count - first)
@@ -443,13 +463,13 @@ def _redraw_unusual(
     for lane in range(lanes):
         if (unusual >> np.uint64(lane)) & np.uint64(1) == np.uint64(0):
             continue
-        # Drawn again from its own first word, not from new ones: drawing anew would be biased,
-        # since whether a case is usual depends on the value.
+        # The variate is drawn again from its own first word. New words would bias it, since its
+        # value decides whether it is usual.
         end = start + np.uint64(_WORDS * (lane + 1)) * np.uint64(COUNTER_STEP)
         position = rng[0]
         rng[0] = end - np.uint64(_WORDS) * np.uint64(COUNTER_STEP)
         out[first + lane] = beta_by_steps(rng, a[first + lane], b[first + lane])
-        # If it took more words, the variates behind it were computed from the wrong ones: they are
+        # If it took more words, the variates after it were computed from the wrong words. They are
         # drawn in the next batch, from where the stream is now.
         if rng[0] != end:
             return lane + 1

@@ -63,8 +63,8 @@ def _compiler_versions() -> list[str]:
 
 def _code_dependencies() -> dict[str, object]:
     """Return everything that machine code depends on beyond the kernels, by name."""
-    # Several versions, processors and settings may share the folder: without one of these parts,
-    # code of another would be run.
+    # Several versions, processors and settings may share the folder. If one of these parts were not
+    # in the key, code of another version, processor or setting would be run.
     return {
         "Keyhole's own compiled packages": compiled_packages_digest(),
         "the processor": import_loader().processor(),
@@ -77,10 +77,10 @@ def _code_dependencies() -> dict[str, object]:
     }
 
 
-def _code_path(digest: str) -> Path:
-    key_text = repr((digest, _code_dependencies()))
-    name = hashlib.sha256(key_text.encode()).hexdigest() + cache_files.CODE_SUFFIX
-    return cache_files.cache_folder() / name
+def _code_path(name: str) -> Path:
+    key_text = repr((name, _code_dependencies()))
+    file_name = hashlib.sha256(key_text.encode()).hexdigest() + cache_files.CODE_SUFFIX
+    return cache_files.cache_folder() / file_name
 
 
 class CodeFile(NamedTuple):
@@ -91,7 +91,10 @@ class CodeFile(NamedTuple):
 
 
 def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
-    """Return the file of a piece of code; None if the folder cannot be used."""
+    """Return the file of a piece of code; None if the folder cannot be used.
+
+    `digest` is that of the sources, and `name` has the digest, options and signature.
+    """
     if not cache_files.is_usable(cache_files.cache_folder()):
         return None
 
@@ -113,8 +116,8 @@ def _load(path: Path) -> Kernel | None:
 
 def _error_text(error: Exception) -> str:
     """Return the compiler's error on one line, with the user's file and line if it names them."""
-    # Numba has no structured errors: the cause and the place are found in its text. An unknown text
-    # is passed on as it is.
+    # Numba has no structured errors, so that the cause and the line are searched in the text of an
+    # error. An unknown text is passed on as it is.
     message = _TERMINAL_STYLES.sub("", str(error))
     lines = [line for line in message.splitlines() if not line.startswith("Failed in")]
     text = next(iter(lines), type(error).__name__)
@@ -145,7 +148,8 @@ def _error_text(error: Exception) -> str:
 def read_keys() -> list[dict[str, str]]:
     """Return the keys of all code in the cache by their parts, least recently used first."""
     keys = []
-    # Each file counts as used, but in this order, so that the least recently used stays so.
+    # To read a file marks it as used. The files are read in this order, so that the least recently
+    # used one stays the least recently used.
     for path, _ in cache_files.cached_files():
         with contextlib.suppress(ValueError, TypeError):
             data = cache_files.read_cache_file(path) or b""
@@ -163,8 +167,8 @@ def _file_lock(path: Path) -> Iterator[None]:
 
         with contextlib.suppress(OSError):
             handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
-            # A lock of the file system: the kernel releases it if the process dies. Not for ever,
-            # since the other process may have been suspended; then both compile the same entry.
+            # The operating system releases the lock if its process dies. The wait has an end, since
+            # the other process may have been suspended; both then compile the same entry.
             for _ in range(_MOST_LOCK_POLLS):
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -231,7 +235,7 @@ def _load_or_compile(file: CodeFile | None, compile_it: Callable[[], Kernel]) ->
     if (function := _load(file.path)) is not None:
         return function
     cache_files.cache_limit()  # a wrong limit is refused before the work, not after it
-    # Looked up again under the lock: another process may have compiled it meanwhile.
+    # Looked up again under the lock, since another process may have compiled it meanwhile.
     with _file_lock(file.path):
         return _load(file.path) or compile_it()
 
@@ -262,17 +266,19 @@ def compile_cached(
 ) -> Kernel:
     """Return the machine code for a digest, compiling it if neither memory nor disk has it.
 
-    `digest` stands for everything that goes into the function: equal digest, equal code. The parts
-    of a `CodeDigest` are kept with the code, so that one can see why it was compiled. `build` makes
-    the function, not yet compiled; it is called only when the code is not on disk, and only then
-    Numba is imported. `signature` is text, such as ``"int64(float64[::1], int64)"``. The result
-    does not check the types of its arguments. It releases the GIL during a call, unless `hold_gil`
-    is set. Its code is freed with the last reference to it (those used last are referenced here).
+    `digest` stands for everything that goes into the function, so that functions of equal digests
+    have equal code. The parts of a `CodeDigest` are kept with the code, so that one can see why it
+    was compiled. `build` makes the function, not yet compiled. It is called only when the code is
+    not on disk, and only then Numba is imported. `signature` is text, such as
+    ``"int64(float64[::1], int64)"``. The result does not check the types of its arguments. It
+    releases the GIL during a call, unless `hold_gil` is set. Its code is freed with the last
+    reference to it; this module holds references to the functions that were used last.
 
     Within `interpret_first`, code that is not on disk is not compiled: a `TieredFunction` is
     returned.
     """
-    # Never cached: an interpreted copy holds its caller's arrays, and is made in milliseconds.
+    # Interpreted copies are not cached. They hold their caller's arrays, and are made in
+    # milliseconds.
     if is_interpreted():
         interpreted_function = interpret(owner, build())
         return AtomicCall(owner, interpreted_function) if hold_gil else interpreted_function

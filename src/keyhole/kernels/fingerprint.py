@@ -1,9 +1,9 @@
 """Fingerprint of a kernel: a digest of its code and of everything it uses.
 
-Numba compiles a function together with the globals it finds, and its own disk cache looks at one
-file only. Both may serve machine code of a source that has since changed. Here a kernel is
-followed through everything it uses: the fingerprint of that graph is the cache key, and the graph
-is compiled again whenever the fingerprint is new.
+Numba compiles a function together with the values of its globals, and Numba's disk cache looks at
+one file only, so that machine code may be that of a source which has since changed. Here a kernel
+is followed through everything it uses. The fingerprint of that graph is the cache key, so that
+the graph is compiled again whenever the fingerprint is new.
 """
 
 import builtins
@@ -28,11 +28,13 @@ from keyhole.validate import suggestion
 
 Copies = dict[FunctionType, Kernel]
 
-# Modules whose sources are in every cache key as a whole: their functions are not followed.
+# Modules whose sources are in every cache key as a whole, so that their functions need not be
+# followed.
 _COVERED: Final = tuple(f"keyhole.{name}." for name in COMPILED_PACKAGES)
 
 _IGNORED_OPERATIONS: Final = ("EXTENDED_ARG", "CACHE")
-# The flags that matter: `*args`, `**kwargs`, generators; not those that the compiler adds.
+# The flags of a code object that are part of its fingerprint; among them are `*args`, `**kwargs`
+# and generators, but not the flags that Python's compiler adds for `from __future__` imports.
 _FLAGS: Final = 0x2F
 _JUMP_OPCODES: Final = {*dis.hasjrel, *dis.hasjabs}
 _OPCODES_OF_VARIABLES: Final = {*dis.haslocal, *dis.hasfree}
@@ -46,11 +48,12 @@ _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numb
 # one copy serves all.
 _bounds_checked_copies: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
-# Copies in use, by fingerprint and place, so that helpers which several policies share are
-# compiled once. The place is part of the key because errors of the compiler name the line.
+# Copies in use, by fingerprint and location, so that helpers which several policies share are
+# compiled once. The location is part of the key because errors of the compiler name the line.
 _copies: Final[WeakValueDictionary[tuple[object, ...], Kernel]] = WeakValueDictionary()
 
-# The largest array in bytes: Numba refers to larger ones by their address in this process.
+# The size in bytes of the largest array that a kernel may use. Numba refers to larger arrays by
+# their address, which is valid in one process only.
 _MOST_ARRAY_BYTES: Final = 10**6
 
 
@@ -96,8 +99,9 @@ def instruction_texts(code: CodeType) -> tuple[str, ...]:
 def _instruction_parts(code: CodeType) -> Iterator[str]:
     """Yield the name of each instruction, and the text of what it operates on."""
     instructions: list[dis.Instruction] = []
-    # Jump targets as numbers of instructions: offsets would depend on how long arguments are. A
-    # jump may lead to the EXTENDED_ARG in front of an instruction.
+    # Jump targets are given as numbers of instructions, since offsets depend on how long arguments
+    # are. A jump may lead to the EXTENDED_ARG in front of an instruction, which therefore has the
+    # number of that instruction.
     numbers: dict[int, int] = {}
     for instruction in dis.get_instructions(code):
         numbers[instruction.offset] = len(instructions)
@@ -168,7 +172,7 @@ def find_references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             for name, chains in find_references(constant).items():
-                if name not in code.co_cellvars:  # else a variable of this code
+                if name not in code.co_cellvars:  # these are variables of the code itself
                     chains_by_name.setdefault(name, set()).update(chains)
     return {name: tuple(sorted(chains_by_name[name])) for name in sorted(chains_by_name)}
 
@@ -186,8 +190,9 @@ def free_variables(function: FunctionType) -> Iterator[tuple[str, object]]:
 def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
     """Return a digest of a function's code and of everything it uses.
 
-    It is the same in every process until something of it changes. With `error_lines` it has the
-    files and lines of functions that raise errors too: Numba compiles them into the code.
+    The digest is the same in every process until the code, or something that it uses, changes. With
+    `error_lines` it covers the files and lines of functions that raise errors, since Numba compiles
+    these into the machine code.
     """
     walk = _FingerprintWalk(error_lines)
     walk.add_function(python_function(function))
@@ -195,9 +200,9 @@ def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
 
 
 def fingerprint_parts(function: Kernel) -> dict[str, str]:
-    """Return what `fingerprint` is the digest of, by name: sources as digests, constants as text.
+    """Return the parts that `fingerprint` covers, by name: sources as digests, constants as text.
 
-    Names of variables and modules are left out, which follow from the sources.
+    Names of variables and modules are left out, since they follow from the sources.
     """
     walk = _FingerprintWalk(error_lines=True)
     walk.add_function(python_function(function))
@@ -267,7 +272,7 @@ class _FingerprintWalk:
         if _module_of(function).startswith(_COVERED):
             self.add_items(function.__module__, function.__qualname__)
             return
-        # On a second visit, as in a recursion, only the number of the first is added.
+        # On a second visit, as in a recursion, only the number of the first visit is added.
         if id(function) in self.visited:
             self.add_items("seen", self.visited[id(function)][0])
             return
@@ -355,7 +360,7 @@ class _FingerprintWalk:
 
 @lru_cache(maxsize=4096)
 def _list_global_uses(code: CodeType) -> tuple[tuple[str, str, int], ...]:
-    """Return what some code does with global variables: instruction, name and line."""
+    """Return each use of a global variable in some code: instruction, name and line."""
     uses = [
         (step.opname, step.argval, (step.positions and step.positions.lineno) or 0)
         for step in dis.get_instructions(code)
@@ -393,9 +398,10 @@ def compiled_copy(function: Kernel) -> Kernel:
 
 def _copy_linked(plain: FunctionType, copies: Copies) -> Kernel:
     """Return a compiled copy of a function; `copies` are those made so far, by their originals."""
-    if plain in copies:  # visited in this graph already, perhaps not finished: recursion
+    if plain in copies:  # in a recursion, this copy is not finished yet
         return copies[plain]
-    if _module_of(plain).startswith(_COVERED):  # its fingerprint, only its name, is no key
+    # The fingerprint of such a function is its name alone, and cannot be a key of `_copies`.
+    if _module_of(plain).startswith(_COVERED):
         return _make_copy(plain, copies)
     key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
     copy = _copies.get(key)
@@ -408,14 +414,14 @@ def _make_copy(plain: FunctionType, copies: Copies) -> Kernel:
     copy = empty_copy(plain, plain.__code__, {})
     vars(copy).update(vars(plain))
     copy_kernel: Kernel = kernel_declaration.kernel(copy)
-    # Entered before its globals are relinked, so that recursion ends.
+    # The copy is entered before its globals are relinked, so that a recursion ends.
     copies[plain] = copy_kernel
     link(plain, copy, lambda name, value, chains: _relink_copies(value, copies, chains))
     return copy_kernel
 
 
 def empty_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object]) -> FunctionType:
-    """Return a copy of a function with this code; until `link`, its only globals are `helpers`."""
+    """Return a copy of a function with this code, whose globals are `helpers` until `link`."""
     scope = {"__builtins__": builtins, "__name__": plain.__module__ or "", **helpers}
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
@@ -440,7 +446,7 @@ def link(plain: FunctionType, copy: FunctionType, convert: Convert) -> None:
 
 
 def _bounds_checked_copy(plain: FunctionType) -> Kernel:
-    """Return a function of Keyhole's own with checked indices, shared by all that use it."""
+    """Return the one copy, with checked indices, of a function of Keyhole's own."""
     if plain not in _bounds_checked_copies:
         _bounds_checked_copies[plain] = _copy_linked(plain, {})
     return _bounds_checked_copies[plain]
@@ -464,7 +470,7 @@ def _relink_copies(value: object, copies: Copies, chains: Iterable[Chain]) -> ob
         make: Kernel = type(value)
         return make(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
-        # A snapshot; row-major, since Numba refers to arrays of other layouts by their address.
+        # `copy` makes the snapshot row-major: Numba refers to other arrays by their address.
         return value.copy()
     return value
 
@@ -474,7 +480,7 @@ def copy_module(
     chains: Iterable[Chain],
     convert: Convert,
 ) -> ModuleType:
-    """Return a module with the attributes that a kernel uses of another one, converted."""
+    """Return a module with those attributes of `module` that a kernel uses, converted."""
     result = ModuleType(module.__name__)
     chains_by_name: dict[str, list[Chain]] = {}
     for chain in filter(None, chains):

@@ -74,7 +74,7 @@ def import_loader() -> Any:
 
 
 def bounds_checked(is_checked: bool = True) -> AbstractContextManager[None]:
-    """Compile everything inside with a check of every index, which costs speed."""
+    """Return a context in which code is compiled with a check of every index, which costs speed."""
     if is_checked and changed_settings().get("BOUNDSCHECK") == 0:
         raise ValueError("NUMBA_BOUNDSCHECK must not be 0 where indices are to be checked")
     return set_in_context(_is_checked, is_checked)
@@ -111,7 +111,8 @@ class Deferred:
     Parameters
     ----------
     function : function
-        The Python function that does the same.
+        The Python function that does the same; for `intrinsic`, the function that types and builds
+        the intrinsic.
     make : callable
         Makes Numba's object: a compiled function, an intrinsic, or an external function.
     """
@@ -125,7 +126,7 @@ class Deferred:
     @property
     def numba_object(self) -> Kernel:
         """Numba's object, made on the first access."""
-        # Checked again under the lock: another thread may have made it meanwhile.
+        # Checked again under the lock, since another thread may have made it meanwhile.
         if self._numba_object is None:
             with compiler_lock():
                 if self._numba_object is None:
@@ -142,7 +143,7 @@ class Deferred:
         return self.numba_object(*args, **kwargs)
 
     def __deepcopy__(self, memo: object) -> "Deferred":
-        """Return itself, as for functions: Numba copies the statements that refer to it."""
+        """Return the object itself, as for functions; Numba copies statements that refer to it."""
         return self
 
 
@@ -157,7 +158,7 @@ class DeferredKernel(Deferred):
 
 
 class DeferredIntrinsic(Deferred):
-    """A function whose code is built by an intrinsic; `py_func` does the same in Python."""
+    """A function whose code is built by an intrinsic."""
 
 
 def kernel(function: F) -> F:
@@ -173,7 +174,8 @@ def kernel(function: F) -> F:
 def intrinsic(function: F) -> F:
     """Make an intrinsic from a function `(typing, ...) -> (signature, build)`.
 
-    As `numba.extending.intrinsic`, but Numba is imported when something that uses it is compiled.
+    It does what `numba.extending.intrinsic` does, but Numba is imported only when something that
+    uses the intrinsic is compiled.
     """
 
     def make() -> Kernel:
@@ -205,9 +207,10 @@ def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
 def set_python_equivalent(kernel: T, function: Kernel | str) -> T:
     """Register the function that runs in place of a kernel when interpreted; return the kernel.
 
-    It must do the same, to the bit. One is registered for a kernel that is not Python (vector
-    instructions), or is faster when written by hand. It is the function, or its place as
-    ``"package.module:name"``, so that nothing is imported before a kernel is interpreted.
+    The function must do the same, to the bit. There is one for a kernel that is not written in
+    Python (vector instructions), or whose interpreted form is slower than a function written by
+    hand. `function` may be its location, as ``"package.module:name"``, so that nothing is imported
+    before a kernel is interpreted.
     """
     setattr(_plain_function(kernel), _EQUIVALENT_ATTRIBUTE, function)
     return kernel

@@ -1,7 +1,7 @@
-"""Operators, built-in functions, and those of `math` and NumPy, with the bits of compiled code.
+"""Operators and functions of Python, `math` and NumPy, with the bits of compiled code.
 
 Compiled code calls the C library, and gets infinity or NaN where Python raises an error. Where
-Python's result is the C library's, its function is used, since it is faster.
+Python's function has the result of the C library's, Python's is called, since it is faster.
 
 A division of floats by zero is infinite or NaN; integers wrap at 64 bits; integer powers are by
 squaring. An int64 is a Python int whose results are wrapped; a uint64 is a `UInt64`. As in Numba,
@@ -33,7 +33,7 @@ def wrap(value: int) -> int:
     >>> wrap(2**63), wrap(-1)
     (-9223372036854775808, -1)
     """
-    value = int(value) & MASK  # of a UInt64 too
+    value = int(value) & MASK  # `int`, since the value may be a `UInt64`
     return value - (1 << 64) if value & _SIGN else value
 
 
@@ -60,21 +60,21 @@ class UInt64(int):
 
 
 def _add_operators(name: str, *, shifts: bool = False) -> None:
-    """Add an operator to `UInt64`, and its reflection: for an int64 on the left."""
-    of_integers = getattr(int, f"__{name}__")
+    """Add an operator to `UInt64`, and its reflection for an int64 on the left."""
+    int_operator = getattr(int, f"__{name}__")
 
     def method(self: UInt64, number: object) -> object:
         if shifts or type(number) is UInt64:
-            return UInt64(of_integers(self, number) & MASK)
+            return UInt64(int_operator(self, number) & MASK)
         if not isinstance(number, int):
             return NotImplemented
-        return wrap(of_integers(wrap(self), number))
+        return wrap(int_operator(wrap(self), number))
 
     def reflected(self: UInt64, number: object) -> object:
         if not isinstance(number, int):
             return NotImplemented
         operand = self if shifts else wrap(self)
-        return wrap(of_integers(int(number), operand))
+        return wrap(int_operator(int(number), operand))
 
     for function, prefix in ((method, ""), (reflected, "r")):
         function.__name__ = f"__{prefix}{name}__"  # as debuggers and profiles show it
@@ -103,7 +103,7 @@ def to_int64(value: float) -> int:
 
 
 def to_common_type(a: float, b: float) -> tuple[float, float]:
-    """Convert two numbers to the type in which compiled code compares them to choose one.
+    """Convert two numbers to the type in which compiled code compares them in `min` and `max`.
 
     Examples
     --------
@@ -133,7 +133,7 @@ CASTS: Final[dict[str, Callable[[float], float]]] = {
 Function = Callable[..., float]
 Comparison = Callable[[float, float], bool]
 
-# The C library of the process, with which Python itself is linked (not so on Windows).
+# The C library of the process, with which Python itself is linked except on Windows.
 _LIBRARY: Final = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
 
@@ -199,7 +199,7 @@ def _power(x: float, y: float) -> float:
 
 
 def _make_rounding(function: Function) -> Function:
-    """Return a function that rounds floats to floats, with their signs, and leaves integers."""
+    """Return a function that rounds a float to a float of its sign, and returns integers as is."""
 
     def rounded(x: float) -> float:
         if type(x) is float and math.isfinite(x) and x:
@@ -251,7 +251,7 @@ absolute: Final = _make_wrapping(abs)
 
 
 def _make_conversion(function: Function) -> Function:
-    """Return a function that converts by way of a float to an integer of its argument's type."""
+    """Return a function that converts a number, by way of a float, to a `UInt64` or an int64."""
 
     def convert(x: float) -> int:
         if type(x) is UInt64:
@@ -280,7 +280,7 @@ MATH: Final[dict[str, Function]] = {
 }
 """The functions of `math` that kernels may use, by name."""
 
-# Functions of NumPy that need not have the bits of the function of `math` of that name.
+# Functions of `math` that cannot stand for NumPy's, which may return other bits.
 _UNLIKE_MATH: Final = ("degrees", "radians", "gcd", "frexp")
 
 NUMPY: Final[dict[str, Function]] = {
@@ -300,7 +300,7 @@ NUMPY: Final[dict[str, Function]] = {
 
 
 _BITS: Final = 64
-_MOST_EXACT_DIGITS: Final = 22  # of ten, in a float
+_MOST_EXACT_DIGITS: Final = 22  # 10**22 is the largest power of ten that a float holds exactly
 
 
 add: Final = _make_wrapping(operator.add)
@@ -310,7 +310,7 @@ negate: Final = _make_wrapping(operator.neg)
 
 
 def invert(a: int) -> int:
-    """Return ~a; the negation of a bool."""
+    """Return ~a, or `not a` of a bool."""
     return not a if type(a) is bool else ~a
 
 
@@ -352,7 +352,7 @@ def floor_divide(a: float, b: float) -> float:
     """Return a // b."""
     if b:
         quotient = a // b
-        # The only quotient beyond int64 is that of the least one and -1, which Numba makes 0.
+        # The only quotient beyond int64 is that of the smallest int64 and -1. Numba makes it 0.
         return 0 if type(quotient) is int and quotient > LARGEST else quotient
     if isinstance(a, int) and isinstance(b, int):
         raise UndefinedOperationError("divides an integer by 0")
@@ -369,12 +369,12 @@ def modulo(a: float, b: float) -> float:
 
 
 def power(a: float, b: float) -> float:
-    """Return a ** b: by squaring where b is an integer."""
+    """Return a ** b, by squaring where b is an integer."""
     if not isinstance(b, int) or (isinstance(a, float) and type(b) is bool):
         return power_of_floats(a, float(b))
     if isinstance(a, float):
         return power_by_squaring(a, int(b))
-    # Modulo 2**64 at every step: the power itself could have millions of digits.
+    # Every step is modulo 2**64, since the power itself could have millions of digits.
     if type(a) is UInt64 and type(b) is UInt64:
         return UInt64(pow(int(a), int(b), MASK + 1))
     base = wrap(int(a))
@@ -420,7 +420,7 @@ def to_integer(value: float = 0) -> int:
 
 
 def round_number(value: float, digits: int | None = None) -> float:
-    """Return a number rounded half to even; to a number of digits as Numba does, by scaling."""
+    """Round a number half to even, to an integer or, by scaling as Numba does, to some digits."""
     if digits is None:
         return to_int64(float(round(float(value))))
     if not math.isfinite(value):
@@ -430,7 +430,7 @@ def round_number(value: float, digits: int | None = None) -> float:
         return _round_to_nearest(value / scale) * scale
     scale = power_by_squaring(10.0, min(digits, _MOST_EXACT_DIGITS))
     further = power_by_squaring(10.0, max(digits - _MOST_EXACT_DIGITS, 0))
-    # In two steps where 10**digits is no exact float, in the order that Numba has.
+    # Where 10**digits is no exact float, the scaling takes two steps, in Numba's order.
     scaled = value * further * scale
     if math.isinf(scaled):
         return value

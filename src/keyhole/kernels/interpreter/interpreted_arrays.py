@@ -40,11 +40,12 @@ class ArrayView:
         self.shape = tuple(shape)
         self.ndim = len(shape)
         self.format: str = cells.format
-        # A memory view of several axes, where one is possible: it reads entries fast. Those of
-        # uint64 must become `UInt64`, and an empty memory view cannot be cast.
-        has_entries = self.format != "Q" and math.prod(shape) > 0
+        # `_entries` is a memory view of all axes, which reads entries fast. There is none for
+        # uint64, whose entries must become `UInt64`, nor for an empty array, since an empty memory
+        # view cannot be cast.
+        has_memory_view = self.format != "Q" and math.prod(shape) > 0
         self._entries: Cells = (
-            cells.cast("B").cast(self.format, self.shape) if has_entries else None
+            cells.cast("B").cast(self.format, self.shape) if has_memory_view else None
         )
 
     def __len__(self) -> int:
@@ -66,7 +67,8 @@ class ArrayView:
         if type(index) is tuple:
             try:
                 return self._entries[index]
-            except (NotImplementedError, TypeError):  # a part, or there is no such memory view
+            # The indices select a part, which a memory view cannot return, or `_entries` is None.
+            except (NotImplementedError, TypeError):
                 pass
         indices = index if isinstance(index, tuple) else (index,)
         if len(indices) > self.ndim:
@@ -79,6 +81,7 @@ class ArrayView:
         return with_shape(self.cells[start : start + size], self.shape[len(indices) :])
 
     def _read_slice(self, indices: tuple[Any, ...]) -> Array:
+        """Return the part that indices select of which at least one is a slice."""
         if not isinstance(indices[0], slice):
             return self[indices[0]][indices[1] if len(indices) == 2 else indices[1:]]
         rows = range(*indices[0].indices(self.shape[0]))
@@ -94,7 +97,7 @@ class ArrayView:
         raise TypeError("a slice of several axes cannot be interpreted: write loops")
 
     def __setitem__(self, index: int | tuple[int, ...], value: float) -> None:
-        """Write an entry; of uint64 modulo 2^64."""
+        """Write an entry; a uint64 is written modulo 2**64."""
         indices = index if isinstance(index, tuple) else (index,)
         if len(indices) != self.ndim:
             raise TypeError("a kernel writes single entries")
@@ -136,7 +139,7 @@ def view_of(array: NDArray[np.generic]) -> Array:
     is_64_bit = array.itemsize == _CELL_BYTES
     if type_kind not in _FORMATS or (type_kind == "f" and not is_64_bit):
         raise TypeError(f"an array of {array.dtype}, where a kernel has float64, int64 or uint64")
-    if not is_64_bit and type_kind != "b":  # integers of fewer bits are read as those of 64
+    if not is_64_bit and type_kind != "b":  # a read-only copy of integers of fewer bits
         array = array.astype(np.uint64 if type_kind == "u" else np.int64)
         array.flags.writeable = False
     cells: Cells = np.ascontiguousarray(array).reshape(-1).data
@@ -156,13 +159,13 @@ def to_numpy(array: Array) -> NDArray[np.generic]:
 
 
 # To borrow is to make an array over a part of a buffer's memory. That takes longer than a lookup,
-# and kernels borrow the same arrays in every round: so they are kept for as long as their buffer
-# lives, by its id, since a memory view has no hash.
+# and kernels borrow the same arrays in every round. So arrays are kept for as long as their buffer
+# lives. They are kept under the buffer's id, since a memory view has no hash.
 _borrowed_by_buffer: Final[dict[int, dict[object, Array]]] = {}
 
 
 def _arrays_borrowed_from(buffer: Array) -> dict[object, Array]:
-    """Return the arrays that were borrowed from a buffer, by what they are made of."""
+    """Return the arrays and views that are kept for a buffer, by the arguments that made them."""
     arrays = _borrowed_by_buffer.get(id(buffer))
     if arrays is None:
         arrays = _borrowed_by_buffer[id(buffer)] = {}
@@ -300,7 +303,7 @@ ATTRIBUTES: Final[dict[str, Kernel]] = {
     "fill": lambda array: lambda value: fill(array, slice(None), value),
     **{name: partial(partial, function) for name, function in REDUCTIONS.items()},
 }
-"""Attributes that NumPy's arrays have and memory views lack, by name: a function of the array."""
+"""Attributes that NumPy's arrays have and memory views lack, as functions of the array, by name."""
 
 
 def attribute(value: object, name: str) -> object:

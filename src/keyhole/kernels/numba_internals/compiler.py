@@ -1,10 +1,10 @@
 """A compiler built of Numba's parts, which optimises all kernels of a program together, once.
 
-Numba makes a library of every function: linked with all that it calls, optimised in full, emitted
-as machine code, wrapped twice, and kept for ever. Of some 45 functions of a policy and its
-environment, Python calls one. Here helpers are only typed and lowered to LLVM code (*parts*), and
-linked flat into the one function that Python calls (*the entry*). The entry's machine code belongs
-to its caller: it is freed with the last reference.
+Numba makes a library of every function, which is linked with all that the function calls, optimised
+in full, emitted as machine code, wrapped twice, and kept for ever. Of some 45 functions of a policy
+and its environment, Python calls one. Here helpers are only typed and lowered to LLVM code
+(*parts*), and linked flat into the one function that Python calls (*the entry*). The entry's
+machine code belongs to its caller, and is freed with the last reference.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -49,7 +49,7 @@ class PartLibrary(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
-        """Make the code ready for linking; several entries may contain equal names."""
+        """Make the code ready for linking, also with code that defines the same functions."""
         self._raise_if_finalized()
         self._finalized = True
         self._finalize_dynamic_globals()
@@ -76,7 +76,7 @@ class PartLibrary(JITCodeLibrary):
         """Return a module of this code and all that it uses."""
         module = self._final_module.clone()
         for library in self.linked_libraries():
-            # A part comes without the parts that it uses: these are in the list themselves.
+            # A part comes without the parts that it uses, since the list has these too.
             if isinstance(library, PartLibrary):
                 module.link_in(library._final_module, preserve=True)
             else:
@@ -100,8 +100,8 @@ class PartLowering(NativeLowering):
     def run_pass(self, state: StateDict) -> bool:
         """Lower the current function."""
         _lower(super().run_pass, state, has_wrapper=False)
-        # A token for the function inside the compiler. Its address is 0, so calling it would crash;
-        # callers are linked to the code, not to the address.
+        # The token stands for the function inside the compiler. Its address is 0, so that a call of
+        # it would crash; but callers are linked to the code, not to the address.
         lowered = state.cr
         module = lowered.fndesc.lookup_module()
         token = _dynfunc.make_function(module, "part", "", 0, lowered.env, (state.library,))
@@ -170,14 +170,14 @@ class Part(CPUDispatcher):
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Treat a caller's constants as variables, so that one compilation serves all callers.
 
-        Numba makes a copy for each combination of constants: up to a fifth of what there is to
-        compile, and useless where the code is inlined. A function that must know a constant gets
-        its own copy.
+        Numba would compile a copy for each combination of constants. These copies are up to a fifth
+        of all code to compile, and useless where the code is inlined. A function that must know a
+        constant still gets its own copy.
         """
         plain_args = tuple(map(_variable_type, args))
         plain_kws = {name: _variable_type(kws[name]) for name in kws}
         # Typing fails where a constant is needed, for example as the index of a tuple with entries
-        # of several types: then with the constants.
+        # of several types. The function is then typed with the constants.
         try:
             return super().get_call_template(plain_args, plain_kws)
         except TypingError:
@@ -201,14 +201,14 @@ def _variable_type(numba_type: types.Type) -> types.Type:
     return types.unliteral(numba_type) if isinstance(numba_type, _LITERALS) else numba_type
 
 
-# Numba's names for variables with an address, and for functions that are called before they are
-# compiled.
+# How Numba's names of variables that hold an address begin.
 _ADDRESS: Final = "numba.dynamic.globals"
 _ADDRESSES: Final = re.compile(
     rf"^@({_ADDRESS}\S*) = .*inttoptr \(i64 (\d+) to ptr\)", re.MULTILINE
 )
 # All objects that the compiler takes for functions: parts, and the deferred objects for them.
 _parts: Final[WeakSet[object]] = WeakSet()
+# How Numba's names of functions that are called before they are compiled begin.
 _UNRESOLVED: Final = ".numba.unresolved$"
 
 
@@ -240,7 +240,7 @@ def compile_entry_point(
         module.get_function(wrapper).linkage = "external"  # all else may be inlined and dropped
         _define_powers(module)
         generator = result.library.codegen
-        # Numba runs a cheaper pass before this one, to prune reference counts; here are none.
+        # Numba runs a cheaper pass before this one to prune reference counts. There are none here.
         manager, builder = generator._module_pass_manager()
         manager.run(module, builder)
         module.verify()
@@ -251,6 +251,7 @@ def compile_entry_point(
     if any(environments[name].consts for name in environment_names):
         # Such objects live in Numba's environments, which are not saved with the machine code.
         raise TypeError("a kernel cannot use objects of Python")
+    # Machine code that holds an address is valid in this process only.
     is_lasting = not (
         any(name.startswith(_ADDRESS) for name in names) and _holds_address(str(module))
     )
@@ -266,17 +267,17 @@ def compile_entry_point(
 
 
 # Where LLVM sees a constant exponent or base, it replaces `pow` by another function: a square root,
-# `exp2`, `exp10`. That depends on its version, on inlining, and on how a kernel is written, and so
-# does the last bit. Here `x ** 0.5` is a square root, `x ** 2.0` a product and `x ** -1.0` a
-# quotient wherever the exponent comes from, and all else is the C library's `pow`;
-# `keyhole.kernels.interpreter.arithmetic` does the same.
+# `exp2`, `exp10`. Whether it does depends on its version, on inlining, and on how a kernel is
+# written, and so does the last bit. Here `x ** 0.5` is a square root, `x ** 2.0` a product and
+# `x ** -1.0` a quotient wherever the exponent comes from, and every other power is the C library's
+# `pow`. The functions of `keyhole.kernels.interpreter.arithmetic` do the same.
 
 # The functions that Numba calls for `x ** y` and for `math.pow(x, y)`.
 _POWERS: Final = ("llvm.pow.f64", "pow")
 
-# "nobuiltin" hides from LLVM which function it is, so that it does not replace it. `sqrt` and `pow`
-# differ for -0.0 (root -0.0, power 0.0) and -infinity (root NaN, power infinity): hence `fabs` and
-# `is_least`.
+# "nobuiltin" hides from LLVM that the function called is the C library's `pow`, so that LLVM does
+# not replace it. `sqrt` and `pow` differ for -0.0 (root -0.0, power 0.0) and -infinity (root NaN,
+# power infinity), so that the code needs `fabs` and `is_least`, whether x is -infinity.
 _POWER: Final = """
 declare double @llvm.sqrt.f64(double)
 declare double @llvm.fabs.f64(double)
@@ -320,10 +321,10 @@ def _define_powers(module: binding.ModuleRef) -> None:
 
 
 def _holds_address(text: str) -> bool:
-    """Return whether code uses the address of anything but a part; that of a part is never read.
+    """Return whether code uses the address of anything but a part.
 
-    A part that is passed to a kernel by name (`base_select`, say) is passed as its address, but
-    called by its type.
+    The address of a part is never read. A part that is passed to a kernel by name (`base_select`,
+    say) is passed as its address, but called by its type.
     """
     part_addresses = {id(kernel) for kernel in _parts}
     return any(

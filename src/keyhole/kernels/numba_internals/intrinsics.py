@@ -1,8 +1,8 @@
 """Intrinsics: vector instructions, views of a buffer, and the thread's identifier.
 
-In vector registers: the smallest of sixteen numbers, and the place of a number among them
-(`keyhole.draws.argmin_tree` has the same functions in Python); and four random numbers of beta
-distributions, which `keyhole.draws.samplers` draws step by step, too.
+Vector instructions find the smallest of sixteen numbers, and the position of a number among them;
+`keyhole.draws.argmin_tree` has the same functions in Python. They also draw four random numbers of
+beta distributions, which `keyhole.draws.samplers` draws step by step, too.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
@@ -28,13 +28,13 @@ def _load_node(context, builder: ir.IRBuilder, signature, args) -> ir.Value:
     """Load the sixteen keys from a cell on, as a vector."""
     array = make_array(signature.args[0])(context, builder, args[0])
     cell = builder.gep(array.data, [args[1]])
-    # Aligned to 8 bytes only: states begin at any cell. LLVM splits the vector of sixteen into the
-    # registers of the processor (AVX-512, AVX2, SSE2, NEON).
+    # The vector is aligned to 8 bytes only, since states begin at any cell. LLVM splits the vector
+    # of sixteen into the registers of the processor (AVX-512, AVX2, SSE2, NEON).
     return builder.load(builder.bitcast(cell, _KEYS.as_pointer()), align=8)
 
 
 def _shuffle(builder: ir.IRBuilder, vector: ir.Value, positions: list[int]) -> ir.Value:
-    """Return some elements of a vector."""
+    """Return the vector of the elements at some positions of a vector, in this order."""
     order = ir.Constant(ir.VectorType(_INT32, len(positions)), positions)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
 
@@ -58,7 +58,7 @@ def _smallest_of(typing, keys, start):
 
 
 def _position_of(typing, keys, start, key):
-    """Type and build the function that returns which of sixteen keys is `key`; 0 if none is."""
+    """Type and build the function that returns which of sixteen keys is the first `key`, or 0."""
 
     def build(context, builder, signature, args):
         node = _load_node(context, builder, signature, args)
@@ -86,8 +86,8 @@ _CELL: Final = 8
 def make_view(dtype: str, like: Kernel) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the same memory.
 
-    `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function takes the name of `like`,
-    which it replaces: the name is part of the fingerprint of whatever uses it.
+    `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function replaces `like`, and gets
+    its name, since the name is part of the fingerprint of whatever uses the function.
 
     A slice `buffer[a:b]` would count references on every use, which costs 15 to 35 ns a round in
     atomic operations (measured, K = 10); a borrowed view costs nothing. The engine keeps the
@@ -122,7 +122,8 @@ def make_view(dtype: str, like: Kernel) -> Kernel:
 
 
 _LANES: Final = 4
-_WORDS: Final = 4  # of a usual variate: the proposal and the test of either gamma
+# The words of the stream that a usual variate takes: for the proposal and the test of both gammas.
+_WORDS: Final = 4
 
 _FOUR_WORDS: Final = ir.VectorType(_INT64, _LANES)
 _FOUR_FLOATS: Final = ir.VectorType(ir.DoubleType(), _LANES)
@@ -144,9 +145,9 @@ _Pair = tuple[ir.Value, ir.Value]
 class _FourVariates:
     """Builder of vector code for four variates."""
 
-    def __init__(self, builder: ir.IRBuilder, walk: int, factors: tuple[int, int]) -> None:
+    def __init__(self, builder: ir.IRBuilder, counter_step: int, factors: tuple[int, int]) -> None:
         self.builder = builder
-        self._walk = walk
+        self._counter_step = counter_step
         self._factors = factors
 
     def gather(self, data: ir.Value, cells: ir.Value) -> ir.Value:
@@ -160,9 +161,10 @@ class _FourVariates:
 
     def random_words(self, position: ir.Value, number: int) -> ir.Value:
         """Return the random word `number` of each variate: see `keyhole.draws.streams.mix64`."""
-        # The generator is counter-based: word k is a hash of `position` + k * `walk`, so that the
-        # words of later variates are known before those of earlier ones were used.
-        steps = [(_WORDS * lane + number + 1) * self._walk % 2**64 for lane in range(_LANES)]
+        # The generator is counter-based. Word k is a hash of `position` + k * `counter_step`, so
+        # that the words of later variates are known before those of earlier ones were used.
+        word_numbers = [_WORDS * lane + number + 1 for lane in range(_LANES)]
+        steps = [k * self._counter_step % 2**64 for k in word_numbers]
         no_words = ir.Constant(_FOUR_WORDS, ir.Undefined)
         vector = self.builder.insert_element(no_words, position, _INT32(0))
         vector = _shuffle(self.builder, vector, [0] * _LANES)
@@ -175,8 +177,9 @@ class _FourVariates:
     def to_floats(self, word: ir.Value) -> ir.Value:
         """Convert signed integers below 2**53 to floats, exactly.
 
-        Their halves become the last bits of 2**52 and of 2**84 + 2**63; few processors have an
-        instruction for the conversion.
+        The lower half of an integer becomes the last bits of the float 2**52, and the upper half,
+        with its sign bit flipped, the last bits of 2**84. Both floats are subtracted again, and so
+        is 2**63 for the flipped bit. Few processors have an instruction for the conversion.
         """
         build = self.builder
         low = build.and_(word, _words(2**32 - 1))
@@ -187,8 +190,9 @@ class _FourVariates:
 
     def gammas(self, position: ir.Value, number: int, shape: ir.Value, tables: _Pair) -> _Pair:
         """Return gamma variates, and for each whether it is the usual case."""
-        # The operations are those of `samplers._usual_gamma`, in the same order: in any other they
-        # round differently. LLVM must not fuse them into multiply-adds, and by default does not.
+        # The operations are those of `samplers._usual_gamma`, in the same order, since they would
+        # round differently in another. LLVM must not fuse them into multiply-adds, and by default
+        # does not.
         build = self.builder
         ones = _floats(1.0)
         unary = ir.FunctionType(_FOUR_FLOATS, [_FOUR_FLOATS])
@@ -223,12 +227,12 @@ class _FourVariates:
         return build.fmul(d, cube), is_usual
 
 
-def make_four_betas(walk: int, factors: tuple[int, int]) -> Kernel:
+def make_four_betas(counter_step: int, factors: tuple[int, int]) -> Kernel:
     """Return a compiled function that draws up to four variates at once.
 
     Parameters
     ----------
-    walk : int
+    counter_step : int
         The increment of a stream from one word to the next.
     factors : tuple of int
         The two factors by which `keyhole.draws.streams.mix64` mixes a word.
@@ -236,9 +240,10 @@ def make_four_betas(walk: int, factors: tuple[int, int]) -> Kernel:
 
     @intrinsic
     def four_betas(typing, position, a, b, first, count, out, step, ends):
-        """Fill up to four of `count` variates, from `first` on; return in bits the unusual ones.
+        """Fill up to four of `count` variates, from `first` on.
 
-        `position` is that of the stream.
+        `position` is that of the stream. A call returns a number with one bit set for each of the
+        four variates that is not usual, and whose value is meaningless.
         """
         for name, vector in (("a", a), ("b", b), ("out", out)):
             is_vector = isinstance(vector, types.Array) and vector.ndim == 1
@@ -251,16 +256,17 @@ def make_four_betas(walk: int, factors: tuple[int, int]) -> Kernel:
         signature = types.uint64(types.uint64, a, b, integer, integer, out, step, ends)
 
         def build(context, builder, signature, args):
+            # The data of `a`, `b`, `out`, `step` and `ends`, by the position of the argument.
             data = {
                 k: make_array(signature.args[k])(context, builder, args[k]).data
                 for k in (1, 2, 5, 6, 7)
             }
-            variates = _FourVariates(builder, walk, factors)
+            variates = _FourVariates(builder, counter_step, factors)
             last = builder.sub(args[4], _INT64(1))
             cells = ir.Constant(_FOUR_WORDS, ir.Undefined)
             lane_cells = []
-            # Lanes beyond the last variate repeat it, so that no read leaves the arrays; they are
-            # written first, and overwritten by the variate itself.
+            # Lanes beyond the last variate repeat its cell, so that no read leaves the arrays. They
+            # are written first, and overwritten by the variate itself.
             for lane in range(_LANES):
                 cell = builder.add(args[3], _INT64(lane))
                 cell = builder.select(builder.icmp_signed("<", cell, last), cell, last)
