@@ -21,10 +21,10 @@ _INT64: Final = 2**63
 _SHOWN_CHARACTERS: Final = 200
 _SHOWN_BITS: Final = 256
 _MOST_LISTED: Final = 28  # allowed words that a message lists
-_LISTED_OF_MORE: Final = 8  # of more
+_LISTED_OF_MORE: Final = 8  # allowed words that it lists where there are more than that
 _MOST_SUGGESTED: Final = 3
 _POWERS_SHOWN_FROM: Final = 2**20
-# Unicode's categories of control characters, halves of characters, and line and paragraph ends.
+# Unicode's categories of control characters, surrogates, and line and paragraph separators.
 _NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
 _NON_LETTERS: Final = re.compile(r"[\W\d_]+")
 _NAMES_OF_TOTALS: Final = frozenset(["total", "totals", "grand total", "subtotal", "sum"])
@@ -55,7 +55,8 @@ class SequenceLike(Protocol):
 class Range:
     """The numbers that a field may take: from `ge`, or above `gt`, to `le`, or below `lt`.
 
-    `ends` has the least and the largest, allowed or not.
+    `ends` are the lower and the upper end, infinite where there is none; `gt` and `lt` are ends
+    that are not allowed themselves.
     """
 
     ge: float | None = None
@@ -80,16 +81,22 @@ class Range:
         low = (self.ge, self.gt)
         high = (self.le, self.lt)
         if low != (None, None) and high != (None, None):
-            lower_end = f"[{_end(self.ge)}" if self.ge is not None else f"({_end(self.gt)}"
-            right = f"{_end(self.le)}]" if self.le is not None else f"{_end(self.lt)})"
-            return f"lie in {lower_end}, {right}"
+            if self.ge is not None:
+                lower_end = f"[{_format_end(self.ge)}"
+            else:
+                lower_end = f"({_format_end(self.gt)}"
+            if self.le is not None:
+                upper_end = f"{_format_end(self.le)}]"
+            else:
+                upper_end = f"{_format_end(self.lt)})"
+            return f"lie in {lower_end}, {upper_end}"
         for rule, end in zip(("at least", "above", "at most", "below"), low + high, strict=True):
             if end is not None:
-                return f"be {rule} {_end(end)}"
+                return f"be {rule} {_format_end(end)}"
         return "be a finite number"
 
 
-def _end(value: float | None) -> str:
+def _format_end(value: float | None) -> str:
     """Return an end of a range as text; a large power of two as a power."""
     if isinstance(value, int) and value >= _POWERS_SHOWN_FROM and value & (value - 1) == 0:
         return f"2**{value.bit_length() - 1}"
@@ -134,14 +141,15 @@ def short_repr(value: Any) -> str:
 
 def _printable_repr(value: Any) -> str:
     try:
-        # Python escapes all joiners: `escape_controls` shows those that an emoji needs.
+        # `repr` escapes all joiners. They are restored here, and `escape_controls` escapes those
+        # that the text does not need.
         return _ESCAPED_JOINER.sub(lambda joiner: chr(int(joiner[1], 16)), repr(value))
     except ValueError:  # it has a number in it that is longer than Python prints
         return f"a {type(value).__name__} that is too long to print"
 
 
 def escape_controls(text: str, allowed: str = "") -> str:
-    r"""Return a text in which control and invisible characters are escaped but those allowed.
+    r"""Return a text with its control and invisible characters escaped, except those `allowed`.
 
     Marks of direction and other characters without a shape could make a name look like another.
     Spaces stay, and so do the two joiners of letters and emoji where writing needs them: between
@@ -165,7 +173,7 @@ def escape_controls(text: str, allowed: str = "") -> str:
 
 
 def _is_joining(text: str, position: int) -> bool:
-    """Return whether a character is a joiner between two that it may join."""
+    """Return whether a character is a joiner between two characters that it may join."""
     neighbours = text[max(position - 1, 0) : position + 2 : 2]
     if text[position] not in _JOINERS or len(neighbours) < 2 or min(neighbours) < _FIRST_JOINED:
         return False
@@ -239,9 +247,9 @@ def check_number(name: str, value: Any, allowed: Range = ANY) -> float:
 
 
 def check_unit_interval(name: str, value: Any) -> float:
-    """Return `value`, a number in [0, 1], or True or False for 1 or 0, as a float.
+    """Return `value` as a float: a number in [0, 1], or True or False for 1 or 0.
 
-    Whether something happened is the commonest reward.
+    True and False are accepted since the commonest reward is whether something happened.
     """
     if type(value) in (float, int, bool) and 0 <= value <= 1:  # the common case first
         return float(value)
@@ -367,7 +375,7 @@ def check_sequence(name: str, values: Any, expected: str = "a sequence of names"
 
 
 def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
-    """Return words as a tuple of at least one entry, without duplicates.
+    """Return words as a tuple; refuse duplicates, and an empty sequence.
 
     Examples
     --------
@@ -385,11 +393,12 @@ def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -> tuple[Any, ...]:
-    r"""Return names as `check_distinct` does; warn of those that look alike, also to earlier ones.
+    r"""Return names as `check_distinct` does; warn of names that look alike, or like one `earlier`.
 
-    They differ in invisible characters (zero-width ones, direction marks, byte order marks), in
-    spaces, in forms of an accent, or as "north", "North" and "NORTH" do. The names stay different.
-    A name such as "Total" is warned of too: a row of totals counts as one of the others.
+    Such names differ only in invisible characters (zero-width ones, direction marks, byte order
+    marks), in spaces, in forms of an accent, or as "north", "North" and "NORTH" do. They are still
+    returned as different names. A warning is also given of a name such as "Total", which is
+    probably a row of totals that was read like the other rows.
 
     Examples
     --------
@@ -411,7 +420,7 @@ def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -
 
 
 def warn_user(text: str) -> None:
-    """Warn at the line outside Keyhole from which it was called, however deep."""
+    """Warn, naming the line outside Keyhole from which Keyhole was called, however deep."""
     frame = sys._getframe(1)
     level = 2
     while frame.f_back and f"{frame.f_globals.get('__name__')}.".startswith("keyhole."):
@@ -427,7 +436,7 @@ def _visible_text(name: str) -> str:
         visible = (" " if category == "Zs" else c for c, category in categories if category != "Cf")
         name = unicodedata.normalize("NFC", "".join(visible))
     name = " ".join(name.split())
-    # Not of ids such as aB3x, of which others differ in capitals alone.
+    # Capitals are kept in ids such as aB3x, since two ids may differ in capitals alone.
     is_word = name in (name.lower(), name.upper(), name.capitalize(), name.title())
     return name.casefold() if is_word else name
 
@@ -463,7 +472,8 @@ def suggestion(typed: str, candidates: Iterable[str]) -> str:
     """
     typed = typed[:_SHOWN_CHARACTERS].casefold()
     folded = {word.casefold(): word for word in candidates}
-    # "regret" is a word of both 'simple_regret' and 'aggregate_regret', "lsa" of 'LSA(alpha=1)'.
+    # First, candidates that contain the typed text as a whole word: "regret" is a word of both
+    # 'simple_regret' and 'aggregate_regret', and "lsa" one of 'LSA(alpha=1)'.
     close = [key for key in folded if typed.isalpha() and typed in _NON_LETTERS.split(key)]
     if typed in folded or not 0 < len(close) <= _MOST_SUGGESTED:
         close = get_close_matches(typed, folded, 1)

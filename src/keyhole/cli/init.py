@@ -32,8 +32,9 @@ _QUESTIONS: Final = read_toml(Path(__file__).parent / "starters" / "questions.to
 GOALS: Final[dict[str, dict[str, Any]]] = _QUESTIONS["goals"]
 """What each goal has: its text, options and file, and the command to type next."""
 SITUATIONS: Final[dict[str, str]] = _QUESTIONS["situations"]
-_LEAST_SHARE: Final = 100  # of the largest limit of a tune
-# Seconds: the least of five limits is a hundredth of the largest; the largest is 31 years.
+_LIMIT_RATIO: Final = 100  # the largest limit of a tune divided by the least
+# What the largest limit may be, in seconds. The least limit is then at least a millisecond, and
+# the largest at most 31 years.
 _LIMITS: Final = validate.Range(ge=0.1, le=10**9)
 _PACKAGE: Final = Path(__file__).parents[1]
 _Answer = TypeVar("_Answer")
@@ -102,7 +103,8 @@ def _check_study(path: Path) -> None:
     own_folders = {path.parent.resolve(), Path.cwd()}
     import_path = [entry for entry in sys.path if Path(entry).resolve() not in own_folders]
     module = None if "." in path.stem else PathFinder.find_spec(path.stem, import_path)
-    # A folder without code has a spec too, but no origin; a file goes before it anyway.
+    # A folder without code has a spec too, but no origin. It is not hidden, since a file of its
+    # name is imported in its place anyway.
     if path.stem in sys.stdlib_module_names or (module and module.origin):
         raise ValueError(
             f"--out must not be called like a module of Python, Keyhole or another installed "
@@ -119,13 +121,14 @@ def _check_study(path: Path) -> None:
 def _setting_text(
     goal: str, setting: str | None, arms: str | None, horizon: str | None, path: Path
 ) -> str:
-    """Return an experiment or a program of a study; ask for what is missing of its options."""
+    """Return the text of an experiment, or of a study's program; ask for options not given."""
     setting = _choose("--setting", setting, "2. What do you have?", SITUATIONS)
     template = _PACKAGE / setting / "starters" / f"{goal}{path.suffix}.tmpl"
     if goal == "study":
         question = "3. What do you choose among? Names, with commas between"
         return _fill(template, path, arms=_quote(_answer("--arms", arms, question, _parse_arms)))
-    # The answer is the text of the file, so that a number that does not suit it is asked again.
+    # The answer is parsed to the text of the file, so that the question is asked again if the
+    # number does not suit the setting.
     return _answer(
         "--horizon",
         horizon,
@@ -164,7 +167,7 @@ def _simulation_text(template: Path, typed: str, path: Path) -> str:
 def _make_tune_spec(
     commands: list[str] | None, limit: str | None, pattern: str | None, path: Path
 ) -> str:
-    """Return the spec of a tune; ask for what is missing of its commands, limit and instances."""
+    """Return the spec of a tune; ask for commands, limit and instances where not given."""
     question = "2. A command, or an empty line at the end"
     note = "{instance} in a command stands for a file that it is run on, {seed} for a number."
 
@@ -196,13 +199,14 @@ def _make_tune_spec(
 def _check_command(text: str, folder: Path) -> str:
     """Return a command that can be split into words, and whose program is found from a folder."""
     validate.check_line("--command", text)
-    # Here, since only this command needs them.
+    # Imported here, since `init` needs them for a tune alone.
     from keyhole.tune.arms import RUN_FIELDS, Arm, explain_shell_syntax, split_command
 
     argv = split_command("--command", text)
     if shell_error := explain_shell_syntax("--command", text):
         raise ValueError(shell_error)
-    # Here, and not with the whole file: a question is asked again only for its own answer.
+    # Checked here and not with the whole file, so that the question is asked again for this command
+    # alone.
     example = dict(zip(RUN_FIELDS, ("file", 1, 1.0), strict=True))
     Arm("command", argv).check("--command", example, folder)
     return text
@@ -222,7 +226,7 @@ def _tune_spec(commands: Sequence[str], limit: float, instances: str, path: Path
     text = _fill(
         Path(__file__).parent / "starters" / "tune.toml.tmpl",
         path,
-        least=f"{limit / _LEAST_SHARE:g}",
+        least=f"{limit / _LIMIT_RATIO:g}",
         limit=repr(limit).removesuffix(".0"),
         instances=instances and f"\n# The files that {{instance}} stands for.\n{instances}",
         arms="\n".join(arms).rstrip(),
@@ -295,7 +299,7 @@ def _answer(
         # Not `typer.prompt`, which also writes to standard output: only the result belongs there.
         typer.echo(f"{question}: ", nl=False, err=True)
         if not (line := sys.stdin.readline()):
-            typer.echo(err=True)  # the message is not to follow the question on its line
+            typer.echo(err=True)  # ends the line of the question before the message
             raise typer.Abort("the input ended before the last answer; nothing was written")
         text = line.strip() or default
         try:

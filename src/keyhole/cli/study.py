@@ -35,8 +35,8 @@ app = typer.Typer(
 Storage = Annotated[str, Argument(metavar="STORAGE", help="A file, or postgresql://...")]
 
 
-def _only_study(context: typer.Context, name: str | None) -> str | None:
-    """Return a name; if none is given, that of the only study in the storage."""
+def _name_or_only_study(context: typer.Context, name: str | None) -> str | None:
+    """Return the name if it is given, else the name of the only study in the storage."""
     if name is not None or context.resilient_parsing:
         return name
     from keyhole.study import list_studies
@@ -51,7 +51,7 @@ Name = Annotated[
         help="The study; optional if it is the only one and nothing follows.",
         default_factory=lambda: None,
         show_default=False,
-        callback=_only_study,
+        callback=_name_or_only_study,
     ),
 ]
 
@@ -77,7 +77,7 @@ PolicyFiles = Annotated[
 OtherPolicy = Annotated[str, Argument(metavar="POLICY", help="A policy of the same setting.")]
 Id = Annotated[str, Argument(metavar="ID", help="The id of the decision.")]
 
-# Names of arguments of `Study`'s own, which no field may have.
+# Names of arguments of the methods of `Study`, which no field of a setting may have.
 _RESERVED_NAMES: Final = ("exclude", "id", "key", "metadata", "policy", "self")
 
 
@@ -120,17 +120,17 @@ def delete(
 
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
-    """Open a study; its policy may be one of `--policy`."""
+    """Open a study, whose policy may be one that `--policy` names."""
     from keyhole.study import Study
 
     return Study.open(storage, name, policies=load_user_policies(policy_names))
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
-    """Return a decorator that makes a function of an open study a command.
+    """Return a decorator that makes a command of a function whose first argument is an open study.
 
-    The command takes storage and name of the study before the other arguments of the function, and
-    `--policy` after them.
+    The command takes the storage and the name of the study in place of that argument, and
+    `--policy` after the function's other arguments.
     """
 
     def decorate(work: Callable[..., None]) -> Any:
@@ -170,8 +170,8 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Print a decision: its id and its fields."""
-    fields = {} if metadata is None else {"metadata": parse_json("--metadata", metadata)}
-    decision = study.ask(key=key, exclude=exclude, **fields, **parse_key_values(values))
+    metadata_argument = {} if metadata is None else {"metadata": parse_json("--metadata", metadata)}
+    decision = study.ask(key=key, exclude=exclude, **metadata_argument, **parse_key_values(values))
     text = f"{decision.id} {format_key_values(decision.words)}"
     print_result(decision.as_json(), text, as_json=as_json)
 
@@ -301,9 +301,15 @@ def import_results(
     --converted-at. They are then left out for you or, with --key, are pending until they are told
     (keyhole study tell --by-key) or expire.
     """
-    columns = {"arm": arm, "reward": reward, "converted_at": converted_at, "shown_at": shown_at}
-    form = {"key": key, "delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-    imported_count = study.import_csv(path, within=within, **columns, **form)
+    columns = {
+        "arm": arm,
+        "reward": reward,
+        "converted_at": converted_at,
+        "shown_at": shown_at,
+        "key": key,
+    }
+    csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
+    imported_count = study.import_csv(path, within=within, **columns, **csv_format)
     pending = imported_count and len(study.pending)
     text = "imported before, nothing is changed"
     if imported_count:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 app = commands.app
 """The commands of `keyhole.cli.study`, to which this module adds others."""
 
-_SHOWN_AT_ENDS: Final = 5  # of many pending decisions, at the beginning and at the end
+_SHOWN_AT_ENDS: Final = 5  # pending decisions shown at either end of a list that is shortened
 _STOPPING_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
 _SO_FAR: Final = " (those so far: the highest of them is likely too high, and the test then longer)"
 Means = Annotated[str | None, Option(metavar="MEAN,...", help="Mean rewards you think possible.")]
@@ -51,8 +51,8 @@ def history(study: Any, as_json: AsJson = False) -> None:
         else:
             when = datetime.fromtimestamp(event.pop("at"), UTC)
             time_text = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
-            # Without the position of the random stream and the whole definition, which are long
-            # and of use to programs alone: these have --json.
+            # The position of the random stream and the whole definition are left out. They are long
+            # and of use to programs alone, which have --json.
             fields = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
             if "head" in event:
                 fields["policy"] = event["head"]["policy"]
@@ -163,16 +163,18 @@ def _select_named(recommendation: object, arms: list[str]) -> list[str]:
     return [arm for arm in arms if arm in names]
 
 
-def _print_state(policy: "Policy", content: Mapping[str, Any], pending: int, expired: int) -> None:
+def _print_state(
+    policy: "Policy", content: Mapping[str, Any], pending_count: int, expired_count: int
+) -> None:
     """Print policy, recommendation and settled arms, given what `_study_as_json` returns."""
     from keyhole.study.study_summary import progress_text
 
     arms = content["arms"]
     settled = content["settled"]
     text = f"{content['name']}: {content['policy']}, {count_text(len(arms), 'arm')}"
-    text += f", {pending} pending"
-    if expired:
-        text += f" ({expired} to ask again)"
+    text += f", {pending_count} pending"
+    if expired_count:
+        text += f" ({expired_count} to ask again)"
     typer.echo(text)
     if content["recommended"] is not None:
         text = f"recommended: {commands.format_recommendation(content['recommended'])}"
@@ -320,7 +322,7 @@ def plan(
 
 
 def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
-    """Return the names before the numbers of a list, "" for none, and the numbers."""
+    """Return the names, "" where there is none, and the numbers of a list as ``A=.04,.05``."""
     pairs = [mean.rpartition("=") for mean in text.split(",")] if text else []
     names = [name.strip() for name, _, _ in pairs]
     if given_names := list(filter(None, names)):

@@ -42,7 +42,7 @@ class _View(NamedTuple):
     """An array that a value may be a view of; the name is "" for the state as a whole."""
 
     array: str
-    axes: int  # the number of axes left: a single number is no view
+    axes: int  # the number of axes of the view; without any, the value is a number and no view
 
 
 _Views = frozenset[_View]
@@ -92,8 +92,8 @@ def analyse_state_access(policy: type[Policy], name: str) -> StateAccess:
 class _Tracer:
     """Follows kernels and the functions they call, once for each set of views they receive."""
 
-    def __init__(self, lengths: Mapping[str, int]) -> None:
-        self.lengths = lengths
+    def __init__(self, axis_counts: Mapping[str, int]) -> None:
+        self.axis_counts = axis_counts  # the number of axes of each array, by its name
         self.access = StateAccess()
         self._returned_views: dict[object, _Views | None] = {}
 
@@ -129,8 +129,8 @@ class _Tracer:
 
     def _array_names(self, views: _Views) -> set[str]:
         if any(view.array == "" for view in views):
-            return set(self.lengths)
-        return {view.array for view in views if view.array in self.lengths}
+            return set(self.axis_counts)
+        return {view.array for view in views if view.array in self.axis_counts}
 
     def read(self, views: _Views) -> None:
         """Mark arrays as read."""
@@ -270,8 +270,8 @@ class _Function(ast.NodeVisitor):
         views: set[_View] = set()
         for view in self.visit(node.value):
             if view.array == "":
-                if node.attr in self.tracer.lengths:
-                    views.add(_View(node.attr, self.tracer.lengths[node.attr]))
+                if node.attr in self.tracer.axis_counts:
+                    views.add(_View(node.attr, self.tracer.axis_counts[node.attr]))
             elif node.attr not in _SIZE_ATTRIBUTES:
                 views.add(view)
         return frozenset(views)
@@ -288,14 +288,14 @@ class _Function(ast.NodeVisitor):
         number, and no view.
         """
         self.tracer.read(frozenset(view for view in views if view.array))
-        lengths = self.tracer.lengths
+        axis_counts = self.tracer.axis_counts
         entries = set[_View]()
         for view in views:
             if view.array == "":
-                entries |= {_View(name, axes) for name, axes in lengths.items()}
+                entries |= {_View(name, axes) for name, axes in axis_counts.items()}
             else:
                 entries.add(view._replace(axes=max(view.axes - index_axes, 0)))
-        return frozenset(view for view in entries if view.axes or view.array not in lengths)
+        return frozenset(view for view in entries if view.axes or view.array not in axis_counts)
 
     def visit_Call(self, node: ast.Call) -> _Views:
         function = self._resolve(node.func)
@@ -310,7 +310,7 @@ class _Function(ast.NodeVisitor):
             self.tracer.follow_kernel(function.policy, function.name)
             return _NOTHING
         if owner:  # a method of an array
-            # The results of these share no memory with the array.
+            # The results of these methods share no memory with the array.
             if getattr(node.func, "attr", "") in (*_READERS, "copy", "item") and not views:
                 self.tracer.read(owner)
                 return _NOTHING
@@ -370,7 +370,8 @@ def _keeps_axes(index: ast.expr) -> bool:
 def _is_reader(function: object, count: int, names: Collection[str | None]) -> bool:
     """Return whether a function changes none of its `count` positional and its named arguments.
 
-    It may be one of Python or NumPy, or Keyhole's `argmin`, which has no source to analyse.
+    The answer is yes for some functions of Python and NumPy, and for Keyhole's `argmin`, which
+    cannot be analysed since it calls intrinsics.
     """
     if function in _READER_BUILTINS or function is argmin:
         return True

@@ -1,11 +1,11 @@
 """The engine: the compiled loop that simulates many replications of one policy in one environment.
 
-Eight replications are played in turn, round by round (*lanes*): one by itself is bound by latency,
-since every decision waits for the update before it. Each round has two passes: the decisions of
-all lanes, then their feedback and updates. A whole round has more instructions than a processor
-looks ahead; a decision is short enough to overlap with those of its neighbours (measured:
-docs/performance.md). Lanes and passes cannot change a result: each replication has its own random
-streams and its own memory. One call plays a *block*, a range of replications.
+Eight replications, the *lanes*, are played in turn, round by round. One by itself would be bound by
+latency, since every decision waits for the update before it. Each round has two passes: the
+decisions of all lanes, then their feedback and updates. A whole round has more instructions than a
+processor looks ahead, but a decision is short enough to overlap with those of other lanes (measured
+in docs/performance.md). Lanes and passes cannot change a result, since each replication has its own
+random streams and memory. One call plays a *block*, a range of replications.
 """
 
 from collections.abc import Mapping
@@ -73,14 +73,17 @@ def memory_plan(
     In order: the lengths of a lane's policy cells and environment cells, in whole cache lines; the
     start of the environment cells, after the policy cells of all lanes; the starts of context and
     decision within a lane's policy cells, after the state; the starts of feedback, report and
-    metrics. Lanes share the cells of these three: each has used them before the next writes them.
+    metrics. Lanes share the cells of these three, since each lane has used them before the next one
+    writes them.
     """
     records = policy.records
     context = policy.state.size(sizes)
     decision = context + records.context.layout.size(sizes)
     lengths = (decision + records.decision.layout.size(sizes), environment.state.size(e_sizes))
-    lanes = [cells // _LINE * _LINE + _LINE for cells in lengths]
-    plan = [*lanes, LANES * lanes[0], context, decision, LANES * sum(lanes)]
+    lane_lengths = [cells // _LINE * _LINE + _LINE for cells in lengths]
+    environments_start = LANES * lane_lengths[0]
+    feedback = LANES * sum(lane_lengths)
+    plan = [*lane_lengths, environments_start, context, decision, feedback]
     for record in (records.feedback, records.report):
         plan.append(plan[-1] + record.layout.size(sizes))
     return np.array(plan, np.int64)
@@ -127,8 +130,9 @@ def _build(setting: Setting, policy: CompiledClass, environment: CompiledClass) 
             for c in range(len(checkpoints)):
                 while t < checkpoints[c]:
                     segment_end = min(t + _SEGMENT, checkpoints[c])
-                    # Another thread may set the flag at any time. Nothing is locked: to miss it
-                    # costs one more segment, since results of a stopped block are dropped.
+                    # Another thread may set the flag at any time. It is read without a lock, since
+                    # to miss it costs no more than one segment: results of a stopped block are
+                    # dropped.
                     if control[STOP] != 0:
                         return
                     refused = advance(p, e, cells, rngs, plan, shapes, t, segment_end, lanes)
@@ -161,8 +165,8 @@ def _compile_lane_reader(policy: CompiledClass, environment: CompiledClass) -> K
     """Return the compiled function that returns one lane's two states and two random streams."""
     read_s, read_es = state_readers(policy, environment)
 
-    # The views are made in every round, which costs nothing: they count no references (decision
-    # 002), so that only addresses are computed.
+    # The views are made in every round. This costs nothing, since they count no references
+    # (decision 002), so that only addresses are computed.
     @kernel
     def read_lane(cells, rngs, plan, shapes, lane):  # type: ignore[no-untyped-def]
         return (
