@@ -24,7 +24,7 @@ __all__ = ["BetaMixture", "EmpiricalBernstein", "beta_mixture_interval"]
 # `math.lgamma` of large numbers loses the digits that the interval needs: with 10**12 values its
 # width is right to .1 %, with 10**14 it is 1 % too narrow, and with 10**15 18 %.
 _MOST_VALUES: Final = 10**12
-# The ends of intervals by betting are this exact.
+# The largest error of the ends of intervals by betting.
 _END_ERROR: Final = 1e-10
 
 
@@ -48,7 +48,8 @@ def beta_mixture_bounds(count: float, total: float, alpha: float) -> tuple[float
         return 0.0, 1.0
     mean = min(total / count, 1.0)
     entropy = binary_entropy(mean)
-    # In the interval are the means whose divergence, times the count, is below this level.
+    # A mean is in the interval if the Kullback-Leibler divergence between the mean of the values
+    # and this one, times the count, is below `level`.
     level = -math.log(alpha) - log_beta(total, count - total) - count * entropy
     high = -math.expm1(log_complement(count, mean, entropy, level))
     low = math.exp(log_complement(count, 1.0 - mean, entropy, level))
@@ -166,7 +167,8 @@ class BetaMixture:
         """Return the mean with evidence 1 / alpha between `outside` and the mean of the values.
 
         The evidence is convex in the mean, and at most 1 at the mean of the values. The search is
-        the Illinois algorithm: linear interpolation, in which an end that stays twice counts half.
+        the Illinois algorithm: linear interpolation, in which the value at one end is halved when
+        the other end has moved twice in a row.
         """
         if not _END_ERROR < outside < 1.0 - _END_ERROR:
             return outside

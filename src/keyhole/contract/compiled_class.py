@@ -58,8 +58,9 @@ def bind_kernel(
     """
     kernel_checks.check_argument_names(owner, kernel, [*expressions, *helpers])
     names = kernel_checks.kernel_argument_names(kernel)
-    # Source text is the one way to call with arguments chosen by name that the compiler can inline:
-    # it knows neither `**` nor partial functions. All names in it are checked identifiers.
+    # The call is generated as source text, since the compiler knows neither `**` nor partial
+    # functions, with which arguments could be chosen by name. All names in the text are checked
+    # identifiers.
     arguments = ", ".join(expressions.get(name, name) for name in names)
     scope = {"kernel": compiled_copy(kernel), **{n: helpers[n] for n in names if n in helpers}}
     result = f"kernel({arguments})"
@@ -74,7 +75,7 @@ def bind_kernel(
 
 def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
     """Return a helper that raises an error where `helper` returns NaN."""
-    # NaN would go unnoticed: every comparison with it is false.
+    # NaN would go unnoticed, since every comparison with it is false.
     arguments = ", ".join(kernel_checks.kernel_argument_names(helper))
     scope: dict[str, object] = {
         "helper": helper,
@@ -163,12 +164,12 @@ class CompiledClass:
 
     @cached_property
     def is_shipped(self) -> bool:
-        """Whether all kernels, and the setting's guard, are Keyhole's own: these compile."""
+        """Whether all kernels and the setting's guard are Keyhole's own, which surely compile."""
         guard = self.owner.setting.allowed
         return all(is_shipped(kernel) for kernel in (guard, *dict(self._all_sources()).values()))
 
     def _all_sources(self) -> list[tuple[str, Kernel]]:
-        """Return kernels, helpers and those of the base, as they were written, by name."""
+        """Return the kernels and helpers of the class and its base, as written, by name."""
         kernels = list((self.sources | self.helper_sources).items())
         if self.base is not None:
             names = (*base_kernel_calls(self.base), *self.base.helpers)
@@ -192,8 +193,8 @@ class CompiledClass:
         return kernels
 
     def _code_locations(self) -> int:
-        """Return a value that changes when the lines of interpreted kernels move; else 0."""
-        # Interpreted copies have the numbers of lines in their code objects.
+        """Return a value that changes when interpreted kernels move to other lines; else 0."""
+        # Interpreted copies have the numbers of their lines in their code objects.
         if not is_interpreted():
             return 0
         sources = (self.sources | self.helper_sources).values()

@@ -30,8 +30,8 @@ class KernelSignature:
     own: tuple[str, ...]  # the arguments that it may name in every setting
     # the groups of the setting's values that it may name: context, decision, feedback, report
     inputs: tuple[str, ...] = ()
-    # the group that it returns, or fills where one of its values is an array; or "metrics",
-    # "allowed", ""
+    # the group that it returns, or fills where one of its values is an array; or "metrics", or
+    # "allowed", or "" for a kernel without results
     outputs: str = ""
     required: bool = False  # whether every class must have one
 
@@ -62,7 +62,7 @@ class KernelSignature:
         return records.of(self.outputs).layout.fields
 
     def flat_call(self, setting: Setting) -> str:
-        """Return the argument list with single values in place of groups, for a base's kernel."""
+        """Return the argument list in which the values of groups are arguments of their own."""
         groups = [name for group in self.inputs for name in getattr(setting, group)]
         return ", ".join((*self.own, *groups))
 
@@ -112,8 +112,8 @@ IMPUTE: Final = KernelSignature(
 )
 """The kernel of policies that is used only where several decisions are pending at a time.
 
-It may also name ``update``, the policy's own kernel, and call it with all arguments that such a
-kernel may name, in the order of the table:
+It may also name ``update``, the policy's own kernel, and call it with all arguments that an
+`update` may name, in the order of the table:
 ``update(p, s, t, rng, <context>, <decision>, <feedback>)``.
 """
 
@@ -163,10 +163,11 @@ def single_integers(fields: Mapping[str, Field]) -> tuple[str, ...]:
 class RecordLayout:
     """The layout of one record, and the compiled functions that read and write it.
 
-    If no value is an array, the kernel that makes the values returns them: one as it is, several as
-    a tuple. If one is an array, the kernel returns nothing: it names the values, and fills the
-    arrays that it receives (a single value is then an array of length 1). In both cases, the
-    kernels that receive the values name them.
+    A record is a group of the setting's values: a context, a decision, a feedback or a report. If
+    no value of the group is an array, the kernel that makes the values returns them, a single one
+    as it is and several as a tuple. If a value is an array, the kernel returns nothing. It names
+    the values as arguments, and fills the arrays that it receives for them; a single value is then
+    an array of length 1. In both cases, kernels that receive the values name them.
 
     `dims` are the names of the integers that shapes may refer to. `filled` says whether the kernel
     fills arrays; by default it does if a value is an array.
@@ -180,7 +181,7 @@ class RecordLayout:
         self.is_filled = has_array if filled is None else filled
 
     def expressions(self, value: str) -> dict[str, str]:
-        """Return the expression of each value, by name, given that of the whole group."""
+        """Return the expression of each value, by name; `value` is that of the whole group."""
         names = list(self.layout.fields)
         # Arrays are in a named tuple, several single values in a plain one.
         if self.is_filled:
@@ -238,9 +239,10 @@ class RecordLayout:
         return compile_shared("def write(buffer, start, dims, number):\n    return\n", "write")
 
     def number_encoder(self) -> Kernel:
-        """Return the compiled function (values) -> the result of a learner's step, from 0.
+        """Return the compiled function (values) -> the result of a learner's step, at least 0.
 
-        It is the value itself for a group of one integer from 0, else 0.
+        The result is the value itself if the group is a single integer, or 0 if that is negative.
+        For other groups the result is 0.
         """
         is_integer = self.is_number and all(f.dtype == "int64" for f in self.layout.fields.values())
         # A learner's step returns negative numbers where it fails (`keyhole.drivers.learner_step`).
@@ -253,8 +255,8 @@ class RecordLayout:
         It runs `kernel`, bound to the argument list `call` and its targets. A kernel that fills
         arrays fills those in `buffer` from `start` on.
         """
-        # Kernels cannot return arrays, since compiled code allocates no memory: they fill cells of
-        # the buffer, which are then read as any receiver reads them.
+        # Kernels cannot return arrays, since compiled code allocates no memory. They fill cells of
+        # the buffer instead, which are then read as any receiver reads them.
         scope: dict[str, object] = {"kernel": kernel}
         if self.is_filled:
             scope |= {"targets": self.layout.reader("Targets", targets=True), "read": self.reader()}
@@ -299,8 +301,8 @@ def check_functions(
     cls: Any, signatures: Sequence[KernelSignature], root: type, *, abstract: bool
 ) -> None:
     """Refuse a class with a function that is never called, or without one that is called."""
-    # Of the bases only mixins: subclasses of `root` were checked when they were defined, and the
-    # public functions of `root` are methods.
+    # Of the bases only mixins are checked. Subclasses of `root` were checked when they were
+    # defined, and `root` has public functions that are no kernels.
     kernel_names = [*(signature.name for signature in signatures), *cls.helpers]
     for base in cls.__mro__:
         if base is cls or (not issubclass(base, root) and base not in root.__mro__):
@@ -332,7 +334,7 @@ def _kernels_in(cls: type) -> Iterator[tuple[str, Kernel]]:
     for name, value in vars(cls).items():
         plain = getattr(value, "py_func", value)
         if isinstance(plain, FunctionType) and not name.startswith("_"):
-            # Kernels have no `self`: that tells them from methods.
+            # Kernels are told from methods by their first argument, which is not `self`.
             code = plain.__code__
             if code.co_varnames[: code.co_argcount][:1] != ("self",):
                 yield name, plain
@@ -359,7 +361,7 @@ def check_kernels(
             if "s" not in fixed_arguments[name]:  # then it can do nothing but return a value
                 kernel_checks.check_returns_value(owner, kernel)
         if name in kernels:
-            # `impute` may learn expected feedback as `update` learns real feedback: by calling it.
+            # `impute` may call `update`, to learn expected feedback as it learns real feedback.
             names = [*kernels[name], *borrowed_kernels]
             if name == IMPUTE.name:
                 names.append("update")
@@ -382,7 +384,7 @@ def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
 def _remedy(cls: type, name: str) -> Callable[[str], str]:
     """Return a function that returns what to do about an array that an inherited kernel misses."""
     home = next(base for base in cls.__mro__ if name in vars(base))
-    # The subclass of a `WrapperPolicy` for a base has the name of the class as written.
+    # A `WrapperPolicy` gets a subclass for each base, with the name of the class as written.
     if home is cls or home.__qualname__ == cls.__qualname__:
         return lambda array: ""
     missing_text = join_words(missing_arrays(cls, name))

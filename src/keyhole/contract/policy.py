@@ -44,7 +44,7 @@ class Guarantee:
 
 
 def check_verdicts(cls: "type[Policy]") -> None:
-    """Refuse verdicts that are not texts, or whose class lacks the arrays to stop with."""
+    """Refuse verdicts that are not texts, or a class with verdicts but without arrays for them."""
     name = f"{cls.__name__}.verdicts"
     if not isinstance(cls.verdicts, tuple) or not all(isinstance(v, str) for v in cls.verdicts):
         raise TypeError(f"{name} must be a tuple of texts, got {cls.verdicts!r}")
@@ -107,12 +107,13 @@ def parameter(default: Any = MISSING, *, doc: str = "", **ends: float | None) ->
     Parameters
     ----------
     default : float or int, optional
-        Its default. It is given by keyword, from which type checkers see whether a policy can be
-        made without the parameter. A parameter without a default must always be given.
+        The parameter's default. It is given by keyword, so that type checkers see whether a policy
+        can be made without the parameter. A parameter without a default must always be given.
     doc : str
-        What it is, in a few words; shown by the catalog.
+        A description in a few words, which the catalog shows.
     **ends : float
-        ``ge``, ``gt``, ``le``, ``lt``: least and largest value, included or not.
+        The ends of the range of allowed values: ``ge`` or ``gt`` is the lower end, ``le`` or ``lt``
+        the upper one. The values ``gt`` and ``lt`` themselves are not allowed.
 
     Examples
     --------
@@ -162,41 +163,45 @@ class Policy:
     helpers : tuple of str
         Functions that kernels may name.
     helper_arguments : mapping of str to tuple of str
-        Of the helpers that subclasses write, by name: the arguments they are called with.
+        For each helper that subclasses write, the arguments with which kernels call it.
     learner_class : type, optional
         The setting's subclass of `keyhole.Learner`.
     vocabulary_class : type, optional
         The words that studies use for the setting: a `keyhole.policy.StudyVocabulary`.
     arms_change : bool
-        Whether arms may be added and retired while it is at work: its state is per arm, and an
-        arm that was never pulled comes first whenever it appears, or is treated like the others.
+        Whether arms may be added and retired while the policy is at work. Its arrays must then
+        have an axis of arms wherever they are about arms. An arm that was never pulled must either
+        be pulled first whenever it appears, or be treated like the others.
     abstract : bool
         Whether the class is only a base of others: ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str
         The kinds of feedback that the policy works with: by default all of the setting's.
     off_policy : bool
         Whether it can learn from decisions that it has not taken itself, such as those of a log.
-        It can if `update` counts feedback, and `select` reads the counts. It may then be asked to
-        leave arms out (``ask(exclude=...)``), if `select` writes nothing that is read later: it
-        decides on a copy of its state that has the other arms alone, so that the number of an arm
-        in its state must be compared with `p.arms`.
+        It can if `update` counts feedback, and `select` reads the counts. If, besides, `select`
+        writes nothing that is read later, users may ask it to leave arms out
+        (``ask(exclude=...)``). It then decides on a copy of its state that has the other arms
+        alone. A number of an arm that its state holds may be `p.arms` or more there, so that a
+        kernel must compare it with `p.arms`.
     requires : str
         A condition on rounds, in words, for a policy that does not work in all rounds. In a round
         that violates it, `select` returns a decision that the setting does not allow (arm -1).
     pending : tuple of str
         What it can do while decisions are pending, the best first. "impute": the kernel `impute`
         imputes their feedback, on a copy of the state; "ignore": it decides as if they had not been
-        taken; "wait": it takes no other. A class that does not declare `pending` has the setting's
-        modes, but waits if its `select` writes state that is read later (see `explain_waiting`).
+        taken; "wait": it takes no other decision meanwhile. A class that does not declare `pending`
+        has the setting's modes, but waits if its `select` writes state that is read later (see
+        `explain_waiting`).
     verdicts : tuple of str
-        What a policy that can say "enough" says of an arm, such as "above" and "below"; empty for
-        one that cannot. Its `State` has ``settled = int_array("arms")``: 0, or 1 + the position of
-        the arm's verdict, which is final; and ``stopped = int_array()``: 0, or the round in which
-        `update` settled the last arm. It is then done: simulations play no further round. It
-        defines `guarantee` and `wrong_verdicts` too (see `docs/contract.md`).
+        The verdicts that the policy can give on an arm, such as "above" and "below"; empty for a
+        policy that never stops. A policy that stops has two more arrays in its `State`. The first
+        is ``settled = int_array("arms")``: 0 for an arm without a verdict, else 1 + the position of
+        its verdict, which is final. The second is ``stopped = int_array()``: 0, or the round in
+        which `update` settled the last arm. The policy is then done, and simulations play no
+        further round. It defines `guarantee` and `wrong_verdicts` too (see `docs/contract.md`).
     feedback, randomness, cost_per_round : str
-        What it learns from, what it draws at random, and how many steps a round takes; printed
-        by catalog and documentation (see `traits`).
+        What it learns from, what it draws at random, and how many steps a round takes. Catalog and
+        documentation print these (see `traits`).
     """
 
     setting: ClassVar[Setting]
@@ -235,7 +240,7 @@ class Policy:
             _check_parameter(cls, item)
         if not hasattr(cls, "setting"):  # a base of no setting
             return
-        # Only in the base class of a setting: its policies inherit `learner` and `works_with`.
+        # Only for the base class of a setting, from which its policies inherit both.
         if "setting" in vars(cls):
             cls.works_with = cls.setting.modes
             if cls.learner_class is not None:
@@ -294,11 +299,12 @@ class Policy:
 
     @classmethod
     def explain_waiting(cls) -> str:
-        """Return why the policy waits though its author has not said so, and what to do; or "".
+        """Return why the policy waits though its class does not declare it, and a remedy; or "".
 
-        It waits where `select` writes state that `update`, `recommend` or a later `select` reads
-        (feedback would be learnt with another decision's values), where that cannot be analysed,
-        and where neither the class nor its setting declares `pending`.
+        The policy waits where `select` writes state that `update`, `recommend` or a later `select`
+        reads, since feedback would be learnt with another decision's values. It also waits where
+        the kernels cannot be analysed, and where neither the class nor its setting declares
+        `pending`.
         """
         reason = pending_mode_inference.reason_to_wait(cls)
         return reason and (
@@ -328,14 +334,14 @@ class Policy:
     if not TYPE_CHECKING:  # type checkers take the arguments from the parameters
 
         def __new__(cls, *args, **values):
-            """Return an instance, if it has the parameters."""
+            """Return an instance, if the class has parameters of these names."""
             cls._refuse_parameters(args, values)
             return super().__new__(cls)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Return how to pickle and copy a policy: by its class and its parameters."""
-        # `factory` returns the class as written: that of a `WrapperPolicy` is made at run time, and
-        # pickle would find the other under its name.
+        # `factory` returns the class as written in a module. The class of a `WrapperPolicy` is made
+        # at run time, and under its name pickle would find the written one.
         values = {item.name: getattr(self, item.name) for item in parameter_fields(self)}
         return partial(self.factory(), **values), ()
 
@@ -398,8 +404,8 @@ class Policy:
     def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning about facts, or a problem, that the policy is not made for; or "".
 
-        `facts` are those from `check_facts`, in a simulation also the ``horizon``, known or not.
-        For a learner, `problem` is None.
+        `facts` are those from `check_facts`. In a simulation they include the ``horizon``, whether
+        the policy knows it or not. For a learner, `problem` is None.
         """
         return ""
 
@@ -480,17 +486,19 @@ class Policy:
 
 
 def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
-    """Refuse a parameter without `parameter`, or with another annotation than a number."""
+    """Refuse a parameter that is not made with `parameter`, or not annotated int or float."""
     name = f"{cls.__name__}.{item.name}"
     if "allowed" not in item.metadata:
         got = "no value" if item.default is MISSING else repr(item.default)
         raise TypeError(f"{name} must be made with parameter(...), got {got}")
-    if item.type not in (int, float, "int", "float") and not _is_policy(item.type):
+    if item.type not in (int, float, "int", "float") and not _may_be_policy(item.type):
         raise TypeError(f"{name} must be annotated int or float, got {item.type!r}")
 
 
-def _is_policy(annotation: object) -> bool:
-    # A string is an annotation of a module with `from __future__ import annotations`.
+def _may_be_policy(annotation: object) -> bool:
+    """Return whether an annotation may be that of the base of a `WrapperPolicy`."""
+    # Annotations are strings in a module with `from __future__ import annotations`. These are not
+    # looked up here, so that any string is accepted.
     if isinstance(annotation, type):
         return issubclass(annotation, Policy)
     return isinstance(annotation, str)
@@ -507,11 +515,12 @@ class IndexPolicy(Policy, abstract=True):
 
     A subclass writes one kernel, ``index(p, pulls, total)``: the index of an arm that has been
     pulled `pulls` times (at least once) with rewards that sum to `total`. Every arm is pulled
-    once, in order; then always the arm with the largest index, the lowest of equals. Where the
-    smallest should win, return its negative.
+    once, in order. From then on the arm with the largest index is pulled; of equal indices, that
+    of the arm with the lowest number wins. If the smallest index should win, the kernel returns
+    the negative of its formula.
 
-    The index may depend on the arm's own pulls and rewards alone, so that each round changes one
-    index, and costs at most log K.
+    The index may depend on the arm's own pulls and rewards alone. A round then changes one index,
+    and its cost grows at most with the logarithm of the number of arms.
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("index",)

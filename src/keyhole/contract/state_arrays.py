@@ -1,8 +1,8 @@
 """Declaration of state arrays, and their layout in one buffer.
 
 A buffer is a vector of 8-byte cells; a `Layout` says which cells belong to which name. So compiled
-functions have one fixed signature made of plain vectors, whatever arrays a policy has, and to save
-a state is to save one vector.
+functions have one fixed signature of plain vectors, whatever arrays a policy has, and a state is
+saved as one vector.
 """
 
 import math
@@ -53,7 +53,7 @@ class Field:
     kept : bool
         Whether files of learners hold it: see `scratch_array`.
     added : bool
-        Whether files of an earlier version lack it: it is then read as zeros.
+        Whether files of an earlier version lack the array, which is then read as zeros.
     """
 
     dtype: str
@@ -117,9 +117,9 @@ def argmin_tree_array(dim: Dim) -> FloatArray:
 def scratch_array(*shape: Dim) -> FloatArray:
     """Declare a float64 state array that affects how fast a decision is found, but not which.
 
-    It is zero at the start, and again in a learner that was loaded or copied; see `float_array`. So
-    a kernel must write it before it reads it, or decide the same if it reads zeros: what a kernel
-    has left there may be gone at the next call.
+    It is zero at the start, and again in a learner that was loaded or copied; see `float_array`.
+    What a kernel leaves in it may therefore be gone at the next call. A kernel must write the array
+    before it reads it, or take the same decision if it reads zeros.
 
     Examples
     --------
@@ -212,7 +212,7 @@ class Layout:
             shape = field.extent(dims)
             size = field.cells(dims)
             keys_start = start
-            if field.tree:  # Python sees the leaves: the inner nodes follow from them
+            if field.tree:  # Python sees the leaves alone, from which the inner nodes follow
                 keys_start += _argmin_keys_start(size, shape[0])
             cells = buffer[keys_start : keys_start + math.prod(shape)]
             views[name] = cells.view(field.dtype).reshape(shape)
@@ -245,7 +245,7 @@ class Layout:
 
     def offset_statements(self) -> str:
         """Return the lines that compute where each field begins, from `start` on: at0, at1, ..."""
-        # One line for each field, from the one before: as one sum each, the code to compile would
+        # Each line adds to the one before. If each were a sum of its own, the code to compile would
         # grow with the square of the number of fields (decision 007).
         lines = ""
         offset = "start"
@@ -278,8 +278,8 @@ class Layout:
         lines = self.offset_statements()
         source = f"def read(buffer, start, dims):\n{lines}    return record({expressions},)\n"
         function = compile_shared(source, "read", type_name, tuple(self.fields) or ("nothing",))
-        # In interpreted mode the named tuple may be cached if it holds views alone: its numbers are
-        # those of the moment when it was made.
+        # In interpreted mode the named tuple may be cached if it holds views alone. A number in it
+        # would stay what it was when the tuple was made.
         has_views_only = targets or all(field.shape for field in self.fields.values())
         return mark_views(function) if self.fields and has_views_only else function
 
@@ -308,7 +308,7 @@ def copy_arms(
 ) -> None:
     """Copy arrays to a state with other arms: arm ``targets[i]`` gets those of arm ``sources[i]``.
 
-    Scratch arrays are not copied: one may hold an arm's number, which is another one now.
+    Scratch arrays are not copied, since one may hold an arm's number, which may have changed.
     """
     for name, field in fields.items():
         if not field.kept:
@@ -320,8 +320,8 @@ def copy_arms(
         np.moveaxis(new[name], axis, 0)[targets] = np.moveaxis(old[name], axis, 0)[sources]
 
 
-# Cached, since each named tuple is a type of its own: functions of one would be compiled again for
-# the next of the same fields.
+# Cached, since each call of `namedtuple` makes a new type, for which functions would be compiled
+# again although the fields are the same.
 @lru_cache(maxsize=256)
 def _record(type_name: str, names: tuple[str, ...]) -> type:
     return namedtuple(type_name, names)
@@ -340,8 +340,8 @@ def compile_shared(
     return _compile_shared(source, name, type_name, names, is_bounds_checked())
 
 
-# `is_checked` is a part of the key alone: code without index checks must not be used where they are
-# asked for (`bounds_checked`).
+# `is_checked` is used as part of the cache's key alone, since code without index checks must not be
+# used where the checks are asked for (`bounds_checked`).
 @lru_cache(maxsize=256)
 def _compile_shared(
     source: str, name: str, type_name: str, names: tuple[str, ...], is_checked: bool

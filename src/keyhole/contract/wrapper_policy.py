@@ -16,8 +16,8 @@ from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import check_choice
 
-# One subclass for each wrapper and class of base: policies of two subclasses would never be equal,
-# and their kernels would be compiled twice.
+# The one subclass of each wrapper for each class of base. If there were two, their policies would
+# never be equal, and their kernels would be compiled twice.
 _SUBCLASSES: Final[dict[tuple[type, type], type["WrapperPolicy"]]] = {}
 
 
@@ -47,7 +47,7 @@ class WrapperPolicy(Policy, abstract=True):
     ----------
     base_class : Policy class
         The class of the base. For each such class there is a subclass, of the same name, to which
-        instances belong: its kernels are other machine code.
+        instances belong, since its kernels are other machine code.
     """
 
     randomness = "that of the base"
@@ -69,12 +69,13 @@ class WrapperPolicy(Policy, abstract=True):
                     f"base must be a policy of the setting {base_class.setting.name!r}, "
                     f"got {base!r}"
                 )
-            # An instance of `cls`: Python goes on to call its `__init__` with the same arguments.
+            # This is also an instance of `cls`, so that Python goes on to call its `__init__` with
+            # the same arguments.
             return object.__new__(_subclass_for(cls, type(base)))
 
     @classmethod
     def factory(cls) -> type[Self]:
-        """Return the class as written: subclasses for classes of bases have the same name."""
+        """Return the class as written in a module, not the subclass for a class of bases."""
         return cast(type[Self], getattr(cls, "_class_as_written", cls))
 
     def parameters(self) -> dict[str, Any]:
@@ -127,7 +128,8 @@ class WrapperPolicy(Policy, abstract=True):
     def check_kernels(cls) -> None:
         """Refuse kernels that name arguments, or read fields, that do not exist.
 
-        Those of the base exist, too. Without a default base, the check waits until there is a base.
+        Arguments and fields of the base exist, too. A class without a default base is checked when
+        it gets a base.
         """
         if hasattr(cls, "base_class"):
             super().check_kernels()
@@ -177,7 +179,7 @@ def _make_subclass(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[W
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
-        # Both states side by side: the kernels of both find their arrays by name.
+        # Both states side by side, so that the kernels of both find their arrays by name.
         "State": type("State", (cls.State, base_class.State), {}),
         "base_class": base_class,
         "needs": tuple(dict.fromkeys((*cls.needs, *base_class.needs))),
@@ -211,7 +213,7 @@ class Evidence:
     evidence_histogram = state_arrays.float_array("arms", GRID, added=True)
     """The weights of rewards between 0 and 1: see `keyhole.draws.betting_evidence`."""
     open_pulls = state_arrays.argmin_tree_array("arms")
-    """The pulls of each open arm; infinite once it is settled."""
+    """The pulls of each arm that is not settled yet (an open arm); infinite for a settled arm."""
 
 
 class _Inputs(Protocol):
@@ -257,7 +259,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
     def __post_init__(self) -> None:
         """Check the parameters; refuse a base that learns from its own decisions alone."""
         super().__post_init__()
-        # The base learns from the open arm that is pulled in place of its own choice.
+        # Where the base chooses a settled arm, it learns from the open arm that is pulled instead.
         if not self.base.off_policy:
             raise ValueError(
                 "base must be a policy that can learn from decisions of others (off_policy), "

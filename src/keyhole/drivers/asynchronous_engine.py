@@ -46,25 +46,28 @@ _SEGMENT: Final = 1024
 # feedback arrives; then context, decision and feedback. The feedback is there from the start: the
 # environment answers when a decision is taken, and only telling is delayed.
 ROUND, ASKED, RETURNS, HEADER = range(4)
-# Entries of the memory plan: where state, copy, the environment's state, report, metrics and rows
-# begin; where context, decision and feedback begin within a row; the length of a row; the number of
-# workers; whether pending feedback is imputed; and whether `impute` receives ages (0 otherwise).
+# Entries of the memory plan: where the policy's state, its copy, the environment's state, report,
+# metrics and rows begin; where context, decision and feedback begin within a row; the length of a
+# row; the number of workers; whether pending feedback is imputed; and whether `impute` receives the
+# ages of decisions (otherwise it receives 0). The plan has `LENGTH` entries.
 (
     STATE, COPY, ENVIRONMENT, REPORT, METRICS, ROWS, CONTEXT, DECISION, FEEDBACK, WIDTH,
     WORKERS, IMPUTES, AGED, LENGTH,
 ) = range(14)  # fmt: skip
 
-# Random streams of two words each: the policy's, the environment's, that of imputed feedback, which
-# is set before every use, and that of durations. Durations have their own, so that the n-th
-# decision takes equally long under all policies (common random numbers).
+# There are four random streams of two words each: the policy's, the environment's, the stream of
+# imputed feedback, which is set before every use, and the stream of durations. Durations have a
+# stream of their own, so that the n-th decision takes equally long under all policies (common
+# random numbers).
 PURPOSES: Final = (streams.POLICY, streams.ENVIRONMENT, streams.POLICY, streams.WORKERS)
 STREAMS: Final = len(PURPOSES)
 
-# The arguments of the engine, with another memory plan; the clock is the last metric.
+# The arguments of the engine, and two more. The memory plan is that of `memory_plan` below, and the
+# last metric in `out` is the time.
 SIGNATURE: Final = signature(
     "void",
     *ARGUMENTS,
-    "int64[::1]",  # the rows in order, then room for a second order at checkpoints
+    "int64[::1]",  # the numbers of the rows in order, then room for a copy of it at checkpoints
     "float64[::1]",  # the numbers of the durations' distribution
 )
 
@@ -76,8 +79,9 @@ def memory_plan(
     """Return the offsets of everything that a block works on, then the options of the loop."""
     records = policy.records
     state = policy.state.size(sizes)
-    # The settled state is first, and its copy has the same layout right behind it: `copy_state`
-    # and the choice between the two (`plan[COPY] * plan[IMPUTES]`) rely on both.
+    # The settled state, which has learnt the feedback that arrived and nothing else, is first. Its
+    # copy has the same layout right behind it. `copy_state` and the choice between the two
+    # (`plan[COPY] * plan[IMPUTES]`) rely on both facts.
     starts = [0, state, 2 * state]
     starts.append(starts[-1] + environment.state.size(e_sizes))
     starts.append(starts[-1] + records.report.layout.size(sizes))
@@ -104,12 +108,13 @@ def copy_state(cells: FloatArray, plan: Any) -> None:
 
 @kernel
 def take_first_arrival(cells: FloatArray, order: IntArray, pending: int, plan: Any) -> int:
-    """Move the row whose feedback arrives first to the free rows, and return its number.
+    """Free the row whose feedback arrives first, and return its number.
 
     Of several that arrive at the same time, the decision that was taken first comes first.
     """
-    # Rows do not move: `order` has the numbers of the pending rows, in the order in which they were
-    # taken, then those of the free rows. The search is linear: there are few workers.
+    # Rows stay where they are. `order` has the numbers of the pending rows, in the order in which
+    # their decisions were taken, then those of the free rows. The search is linear, since there are
+    # few workers.
     first = 0
     for i in range(1, pending):
         arrival = cells[plan[ROWS] + order[i] * plan[WIDTH] + RETURNS]
@@ -163,7 +168,7 @@ def _build(
         s = read_s(cells, plan[STATE], shapes[0])
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
         for replication in range(first, last):
-            # One memory for all replications: whatever the previous one left must go.
+            # All replications use the same memory, so that what the previous one left is erased.
             cells[:] = 0.0
             for row in range(plan[WORKERS]):
                 order[row] = row
@@ -224,7 +229,8 @@ def _compile_replication(
                 pending -= 1
                 imputed = -1
             if is_stopped(s):
-                # What is still pending is told at each checkpoint, as if the run went on.
+                # The policy takes no further decision. At each remaining checkpoint, `measure`
+                # tells the feedback that is still pending, as if the run went on.
                 last = t - 1
                 for k in range(c, len(checkpoints)):
                     end = measure(
@@ -244,7 +250,7 @@ def _compile_replication(
             imputed = pending
             pending += 1
             if t == checkpoints[c]:
-                # It overwrites the copy, which is then stale.
+                # `measure` overwrites the copy, which is stale afterwards.
                 end = measure(
                     p, e, cells, rngs, order, plan, shapes, wrong, t, pending, out, c, column
                 )
@@ -283,7 +289,7 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
         observed_context = observe(e, es, t, e_rng, cells, row + plan[CONTEXT], dims)
         write_context(cells, row + plan[CONTEXT], dims, observed_context)
         context = read_context(cells, row + plan[CONTEXT], dims)
-        # The settled state begins at cell 0: without imputation, the product chooses it.
+        # Without imputation the product is 0, where the settled state begins.
         s = read_s(cells, plan[COPY] * plan[IMPUTES], dims)
         rng = borrow_word(rngs, 0, (2,))
         if plan[IMPUTES] == 1:

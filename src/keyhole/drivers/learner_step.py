@@ -39,8 +39,9 @@ _LAYOUTS: Final = 6
 # it into the vector from Python first would take longer than the call.
 INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = range(8)
 
-# Results of a call that failed; a decision is a number from 0. A replay fails with `REFUSED` (the
-# policy's own decision is not allowed), `NOT_ALLOWED` (the log's is not) or `DIFFERENT_DECISION`.
+# Results of a call that failed, and of an `ASK` when the policy is done; other results are at least
+# 0. A replay fails with `REFUSED` (the policy's own decision is not allowed), `NOT_ALLOWED` (the
+# log's is not) or `DIFFERENT_DECISION`.
 DONE, NOT_ALLOWED, DIFFERENT_DECISION, NOT_ASKED, WRONG_THREAD, REFUSED = range(-6, 0)
 
 SIGNATURE: Final = signature(
@@ -49,8 +50,9 @@ SIGNATURE: Final = signature(
     "int64",  # the operation
     "float64",  # a context or feedback that is one number
 )
-# A call holds the GIL: it takes 0.085 us, and 0.12 if it releases the GIL (measured). So a call is
-# atomic to all other threads, and the header needs no lock. To find the calling thread takes 0.003.
+# A call holds the GIL, since it takes 0.085 us then, and 0.12 us if it releases the GIL (measured).
+# So a call is atomic to all other threads, and the header needs no lock. To find the calling thread
+# takes 0.003 us.
 
 
 def _get_ident() -> int:
@@ -97,8 +99,9 @@ def _compile_unpack(compiled: CompiledClass) -> Kernel:
 
     @kernel
     def unpack(words):  # type: ignore[no-untyped-def]
-        # One memory, seen as integers (the plan), floats (the cells) and unsigned words (the
-        # stream). Starts in the plan count from the beginning of the vector, header included.
+        # One memory is seen as integers (the plan), floats (the cells) and unsigned words (the
+        # stream). The plan has the starts of inputs, state, context, decision, feedback and report,
+        # counted from the beginning of the vector, header included.
         plan = borrow_int(words, PLAN, (plan_length,))
         cells = borrow_float(words, 0, (len(words),))
         dims = read_dims(plan)
@@ -133,11 +136,11 @@ def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
             return 0
         context = read_context(cells, plan[2], dims)
         if operation == CHECK:
-            # Of a learner's file: its pending decision is checked before anything relies on it.
+            # The pending decision from a learner's file is checked before anything relies on it.
             return int(allowed(p, context, read_decision(cells, plan[3], dims)))
         thread = np.int64(_current_thread())
-        # A thread owns the learner from its `ask` to its `tell`: feedback that another thread tells
-        # in between would be learnt for the wrong decision.
+        # A thread owns the learner from its `ask` to its `tell`, since feedback that another thread
+        # tells in between would be learnt for the wrong decision.
         if header[OWNER_THREAD] != 0 and header[OWNER_THREAD] != thread:
             return WRONG_THREAD
         if operation in (TELL, TELL_WITH_NUMBER):
@@ -153,7 +156,7 @@ def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
         code = 0
         if operation in (ASK, ASK_WITH_NUMBER):
             code = ask(words, header, operation, number)
-        # CLAIM does nothing but this: Python then writes a context or feedback into the vector.
+        # CLAIM does nothing but this. Python then writes a context or feedback into the vector.
         header[OWNER_THREAD] = thread if code >= 0 else 0
         return code
 
@@ -184,7 +187,7 @@ def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Ke
             context = read_context(cells, plan[2], dims)
             decision = select(p, s, t, rng, context, cells, plan[3], dims)
             write_decision(cells, plan[3], dims, decision)
-            # The round is counted after the guard: a refused decision is no round.
+            # The round is counted after the guard, since a refused decision is no round.
             if not allowed(p, context, decision):
                 return REFUSED
             header[ROUNDS] = t
@@ -228,7 +231,8 @@ def are_cells_equal(
     words: Words, log: Words, row: int, context_at: int, start: int, end: int
 ) -> bool:
     """Return whether the cells from `start` to before `end` are equal in a row and the learner."""
-    # As words, not as floats: NaN equals itself, and 0.0 differs from -0.0.
+    # Cells are compared as words, not as floats, so that NaN equals itself, and 0.0 differs from
+    # -0.0.
     equal = True
     for cell in range(start, end):
         equal &= words[cell] == log[row, cell - context_at]

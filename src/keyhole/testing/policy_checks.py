@@ -62,7 +62,8 @@ def stays_within_its_arrays(subject: CheckContext) -> None:
 
     It runs before the checks that use the engine, where indices are not checked.
     """
-    assert subject.first_nan is not None  # it plays a game, in which an index out of range raises
+    # To find the first NaN, a game is played in which an index out of range raises an error.
+    assert subject.first_nan is not None
 
 
 def acts_at_all(subject: CheckContext) -> None:
@@ -92,7 +93,7 @@ def engine_is_deterministic(subject: CheckContext) -> None:
 
 
 def engine_and_learner_agree(subject: CheckContext) -> None:
-    """Check that a learner with the feedback of a simulation has the same metrics in the end.
+    """Check that a learner told the feedback of a simulation has the same metrics in the end.
 
     A learner receives feedback only, so this also shows that the policy does not read what its
     setting hides.
@@ -111,7 +112,8 @@ def saving_changes_nothing(subject: CheckContext) -> None:
     uninterrupted, _ = subject.played
     learner, environment = subject.start_game()
     draw = np.random.default_rng(subject.seed)
-    # Both with a decision pending and between rounds: with one pending, a file holds more.
+    # The learner is saved both while a decision is pending, when its file holds more, and between
+    # rounds.
     after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))
     again = []
     for t in range(len(uninterrupted)):
@@ -176,7 +178,8 @@ def play_sizes(subject: CheckContext, sizes: Sequence[int]) -> None:
         # Long enough to pull every arm once and then decide a hundred times.
         rounds = min(max(subject.horizon, arms + 100), problem.rounds or math.inf)
         resized = replace(subject, problem=problem, horizon=int(rounds))
-        values = resized.simulate_metrics(replications=1)  # large ones take their time
+        # One replication, since those of a large problem take long.
+        values = resized.simulate_metrics(replications=1)
         assert np.isfinite(values).all(), f"{subject.policy}: no finite metrics with {arms} arms"
 
 
@@ -228,7 +231,8 @@ Check = Callable[[Any], None]
 
 CHECKS: Final[tuple[Check, ...]] = (
     parameters_round_trip,
-    # First of all that play: the engine does not check indices, and would corrupt memory.
+    # This is the first check that plays, since the engine does not check indices, so that a faulty
+    # kernel would corrupt memory.
     stays_within_its_arrays,
     acts_at_all,
     engine_is_deterministic,
@@ -255,7 +259,7 @@ PROBLEM_CHECKS: Final[tuple[Check, ...]] = (
 
 
 def run_checks(checks: Sequence[Check], subject: Any, failing: Mapping[str, str]) -> None:
-    """Run checks in this order; those in `failing`, by name with the reason, must fail."""
+    """Run checks in order; those that `failing` lists, by name with a reason, must fail."""
     for name in failing:
         check_choice("failing", name, [check.__name__ for check in checks])
     for check in checks:
@@ -293,7 +297,7 @@ def check_policy(
     seed : int, default 0
         The seed of all random numbers.
     failing : mapping of str to str, optional
-        Checks that are known to fail, by name, each with the reason; they must.
+        Checks that are known to fail, by name, each with the reason. They must fail.
 
     Examples
     --------
@@ -338,7 +342,7 @@ def parametrize_with_checks(
     subjects : iterable of CheckContext or SettingCase
         The arguments of the checks.
     checks : sequence of callable, default CHECKS
-        Or `PROBLEM_CHECKS`, `SETTING_CHECKS`.
+        The checks; others than the default are in `PROBLEM_CHECKS` and `SETTING_CHECKS`.
 
     Examples
     --------

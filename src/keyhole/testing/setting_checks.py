@@ -64,7 +64,7 @@ class SettingCase:
 
     @property
     def decisions(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """The context, as values, with each decision to try.
+        """The pairs of the context and a decision to try, both as plain Python values.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class SettingCase:
         if self.decision is None:
             decisions = study_vocabulary.example_decisions(self.setting, facts, self.context)
         else:
-            decision = _values(self.decision)
+            decision = _to_plain_values(self.decision)
             allowed = study_vocabulary.is_allowed(self.setting, facts, self.context, decision)
             decisions = [decision] if allowed else []
         if not decisions:
@@ -84,14 +84,14 @@ class SettingCase:
                 f"decision must be one that {self.setting.name} allows, on which its vocabulary is "
                 f"tested; got {got}"
             )
-        return [(_values(self.context), decision) for decision in decisions]
+        return [(_to_plain_values(self.context), decision) for decision in decisions]
 
     def __repr__(self) -> str:
         """Return the name of the setting."""
         return self.setting.name
 
 
-def _values(values: Mapping[str, Any]) -> dict[str, Any]:
+def _to_plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: np.asarray(value).tolist() for name, value in values.items()}
 
 
@@ -111,7 +111,7 @@ def facts_are_documented(case: SettingCase) -> None:
 
 
 def facts_pass(case: SettingCase) -> None:
-    """Check that the given facts are those that every policy knows, and allowed."""
+    """Check that the facts are those that every policy knows, and have allowed values."""
     case.setting.check((), case.facts)
 
 
@@ -123,7 +123,8 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
         # Far beyond any array, but still an int64: only the guard can refuse it.
         bad_values = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
         for value in bad_values:
-            # One field is out of range at a time, the others are 0: no other can be the reason.
+            # One field is out of range at a time and the others are 0, so that no other field can
+            # be the reason of a refusal.
             decision: dict[str, Any] = {
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }
@@ -135,7 +136,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
 
 
 def decisions_round_trip(case: SettingCase) -> None:
-    """Check that a decision in words can be stored as JSON, and is the same when parsed."""
+    """Check that a formatted decision can be stored as JSON, and is the same when parsed."""
     if (vocabulary := _make_vocabulary(case)) is None:
         return
     for context, decision in case.decisions:
@@ -160,8 +161,8 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
     """Check that a decision names arms in `arm_fields` only, if arms can be added and retired."""
     if (vocabulary := _make_vocabulary(case)) is None or not vocabulary.find_arm_fields():
         return
-    # The same decision with the arms in reverse order, their numbers changed in `arm_fields` alone:
-    # if the words differ, another field holds numbers of arms.
+    # The arms are put in reverse order, and their numbers changed in `arm_fields` alone. If the
+    # decision then reads otherwise, another field holds numbers of arms.
     reversed_vocabulary = case.vocabulary_for(vocabulary.arms[::-1])
     last = len(vocabulary.arms) - 1
     for context, decision in case.decisions:
@@ -235,8 +236,8 @@ def rounds_survive_a_snapshot(case: SettingCase) -> None:
     vocabulary = _make_vocabulary(case)
     if vocabulary is None or vocabulary.round_class is None:
         return
-    policy: Any = None  # none is needed before the round ends
-    # The second is only ever restored: it lacks whatever `to_json` leaves out.
+    policy: Any = None  # a round needs no policy before it ends
+    # The second round is filled by `restore` alone, so that it lacks whatever `to_json` leaves out.
     first, second = (vocabulary.round_class(vocabulary, policy) for _ in range(2))
     for context, decision in case.decisions:
         first.begin(context, decision)
@@ -278,7 +279,7 @@ def _parse_default(
 
 
 def _check_refused(case: SettingCase, parse: Callable[..., Any], *args: Any, **words: Any) -> None:
-    """Check that `parse` refuses its arguments, of which `words` or the last mean nothing."""
+    """Check that `parse` refuses `words`, or without these the last of its other arguments."""
     try:
         parse(*args, **words)
     except (TypeError, ValueError):
