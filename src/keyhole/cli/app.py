@@ -85,7 +85,7 @@ def run(
     check_cluster_address(on, threads)
     from keyhole.experiment import Spec
 
-    # Before extras are required: nobody should install packages for a file that is then refused.
+    # Before extras are required, since nobody should install packages for a file that is refused.
     experiment = Spec.from_file(spec)
     if out is None and not dry_run:
         raise ValueError("--out must be given: a folder for the results")
@@ -95,7 +95,7 @@ def run(
     if out is None or dry_run:
         show_forecast(experiment, threads, on, as_json=as_json)
         return
-    # The report shows this command: file names only, without the folders of this machine.
+    # The report shows this command, with names of files but not the folders of this machine.
     command = f"keyhole run {spec.name} --out {out.name}"
     run_spec(experiment, out, threads, on, command, as_json=as_json, as_latex=as_latex, quiet=quiet)
 
@@ -164,7 +164,7 @@ def reproduce(
         raise ValueError("NAME must be given, or --all; see keyhole reproduce --list")
     if out is None:
         if name is not None:
-            papers.Entry.find(name)  # whose name may be wrong, too
+            papers.Entry.find(name)  # a wrong name is refused before a missing --out
         raise ValueError("--out must be given: a folder for the results")
     options: dict[str, Any] = {"out": out, "scale": scale, "threads": threads, "on": on}
     result: papers.Reproduction | papers.ReproducedEntries

@@ -62,7 +62,7 @@ def run_bench(
         raise
     if not quiet:
         print_step("writing the page")
-    # Before anything is printed: a closed pipe makes printing fail.
+    # The page is written before anything is printed, since a closed pipe makes printing fail.
     paths = {"results": out / RESULTS_FILE, "report": write_benchmark_page(out, content)}
     summaries = summarize(content)
     if as_json:
@@ -71,7 +71,8 @@ def run_bench(
     if as_latex:
         _print_latex(summaries)
         return
-    # Yardsticks know what is unknown in practice: of them alone, none is the best.
+    # Yardsticks know what is unknown in practice, and are not ranked. Where only yardsticks have
+    # played, none is the best.
     ranked = [summary for summary in summaries if summary.ranked]
     if verbose or not ranked:
         _print_standings(summaries)
@@ -82,18 +83,18 @@ def run_bench(
 
 
 def _print_latex(summaries: "Sequence[SituationSummary]") -> None:
-    """Print the tables of situations and problems for LaTeX; bold: none is clearly better."""
+    """Print the tables of situations and problems for LaTeX, with unbeaten policies in bold."""
     from keyhole.benchmark.summary import policies_on_problem_table, situation_table
     from keyhole.results.latex import latex_table
 
     note = "Bold: no other is clearly better, by a paired 95 % interval."
     for summary in summaries:
         table = situation_table(summary)
-        firsts = [
+        is_first_by_row = [
             not standing.is_yardstick and standing.firsts == len(standing.ranks)
             for standing in summary.standings
         ]
-        bold = {(row, 0) for row, is_first in enumerate(firsts) if is_first}
+        bold = {(row, 0) for row, is_first in enumerate(is_first_by_row) if is_first}
         typer.echo(latex_table(f"{table.caption}. {note}", table.head, table.rows, bold) + "\n")
         for problem in summary.problems:
             table = policies_on_problem_table(problem)

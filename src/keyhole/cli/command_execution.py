@@ -21,9 +21,11 @@ from keyhole.cli.output import EscapedStream, error_text, one_line_text
 from keyhole.status_output import print_status
 from keyhole.validate import short_repr
 
-# Also where it was started by `python -m keyhole`: shells complete the command of this name.
+# The program's name, also where it was started by `python -m keyhole`, since shells complete the
+# command of this name.
 _PROGRAM: Final = "keyhole"
-_RESUMING: Final = ("run", "reproduce", "demo", "bench", "compile", "tune")  # commands
+# The commands that resume when they are called again.
+_RESUMING: Final = ("run", "reproduce", "demo", "bench", "compile", "tune")
 _NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 
@@ -54,7 +56,8 @@ def _run_app() -> int | None:
         return _discard_output()
     except MemoryError as error:
         return _print_error(str(error) or "there is not enough memory")
-    # These carry a message for the user. Any other is a fault of Keyhole, and keeps its traceback.
+    # These errors carry a message for the user. Any other error but those of Typer is a fault of
+    # Keyhole, and keeps its traceback.
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
         return _print_error(error_text(error), output.exit_code_of(error))
     except Exception as error:
@@ -71,7 +74,7 @@ def _interruption_text() -> str:
 
 
 def _usage_message(error: Any) -> str:
-    """Return the message of a usage error; of a number, without Pydantic's message."""
+    """Return the message of a usage error; for a number, Keyhole's in place of Pydantic's."""
     message: str = error.format_message()
     # Typer begins such a message with the name of the option or argument.
     argument = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")

@@ -53,7 +53,7 @@ def new(
 
 
 def _policy_stubs(setting: str) -> Path:
-    """Return the folder `stubs` beside the module of a setting."""
+    """Return the folder `stubs` in the package of a setting."""
     from keyhole.experiment.setting_registry import find_setting
 
     registered = find_setting(setting, "--setting")

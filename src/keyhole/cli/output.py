@@ -17,7 +17,7 @@ from keyhole.files import explain_os_error
 from keyhole.status_output import print_status
 from keyhole.validate import escape_controls
 
-# See `command_execution`.
+# Exit codes: see `command_execution`.
 CLAIM_FAILED: Final = 1
 DAMAGED: Final = 1
 BAD_INPUT: Final = 2
@@ -56,14 +56,15 @@ def error_text(error: Exception) -> str:
     """Return the message of an error; of an OSError its file and reason, without the number."""
     if isinstance(error, OSError) and error.strerror and str(error).startswith("["):
         files = [str(file) for file in (error.filename, error.filename2) if file is not None]
-        # Errors in writing a file name it: a full disk without a name is that of standard output.
+        # An error in writing a file has the file's name. An error that says that the disk is full,
+        # without a name, is one in writing standard output.
         is_output = not files and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         return ": ".join([*files, *["standard output"] * is_output, explain_os_error(error)])
     return str(error)
 
 
 def try_to_write(write: Callable[..., Path | None], *arguments: Any, **options: Any) -> Path | None:
-    """Return the report that a function writes; only warn if it cannot: the results exist."""
+    """Return the report that a function writes; only warn if it cannot, since results exist."""
     try:
         return write(*arguments, **options)
     except OSError as error:

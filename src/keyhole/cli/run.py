@@ -49,7 +49,7 @@ def run_spec(
     summaries = Summaries.of(result) if "sweep" in result.spec else None
     if not quiet:
         print_step("drawing the report")
-    # Before anything is printed: a closed pipe makes printing fail.
+    # The report is written before anything is printed, since a closed pipe makes printing fail.
     report = try_to_write(write_run_report, result, summaries=summaries)
     if as_json:
         points = summaries.points if summaries is not None else [result.curves]

@@ -40,11 +40,11 @@ def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[st
         "setting": registered.name,
         "doc": _first_paragraph(registered.module),
         "problems": {
-            source: {
+            factory_name: {
                 "doc": factory.doc,
                 "entries": {entry: asdict(info) for entry, info in factory.entries.items()},
             }
-            for source, factory in registered.problem_factories.items()
+            for factory_name, factory in registered.problem_factories.items()
         },
         "metrics": {
             metric.name: {
@@ -88,8 +88,8 @@ def _print_setting(setting: dict[str, Any]) -> None:
 def _print_problems_and_metrics(setting: dict[str, Any]) -> None:
     print_paragraph(setting["doc"], 2)
     print_heading("[problem]", 2)
-    for source, factory in setting["problems"].items():
-        print_paragraph(f"{source}: {factory['doc']}", 4)
+    for factory_name, factory in setting["problems"].items():
+        print_paragraph(f"{factory_name}: {factory['doc']}", 4)
         for entry, info in factory["entries"].items():
             print_paragraph(f"{entry} ({info['kind']}): {info['doc']}", 8)
     print_heading("metrics", 2)

@@ -111,7 +111,7 @@ class Cluster(Executor):
             ) from error
 
     def lost_error(self, error: BaseException) -> ClusterLostError:
-        """Return the error of an executor that has ended."""
+        """Return the error that says that the executor has ended, given the executor's own."""
         text = f"{self.name} does not answer any more: {error}"
         return ClusterLostError(text.removesuffix(": "))
 
@@ -129,12 +129,12 @@ def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[
 def make_wanted_check() -> Callable[[], bool]:
     """Return a function that says whether the client still wants the task of this thread.
 
-    Dask cannot end a task that has begun, and forgets the task of a client that is gone. Ray ends
-    such a task.
+    Dask cannot end a task that has begun, and forgets the task of a client that is gone, so that
+    the task itself must ask. Ray ends such a task.
     """
     try:
-        # Not imported: in a task of Dask it is loaded already, and elsewhere it may not be
-        # installed.
+        # The package is not imported here. In a task of Dask it is loaded already, and elsewhere it
+        # may not be installed.
         worker = sys.modules["distributed"].get_worker()
     except (KeyError, ValueError):  # not in a task of Dask
         return lambda: True
@@ -156,7 +156,10 @@ _ALLOWED_WORKERS: Final = Range(ge=1, le=1024)
 def check_cluster_address(
     on: str | Executor, threads: int | None, *, name: str = "threads"
 ) -> None:
-    """Refuse an invalid address, and a number of `threads` for a cluster that is running."""
+    """Refuse an invalid address, and a number of `threads` for a cluster that is running.
+
+    Errors call the argument `threads` by `name`.
+    """
     if threads is not None:
         check_integer(name, threads, _ALLOWED_WORKERS)
     address: object = None

@@ -31,7 +31,7 @@ _CLOSE_SECONDS: Final = 5.0
 _COUNT_SECONDS: Final = 0.5  # between requests for the number of workers
 _LOGGERS: Final = ("distributed", "distributed.batched", "distributed.client")
 
-# A terminal sends Ctrl-C to the whole process group. Workers ignore it: the client ends them.
+# A terminal sends Ctrl-C to the whole process group. Workers ignore it, since the client ends them.
 _IGNORE_INTERRUPTS: Final = (
     "import signal; signal.signal(signal.SIGINT, lambda *_: None); "
     "signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])"
@@ -65,10 +65,10 @@ def _blocked_interrupts() -> Iterator[None]:
 
 
 def _start_local(workers: int) -> LocalCluster:
-    """Start worker processes, which import the main script: it must not start more of them."""
+    """Start worker processes, which import the main script; that must not start more of them."""
     try:
-        # Port 0 is any free one: several clusters may run on this machine. Others cannot reach
-        # 127.0.0.1.
+        # Port 0 is any free port, since several clusters may run on this machine. Other machines
+        # cannot reach 127.0.0.1.
         return LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL, preload=[_IGNORE_INTERRUPTS],
@@ -81,7 +81,7 @@ def _start_local(workers: int) -> LocalCluster:
 
 
 def _connect(address: str) -> Client:
-    """Return a client of the scheduler at an address; refuse one where there is none in time."""
+    """Return a client of the scheduler at an address; refuse it if none answers in time."""
     try:
         scheme, _ = parse_address(address)
         get_backend(scheme)
@@ -91,35 +91,36 @@ def _connect(address: str) -> Client:
             f"the address of Dask must be one such as tcp://HOST:PORT, got {short_repr(address)}: "
             f"{error}"
         ) from error
-    if scheme in ("tcp", "tls", "ws", "wss"):  # a client would try for a while
+    if scheme in ("tcp", "tls", "ws", "wss"):  # refused at once; a client would try for a while
         socket.create_connection(host_and_port, _TIMEOUT).close()
-    client: Future[Client] = Future()
+    client_future: Future[Client] = Future()
 
     def make_client() -> None:
         try:
-            client.set_result(Client(address, timeout=_TIMEOUT, set_as_default=False))
+            client_future.set_result(Client(address, timeout=_TIMEOUT, set_as_default=False))
         except BaseException as error:
-            client.set_exception(error)
+            client_future.set_exception(error)
 
-    # In a thread: a client waits without end for a program that says nothing when it connects.
+    # The client is made in a thread, since it waits without end for a program that says nothing
+    # after a connection.
     threading.Thread(target=make_client, daemon=True).start()
     try:
-        return client.result(_TIMEOUT)
+        return client_future.result(_TIMEOUT)
     except Exception as error:
         raise ConnectionError("the program there does not answer as a scheduler does") from error
 
 
-def _call(function: bytes, /, *args: Any, **kwargs: Any) -> Any:
+def _call(pickled_function: bytes, /, *args: Any, **kwargs: Any) -> Any:
     """Call a pickled function."""
     import pickle
 
-    result = pickle.loads(function)(*args, **kwargs)
-    pickle.dumps(result)  # for one that cannot be pickled, Dask would ask without end
+    result = pickle.loads(pickled_function)(*args, **kwargs)
+    pickle.dumps(result)  # raises an error if it cannot be pickled; Dask would ask without end
     return result
 
 
-# Dask pickles a function of __main__ by value. By name, a worker without Keyhole could not unpickle
-# it, and Dask would end that worker; so the task itself raises the ImportError.
+# Dask pickles a function of __main__ by value. If it were pickled by name, a worker without Keyhole
+# could not unpickle it, and Dask would end that worker. So the task itself raises the ImportError.
 _call.__module__ = "__main__"
 
 
@@ -127,7 +128,7 @@ class Dask(Cluster):
     """The cluster of a Dask client; `local` is the cluster that was started for it, if any."""
 
     def __init__(self, name: str, client: Client, local: LocalCluster | None = None) -> None:
-        # Not pure: Dask would run two tasks with equal arguments once.
+        # If tasks were pure, Dask would run two tasks with equal arguments once.
         super().__init__(client.get_executor(pure=False))
         self.name = name
         self._client = client
@@ -141,8 +142,9 @@ class Dask(Cluster):
         if monotonic() - self._count_time > _COUNT_SECONDS:
             try:
                 # Without a timeout, `sync` would wait for ever for a scheduler that is gone.
-                count = partial(self._client.sync, callback_timeout=_TIMEOUT)
-                self._capacity = sum(count(self._client.scheduler.ncores).values())
+                call_scheduler = partial(self._client.sync, callback_timeout=_TIMEOUT)
+                thread_counts = call_scheduler(self._client.scheduler.ncores)
+                self._capacity = sum(thread_counts.values())
             except Exception as error:  # any error means that there was no answer
                 raise self.lost_error(CancelledError()) from error
             self._count_time = monotonic()
@@ -155,7 +157,8 @@ class Dask(Cluster):
 
     def share(self, data: bytes) -> Any:
         """Submit the bytes as a task, whose result is computed again if its worker is lost."""
-        # Keyed by content: the scheduler keeps one copy for several clients and calls.
+        # The key follows from the content, so that the scheduler keeps one copy for several clients
+        # and calls.
         key = f"keyhole-shared-{hashlib.sha256(data).hexdigest()}"
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
@@ -166,7 +169,7 @@ class Dask(Cluster):
         return super().submit(_call, pickle.dumps(fn), *args, **kwargs)
 
     def cancel(self, futures: Iterable[Future[Any]]) -> None:
-        """Cancel tasks, unless nobody would answer."""
+        """Cancel tasks, unless the scheduler is lost and would not answer."""
         if not self._is_lost:
             super().cancel(futures)
 

@@ -13,7 +13,7 @@ from ray.exceptions import OutOfMemoryError, RayError, RayTaskError, WorkerCrash
 from keyhole.clusters.cluster import Cluster, ClusterLostError
 
 _RETRIES: Final = 3  # of a task whose worker has died
-_TIMEOUT: Final = 10.0
+_TIMEOUT: Final = 10.0  # seconds in which an address must answer
 
 
 def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
@@ -26,8 +26,8 @@ def connect_or_start(on: str, address: str | None, workers: int | None) -> Clust
     options = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     if address is None:
         os.environ.setdefault("RAY_task_oom_retries", str(_RETRIES))  # by default without limit
-        count = workers or os.cpu_count() or 1
-        ray.init("local", num_cpus=count, include_dashboard=False, **options)
+        worker_count = workers or os.cpu_count() or 1
+        ray.init("local", num_cpus=worker_count, include_dashboard=False, **options)
         return Ray(on)
     try:
         if address != "auto":
@@ -39,7 +39,7 @@ def connect_or_start(on: str, address: str | None, workers: int | None) -> Clust
 
 
 def _check_listener(address: str) -> None:
-    """Refuse an address where nothing listens: Ray would try for minutes."""
+    """Refuse an address where nothing listens, since Ray would try for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not (host and port.isdecimal()):
         raise ValueError(
@@ -77,7 +77,7 @@ class Ray(Cluster):
                 if (error := ray_future.exception()) is None:
                     future.set_result(ray_future.result())
                 else:
-                    future.set_exception(_original_error(error))
+                    future.set_exception(_explain_error(error))
 
         future.add_done_callback(lambda ended: ended.cancelled() and ray.cancel(reference))
         reference.future().add_done_callback(copy_outcome)
@@ -94,10 +94,10 @@ def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def _original_error(error: BaseException) -> BaseException:
-    """Return the error of a task as it was raised, without Ray's traceback in its message."""
+def _explain_error(error: BaseException) -> BaseException:
+    """Return the error that a task raised; for an error of Ray's own, one that says the cause."""
     if isinstance(error, RayTaskError) and isinstance(error.cause, Exception):
-        return _original_error(error.cause)
+        return _explain_error(error.cause)
     if not isinstance(error, RayError):
         return error
     if isinstance(error, OutOfMemoryError | WorkerCrashedError):

@@ -17,7 +17,8 @@ from keyhole.validate import Range, check_integer
 _FOLDER_VARIABLE: Final = "KEYHOLE_CACHE_DIR"
 _SIZE_VARIABLE: Final = "KEYHOLE_CACHE_MB"
 _DEFAULT_MEGABYTES: Final = 500  # some 4,000 pairs of policy and environment
-# Only files with such a name are ever removed. Drafts and locks exist while a process compiles.
+# Only files with such a name, and files of digests (`DIGEST_SUFFIX`), are ever removed. Drafts and
+# locks exist while a process compiles.
 _CACHE_NAME: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
 _CHECKSUM_BYTES: Final = 32
 CODE_SUFFIX: Final = ".code"
@@ -43,7 +44,7 @@ def cache_folder() -> Path:
         base = Path.home() / "Library" / "Caches"
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        if not base.is_absolute():  # then the XDG standard has it ignored
+        if not base.is_absolute():  # the XDG standard ignores relative paths
             base = Path.home() / ".cache"
     return base / "keyhole"
 
@@ -57,7 +58,10 @@ def cache_limit() -> int:
 
 
 def cached_files() -> list[tuple[Path, os.stat_result]]:
-    """Return the files of compiled code, least recently used first; none if unreadable."""
+    """Return the files of compiled code, also drafts and locks, least recently used first.
+
+    There are none if the folder cannot be read.
+    """
     files = []
     with contextlib.suppress(OSError):
         for path in cache_folder().iterdir():
@@ -70,7 +74,7 @@ def cached_files() -> list[tuple[Path, os.stat_result]]:
 
 
 def clear_cache() -> int:
-    """Remove all compiled code; return how many files were removed."""
+    """Remove all compiled code and files of digests; return how many `cached_files` there were."""
     files = cached_files()
     digest_files = cache_folder().glob(f"{'[0-9a-f]' * 64}{DIGEST_SUFFIX}")
     for path in (*(path for path, _ in files), *digest_files):
@@ -107,7 +111,7 @@ def is_usable(folder: Path) -> bool:
 def read_cache_file(path: Path) -> bytes | None:
     """Return what `write_cache_file` wrote; None if it is missing, foreign or damaged."""
     with contextlib.suppress(OSError):
-        # Owner and mode are checked on the open file: the path could be replaced in between.
+        # Owner and mode are checked on the open file, since the path could be replaced in between.
         with open(path, "rb", opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
             if not (stat.S_ISREG(status.st_mode) and _is_trusted(status)):

@@ -25,7 +25,7 @@ _calling: Final = threading.RLock()
 def compiler_lock() -> AbstractContextManager[bool]:
     """Return the lock that excludes other compiling threads, and forks.
 
-    It is the lock itself: `with` runs no Python for it, which Ctrl-C might interrupt.
+    The lock itself is returned, since `with` then runs no Python code that Ctrl-C might interrupt.
     """
     return _compiling
 
@@ -44,7 +44,8 @@ def import_numba() -> ModuleType:
 def _reset_locks() -> None:
     """Reinitialise the locks in a forked child, where other threads that held them do not exist.
 
-    Locks that the forking thread holds itself, beyond the fork's own, stay held: it releases them.
+    Locks that the forking thread holds itself stay held, since it releases them; but not the one
+    acquisition of each that the fork made.
     """
     for lock in cast(tuple[Any, ...], (_compiling, _calling)):
         depth = 0
@@ -55,15 +56,16 @@ def _reset_locks() -> None:
             lock.acquire()
 
 
-# Partial objects of C methods, which run no Python: Ctrl-C inside a Python function here, or during
-# the fork, would leave a lock held for ever. If another thread holds a lock for longer than a fork
-# waits, releasing it fails, and Python prints the error to standard error; that is harmless.
+# These are partial objects of C methods, which run no Python code. If a Ctrl-C came inside a Python
+# function here, or during the fork, a lock would stay held for ever. If another thread holds a lock
+# for longer than a fork waits, its release after the fork fails, and Python prints the error to
+# standard error; that is harmless.
 _wait_for_compiler: Final = partial(_compiling.acquire, timeout=_FORK_SECONDS)
 _wait_for_call: Final = partial(_calling.acquire, timeout=_FORK_SECONDS)
 
 if hasattr(os, "register_at_fork"):
-    # Hooks before a fork run in reverse order, so the lock of calls is taken first: a call may take
-    # the compiler's lock, and the same order everywhere excludes a deadlock.
+    # Hooks before a fork run in reverse order, so that the lock of calls is taken first. A call may
+    # take the compiler's lock too, and the same order everywhere excludes a deadlock.
     os.register_at_fork(before=_wait_for_compiler, after_in_parent=_compiling.release)
     os.register_at_fork(before=_wait_for_call, after_in_parent=_calling.release)
     os.register_at_fork(after_in_child=_reset_locks)

@@ -1,7 +1,7 @@
 """Interpreted mode: a context in which Python runs kernels, which are otherwise compiled.
 
-Calls of interpreted functions are atomic to other threads, forks and Ctrl-C (`AtomicCall`): one
-that is interrupted half-way would leave a policy's memory half-updated.
+Calls of interpreted functions are atomic to other threads, forks and Ctrl-C (`AtomicCall`), since
+one that is interrupted half-way would leave a policy's memory half-updated.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class AtomicCall:
     """An interpreted function whose calls are atomic: completed, or rolled back by an interrupt.
 
     A compiled function that holds the GIL is atomic by itself. A fork waits for the end of a call,
-    up to the limit of `keyhole.kernels.compiler_fork_locks`: if the call takes longer, the child
+    up to the limit of `keyhole.kernels.compiler_fork_locks`. If the call takes longer, the child
     refuses to call the function.
 
     Parameters
@@ -145,13 +145,15 @@ class AtomicCall:
             If another thread was in a call when this process was forked.
         """
         with interpreted_call_lock():
-            # The fork did not wait for a call in another thread: here, it will never be finished.
+            # The fork did not wait for the end of a call in another thread. In this process, that
+            # call will never end.
             if self._process not in (0, os.getpid()):
                 raise RuntimeError(
                     f"another thread was in the midst of a call of {self._owner} when this process "
                     f"was forked: make it anew"
                 )
-            # The rollback: arrays are the only arguments that a kernel changes, and small.
+            # Copies for the rollback. Arrays are the only arguments that a kernel changes, and they
+            # are small.
             saved = [(value, value.copy()) for value in args if isinstance(value, np.ndarray)]
             self._process = os.getpid()
             try:

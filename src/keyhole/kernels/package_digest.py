@@ -15,8 +15,8 @@ from typing import Final
 
 from keyhole.kernels import cache_files
 
-# Three of these packages are above this one. They are named here, not registered when they are
-# imported: the key of an entry would then depend on which of them were imported first.
+# Three of these packages are above this one. They are named here, and not registered when they are
+# imported, since the key of an entry would then depend on which of them were imported first.
 COMPILED_PACKAGES: Final = ("kernels", "draws", "contract", "drivers")
 """The packages whose sources are part of every cache key as a whole, since they generate code that
 no kernel refers to. Functions of others are followed one by one (`keyhole.kernels.fingerprint`)."""
@@ -95,9 +95,9 @@ _FUNCTIONS: Final = (math.log, math.log1p, math.log2, math.exp, math.expm1, math
 def math_library_digest() -> str:
     """Return a digest of how this process computes elementary functions.
 
-    A C library picks its logarithm by the processor: with and without fused multiply-add the last
-    bit differs (glibc 2.36: at 2 of 20,000 points). All other arithmetic of Keyhole is
-    the same everywhere. Two machines of equal digest play the same simulation to the bit.
+    A C library picks its logarithm by the processor. With and without fused multiply-add, the last
+    bit differs (glibc 2.36: at 2 of 20,000 points). All other arithmetic of Keyhole is the same
+    everywhere. Two machines of equal digest play the same simulation to the bit.
     """
     points = [1e-9 + (i * _STEP) % 1.0 for i in range(_POINT_COUNT)]
     values = [function(x) for function in _FUNCTIONS for x in points]

@@ -26,8 +26,8 @@ _interprets_first: ContextVar[bool] = ContextVar("interpret_first", default=Fals
 def interpret_first(is_wanted: bool = True) -> AbstractContextManager[None]:
     """Interpret uncompiled code at first, for everything made inside.
 
-    `compile_cached` then returns a `TieredFunction`. It is for code that is known to compile: other
-    code must be refused at once, not after some seconds.
+    `compile_cached` then returns a `TieredFunction`. It is for code that is known to compile, since
+    other code must be refused at once, not after some seconds.
     """
     return set_in_context(_interprets_first, is_wanted)
 
@@ -94,8 +94,10 @@ class TieredFunction:
         self._holds_gil = hold_gil
         self.budget = budget
         self._compile_now = compile_now
-        # The settings of now, which are context variables (`bounds_checked`), for compiling later.
+        # The settings that hold now are context variables (such as that of `bounds_checked`). They
+        # are kept for compiling later.
         self._context = copy_context()
+        # Called with the machine code; a learner then calls that in place of this function.
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
     def compile_function(self) -> Kernel:
@@ -106,7 +108,8 @@ class TieredFunction:
 
     def __call__(self, *args: object) -> object:
         """Call the function, compiled if the budget is spent."""
-        # Only for learners, whose calls are short. A simulation estimates its length beforehand.
+        # Only functions of learners are compiled here: they hold the GIL, and their calls are
+        # short. A simulation estimates its length beforehand.
         if self._holds_gil and self.budget.is_spent:
             code = self.compile_function()
             self.when_compiled(code)

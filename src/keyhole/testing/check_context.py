@@ -49,7 +49,7 @@ class CheckContext:
 
     def learner(self, replication: int = 0) -> Any:
         """Return a learner with the known quantities of the simulation; its indices are checked."""
-        # The engine checks no index. So memory errors show here, as an IndexError.
+        # The engine checks no index. Memory errors show here instead, as an IndexError.
         with bounds_checked():
             return make_learner(self.policy, self.facts, seed=self.seed, replication=replication)
 
@@ -76,7 +76,8 @@ class CheckContext:
             seed=self.seed,
             threads=threads,
             details=True,
-            # Never None: short simulations would be interpreted, and compiled code not tested.
+            # Never None, with which short simulations would be interpreted, and compiled code would
+            # not be tested.
             interpreted=is_interpreted(),
         )
         return np.array([curves.values("it", metric)[-1] for metric in curves.metrics])
@@ -122,14 +123,17 @@ class CheckContext:
 
     @cached_property
     def first_nan(self) -> str:
-        """The first value that became NaN, with its round, where every round is scored.
+        """A text on the first value that became NaN, and its round; "" if none did.
+
+        Every round of the game is scored.
 
         Raises
         ------
         AssertionError
             If a kernel reads or writes beyond an array.
         """
-        # Not the game of `played`: kernels that recommend and score may draw random numbers.
+        # This is another game than that of `played`, since kernels that recommend and score may
+        # draw random numbers, which changes later rounds.
         learner, environment = self.start_game()
         first = ""
         try:

@@ -34,7 +34,7 @@ def interpreted_and_compiled_agree(subject: CheckContext) -> None:
 
 def _compare_learners(subject: CheckContext) -> None:
     pairs = _make_both(lambda: (subject.learner(), subject.environment()))
-    # Both in step: the first difference is the cause, and later ones follow from it.
+    # Both play in step, since the first difference is the cause, and later ones follow from it.
     for t in range(1, subject.horizon + 1):
         if pairs[0][0].is_done:
             break
@@ -100,7 +100,7 @@ def _refuse_difference(
     for group, arrays in compiled.items():
         for name, array in arrays.items():
             python_array = python[group][name]
-            # NaN agrees with NaN: a policy that makes it is refused by another check.
+            # NaN agrees with NaN, since a policy that makes it is refused by another check.
             unequal = (array != python_array) & ~(np.isnan(array) & np.isnan(python_array))
             for index in np.argwhere(np.atleast_1d(unequal)).tolist():
                 values = (np.atleast_1d(a)[tuple(index)].item() for a in (array, python_array))

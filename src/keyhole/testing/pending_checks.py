@@ -20,7 +20,7 @@ _PENDING_AT_A_TIME: Final = 4
 
 
 class PendingPolicy:
-    """A policy with pending decisions: its state, and a copy of the state that knows of them."""
+    """A policy with pending decisions: its state, and a copy on which these are imputed."""
 
     def __init__(self, subject: CheckContext, mode: str) -> None:
         self._policy = policy = subject.policy
@@ -39,8 +39,8 @@ class PendingPolicy:
         self._run(self.cells, np.zeros(1), 0, 0, INIT)
         # A policy that ignores pending decisions decides on the state itself: `pending_step`.
         self.copy = self.cells.copy() if self._imputes else self.cells
-        # The plan has the starts of inputs, state, context, decision, feedback, report. A row of a
-        # pending decision holds context and decision; once told, the feedback behind them.
+        # The plan has the starts of inputs, state, context, decision, feedback, report. A row for
+        # `DECIDE` holds context and decision, a row for `TELL` the feedback behind them too.
         starts = self._plan[1:6].tolist()
         self.state = slice(starts[0], starts[1])
         self._context = slice(starts[1], starts[2])
@@ -59,7 +59,7 @@ class PendingPolicy:
         # A policy that ignores pending decisions is not shown them.
         pending_rows = pending_rows if self._imputes else ()
         width = ROW_HEADER + self._context_and_decision.stop - self._context_and_decision.start
-        # The zero is not read: NumPy refuses to concatenate nothing.
+        # The zero is not read. It is needed since NumPy refuses to concatenate nothing.
         rows = np.concatenate([*(row[:width] for row in pending_rows), np.zeros(1)])
         if not self._run(self.copy, rows, environment.rounds, len(pending_rows), DECIDE):
             raise AssertionError(self._policy.refusal(f"round {environment.rounds}"))
@@ -73,8 +73,11 @@ class PendingPolicy:
         self._run(self.copy, row, int(row[0]), 1, TELL)
 
     def state_if_told(self, row: FloatArray, stream: Words) -> Words:
-        """Return the state, as bits, after telling feedback at a position of the stream."""
-        # Undone in the end: the same feedback is told from several states.
+        """Return the state, as bits, that the policy would have after it is told a row.
+
+        `stream` is the position of the policy's stream at that time.
+        """
+        # The telling is undone in the end, since the same feedback is told from several states.
         cells = self.cells.copy()
         words_before = self._words.copy()
         self._words[:2] = stream
@@ -137,7 +140,7 @@ def feedback_belongs_to_its_decision(subject: CheckContext) -> None:
 
 
 def _compare_with_late_feedback(subject: CheckContext) -> None:
-    """Compare the states after feedback that is told at once, and after another decision."""
+    """Compare the state after feedback that is told at once with that after a later telling."""
     policy = PendingPolicy(subject, "ignore")
     environment = subject.environment()
     while environment.rounds + 1 < subject.horizon:
@@ -148,8 +151,8 @@ def _compare_with_late_feedback(subject: CheckContext) -> None:
         later_row = policy.ask(environment, (row,))
         is_unchanged = policy.bits() == bits_after_first
         late = policy.state_if_told(row, stream)
-        # Arrays that the later decision changed are left out: in them, both states differ anyway.
-        # Both updates draw from the same position of the stream.
+        # Numbers that the later decision changed are left out, since the two states differ in them
+        # anyway. Both updates draw from the same position of the stream.
         assert (at_once[is_unchanged] == late[is_unchanged]).all(), (
             f"{subject.policy}: what it learns from the decision of round {int(row[0])} depends on "
             f"a later decision; {_advise_declaration(subject)}"
@@ -174,8 +177,8 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
             try:
                 rows.append(policy.ask(environment, rows))
                 is_unchanged = policy.cells[policy.state].tobytes() == state_before
-                # Told in random order: in the order of the decisions, a policy that confuses them
-                # may pass.
+                # Feedback is told in random order, since a policy that confuses decisions might
+                # pass if it were told in their order.
                 if len(rows) == _PENDING_AT_A_TIME:
                     policy.tell(rows.pop(draw.integers(_PENDING_AT_A_TIME)))
             except IndexError as error:

@@ -84,7 +84,8 @@ def acts_at_all(subject: CheckContext) -> None:
 
 def engine_is_deterministic(subject: CheckContext) -> None:
     """Check that a seed gives the same bits, in any number of threads and beside another policy."""
-    # One simulation that differs in all three: run again, three threads, another policy beside it.
+    # One simulation that differs in all three: it is run again, in three threads, and beside a
+    # second policy (the same one under another label).
     again = subject.simulate_metrics(subject.policy, threads=3)
     assert np.array_equal(subject.simulated, again), (
         f"{subject.policy}: run again, in three threads and beside another policy, it gave other "

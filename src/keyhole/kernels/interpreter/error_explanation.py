@@ -108,12 +108,15 @@ def _describe_location(entries: list[TracebackType]) -> str:
     return f" ({', '.join(phrases)})"
 
 
-def _find_local(entries: list[TracebackType], function: str, name: str) -> Iterator[int]:
-    """Yield the innermost integer in a variable of that name, if there is one."""
+def _find_local(entries: list[TracebackType], function_name: str, name: str) -> Iterator[int]:
+    """Yield the innermost integer in a variable `name`, if there is one.
+
+    It is searched in functions called `function_name`, or in all of them if that is "".
+    """
     for entry in reversed(entries):
         frame = entry.tb_frame
         value = frame.f_locals.get(name)
-        if isinstance(value, int) and function in ("", frame.f_code.co_name):
+        if isinstance(value, int) and function_name in ("", frame.f_code.co_name):
             yield int(value)
             return
 

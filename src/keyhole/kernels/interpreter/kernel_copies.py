@@ -42,7 +42,8 @@ def _print(*values: object, **options: Any) -> None:
 
 
 _BUILTINS: Final[dict[str, object]] = {"round": arithmetic.round_number, "print": _print}
-# Not used in Keyhole's own kernels, whose integers stay below 2**63: Python's functions are faster.
+# Keyhole's own kernels do not use these, since their integers stay below 2**63, and Python's
+# functions are faster.
 _BUILTINS_OF_USERS: Final[dict[str, object]] = {
     **_BUILTINS,
     "abs": arithmetic.absolute,
@@ -71,7 +72,8 @@ def interpreted_copy(kernel: Kernel) -> Kernel:
     plain = getattr(kernel, "py_func", kernel)
     if not isinstance(plain, FunctionType):
         raise NotInterpretedError(f"{_describe(kernel)} is not written in Python")
-    with compiler_lock():  # forks wait for this lock; in a child, no other would be released
+    # A fork waits for this lock. Any other lock might stay locked in the child for ever.
+    with compiler_lock():
         if plain not in _copies:
             try:
                 _copies[plain] = _make_copy(plain)
@@ -91,13 +93,13 @@ def _make_copy(plain: FunctionType) -> Kernel:
     result: Kernel = copy
     if returns_views(plain):
         result = interpreted_arrays.cache_views(copy)
-    _copies[plain] = result  # before the functions that it uses, which may use it
+    _copies[plain] = result  # before `link`, since functions that it uses may use it in turn
     link(plain, copy, partial(_value_of_name, plain))
     return result
 
 
 def _value_of_name(user: FunctionType, name: str, value: object, chains: Iterable[Chain]) -> object:
-    """Return the value of a name in a kernel; `chains` are the attributes that it reads of it."""
+    """Return the value of a name for a kernel's copy; `chains` are the attributes read from it."""
     try:
         return _convert_value(value, chains)
     except _UnknownError as error:
@@ -109,7 +111,7 @@ def _value_of_name(user: FunctionType, name: str, value: object, chains: Iterabl
 
 
 class _UnknownError(Exception):
-    """Something that a kernel uses has no equivalent in Python; the text follows its name."""
+    """Something that a kernel uses has no equivalent in Python; the text is put after its name."""
 
 
 def _convert_value(value: object, chains: Iterable[Chain] = ()) -> object:
@@ -232,7 +234,7 @@ class InterpretedFunction:
             return value
         array, view = self._last_views[i]
         if array is not value:
-            # Two arguments may be one memory.
+            # Two arguments may be the same array, and must then be the same view.
             views_of_same_array = (v for a, v in self._last_views[:i] if a is value)
             view = next(views_of_same_array, None) or interpreted_arrays.view_of(value)
             self._last_views[i] = (value, view)

@@ -14,7 +14,7 @@ from typing import Final
 _LAMBDA: Final = "<lambda>"
 _NO_CLASS: Final = "_"  # Python mangles no names in a class of this name
 # Calls of functions of a module compile to other instructions if the file imports the module, so
-# these are not compared.
+# that these instructions are not compared.
 _CALLS: Final = (
     "CACHE", "CALL", "EXTENDED_ARG", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "NOP", "PRECALL",
     "PUSH_NULL",
@@ -26,7 +26,7 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
     """Return the definition of a function; or a text that says why there is none.
 
     A lambda is returned as a function with a single statement. A definition that compiles to other
-    code is refused: the file may have changed since it was imported.
+    code is refused, since the file may have changed since it was imported.
     """
     reason = "its source is not there"
     for tree in _find_candidates(code):
@@ -39,9 +39,9 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
 def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     """Return the code of a definition, with the free variables of some code.
 
-    The definition is compiled inside a class: one of the original's name, on which private names
-    (``__x``) depend, and whose names are not visible in its functions, so that a function may call
-    itself.
+    The definition is compiled inside a class, which has the name of the original's, since private
+    names (``__x``) depend on it. Names of a class are not visible in its functions, so that a
+    function which calls itself still reads a global.
     """
     class_definition = ast.ClassDef(_class_name(code), [], [], [ast.Pass()], [])
     arguments = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
@@ -81,7 +81,8 @@ def _find_candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
     last = max((end or 0 for _, end, _, _ in code.co_positions()), default=0)
     if lines and last <= len(lines):
         yield from _find_functions("".join(lines[first - 1 : last]), code)
-    try:  # unreachable lines at the end have no instructions: `inspect` finds the whole block
+    # Unreachable lines at the end have no instructions, but `inspect` finds the whole block.
+    try:
         yield from _find_functions("".join(inspect.getsourcelines(code)[0]), code)
     except (OSError, TypeError):
         return

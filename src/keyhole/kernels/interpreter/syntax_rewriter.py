@@ -59,7 +59,7 @@ _Target = TypeVar("_Target", bound=ast.Name | ast.Attribute | ast.Subscript)
 
 
 def _call(name: str, arguments: list[ast.expr], located_node: ast.AST) -> ast.Call:
-    """Return a call of one of `HELPERS`, at the place of another node."""
+    """Return a call of one of `HELPERS`, with the line and column of another node."""
     call = ast.Call(ast.Name(f"{_PREFIX}{name}{_ENDING}", ast.Load()), arguments, [])
     return ast.copy_location(call, located_node)
 
@@ -79,6 +79,7 @@ class _Rewriter(ast.NodeTransformer):
         if name == "shift_right":
             is_same = isinstance(right, ast.Constant) and right.value in _ALLOWED_SHIFTS
         elif type(operator) in _DIVISIONS:
+            # Python divides large integers exactly, and compiled code as floats.
             may_be_integers = self.wraps and name == "divide" and not _is_float(right)
             is_same = _is_positive_constant(right) and not may_be_integers
         else:
@@ -116,7 +117,8 @@ class _Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Assign([node.target], result), node)
         if not isinstance(node.target, ast.Subscript):
             return node  # refused when the class is made
-        # The array and its index are evaluated once, as in the original: held in two variables.
+        # The array and its index are held in two variables, so that they are evaluated once, as in
+        # the original.
         array, index = _array_and_index(self.visit(_as_load(node.target)))
         variables = [
             ast.NamedExpr(ast.Name(_ARRAY_VARIABLE, ast.Store()), array),
@@ -258,6 +260,7 @@ def interpreted_code(code: CodeType, wraps: bool) -> CodeType:
     tree = find_definition(code)
     if not isinstance(tree, str):
         return compile_definition(ast.fix_missing_locations(_Rewriter(wraps).visit(tree)), code)
+    # Generated code has no source. It runs as it is, unless it needs more than wrapped integers.
     if code.co_filename == "<string>" and not _needs_rewriting(code, False):
         return code
     raise NotInterpretedError(

@@ -2,9 +2,8 @@
 
 llvmlite links the code. The functions of Numba that it calls are in two C extension modules, which
 can be loaded without the package around them. The symbols that code refers to are those that Numba
-registers when it is imported (`numba.core.base`, `numba.core.externals`), at the same addresses:
-the elementary functions above all, since those of another C library differ in the last bit. A test
-compares them all.
+registers when it is imported (`numba.core.base`, `numba.core.externals`), at the same addresses,
+since the elementary functions of another C library differ in the last bit. A test compares all.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ class MachineCode:
 
     def to_bytes(self) -> bytes:
         """Return the serialised code."""
-        names = {name: value for name, value in asdict(self).items() if name != "code"}
-        head = json.dumps(names).encode()
+        head_fields = {name: value for name, value in asdict(self).items() if name != "code"}
+        head = json.dumps(head_fields).encode()
         return len(head).to_bytes(_HEAD_LENGTH_BYTES, "little") + head + self.code
 
     @classmethod
@@ -68,7 +67,7 @@ def processor() -> str:
     """Return the kind of processor and its features, on which machine code depends."""
     try:
         features = binding.get_host_cpu_features().flatten()
-    except RuntimeError:  # LLVM does not know this kind of processor's
+    except RuntimeError:  # LLVM does not know the features of this kind of processor
         features = ""
     return repr((binding.get_process_triple(), binding.get_host_cpu_name(), features))
 
@@ -113,18 +112,18 @@ def add_symbols() -> None:
 def load(machine: MachineCode) -> Kernel:
     """Return the function in some machine code.
 
-    It does not check its arguments: for internal callers. The machine code is freed with the last
-    reference to the function.
+    The function does not check its arguments, since only Keyhole calls it. The machine code is
+    freed with the last reference to the function.
     """
-    # An engine of its own for each entry: symbols of equal name in two entries are independent, and
-    # the code can be freed (decision 003).
+    # Each entry has an engine of its own, so that symbols of equal name in two entries are
+    # independent, and the code can be freed (decision 003).
     add_symbols()
     dynfunc = load_extension("_dynfunc")
     target = binding.Target.from_triple(binding.get_process_triple())
     engine = binding.create_mcjit_compiler(
         binding.parse_assembly(""), target.create_target_machine(jit=True)
     )
-    # After the first engine is made, which makes the symbols of the process known to LLVM.
+    # Checked after the first engine is made, which makes the symbols of the process known to LLVM.
     missing_names = [n for n in machine.undefined_symbols if binding.address_of_symbol(n) is None]
     if missing_names:  # the linker would abort the process
         raise ImportError(f"compiled code needs {', '.join(missing_names)}")
@@ -135,7 +134,7 @@ def load(machine: MachineCode) -> Kernel:
         variable = ctypes.c_void_p.from_address(engine.get_global_value_address(name))
         variable.value = id(environment)
     address = engine.get_function_address(machine.wrapper)
-    # The function keeps its machine code alive: the engine goes with the function.
+    # The function refers to the engine, so that the machine code lives as long as the function.
     references = (engine, environment)
     module = sys.modules[__name__]
     entry: Kernel = dynfunc.make_function(module, "entry", "", address, environment, references)
