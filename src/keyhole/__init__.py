@@ -54,7 +54,7 @@ _HOMES: Final = {
     "stopping_times": "play.simulation",
 }
 
-import_module("keyhole.moved_modules")  # from here on these are found under their old names
+import_module("keyhole.moved_modules")  # from here on, old names of modules are found
 
 
 def __getattr__(name: str) -> Any:

@@ -36,7 +36,7 @@ def delayed_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
-        # First the former handler: the signal that is raised below is for it.
+        # The former handler is set first, since the signal that is raised below is for it.
         signal.signal(signal.SIGINT, handler)
         if signals:
             signal.raise_signal(signal.SIGINT)
@@ -63,8 +63,8 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
         if callable(handler):
             handler(number, frame)
 
-    # Elsewhere than in the main thread, and without a handler in Python, no Ctrl-C raises an error:
-    # a KeyboardInterrupt is one that the code itself raises.
+    # A Ctrl-C raises an error in the main thread alone, and only if its handler was set from
+    # Python. In all other cases, a KeyboardInterrupt is one that the code itself raises.
     is_main = threading.current_thread() is threading.main_thread()
     if is_noted := callable(handler) and is_main:
         signal.signal(signal.SIGINT, note_signal)

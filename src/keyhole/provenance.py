@@ -12,7 +12,7 @@ from typing import Any, Final
 _HOME: Final = Path(__file__).parent
 _SOURCE_ENDINGS: Final = (".py", ".toml")
 _DIGEST_DIGITS: Final = 16
-_GIT_SECONDS: Final = 10.0  # seconds
+_GIT_SECONDS: Final = 10.0  # after which a call of Git is given up
 
 
 def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -
 
 
 def software_text(software: Mapping[str, Any]) -> str:
-    """Return a description of `describe_software` as a line; one of 0.2.0 has no commit.
+    """Return a description by `describe_software` as a line; that of version 0.2.0 has no commit.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class _StatusStream:
             sys.stderr.flush()
 
     def close(self) -> None:
-        """Do nothing: code that closes standard output means another stream."""
+        """Do nothing, since code that closes standard output means another stream."""
 
     def __getattr__(self, name: str) -> Any:
         """Return any other attribute of standard error."""
@@ -38,8 +38,8 @@ class _StatusStream:
 
 
 def redirect_prints() -> AbstractContextManager[object]:
-    """Send what Python prints to standard error: standard output is for the results of a command.
+    """Return a context in which what Python prints goes to standard error.
 
-    A context for the import of users' files.
+    It is for the import of users' files, since standard output is for the results of a command.
     """
     return redirect_stdout(cast(TextIO, _StatusStream()))

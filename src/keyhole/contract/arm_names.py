@@ -80,7 +80,7 @@ class ArmNames(Sequence[Hashable]):
         try:
             return np.array([self._numbers[name] for name in entries], np.int64)
         except (KeyError, TypeError):
-            # Slowly, for an error that names the row.
+            # Read again one by one, for an error that names the row.
             numbers = (self.number(f"{field}[{i}]", name) for i, name in enumerate(entries))
             return np.fromiter(numbers, np.int64)
 

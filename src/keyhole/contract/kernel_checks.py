@@ -77,11 +77,12 @@ def find_attribute_uses(code: CodeType, variable: str) -> Iterator[tuple[str, in
     >>> [name for name, line, written in find_attribute_uses(total.__code__, "s")]
     ['totals']
     """
-    # Bytecode, not source text: a kernel may be written in a notebook cell or by `exec`.
+    # Bytecode is read, not source text, since a kernel may be written in a notebook cell or by
+    # `exec`.
     steps = [
         step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")
     ]
-    # A variable that is assigned may be anything: no error is better than a wrong one.
+    # A variable that is assigned may be anything. No error is better than a wrong one.
     if any("STORE_FAST" in step.opname and variable in _operands(step) for step in steps):
         return
     for previous_step, step in pairwise(steps):
@@ -130,10 +131,10 @@ def check_field_access(
 
 
 def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Field]) -> Kernel:
-    """Return a compiled function that refuses a kernel's result of a wrong type, or returns it.
+    """Return a compiled function that returns a kernel's result, or refuses one of a wrong type.
 
-    The check is made by the compiler, from the type, and leaves no trace in the machine code.
-    Without it, the error would point at the line of Keyhole that uses the result.
+    The compiler checks the type while it compiles, so that the check leaves no trace in the machine
+    code. Without it, the error would point at the line of Keyhole that uses the result.
     """
     integers = (_BOOL, _WHOLE)
     texts = {"float64": (*integers, _FRACTION)}
@@ -154,7 +155,7 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
     def returned(typing, value):  # type: ignore[no-untyped-def]
         check(_describe_type(value))
 
-        # The value as it is: its type has been checked.
+        # The value is returned as it is, since its type has been checked.
         def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
             return args[0]
 
@@ -234,13 +235,13 @@ def check_returns_value(owner: str, kernel: Kernel) -> None:
 
 def _line_of_return(function: FunctionType) -> int:
     """Return the line of a function's first return of a value; 0 if there is none."""
-    # Python ends every function with `return None`: returns of None do not count.
+    # Returns of None do not count, since Python ends every function with one.
     return min((line for line, is_none in _list_returns(function) if not is_none), default=0)
 
 
 def _list_returns(function: FunctionType) -> Iterator[tuple[int, bool]]:
     """Yield the line of each return of a function, and whether it returns None."""
-    constant: object = ...
+    constant: object = ...  # what the instruction before loaded; `...` if it loaded no constant
     for step in dis.get_instructions(function.__code__):
         if step.opname in _RETURNS and step.positions and step.positions.lineno:
             if step.opname == "RETURN_CONST":

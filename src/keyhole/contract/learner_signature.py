@@ -154,7 +154,8 @@ def make_learner_method(
             keywords["scale"] = scale
         return learner_class(self, facts, seed=seed, interpreted=interpreted, **keywords)
 
-    # One function for all settings; `inspect.signature`, help and editors see that of the setting.
+    # This one function serves all settings. `inspect.signature`, help and editors are given the
+    # signature and the docstring of the setting's.
     method = cast(Any, learner)
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     descriptions = []

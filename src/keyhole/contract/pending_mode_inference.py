@@ -23,6 +23,7 @@ PENDING_MODES: Final = get_args(Pending)
 """The pending modes: see `Policy`."""
 WAIT: Final = ("wait",)
 
+# The kernels that may read what `select` has left in the state, the weightiest first.
 _READERS: Final = ("update", "recommend", "select")
 _SOURCE: Final = (
     "define it in a file or a notebook cell, where its source can be read, and start Python again "
@@ -109,10 +110,10 @@ def describe_doubts(cls: type[Policy]) -> str:
 
 @lru_cache(maxsize=256)
 def explain_dependence(cls: type[Policy]) -> str:
-    """Return why a caller must not take other decisions than a class; "" if it may.
+    """Return why a caller must not take other decisions than the policy's; "" if it may.
 
-    It may if the class can learn from decisions of others, and its `select` writes no state that is
-    read later.
+    It may if the class of the policy can learn from decisions of others, and its `select` writes no
+    state that is read later.
     """
     if not cls.off_policy:
         return "it cannot learn from decisions of others (off_policy)"
@@ -193,8 +194,8 @@ def combine_pending(cls: Any, base: type[Policy]) -> None:
 def _list_covered_kernels(cls: type[Policy], home: type[Policy]) -> list[str]:
     """Return the kernels for which a declaration of modes holds.
 
-    Helpers whose arguments the declaring class has fixed, without the state, are left out: they see
-    only what its kernels pass to them.
+    Helpers whose arguments the declaring class has fixed, without the state, are left out, since
+    they see only what its kernels pass to them.
     """
     fixed_arguments = getattr(home, "helper_arguments", {})
     helpers = [name for name in cls.helpers if "s" in fixed_arguments.get(name, ("s",))]
@@ -209,15 +210,15 @@ def _defining_class(cls: type[Policy], kernel: str) -> type:
 def _find_reasons(cls: type[Policy]) -> list[_Reason]:
     """Return the reasons to wait: arrays that `select` writes and a later kernel reads.
 
-    An array made with `scratch_array` counts only if the other kernel does not write it: then that
-    kernel reads what `select` has left there, which is not kept.
+    An array made with `scratch_array` counts only if the later kernel does not write it. That
+    kernel then reads what `select` has left there, which is not kept.
     """
     # Imported only here: policies that declare `pending`, as all of Keyhole's do, do not need it.
     from keyhole.contract.state_access_analysis import analyse_state_access
 
-    # In order of weight: an array that `update` reads makes learning wrong; one that `recommend`
-    # reads, a report; one that only a later `select` reads, the next decision. `named_arrays`
-    # are those that an earlier reason names already.
+    # The readers are in order of weight. An array that `update` reads makes learning wrong, one
+    # that `recommend` reads makes a report wrong, and one that only a later `select` reads makes
+    # the next decision wrong. `named_arrays` are those that an earlier reason names already.
     state = declared_state(cls)
     reasons = []
     named_arrays = set[str]()

@@ -25,8 +25,8 @@ class Environment:
     ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
     ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` fills
     each of the class's `metrics` at a checkpoint, by name: ``metrics.regret[0] = s.regret[0]``,
-    or ``metrics.pulls[arm]`` if there is one for each arm. `respond` sums metrics that grow round
-    by round in the state. A policy learns nothing but the result of `respond`.
+    or ``metrics.pulls[arm]`` if there is one for each arm. Metrics that grow round by round are
+    summed by `respond`, in the state. A policy learns nothing but the result of `respond`.
 
     An environment that declares ``horizon = integer()`` knows how many rounds the run has;
     ``memory``, for the shapes of arrays, is the same number.
@@ -87,7 +87,7 @@ without a horizon it grows.
 class Problem(ABC):
     """An instance of a setting, such as arms with given means, and the class that simulates it.
 
-    A problem of your own setting derives from it, and names its setting and its environment::
+    A problem of your own setting derives from this class, and names its setting and environment::
 
         class Problem(keyhole.policy.Problem):
             setting = SLEEPING
@@ -183,7 +183,7 @@ def environment_inputs(problem: Problem, horizon: int | None) -> dict[str, Any]:
     Returns
     -------
     dict
-        By name.
+        The values by name.
 
     Raises
     ------

@@ -63,7 +63,7 @@ class Fact:
         return check_number(name, value, self.allowed)
 
     def to_unit(self, name: str, value: object, scale: Scale) -> Any:
-        """Return a value given in the user's units, checked, in those of policies."""
+        """Check a value in the user's units, and return it in the units of policies."""
         # Checked in the user's units, so that the error names the range that the user knows.
         user_fact = replace(self, allowed=scale.range(self.allowed, self.unit))
         return scale.to_unit(user_fact.check(name, value), self.unit)
@@ -109,7 +109,8 @@ def fact(
         ``"reward"`` for a reward, ``"difference"`` for differences of rewards, ``"difference**-2"``
         for sums of their inverse squares: see `Setting.rewards`.
     **ends : float
-        ``ge``, ``gt``, ``le``, ``lt``: least and largest value, included or not.
+        The ends of the range of allowed values: ``ge`` or ``gt`` is the lower end, ``le`` or ``lt``
+        the upper one. The values ``gt`` and ``lt`` themselves are not allowed.
 
     Examples
     --------
@@ -198,7 +199,7 @@ class Setting:
         return {n: f for n, f in self.facts.items() if f.always or n in needs}
 
     def to_unit(self, values: Mapping[str, object], scale: Scale) -> dict[str, Any]:
-        """Return facts in units of policies, given in those of the user."""
+        """Return facts in the units of policies; `values` are in the user's units."""
         converted_values = dict(values)
         for name, fact in self.facts.items():
             if values.get(name) is None:

@@ -22,16 +22,16 @@ from keyhole.kernels.kernel_declaration import kernel, load_intrinsic
 # whole nodes. With two children, ten levels instead of three, a round of LSA at K = 1,000 took 1.4
 # times as long.
 _CHILDREN: Final = 16
-# So few keys have no node above them: it would be read just after a part of it was written. A round
-# of LSA at K = 20 takes 0.67 of the time.
+# Up to this number of keys, no node is above them, since it would be read just after a part of it
+# was written. Without it, a round of LSA at K = 20 takes 0.67 of the time.
 _MOST_WITHOUT_TREE: Final = 2 * _CHILDREN
 
 
 def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
     """Return the smallest of the sixteen keys from cell `start` on.
 
-    They are compared in the order of the vector code, so that the result is the same to the bit:
-    -0.0 and 0.0 are equal, and NaN is not smaller than anything.
+    They are compared in the order of the vector code, so that the result is the same to the bit.
+    The order matters, since -0.0 and 0.0 are equal, and NaN is not smaller than anything.
     """
     numbers: list[float] = list(keys[start : start + _CHILDREN])
     if len(numbers) < _CHILDREN:
@@ -102,7 +102,7 @@ def argmin_fill(keys: NDArray[np.float64], candidates: int, key: float) -> None:
     >>> argmin(store, 3)
     0
     """
-    # Level by level from the leaves up: of each level, the cells with a candidate below them.
+    # On each level, from the leaves up, the cells with a candidate below them get the key.
     keys[:] = math.inf
     cell = argmin_keys_start(len(keys), candidates)
     count = candidates
@@ -128,7 +128,7 @@ def argmin_update(keys: NDArray[np.float64], candidates: int, position: int, key
     begin = argmin_keys_start(len(keys), candidates)
     cell = begin + position
     keys[cell] = key
-    # Up the path to the root: each node's minimum is written into its parent cell.
+    # On the path up to the root, each node's minimum is written into its parent cell.
     while begin > 0 and cell >= _CHILDREN:
         node = cell // _CHILDREN
         cell = node - 1
@@ -151,13 +151,14 @@ def argmin(keys: NDArray[np.float64], candidates: int) -> int:
     if begin == 0 and candidates > _CHILDREN:
         smallest_of_second: float = _smallest(keys, _CHILDREN)
         # Of two nodes, the first wins a tie, so that the lowest position does.
-        half = _CHILDREN if smallest_of_second < smallest else 0
-        position: int = half + _position(keys, half, min(smallest, smallest_of_second))
+        winning_node = _CHILDREN if smallest_of_second < smallest else 0
+        smaller = min(smallest, smallest_of_second)
+        position: int = winning_node + _position(keys, winning_node, smaller)
         return min(position, candidates - 1)
-    # Down from the root: on each level, to the first child that equals the minimum.
+    # The path goes down from the root, on each level to the first child that equals the minimum.
     cell: int = _position(keys, 0, smallest)
     while cell < begin:
-        # Bounded here and below: keys from a damaged file must not lead outside of the array.
+        # Bounded here and below, since keys from a damaged file must not lead outside of the array.
         node = min(_CHILDREN * (cell + 1), len(keys) - _CHILDREN)
         cell = node + _position(keys, node, smallest)
     return min(cell - begin, candidates - 1)

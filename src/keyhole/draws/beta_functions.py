@@ -6,15 +6,16 @@ from typing import Final
 from keyhole.kernels.kernel_declaration import kernel
 
 _HALF_LOG_TWO_PI: Final = 0.5 * math.log(2.0 * math.pi)
-# From here on the first five terms of Stirling's series leave an error below 2e-16.
+# From this number on, the first five terms of Stirling's series leave an error below 2e-16.
 _STIRLING_FROM: Final = 15.0
-# Below this ratio of |x - mean| to x + mean a deviance is computed as a series, above it directly;
-# near it, both are right to a few units in the last place.
+# Below this ratio of |x - mean| to x + mean a deviance is computed as a series, and above it
+# directly. Near the ratio, both are right to a few units in the last place.
 _SERIES_BELOW: Final = 0.1
 _EPSILON: Final = 2.0**-52
 # Keeps Lentz's method away from a division by zero.
 _TINY: Final = 1e-300
-# The fraction needs about sqrt(max(a, b)) terms: this many are far more than enough for 1e12.
+# The fraction needs about sqrt(max(a, b)) terms, so that these are far more than enough for shapes
+# of 1e12.
 _MAX_TERMS: Final = 10_000_000
 
 
@@ -87,7 +88,7 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 @kernel
 def _away_from_zero(value: float) -> float:
-    """Return a divisor as it is, or a tiny one in place of 0."""
+    """Return a divisor as it is, or a tiny positive one in place of 0 and numbers nearer to 0."""
     return value if abs(value) > _TINY else _TINY
 
 

@@ -12,33 +12,35 @@ GRID: Final = 20
 27.1, 19.9, 18.8, 18.6, 18.6, 18.6 pulls to be settled at .5 - .05 (beta rewards, concentration 8,
 2,000 runs), and one of mean .5 takes 1105, 231, 112, 86, 83, 82, 82."""
 
-# A substitution clusters the nodes of Gauss and Legendre at the ends of the interval, where a power
-# of a weight between 0 and 1 may vanish: measured, the logarithm of the mean is right to 1e-6.
+# A substitution clusters the nodes of Gauss and Legendre at the ends of the interval, where the
+# wealth may vanish as a power of the distance, whose exponent is a weight between 0 and 1. With it,
+# the logarithm of the mean is right to 1e-6 (measured).
 _POSITIONS: Final = (np.polynomial.legendre.leggauss(48)[0] + 1.0) / 2.0
 _NODES: Final = _POSITIONS**2 * (3.0 - 2.0 * _POSITIONS)
 _WEIGHTS: Final = np.polynomial.legendre.leggauss(48)[1] * 3.0 * _POSITIONS * (1.0 - _POSITIONS)
 # Bets whose wealth is below the largest by this factor (as a logarithm) are left out.
 _NEGLIGIBLE: Final = 25.0
-# The logarithm at the bet of `find_peak` is below the largest by at most this much.
+# The logarithm of the wealth at the bet of `find_peak` is at most this much below the largest.
 _PEAK_ERROR: Final = 0.1
 _STEPS: Final = 60
-_TINY: Final = 1e-300  # the least divisor: all rewards may be equal to the null
+_TINY: Final = 1e-300  # the least divisor, since a divisor is 0 if all rewards equal the null
 
 
 def add_to_histogram(histogram: Any, arm: int, reward: float) -> None:
-    """Add a reward to an arm's row: the weights at 1/20, ..., 19/20, after their sum.
+    """Add a reward to an arm's row of the histogram.
 
-    Those at 0 and 1 follow from these, the number of rewards and their total. For rewards of 0 and
-    1 the row stays zero.
+    A row has the sum of the weights at 1/20, ..., 19/20, and then these weights. The weights at 0
+    and 1 follow from them, the number of rewards and their total (`end_weights`). For rewards of 0
+    and 1 the row stays zero.
     """
     lower = int(reward * GRID)
-    share = reward * GRID - lower
+    upper_weight = reward * GRID - lower
     if 0 < lower < GRID:
-        histogram[arm, lower] += 1.0 - share
-        histogram[arm, 0] += 1.0 - share
-    if share > 0.0 and lower + 1 < GRID:
-        histogram[arm, lower + 1] += share
-        histogram[arm, 0] += share
+        histogram[arm, lower] += 1.0 - upper_weight
+        histogram[arm, 0] += 1.0 - upper_weight
+    if upper_weight > 0.0 and lower + 1 < GRID:
+        histogram[arm, lower + 1] += upper_weight
+        histogram[arm, 0] += upper_weight
 
 
 def end_weights(histogram: Any, arm: int, pulls: float, total: float) -> tuple[float, float]:
@@ -58,8 +60,9 @@ def log_wealth(
     """Return the logarithm of the wealth of one bet, strictly between its limits.
 
     A bet b against the mean c multiplies the wealth by 1 + b (x - c) with each reward x. The
-    logarithm is concave in x: a reward that enters by weights at the two grid points next to it,
-    whose mean it is, multiplies the wealth by no more. This holds for all b and c.
+    logarithm of that factor is concave in x. So a reward that enters by weights at the two grid
+    points next to it, whose mean it is, multiplies the wealth by no more than it would itself. This
+    holds for all b and c.
     """
     wealth = 0.0
     if zeros > 0.0:
@@ -106,7 +109,8 @@ def find_peak(
             lower = bet
         else:
             upper = bet
-        # Near the peak, or so near to a limit that the rest of the way adds little.
+        # Near the peak, or so near to a limit that the rest of the way adds little. One of the two
+        # products is 0, since `lower` or `upper` is the bet.
         if slope * slope <= 0.01 * curvature or slope * (upper - bet) + slope * (lower - bet) < 0.1:
             break
         bet += slope / max(curvature, _TINY)
@@ -153,15 +157,16 @@ def log_evidence_above(
 
     .. math:: E_n = c \int_0^{1/c} \prod_{t=1}^{n} \big(1 + b (x_t - c)\big) \, \mathrm{d}b
 
-    with c the null; each reward enters by its weights on the grid. The value of rewards of 0 and 1
-    is `log_mixture_above`, which is at most this one for all others, and stands in where rounding
-    says the contrary.
+    with c the null; each reward enters by its weights on the grid. For rewards of 0 and 1 the value
+    is `log_mixture_above`. For others that is a lower bound of the value, which is returned where
+    rounding puts the value below it.
     """
     distance = total - null * pulls
     if distance <= 0.0:
         return -math.inf
     evidence = log_mixture_above(total, pulls, null, floor)
-    # A wealth is at most exp(b distance).
+    # The wealth of a bet b is at most exp(b * distance), and b at most 1 / null. So the evidence of
+    # a smaller distance is certainly below `floor`.
     if histogram[arm, 0] > 0.0 and distance >= floor * null:
         limit = 1.0 / null
         wealth = log_mean_wealth(histogram, arm, pulls, total, null, 0.0, limit, floor)
@@ -187,12 +192,12 @@ def log_evidence_below(
 def log_evidence_against(
     histogram: Any, arm: int, pulls: float, total: float, mean: float
 ) -> float:
-    r"""Return the logarithm of the e-process against "the mean is `mean`", which is convex in that.
+    r"""Return the log of the e-process against "the mean is `mean`", which is convex in `mean`.
 
     .. math:: E_n = \int_0^1 \prod_{t=1}^{n} \Big(\frac{q}{\mu} \, x_t
        + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q
 
-    with :math:`\mu` the mean: all bets of either sign.
+    with :math:`\mu` the mean. The mean wealth is that of all bets of either sign.
     """
     low = -1.0 / (1.0 - mean)
     return log_mean_wealth(histogram, arm, pulls, total, mean, low, 1.0 / mean, -math.inf)

@@ -69,7 +69,7 @@ def normal(rng: ArrayView) -> float:
 
 
 def beta(rng: ArrayView, a: float, b: float) -> float:
-    """Draw from the beta distribution, step by step: the usual case is no faster here."""
+    """Draw from the beta distribution, step by step, since a fast path would not pay here."""
     return float(_copy(samplers.beta_by_steps)(rng, a, b))
 
 

@@ -17,7 +17,7 @@ _STEPS: Final = 50
 
 
 def log_complement(pulls: float, mean: float, entropy: float, level: float) -> float:
-    """Return ln(1 - q) for the largest q with pulls kl(mean, q) <= level.
+    """Return ln(1 - q) for the largest q with pulls * kl(mean, q) <= level.
 
     In x = ln(1 - q) the divergence is convex and decreasing, so that Newton's method does not
     overshoot from the left of the root. It starts from the better of two bounds: Pinsker's

@@ -1,11 +1,11 @@
 """One step of a policy as compiled code, where earlier decisions may still wait for feedback.
 
 Feedback comes late, in any order. The *settled* memory has learnt from feedback alone. Before a
-decision, the policy's kernel `impute` imputes feedback on a copy: of all pending decisions after a
-``TELL``, else of the new ones. A policy that ignores pending decisions decides on the settled
-memory itself.
+decision, the policy's kernel `impute` imputes feedback on a copy of it: that of all pending
+decisions after a ``TELL``, else that of the new ones. A policy that ignores pending decisions
+decides on the settled memory itself.
 
-Both have the layout of a learner's cells: input, state, context, decision, feedback, report.
+Both memories have the layout of a learner's: input, state, context, decision, feedback, report.
 """
 
 from typing import Final
@@ -28,10 +28,10 @@ ROW_HEADER: Final = 2
 SIGNATURE: Final = signature(
     "int64",
     "float64[::1]",  # the settled memory
-    "float64[::1]",  # its copy; the settled one again where nothing is imputed
-    "int64[::1]",  # the plan: where each of the six begins, the integers that shapes refer to
+    "float64[::1]",  # its copy; the settled memory again where nothing is imputed
+    "int64[::1]",  # the plan: where each of the six layouts begins, then the integers of shapes
     "float64[::1]",  # rows, one after the other
-    "uint64[::1]",  # the policy's random stream, and that of imputed feedback
+    "uint64[::1]",  # the policy's random stream, then the stream of imputed feedback
     "int64",  # round
     "int64",  # number of rows
     "int64",  # the operation
@@ -93,7 +93,7 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
     impute = compile_imputation(compiled)
     select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
     recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")
-    sizes = compiled_class.tuple_reader(len(compiled.dims), start=6)
+    read_dims = compiled_class.tuple_reader(len(compiled.dims), start=6)
     read_p = compiled.inputs.reader("P")
     read_s = compiled.state.reader("S")
     read_context, read_decision, read_feedback = records.readers()
@@ -102,7 +102,7 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
     # All operations are one function, since each function that Python calls is compiled, kept and
     # loaded by itself, and the operations share most of what they call.
     def step(settled, copy, plan, rows, rngs, t, row_count, operation):  # type: ignore[no-untyped-def]
-        dims = sizes(plan)
+        dims = read_dims(plan)
         p = read_p(settled, plan[0], dims)
         s = read_s(settled, plan[1], dims)
         rng = borrow_word(rngs, 0, (2,))
@@ -112,14 +112,15 @@ def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
             init(p, s, t, rng)
         elif operation in (DECIDE, DECIDE_ON_COPY):
             if operation == DECIDE:
-                # The state alone: the inputs of the copy never change.
+                # Only the state is copied, since the inputs of the copy never change.
                 for cell in range(plan[1], plan[2]):
                     copy[cell] = settled[cell]
-                # Derived from the policy's stream, without moving it: the numbers that the policy
-                # draws itself must not depend on how many decisions are pending.
+                # The copy's stream is derived from the policy's without moving that, since the
+                # numbers that the policy draws itself must not depend on how many decisions are
+                # pending.
                 copy_rng[0] = copy_rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             copy_state = read_s(copy, plan[1], dims)
-            # A row has context and decision as they lie in the memory, side by side.
+            # A row has context and decision side by side, as they lie in the memory.
             width = ROW_HEADER + plan[4] - plan[2]
             for row in range(row_count):
                 start = row * width

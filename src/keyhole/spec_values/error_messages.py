@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # settings can be imported without pydantic
 
 # Pydantic's names for branches of a union, in the path of a field.
 _BRANCH: Final = re.compile(r"float|constrained-\w+|list\[.*\]")
+# Pydantic's words, and those that users know.
 _WORDS: Final = {"a valid dictionary": "a table", "a valid string": "a text"}
 
 
@@ -66,10 +67,11 @@ def list_errors(
 ) -> list[str]:
     """Return pydantic's first error of each field: field, what is allowed, and value.
 
-    `tables` has the models, by path, whose entries are listed if one is unknown; `descriptions`
-    has, by path, what such a table must be.
+    `tables` has models by the paths of tables, whose allowed entries are listed for an unknown
+    entry; `descriptions` has, by path, what such a table must be.
     """
-    # The first alone: a value that fits no branch of a union has an error for each branch.
+    # Only the first error of a field is kept, since a value that fits no branch of a union has an
+    # error for each branch.
     first_by_field = {detail["loc"][:1]: detail for detail in reversed(error.errors())}
     details = reversed(first_by_field.values())
     return [_describe_error(detail, tables or {}, descriptions or {}) for detail in details]

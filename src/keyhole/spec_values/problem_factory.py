@@ -39,7 +39,8 @@ class ProblemFactory:
     make : callable
         The function; its errors begin with the name of an argument.
     read : callable, optional
-        Converts the value of that entry to the first argument: see `ValueReader`.
+        Converts the value of the entry that names the factory to the first argument: see
+        `ValueReader`.
     further_readers : mapping of str to callable
         The same for further entries, by name.
     excluded : tuple of str
