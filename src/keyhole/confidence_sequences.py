@@ -21,8 +21,8 @@ from keyhole.validate import Range, check_integer, check_number, check_unit_inte
 
 __all__ = ["BetaMixture", "EmpiricalBernstein", "beta_mixture_interval"]
 
-# `math.lgamma` of large numbers loses the digits that the interval needs: with 10**12 values its
-# width is right to .1 %, with 10**14 it is 1 % too narrow, and with 10**15 18 %.
+# `math.lgamma` of large numbers loses the digits that the interval needs. The width of the interval
+# is right to .1 % with 10**12 values, 1 % too small with 10**14, and 18 % too small with 10**15.
 _MOST_VALUES: Final = 10**12
 # The largest error of the ends of intervals by betting.
 _END_ERROR: Final = 1e-10
@@ -62,8 +62,8 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     .. math:: \Big\{ \mu : \frac{B(S + 1, F + 1)}{\mu^S (1 - \mu)^F} < \frac1\alpha \Big\},
         \qquad F = n - S
 
-    with n the number of values and S their sum: the means at which the beta posterior with a
-    uniform prior has a density above alpha.
+    with n the number of values and S their sum. The interval consists of the means at which the
+    beta posterior with a uniform prior has a density above alpha.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     time with probability at most alpha (Ville). For other values x in [0, 1] each factor
     :math:`(q/\mu)^x ((1-q)/(1-\mu))^{1-x}` is convex in x, hence at most its chord between x = 0
     and x = 1, whose mean is 1: the ratio is a supermartingale, and the interval holds. It is then
-    wider than needed, which `BetaMixture` avoids: it uses the chord.
+    wider than needed. `BetaMixture`, which uses the chord, is not.
 
     References
     ----------

@@ -66,7 +66,7 @@ class Range:
     ends: tuple[float, float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the ends once: a learner uses them in every round."""
+        """Compute the ends once, since a learner uses them in every round."""
         low = max((end for end in (self.ge, self.gt) if end is not None), default=-math.inf)
         high = min((end for end in (self.le, self.lt) if end is not None), default=math.inf)
         object.__setattr__(self, "ends", (low, high))
@@ -108,8 +108,8 @@ SEEDS: Final = Range(ge=0, lt=2**63)
 """The seeds that are allowed."""
 DEFAULT_SEED: Final = 0
 _UNIT: Final = Range(ge=0, le=1)
-# Tuples, not `int | float`: learners check a value in every round, and making a union of types
-# takes 0.3 us (measured).
+# Tuples, not `int | float`, since learners check a value in every round, and to make a union of
+# types takes 0.3 us (measured).
 _BOOL_TYPES: Final = (bool, np.bool_)
 _INTEGER_TYPES: Final = (int, np.integer)
 _NUMBER_TYPES: Final = (int, float, np.integer, np.floating)
@@ -182,7 +182,7 @@ def _is_joining(text: str, position: int) -> bool:
 
 def escape_html(text: str) -> str:
     """Escape a text for HTML, with invisible characters as on the terminal."""
-    from html import escape  # late: its table of names is for pages alone
+    from html import escape  # imported late, since its table of names is for pages alone
 
     return escape(escape_controls(text, "\n\t"))
 
@@ -230,7 +230,7 @@ def explain_memory_errors(field: str) -> Iterator[None]:
 
 def check_number(name: str, value: Any, allowed: Range = ANY) -> float:
     """Return `value` as a float."""
-    # The common case first: a learner is told one in every round.
+    # The common case first, since a learner is told a number in every round.
     if type(value) is float and math.isfinite(value) and value in allowed:
         return value
     if isinstance(value, bool) or not isinstance(value, _NUMBER_TYPES):
@@ -320,8 +320,8 @@ def check_vector(
         raise ValueError(f"{name} must have at least one entry, got none")
     if count is not None and len(values) != count:
         raise ValueError(f"{name} must have {count} entries, got {len(values)}")
-    # The common cases first: distributions check thousands of points at which they are integrated,
-    # and files hold a million recorded values.
+    # The common cases first, since distributions check thousands of points at which they are
+    # integrated, and files hold a million recorded values.
     vector = None
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and values.ndim == 1:
         vector = values.astype(np.float64)

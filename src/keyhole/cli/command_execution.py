@@ -41,7 +41,8 @@ def main() -> None:
 def _run_app() -> int | None:
     """Run the command line; return its exit code."""
     try:
-        # Otherwise Typer handles errors itself: several lines, and exit codes of its own.
+        # In standalone mode, Typer would print errors itself, on several lines, and exit with codes
+        # of its own.
         code: int | None = app(prog_name=_PROGRAM, standalone_mode=False)
         if code == output.INTERRUPTED:  # Typer may also return it by itself
             raise KeyboardInterrupt

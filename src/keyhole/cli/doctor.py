@@ -53,7 +53,7 @@ def _count_processors() -> tuple[int, int]:
 
 def _describe_cache() -> str:
     folder = cache_folder()
-    # The cache need not exist yet: whether it can be made is up to the nearest folder above.
+    # The cache need not exist yet. Whether it can be made is then up to the nearest folder above.
     parent = next(path for path in (folder, *folder.parents) if path.exists())
     remark = "" if os.access(parent, os.W_OK) else ", which may not be written to"
     return f"{folder}{remark}, at most {cache_limit() // 10**6} MB"

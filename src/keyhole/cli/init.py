@@ -296,7 +296,7 @@ def _answer(
     if default:
         question = f"{question} [{default}]"
     while True:
-        # Not `typer.prompt`, which also writes to standard output: only the result belongs there.
+        # Not by `typer.prompt`, which also writes to standard output, where the result belongs.
         typer.echo(f"{question}: ", nl=False, err=True)
         if not (line := sys.stdin.readline()):
             typer.echo(err=True)  # ends the line of the question before the message

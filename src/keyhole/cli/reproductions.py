@@ -1,4 +1,4 @@
-"""Published experiments: their list, verdicts on their claims, and the exit code of these."""
+"""Published experiments: their list, the verdicts on their claims, and the exit code."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from keyhole.papers.report.judged_entry import JudgedEntry
     from keyhole.papers.verdicts import Verdict
 
-_MOST_LINES: Final = 12  # what is printed of a reproduction is read at one look
+_MOST_LINES: Final = 12  # printed of a reproduction, few enough to be read at one look
 
 
 def show_entries(*, as_json: bool = False) -> None:
     """Print the available reproductions."""
-    # Unchecked tables suffice: a check of an entry creates its problems, which takes seconds.
+    # Tables are read unchecked, since a check of an entry makes its problems, which takes seconds.
     entries = [_describe_entry(name, read_tables(entry_path(name))) for name in FILES]
     if as_json:
         output.print_json(entries)
@@ -80,7 +80,7 @@ def _print_answers(parts: "Sequence[JudgedEntry]") -> None:
 
 
 def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
-    """Print claims that do not hold before those that are open, in a number of lines."""
+    """Print claims that do not hold before claims that are open, in at most `lines` lines."""
     from keyhole.papers.verdicts import VERBS
 
     unmet = sorted(unmet, key=lambda verdict: verdict.status)

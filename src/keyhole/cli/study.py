@@ -338,8 +338,8 @@ def make_other_policy(
 
     policy_class = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
     values = parse_key_values(arguments)
-    # Each argument is a parameter or a fact. The number of arms is not given: the study knows it,
-    # and it may grow.
+    # Each argument is a parameter or a fact. The number of arms is not given, since the study knows
+    # it, and it may grow.
     parameter_names = [field.name for field in fields(cast(Any, policy_class))]
     fact_names = [fact for fact in study.policy.setting.facts if fact != "arms"]
     for key in values:

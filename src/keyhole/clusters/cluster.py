@@ -83,7 +83,7 @@ class Cluster(Executor):
             raise self.lost_error(error) from error
 
     def cancel(self, futures: Iterable[Future[Any]]) -> None:
-        """Cancel tasks: those that have not begun never begin."""
+        """Cancel tasks, of which those that have not begun will never begin."""
         for future in futures:
             future.cancel()
 

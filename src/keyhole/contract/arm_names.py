@@ -118,7 +118,7 @@ def name_text(name: Any) -> str:
     """
     if isinstance(name, Enum):
         return f"{type(name).__name__}.{name.name}"
-    # Not `str(name)`: a subclass may return anything, such as several lines.
+    # Not by `str(name)`, since a subclass may return anything, such as several lines.
     return str.__str__(name) if isinstance(name, str) else validate.short_repr(name)
 
 

@@ -32,8 +32,9 @@ from keyhole.kernels.interpreter.error_explanation import UnnoticedError
 from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.kernels.kernel_declaration import kernel as compiled
 
-# The kernels that were bound last, by digest: to type them takes seconds, and a learner, an engine
-# and a study of one policy use the same ones. Few are cached, since each holds its typed functions.
+# The kernels that were bound last, by digest. They are cached since to type them takes seconds, and
+# a learner, an engine and a study of one policy use the same kernels. Few are cached, since each
+# holds its typed functions.
 _cached_kernels: Final[dict[str, dict[str, Kernel]]] = {}
 _MOST_CACHED: Final = 6
 
@@ -150,7 +151,7 @@ class CompiledClass:
             (name, fingerprint(kernel, error_lines=error_lines))
             for name, kernel in self._all_sources()
         ]
-        # The error about a helper that returns NaN has the class's name in it: see `_refuse_nan`.
+        # The error about a helper that returns NaN has the class's name in it (`_refuse_nan`).
         class_name = self.owner.__name__ if self.helper_sources else ""
         # Nothing is added for other policies, so that they keep their digests.
         stop_parts = ("can stop",) if self.can_stop else ()
@@ -159,7 +160,7 @@ class CompiledClass:
 
     @property
     def can_stop(self) -> bool:
-        """Whether the class is a policy that can stop: it has verdicts."""
+        """Whether the class is a policy that can stop, that is, has verdicts."""
         return issubclass(self.owner, Policy) and bool(self.owner.verdicts)
 
     @cached_property
@@ -180,14 +181,14 @@ class CompiledClass:
         """Return the kernels in their fixed forms, linked to their helpers as these are now.
 
         With `nan_checked`, or where indices are checked, a helper that returns NaN raises an error.
-        The engine does not check: that takes 10 ns a round (measured, LSA, K = 10).
+        The engine does not check, since that takes 10 ns a round (measured, LSA, K = 10).
         """
         nan_checked = bool(self.helper_sources) and (nan_checked or is_bounds_checked())
         key = f"{self.code_digest} {is_bounds_checked()} {nan_checked} {self._code_locations()}"
         kernels = _cached_kernels.pop(key, None) or self._bind_all(nan_checked)
         _cached_kernels[key] = kernels
-        # A dict keeps the order of insertion: its first key was used least recently. Another thread
-        # may have removed that key meanwhile.
+        # A dict keeps the order of insertion, so that its first key was used least recently.
+        # Another thread may have removed that key meanwhile.
         while len(_cached_kernels) > _MOST_CACHED:
             _cached_kernels.pop(next(iter(_cached_kernels)), None)
         return kernels

@@ -162,7 +162,8 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
         return value(value), build
 
     def return_checked(value: object) -> object:
-        if type(value) not in checked_types:  # the common case first: it runs in every round
+        # The common case first, since this runs in every round.
+        if type(value) not in checked_types:
             check(_describe_value(value))
         return value
 

@@ -81,8 +81,8 @@ def reason_to_wait(cls: type[Policy]) -> str:
 def describe_remedy(cls: type[Policy]) -> str:
     """Return what the author of a waiting class can do.
 
-    Ignoring pending decisions is suggested only where it can be right: not where `update` would
-    learn from what another decision has left in the state.
+    Ignoring pending decisions is not suggested where `update` would learn from what another
+    decision has left in the state, since it cannot be right there.
     """
     reasons = _list_reasons(cls)
     remedies = {reason.remedy: None for reason in reasons if reason.remedy}
@@ -178,7 +178,7 @@ def infer_pending(cls: Any) -> None:
 
 def combine_pending(cls: Any, base: type[Policy]) -> None:
     """Give a policy that wraps another the modes that both have, in the order of its base."""
-    # Not `cls.pending`: reading it would analyse the kernels when the class is defined.
+    # Not from `cls.pending`, since to read it would analyse the kernels when the class is defined.
     modes = possible_modes(cls)
     if modes == WAIT:
         return
@@ -213,7 +213,8 @@ def _find_reasons(cls: type[Policy]) -> list[_Reason]:
     An array made with `scratch_array` counts only if the later kernel does not write it. That
     kernel then reads what `select` has left there, which is not kept.
     """
-    # Imported only here: policies that declare `pending`, as all of Keyhole's do, do not need it.
+    # Imported only here, since policies that declare `pending`, as all of Keyhole's do, do not need
+    # it.
     from keyhole.contract.state_access_analysis import analyse_state_access
 
     # The readers are in order of weight. An array that `update` reads makes learning wrong, one

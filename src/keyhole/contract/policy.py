@@ -233,7 +233,7 @@ class Policy:
         """Make the subclass a frozen dataclass of its parameters; refuse a breach of contract."""
         if kernel_signatures.is_restoring.get():
             return
-        # Fields are checked afterwards: `dataclass` itself would accept any default and type.
+        # Fields are checked afterwards, since `dataclass` itself accepts any default and type.
         dataclass(frozen=True, repr=False)(cls)
         cls.abstract = abstract
         for item in parameter_fields(cls):
@@ -438,8 +438,8 @@ class Policy:
 
         A policy may override this: `learner.state` has its arrays by name, `learner.facts` the
         known quantities, both with rewards from 0 to 1, and `learner.scale` the units to show them
-        in. Arms are numbers here, also in the results of the learner's methods: if arms have names,
-        these then replace "arm 3" in a line.
+        in. Arms are numbers here, also in the results of the learner's methods. If arms have names,
+        the name of arm 3 then replaces "arm 3" in a line.
 
         Parameters
         ----------

@@ -166,8 +166,9 @@ class Setting:
         are then time, and no decision waits for a worker.
     version : int, default 1
         The version of the values' meaning. Databases of studies hold values, not their meaning, and
-        are opened only by the version that wrote them: raise it when the same names and types
-        come to mean something else. A change of names, types or order is noticed without it.
+        are opened only by the version that wrote them. The version must be raised when the same
+        names and types come to mean something else. A change of names, types or order is noticed
+        without it.
     """
 
     name: str

@@ -31,7 +31,7 @@ _READERS: Final = (
 )  # fmt: skip
 _READER_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
 _SIZE_ATTRIBUTES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
-# Statements that neither bind a name nor make a function: their parts are visited in turn.
+# Statements that neither bind a name nor make a function, so that only their parts are visited.
 _PLAIN_STATEMENTS: Final = (
     ast.Expr, ast.If, ast.While, ast.Assert, ast.Raise, ast.Pass, ast.Break, ast.Continue, ast.Try,
     ast.ExceptHandler,
@@ -115,9 +115,9 @@ class _Tracer:
         """
         key = (function, frozenset(arguments.items()), frozenset(functions.items()))
         if key in self._returned_views:
-            views = self._returned_views[key]  # None: the function calls itself
+            views = self._returned_views[key]  # None if the function calls itself
             return self.give_up(arguments.values()) if views is None else views
-        # Entered before the function is followed: a recursive call finds None.
+        # Entered before the function is followed, so that a recursive call finds None.
         self._returned_views[key] = None
         tree = find_definition(function.__code__)
         if isinstance(tree, str):
@@ -149,7 +149,7 @@ class _Tracer:
 
 
 class _Function(ast.NodeVisitor):
-    """A function with its arguments: it collects the views that each variable may be.
+    """A visitor of one function with its arguments, which collects the views of each variable.
 
     `visit` returns the views that an expression may be.
     """
@@ -284,7 +284,7 @@ class _Function(ast.NodeVisitor):
     def _entry(self, views: _Views, index_axes: int) -> _Views:
         """Return the views that an entry of an array may be.
 
-        `index_axes` is the number of axes that its index takes away: an entry without axes is a
+        `index_axes` is the number of axes that its index takes away. An entry without axes is a
         number, and no view.
         """
         self.tracer.read(frozenset(view for view in views if view.array))

@@ -169,8 +169,8 @@ def _make_borrow(dtype: str, equivalent: str) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the same memory.
 
     The caller must keep the buffer alive for as long as the arrays are in use. The array is a view
-    that counts no references: with their atomic increments and decrements, slices cost 15 to 35 ns
-    a round (decision 002).
+    that counts no references. Slices count them, and the atomic increments and decrements cost
+    15 to 35 ns a round (decision 002).
     """
 
     def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]

@@ -191,8 +191,8 @@ def argmin_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
 def first_unpulled(pulls: NDArray[np.float64], begin: NDArray[np.float64]) -> int:
     """Return the first arm without pulls; -1 if there is none.
 
-    The number of the round does not tell which arms have pulls: a first feedback may come late, or
-    never, and arms may be added.
+    The number of the round does not tell which arms have pulls, since a first feedback may come
+    late, or never, and arms may be added.
 
     Parameters
     ----------

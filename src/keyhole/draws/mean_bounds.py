@@ -1,8 +1,8 @@
 """Kernels with bounds on a mean reward: Kullback-Leibler, and e-processes.
 
 An e-process is a sequence of numbers, one after each reward, that shows how unlikely the rewards
-are if the mean lies on one side of a number, the *null*. It may be looked at after every reward:
-the chance that it ever reaches 1 / delta, if the mean does lie there, is at most delta.
+are if the mean lies on one side of a number, the *null*. It may be looked at after every reward,
+since the chance that it ever reaches 1 / delta, if the mean does lie there, is at most delta.
 """
 
 import math
@@ -10,7 +10,8 @@ from typing import Final
 
 from keyhole.draws.beta_functions import beta_cdf, log_beta_weight
 
-# Newton's method converges quadratically: after a step this small the result is exact to rounding.
+# Newton's method converges quadratically, so that the result is exact to rounding after a step this
+# small.
 _CLOSE: Final = 1e-8
 # Three or four steps are usual; the limit is for steps that rounding keeps from shrinking.
 _STEPS: Final = 50

@@ -1,7 +1,7 @@
 """Counter-based random numbers for simulations: each draw is computed from its key and position.
 
 A stream is identified by (seed, replication, purpose). Inside it, draws are numbered, and the
-number alone decides the value: there is no generator to share, so results cannot depend on
+number alone decides the value. So there is no generator to share, and results cannot depend on
 threads, chunks, or on which policies run side by side.
 
 The generator is SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
@@ -101,8 +101,8 @@ def uniform(rng: Stream) -> float:
 def seek_pull(rng: Stream, arm: int, pull: int) -> None:
     """Move a stream to the draws that belong to one pull of one arm.
 
-    With this, the n-th pull of an arm yields the same sample whatever was pulled before: common
-    random numbers for all policies.
+    With this, the n-th pull of an arm yields the same sample whatever was pulled before, so that
+    all policies meet the same random numbers (common random numbers).
 
     Parameters
     ----------

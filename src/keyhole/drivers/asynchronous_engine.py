@@ -39,12 +39,12 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import kernel, signature
 from keyhole.metric import STOP_METRICS
 
-# Rounds between two checks of the stop flag: as in the engine.
+# Rounds between two checks of the stop flag, as in the engine.
 _SEGMENT: Final = 1024
 
 # The cells of a row, which belongs to one decision: its round, when it was asked for, and when its
-# feedback arrives; then context, decision and feedback. The feedback is there from the start: the
-# environment answers when a decision is taken, and only telling is delayed.
+# feedback arrives; then context, decision and feedback. The feedback is there from the start, since
+# the environment answers when a decision is taken, and only telling is delayed.
 ROUND, ASKED, RETURNS, HEADER = range(4)
 # Entries of the memory plan: where the policy's state, its copy, the environment's state, report,
 # metrics and rows begin; where context, decision and feedback begin within a row; the length of a
@@ -220,7 +220,7 @@ def _compile_replication(
                 control[ROUNDS_DONE] += _SEGMENT
                 if control[STOP] != 0:
                     return 0
-            # Time moves only here: a worker is free at the moment at which its feedback arrives.
+            # Time moves only here. A worker is free at the moment at which its feedback arrives.
             # The feedback changes the settled state, so that the copy is stale (`imputed` is -1).
             if pending == plan[WORKERS]:
                 row = plan[ROWS] + take_first_arrival(cells, order, pending, plan) * plan[WIDTH]
@@ -295,8 +295,9 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
         if plan[IMPUTES] == 1:
             if imputed < 0:
                 copy_state(cells, plan)
-                # A stream of its own, derived from the policy's: imputation must not move the
-                # policy's stream, whose draws would then depend on how many decisions are pending.
+                # Imputation has a stream of its own, derived from the policy's. It must not move
+                # the policy's stream, whose draws would then depend on how many decisions are
+                # pending.
                 rngs[4] = rngs[5] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             for i in range(max(imputed, 0), pending):
                 pending_row = plan[ROWS] + order[i] * plan[WIDTH]

@@ -31,8 +31,8 @@ from keyhole.metric import STOP_METRICS
 Sizes = Mapping[str, int]
 
 LANES: Final = 8
-# Rounds between two checks of the stop flag: well under a second for any policy, and far too many
-# for the check to cost anything.
+# Rounds between two checks of the stop flag. They take well under a second for any policy, and are
+# far too many for the check to cost anything.
 _SEGMENT: Final = 1024
 # Cells of a cache line (8 bytes each). States of different lanes lie on different lines; blocks of
 # other threads have buffers of their own.
@@ -131,7 +131,7 @@ def _build(setting: Setting, policy: CompiledClass, environment: CompiledClass) 
                 while t < checkpoints[c]:
                     segment_end = min(t + _SEGMENT, checkpoints[c])
                     # Another thread may set the flag at any time. It is read without a lock, since
-                    # to miss it costs no more than one segment: results of a stopped block are
+                    # to miss it costs no more than one segment. The results of a stopped block are
                     # dropped.
                     if control[STOP] != 0:
                         return
@@ -237,8 +237,8 @@ def _compile_advance(
                 decision_at = lane_start + plan[_DECISION]
                 context = observe(e, es, t, e_rng, cells, context_at, dims)
                 decision = select(p, s, t, p_rng, context, cells, decision_at, dims)
-                # The guard protects memory: an arm out of range would let the environment, which
-                # checks no indices, write beyond its arrays.
+                # The guard protects memory, since an arm out of range would let the environment,
+                # which checks no indices, write beyond its arrays.
                 if not allowed(p, context, decision):
                     return (t - played - 1) * LANES + lane
                 # Single values are returned in registers, and written down for the second pass.

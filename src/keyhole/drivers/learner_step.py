@@ -35,8 +35,8 @@ Words = NDArray[np.uint64]
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
 _LAYOUTS: Final = 6
 
-# The operations of a call. The last two receive the context, or the feedback, as a number: to write
-# it into the vector from Python first would take longer than the call.
+# The operations of a call. The last two receive the context, or the feedback, as a number, since to
+# write it into the vector from Python first would take longer than the call.
 INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = range(8)
 
 # Results of a call that failed, and of an `ASK` when the policy is done; other results are at least
@@ -177,7 +177,7 @@ def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Ke
     @kernel
     def ask(words, header, operation, number):  # type: ignore[no-untyped-def]
         p, s, rng, plan, cells, dims = unpack(words)
-        # Idempotent: while a decision is pending, `ask` returns the same one again.
+        # While a decision is pending, `ask` returns the same one again, so that it is idempotent.
         if header[PENDING] == 0:
             if is_stopped(s):
                 return DONE
@@ -258,8 +258,8 @@ def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
             t = header[ROUNDS] + 1
             copy_cells(words, log, row, context_at, context_at, decision_at)
             context = read_context(cells, context_at, dims)
-            # The policy decides even where the log has another decision: `select` may draw from the
-            # stream or change the state, and the learner must end as if it had been asked.
+            # The policy decides even where the log has another decision, since `select` may draw
+            # from the stream or change the state, and the learner must end as if it had been asked.
             decision = select(p, s, t, rng, context, cells, decision_at, dims)
             write_decision(cells, decision_at, dims, decision)
             if not allowed(p, context, decision):

@@ -104,8 +104,8 @@ def is_usable(folder: Path) -> bool:
     return True
 
 
-# All errors below (an unwritable folder, a truncated file) fall back to compiling: a cache may
-# miss, but must not fail.
+# After all errors below (an unwritable folder, a truncated file), the code is compiled, since a
+# cache may miss, but must not fail.
 
 
 def read_cache_file(path: Path) -> bytes | None:
@@ -126,7 +126,7 @@ def read_cache_file(path: Path) -> bytes | None:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file without blocking: a named pipe would wait for a writer."""
+    """Open a file without blocking, since a named pipe would wait for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

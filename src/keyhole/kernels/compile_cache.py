@@ -40,7 +40,7 @@ _TERMINAL_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")  # where colorama is ins
 _INTERNAL_FILE: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_PACKAGES)}))/")
 
 # Machine code in memory. A function that is no longer referenced is freed with its code, except for
-# those used last: a simulation drops its function at its end, and the next one may need it again.
+# those used last, since a simulation drops its function at its end, and the next one may need it.
 _functions: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 _functions_used_last: dict[str, Kernel] = {}
 _MOST_USED_LAST: Final = 32
@@ -52,7 +52,7 @@ _ANNOUNCE_AFTER_SECONDS: Final = 1.0
 # One entry for each `quiet_compilation`; to append and to pop needs no lock.
 _quiet_contexts: Final[list[None]] = []
 _LOCK_POLL_SECONDS: Final = 0.05
-_MOST_LOCK_POLLS: Final = 6000  # five minutes: compiling takes long where all cores are busy
+_MOST_LOCK_POLLS: Final = 6000  # five minutes, since compiling takes long if all cores are busy
 
 
 @cache
@@ -298,7 +298,7 @@ def compile_cached(
                     compile_now = partial(
                         compile_cached, owner, digest, build, signature, hold_gil=hold_gil
                     )
-                    with contextlib.suppress(TypeError):  # it cannot be interpreted: compile it
+                    with contextlib.suppress(TypeError):  # what cannot be interpreted is compiled
                         return TieredFunction(owner, build, budget, compile_now, hold_gil)
             if function is None:
                 file = _code_file(owner, digest, name)

@@ -3,7 +3,7 @@
 A forked child inherits every lock that another thread holds at that moment, LLVM's and the import
 locks of modules included, and no thread of the child will ever release it. So code is compiled and
 loaded, and Numba imported, only under the compiler's lock. Calls of interpreted learners have a
-lock of their own: they need not wait while another thread compiles, which takes seconds.
+lock of their own, so that they need not wait while another thread compiles, which takes seconds.
 """
 
 import os

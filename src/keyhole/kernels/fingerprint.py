@@ -76,8 +76,8 @@ def is_function(value: object) -> TypeGuard[Kernel]:
 def instruction_texts(code: CodeType) -> tuple[str, ...]:
     """Return the arguments and the instructions of some code, in order.
 
-    Constants are given where they are used, not as the table in which they lie: a docstring lies in
-    the table, and no instruction uses it.
+    Constants are given where they are used, not as the table in which they lie, since a docstring
+    lies in the table although no instruction uses it.
 
     Examples
     --------

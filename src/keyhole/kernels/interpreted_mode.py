@@ -169,5 +169,5 @@ class AtomicCall:
 
 def _is_quit(error: Exception) -> bool:
     """Return whether an error means that Python's debugger was left."""
-    debugger = sys.modules.get("bdb")  # not imported: without a debugger it is not needed
+    debugger = sys.modules.get("bdb")  # not imported, since nobody left a debugger without it
     return debugger is not None and isinstance(error, debugger.BdbQuit)

@@ -32,8 +32,8 @@ def _read_sources() -> dict[str, bytes]:
     return {path.relative_to(home).as_posix(): path.read_bytes() for path in paths}
 
 
-# Read at import: if the package is upgraded while this process runs, the running code must not be
-# filed under the digest of the new one.
+# The sources are read at import. If the package is upgraded while this process runs, the running
+# code must not be filed under the digest of the new package.
 _sources: Final = _read_sources()
 
 

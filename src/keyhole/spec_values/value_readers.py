@@ -108,7 +108,7 @@ def tagged_value_reader(*functions: Maker) -> ValueReader:
     >>> read("order", "cyclic", Path()), read("order", {"given": [3, 1]}, Path())
     ('around', [3, 1])
     """
-    # A class whose parameters all have defaults is in both: `"Name"`, or `{Name = value}`.
+    # A class whose parameters all have defaults is in both, as `"Name"` and as `{Name = value}`.
     makers_without_value = {}
     makers_with_value = {}
     for make in functions:

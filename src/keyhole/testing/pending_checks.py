@@ -37,7 +37,7 @@ class PendingPolicy:
         self._words = np.array([subject.seed, 0, 0, 0], np.uint64)
         self._imputes = mode == "impute"
         self._run(self.cells, np.zeros(1), 0, 0, INIT)
-        # A policy that ignores pending decisions decides on the state itself: `pending_step`.
+        # A policy that ignores pending decisions decides on the state itself (see `pending_step`).
         self.copy = self.cells.copy() if self._imputes else self.cells
         # The plan has the starts of inputs, state, context, decision, feedback, report. A row for
         # `DECIDE` holds context and decision, a row for `TELL` the feedback behind them too.

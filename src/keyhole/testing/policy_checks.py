@@ -49,8 +49,8 @@ def parameters_round_trip(subject: CheckContext) -> None:
         assert repr(again) == repr(policy), f"{policy}: equal policies print differently"
     for name in values:
         try:
-            # Parameters identify learners and results: a changed one would make them those of
-            # another policy, unnoticed.
+            # Parameters identify learners and results. If one could be changed, these would become
+            # those of another policy, unnoticed.
             setattr(policy, name, values[name])
         except AttributeError:
             continue
@@ -72,7 +72,7 @@ def acts_at_all(subject: CheckContext) -> None:
     first_state = {name: value.copy() for name, value in learner.state.items()}
     decisions = set()
     for decision in subject.play_rounds(learner, environment):
-        # As text: a decision with an array is a list, which has no hash.
+        # Decisions are kept as text, since a decision with an array is a list, which has no hash.
         decisions.add(repr(decision))
         state = learner.state.items()
         if len(decisions) > 1 or any((first_state[n] != value).any() for n, value in state):
@@ -269,7 +269,7 @@ def run_checks(checks: Sequence[Check], subject: Any, failing: Mapping[str, str]
             continue
         try:
             check(subject)
-        # Any error will do: a broken policy may fail an assertion, or raise in its own code.
+        # Any error will do, since a broken policy may fail an assertion, or raise in its own code.
         except Exception:
             continue
         raise AssertionError(
@@ -364,7 +364,7 @@ def parametrize_with_checks(
             check_choice(f"failing of {label}", name, names)
         for check in checks:
             reason = subject.failing.get(check.__name__)
-            # Strict: as in `run_checks`, a check that is listed as failing must not pass.
+            # Strict, since a check that is listed as failing must not pass, as in `run_checks`.
             marks = () if reason is None else (pytest.mark.xfail(reason=reason, strict=True),)
             cases.append(pytest.param(check, subject, id=f"{label}-{check.__name__}", marks=marks))
     return pytest.mark.parametrize(("check", "subject"), cases)

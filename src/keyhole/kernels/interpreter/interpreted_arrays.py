@@ -219,7 +219,7 @@ def fill(array: Array, index: slice, value: object) -> None:
     Raises
     ------
     TypeError
-        If the value is not a number: compiled code would have to allocate memory.
+        If the value is not a number, for which compiled code would have to allocate memory.
     """
     if not isinstance(value, int | float):
         raise TypeError(

@@ -189,8 +189,8 @@ def _convert_attribute(name: str, value: object, chains: Iterable[Chain]) -> obj
 class InterpretedFunction:
     """A function whose kernels Python runs; it is called with NumPy arrays and numbers.
 
-    It belongs to one caller: views of the arrays of the last call are cached, since a learner
-    passes the same ones every time.
+    It belongs to one caller. It caches views of the arrays of its last call, since a learner passes
+    the same arrays every time.
 
     Parameters
     ----------

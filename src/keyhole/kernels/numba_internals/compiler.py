@@ -54,8 +54,8 @@ class PartLibrary(JITCodeLibrary):
         self._finalized = True
         self._finalize_dynamic_globals()
         for function in self._final_module.functions:
-            # Linkage `linkonce_odr`: the linker keeps one of several equal definitions, and drops
-            # those that are not used.
+            # With this linkage, the linker keeps one of several equal definitions, and drops those
+            # that are not used.
             if not function.is_declaration and function.linkage == binding.Linkage.external:
                 function.linkage = "linkonce_odr"
 
@@ -190,7 +190,7 @@ class Part(CPUDispatcher):
         self.overloads[tuple(cres.signature.args)] = cres
 
     def _compile_for_args(self, *args: object, **kwargs: object) -> Kernel:
-        # Called from Python (tests, examples in docstrings): an ordinary Numba function.
+        # Called from Python (tests, examples in docstrings), it is an ordinary Numba function.
         if self._compiled is None:
             self._compiled = njit(**self._options)(self.py_func)
         return self._compiled
@@ -335,7 +335,7 @@ def _holds_address(text: str) -> bool:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Pause the garbage collector: there is little garbage, and looking for it costs 8 %."""
+    """Pause the garbage collector, since there is little garbage, and to look for it costs 8 %."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

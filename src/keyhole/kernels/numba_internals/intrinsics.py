@@ -64,8 +64,9 @@ def _position_of(typing, keys, start, key):
         node = _load_node(context, builder, signature, args)
         key_vector = builder.insert_element(ir.Constant(_KEYS, ir.Undefined), args[2], _INT32(0))
         equal = builder.fcmp_ordered("==", node, _shuffle(builder, key_vector, [0] * _CHILDREN))
-        # Sixteen comparisons as the bits of a word; the lowest set bit is the first equal key. Bit
-        # 16 is set in case that none is (a damaged store): the mask then makes the result 0.
+        # The sixteen comparisons are the bits of a word, whose lowest set bit is the first equal
+        # key. Bit 16 is set in case that none is equal, as in a damaged store; the mask then makes
+        # the result 0.
         bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _INT64)
         first = builder.cttz(builder.or_(bits, _INT64(1 << _CHILDREN)), ir.IntType(1)(1))
         return builder.and_(first, _INT64(_CHILDREN - 1))
@@ -101,7 +102,7 @@ def make_view(dtype: str, like: Kernel) -> Kernel:
         def build(context, builder, signature, args):
             source = make_array(signature.args[0])(context, builder, args[0])
             view = make_array(result)(context, builder)
-            # The address of the first cell, as a pointer to the view's type: cells have 8 bytes.
+            # The address of the first cell as a pointer to the view's type, of 8 bytes like all types.
             data = builder.bitcast(builder.gep(source.data, [args[1]]), view.data.type)
             lengths = [builder.extract_value(args[2], axis) for axis in range(len(shape))]
             cell = context.get_constant(types.intp, _CELL)
