@@ -129,7 +129,7 @@ def short_repr(value: Any) -> str:
     'a data frame with the columns day, sales'
     """
     if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
-        # Python refuses to print the longest ones.
+        # Python refuses to print the longest integers.
         return f"a whole number of {int(value.bit_length() * math.log10(2)) + 1} digits"
     if (names := data_frame_column_names(value)) is not None:
         text = f"a data frame with the columns {', '.join(names)}"
@@ -144,7 +144,7 @@ def _printable_repr(value: Any) -> str:
         # `repr` escapes all joiners. They are restored here, and `escape_controls` escapes those
         # that the text does not need.
         return _ESCAPED_JOINER.sub(lambda joiner: chr(int(joiner[1], 16)), repr(value))
-    except ValueError:  # it has a number in it that is longer than Python prints
+    except ValueError:  # the value holds a number that is longer than Python prints
         return f"a {type(value).__name__} that is too long to print"
 
 
@@ -366,7 +366,7 @@ def check_sequence(name: str, values: Any, expected: str = "a sequence of names"
     is_data_frame = data_frame_column_names(values) is not None
     values = column_to_array(values)
     has_order = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
-    if isinstance(values, Set) and not isinstance(values, MappingView):  # a view has an order
+    if isinstance(values, Set) and not isinstance(values, MappingView):  # a dict's views have one
         has_order = False
     if is_data_frame or not has_order or getattr(values, "ndim", 1) != 1:
         hint = "; for a column of a data frame pass df['arm'], say" if is_data_frame else ""

@@ -19,7 +19,7 @@ from keyhole.kernels.kernel_declaration import changed_settings
 from keyhole.runner import Runner
 from keyhole.text_formatting import count_text
 
-_NEARLY_FULL: Final = 0.9  # of the cache's limit, at which new pieces soon replace old ones
+_NEARLY_FULL: Final = 0.9  # the share of the cache's limit from which old pieces are soon removed
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 
 
@@ -127,7 +127,7 @@ def _slow_processors() -> Iterator[str]:
 
 def _cpu_quota() -> float:
     """Return how many processors the control group of this container may use."""
-    with suppress(OSError, ValueError):  # no group, or the bound "max"
+    with suppress(OSError, ValueError):  # there is no group, or its quota is "max"
         share, period = _QUOTA.read_text().split()
         return int(share) / int(period)
     return float("inf")

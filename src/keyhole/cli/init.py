@@ -159,7 +159,7 @@ def _simulation_text(template: Path, typed: str, path: Path) -> str:
     text = _fill(template, path, horizon=str(horizon))
     try:
         Spec.from_text(text, folder=path.parent)
-    except ValueError as error:  # all else in the file is valid
+    except ValueError as error:  # it is the horizon's, since all else in the file is valid
         raise ValueError(f"--horizon {horizon} does not suit the setting: {error}") from error
     return text
 
@@ -237,7 +237,7 @@ def _tune_spec(commands: Sequence[str], limit: float, instances: str, path: Path
 
 def _fill(template: Path, path: Path, **values: str) -> str:
     file = _argument(Path(path.name))
-    if path.suffix == ".py":  # where it stands in a docstring
+    if path.suffix == ".py":  # the name stands in a docstring there
         file = file.replace("\\", "\\\\").replace('"', '\\"')
     return fill_template(template, file=file, name=_quote(path.stem), **values)
 

@@ -80,7 +80,7 @@ def print_heading(text: str, indent: int = 0) -> None:
 def print_paragraph(text: str, indent: int) -> None:
     """Print a paragraph with an indent; lines after the first are indented by two more."""
     pad = " " * indent
-    if sys.stdout is not None and sys.stdout.isatty():  # None if it is closed
+    if sys.stdout is not None and sys.stdout.isatty():  # a closed standard output is None
         width = min(shutil.get_terminal_size().columns, _MOST_COLUMNS)
         text = textwrap.fill(
             text, width, initial_indent=pad, subsequent_indent=f"{pad}  ", break_long_words=False

@@ -154,8 +154,8 @@ def make_learner_method(
             keywords["scale"] = scale
         return learner_class(self, facts, seed=seed, interpreted=interpreted, **keywords)
 
-    # This one function serves all settings. `inspect.signature`, help and editors are given the
-    # signature and the docstring of the setting's.
+    # This one function serves all settings. `inspect.signature`, help and editors see the signature
+    # and the docstring that are made here for the setting.
     method = cast(Any, learner)
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     descriptions = []

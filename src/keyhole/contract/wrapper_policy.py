@@ -22,7 +22,7 @@ _SUBCLASSES: Final[dict[tuple[type, type], type["WrapperPolicy"]]] = {}
 
 
 class WrapperPolicy(Policy, abstract=True):
-    """Base class of policies with a parameter `base`: a policy of some other setting.
+    """Base class of policies with a parameter `base`: a policy of this setting or another.
 
     A subclass annotates it with the kind of policy that it takes::
 

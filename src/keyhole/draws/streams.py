@@ -25,9 +25,9 @@ ENVIRONMENT: Final = 1
 WORKERS: Final = 2
 """Purpose of the stream from which the durations of simulated workers are drawn."""
 
-# SplitMix64's increment (the golden ratio in 64 bits) walks along a stream. A second odd
-# constant, from the table of good multipliers of Steele and Vigna (2021), jumps between the
-# pulls of an arm, so that the draws of one pull never run into those of the next.
+# SplitMix64's increment (the golden ratio in 64 bits) leads from one draw of a stream to the next.
+# A second odd constant, from the table of good multipliers of Steele and Vigna (2021), leads from
+# one pull of an arm to the next, so that the draws of two pulls do not overlap.
 COUNTER_STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _JUMP: Final = np.uint64(0xD1342543DE82EF95)
 # Arms and pulls share the 64-bit counter: 24 bits for the arm, 40 for its pulls.

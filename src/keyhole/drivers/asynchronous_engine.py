@@ -67,7 +67,7 @@ STREAMS: Final = len(PURPOSES)
 SIGNATURE: Final = signature(
     "void",
     *ARGUMENTS,
-    "int64[::1]",  # the numbers of the rows in order, then room for a copy of it at checkpoints
+    "int64[::1]",  # the numbers of the rows in order, then room for a copy of them at checkpoints
     "float64[::1]",  # the numbers of the durations' distribution
 )
 

@@ -55,12 +55,12 @@ ARGUMENTS: Final = (
     "float64[::1]",  # 1 for each wrong verdict on an arm, else 0: arms x verdicts
     "uint64",  # seed
     "int64",  # first replication
-    "int64",  # one past the last
+    "int64",  # one past the last replication
     "int64[::1]",  # checkpoints
     "float64[:, :, ::1]",  # out: checkpoint x metric x replication; stop metrics last
-    "int64[::1]",  # control
-    "float64[::1]",  # scratch
-    "uint64[::1]",  # streams
+    "int64[::1]",  # the control vector
+    "float64[::1]",  # the cells that `working_memory` returns
+    "uint64[::1]",  # the random streams that `working_memory` returns
 )
 SIGNATURE: Final = signature("void", *ARGUMENTS)
 

@@ -44,12 +44,12 @@ _INTERNAL_FILE: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_PA
 _functions: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 _functions_used_last: dict[str, Kernel] = {}
 _MOST_USED_LAST: Final = 32
-# For how long each piece of code was interpreted before it was compiled.
+# How long each piece of code has been interpreted in this process, by its name.
 _budgets: Final[dict[str, TimeBudget]] = {}
-# Whether `compile_cached` is to find the file of the code alone, for `find_code_file`.
+# Whether `compile_cached` must only find the file of the code, as `find_code_file` asks.
 _finds_file_only: ContextVar[bool] = ContextVar("finds_file_only", default=False)
 _ANNOUNCE_AFTER_SECONDS: Final = 1.0
-# One entry for each `quiet_compilation`; to append and to pop needs no lock.
+# One entry for each `quiet_compilation` that lasts. To append and to pop needs no lock.
 _quiet_contexts: Final[list[None]] = []
 _LOCK_POLL_SECONDS: Final = 0.05
 _MOST_LOCK_POLLS: Final = 6000  # five minutes, since compiling takes long if all cores are busy

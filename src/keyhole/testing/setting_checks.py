@@ -193,7 +193,7 @@ def feedback_round_trips(case: SettingCase) -> None:
         feedback = _parse_default(case, vocabulary, pair)
         _check_values(case, "parse_feedback", feedback, fields, vocabulary.note_fields)
         named_values = vocabulary.format_feedback(*pair, feedback)
-        # Through JSON, as an export of a study stores it.
+        # The words go through JSON, in which an export of a study stores them.
         read = vocabulary.parse_feedback(
             *pair, **json.loads(json.dumps(named_values, allow_nan=False))
         )

@@ -72,7 +72,7 @@ def interpreted_copy(kernel: Kernel) -> Kernel:
     plain = getattr(kernel, "py_func", kernel)
     if not isinstance(plain, FunctionType):
         raise NotInterpretedError(f"{_describe(kernel)} is not written in Python")
-    # A fork waits for this lock. Any other lock might stay locked in the child for ever.
+    # Forks wait for this lock. A lock for which they do not might stay locked in a child for ever.
     with compiler_lock():
         if plain not in _copies:
             try:

@@ -102,7 +102,7 @@ def make_view(dtype: str, like: Kernel) -> Kernel:
         def build(context, builder, signature, args):
             source = make_array(signature.args[0])(context, builder, args[0])
             view = make_array(result)(context, builder)
-            # The address of the first cell as a pointer to the view's type, of 8 bytes like all types.
+            # The address of the first cell, as a pointer to the view's type of 8 bytes.
             data = builder.bitcast(builder.gep(source.data, [args[1]]), view.data.type)
             lengths = [builder.extract_value(args[2], axis) for axis in range(len(shape))]
             cell = context.get_constant(types.intp, _CELL)
