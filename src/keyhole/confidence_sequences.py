@@ -111,9 +111,10 @@ class BetaMixture:
     .. math:: \Big\{ \mu : \int_0^1 \prod_{t=1}^{n} \Big(\frac{q}{\mu} \, x_t
         + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q < \frac1\alpha \Big\}
 
-    It keeps a value as weights at the two points of the grid 0, 1/20, ..., 1 next to it. For 0/1
-    values it is `beta_mixture_interval`; it is never wider, and has a sixth of its width after 100
-    values that are nearly always .49. An interval of values in between takes about 10 ms.
+    A value is kept as weights at the two points of the grid 0, 1/20, ..., 1 next to it. For 0/1
+    values the interval is that of `beta_mixture_interval`. For others it is never wider, and has a
+    sixth of that width after 100 values that are nearly always .49. To compute the interval of
+    values in between takes about 10 ms.
 
     Parameters
     ----------

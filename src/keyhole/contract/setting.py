@@ -95,7 +95,7 @@ def fact(
     number_type : {int, float}
         Its type.
     length : str, optional
-        For a vector of numbers: the fact that is its length.
+        The fact that is the length, if the fact is a vector of numbers.
     doc : str
         What it is, in a few words.
     always : bool, default True

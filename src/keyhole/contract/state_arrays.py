@@ -153,7 +153,7 @@ def declared_fields(cls: type) -> dict[str, Field]:
 
 
 def declared_state(owner: type) -> dict[str, Field]:
-    """Return the arrays of the nested class `State`."""
+    """Return the arrays of the nested class `State`; refuse attributes of another kind."""
     state: type = owner.State  # type: ignore[attr-defined]
     for base in state.__mro__[:-1]:
         for name, value in vars(base).items():

@@ -22,8 +22,8 @@ def log_complement(pulls: float, mean: float, entropy: float, level: float) -> f
 
     In x = ln(1 - q) the divergence is convex and decreasing, so that Newton's method does not
     overshoot from the left of the root. It starts from the better of two bounds: Pinsker's
-    inequality, and the divergence without the term mean ln q. `pulls` is at least 1, `entropy` that
-    of the mean in nats. The result is minus infinity for a mean of 1.
+    inequality, and the divergence without the term mean ln q. `pulls` is at least 1, and `entropy`
+    is the entropy of the mean in nats. The result is minus infinity for a mean of 1.
     """
     allowed = level / pulls
     miss = 1.0 - mean

@@ -147,7 +147,7 @@ def _c_function(name: str, arguments: int = 1) -> Function:
 
 
 def _without_errors(name: str, arguments: int = 1) -> Function:
-    """Return Python's function, falling back to the C library's where Python raises an error."""
+    """Return a function of `math` that calls the C library's where Python's raises an error."""
     python_function: Function = getattr(math, name)
     c_function = _c_function(name, arguments)
 

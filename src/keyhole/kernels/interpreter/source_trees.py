@@ -39,9 +39,9 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
 def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     """Return the code of a definition, with the free variables of some code.
 
-    The definition is compiled inside a class, which has the name of the original's, since private
-    names (``__x``) depend on it. Names of a class are not visible in its functions, so that a
-    function which calls itself still reads a global.
+    The definition is compiled inside a class with the name of the class around the original, since
+    private names (``__x``) depend on it. Names of a class are not visible in its functions, so that
+    a function which calls itself still reads a global.
     """
     class_definition = ast.ClassDef(_class_name(code), [], [], [ast.Pass()], [])
     arguments = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
@@ -135,7 +135,7 @@ def _clear_type_parameters(tree: ast.AST) -> None:
 
 
 def _is_same(compiled_code: CodeType, code: CodeType) -> bool:
-    """Return whether two code objects were compiled from the same source."""
+    """Return whether two code objects seem to be compiled from the same source."""
     if compiled_code.co_names != code.co_names or compiled_code.co_varnames != code.co_varnames:
         return False
     if _constants(compiled_code) != _constants(code):

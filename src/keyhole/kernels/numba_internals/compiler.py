@@ -93,7 +93,7 @@ class PartLibrary(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class PartLowering(NativeLowering):
-    """Lower a function that only compiled code calls: no wrappers, no machine code of its own."""
+    """The pass that lowers a function for compiled callers, without wrappers and machine code."""
 
     _name = "keyhole_part_lowering"
 
@@ -112,7 +112,7 @@ class PartLowering(NativeLowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class EntryPointLowering(NativeLowering):
-    """Lower the function that Python calls, with the wrapper for Python's arguments."""
+    """The pass that lowers the function that Python calls, with the wrapper for its arguments."""
 
     _name = "keyhole_entry_lowering"
 
