@@ -87,9 +87,11 @@ def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
     listed = unmet if len(unmet) <= lines else unmet[: lines - 1]
     for verdict in listed:
         status = VERBS[verdict.status][0]
-        whose = "our check" if verdict.origin == "ours" else "claim"
-        about = f"{verdict.about}: " if verdict.about else ""
-        output.print_paragraph(f"{whose} {status}: {about}{verdict.headline} ({verdict.id})", 4)
+        subject = "our check" if verdict.origin == "ours" else "claim"
+        about_text = f"{verdict.about}: " if verdict.about else ""
+        output.print_paragraph(
+            f"{subject} {status}: {about_text}{verdict.headline} ({verdict.id})", 4
+        )
     if len(listed) < len(unmet):
         output.print_paragraph(f"and {len(unmet) - len(listed)} more", 4)
 

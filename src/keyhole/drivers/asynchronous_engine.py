@@ -370,7 +370,7 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
     tell = _compile_tell(policy)
     score = environment.kernels()["score"]
     write_stop_metrics = stop_metrics_kernel(policy)
-    stop_metrics = len(STOP_METRICS) if policy.can_stop else 0
+    stop_metric_count = len(STOP_METRICS) if policy.can_stop else 0
     recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
     read_s, read_es = state_readers(policy, environment)
     read_metrics = environment.metrics.reader("Metrics")
@@ -399,10 +399,10 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
         metrics = read_metrics(cells, plan[METRICS], shapes[1])
         e_rng = borrow_word(rngs, 2, (2,))
         score(e, es, t, e_rng, report, metrics)
-        kept = out.shape[1] - 1 - stop_metrics
-        for m in range(kept):
+        first_stop_metric = out.shape[1] - 1 - stop_metric_count
+        for m in range(first_stop_metric):
             out[c, m, column] = cells[plan[METRICS] + m]
-        write_stop_metrics(s, wrong, t, out, c, kept, column)
+        write_stop_metrics(s, wrong, t, out, c, first_stop_metric, column)
         return end
 
     return measure

@@ -282,7 +282,7 @@ def _compile_measure(
     """Return the compiled function that computes the metrics at a checkpoint."""
     count_rounds = _rounds_until_stop if policy.can_stop else _all_rounds
     write_stop_metrics = stop_metrics_kernel(policy)
-    stop_metrics = len(STOP_METRICS) if policy.can_stop else 0
+    stop_metric_count = len(STOP_METRICS) if policy.can_stop else 0
     recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
     score = environment.kernels()["score"]
     read_metrics = environment.metrics.reader("Metrics")
@@ -290,7 +290,7 @@ def _compile_measure(
     @kernel
     def measure(p, e, cells, rngs, plan, shapes, wrong, t, lanes, position, out):  # type: ignore[no-untyped-def]
         metrics_at = plan[_METRICS]
-        kept = out.shape[1] - stop_metrics
+        first_stop_metric = out.shape[1] - stop_metric_count
         metrics = read_metrics(cells, metrics_at, shapes[1])
         for lane in range(lanes):
             s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)
@@ -299,9 +299,11 @@ def _compile_measure(
             for cell in range(metrics_at, len(cells)):  # a metric that `score` leaves out is NaN
                 cells[cell] = np.nan
             score(e, es, rounds, e_rng, report, metrics)
-            for m in range(kept):
+            for m in range(first_stop_metric):
                 out[position[0], m, position[1] + lane] = cells[metrics_at + m]
-            write_stop_metrics(s, wrong, rounds, out, position[0], kept, position[1] + lane)
+            write_stop_metrics(
+                s, wrong, rounds, out, position[0], first_stop_metric, position[1] + lane
+            )
 
     return measure
 

@@ -43,10 +43,10 @@ def parameters_round_trip(subject: CheckContext) -> None:
     through_toml = tomllib.loads(tomli_w.dumps(values))
     through_json = json.loads(json.dumps(values))
     for form, read_values in (("JSON", through_json), ("TOML", through_toml)):
-        again = type(policy).from_parameters(read_values)
-        assert again == policy, f"{policy}: parameters changed on their way through {form}"
-        assert hash(again) == hash(policy), f"{policy}: equal policies have different hashes"
-        assert repr(again) == repr(policy), f"{policy}: equal policies print differently"
+        read_policy = type(policy).from_parameters(read_values)
+        assert read_policy == policy, f"{policy}: parameters changed on their way through {form}"
+        assert hash(read_policy) == hash(policy), f"{policy}: equal policies have different hashes"
+        assert repr(read_policy) == repr(policy), f"{policy}: equal policies print differently"
     for name in values:
         try:
             # Parameters identify learners and results. If one could be changed, these would become
@@ -86,8 +86,8 @@ def engine_is_deterministic(subject: CheckContext) -> None:
     """Check that a seed gives the same bits, in any number of threads and beside another policy."""
     # One simulation that differs in all three: it is run again, in three threads, and beside a
     # second policy (the same one under another label).
-    again = subject.simulate_metrics(subject.policy, threads=3)
-    assert np.array_equal(subject.simulated, again), (
+    repeated = subject.simulate_metrics(subject.policy, threads=3)
+    assert np.array_equal(subject.simulated, repeated), (
         f"{subject.policy}: run again, in three threads and beside another policy, it gave other "
         "results"
     )
@@ -116,12 +116,12 @@ def saving_changes_nothing(subject: CheckContext) -> None:
     # The learner is saved both while a decision is pending, when its file holds more, and between
     # rounds.
     after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))
-    again = []
+    decisions = []
     for t in range(len(uninterrupted)):
         environment.ask(learner)
         if t in after_ask:
             learner = _save_and_load(learner)
-        again.append(decision_as_numbers(learner._decision))
+        decisions.append(decision_as_numbers(learner._decision))
         environment.tell(learner)
         if t in after_tell:
             learner = _save_and_load(learner)
@@ -130,7 +130,7 @@ def saving_changes_nothing(subject: CheckContext) -> None:
         text += ": arrays of `scratch_array` are not saved"
     if reason := subject.policy.explain_waiting():
         text += f"; {reason}"
-    assert again == uninterrupted, text
+    assert decisions == uninterrupted, text
 
 
 def copies_go_on_alone(subject: CheckContext) -> None:
@@ -140,7 +140,7 @@ def copies_go_on_alone(subject: CheckContext) -> None:
     for make_copy in (copy.copy, copy.deepcopy):
         learner, environment = subject.start_game()
         moments = set(draw.choice(subject.horizon, 2).tolist())
-        again = []
+        decisions = []
         for t in range(len(uninterrupted)):
             environment.ask(learner)
             if t in moments:
@@ -148,9 +148,9 @@ def copies_go_on_alone(subject: CheckContext) -> None:
                     original = learner
                     learner = make_copy(original)
                 original._tell()  # other feedback, which must not affect the copy
-            again.append(decision_as_numbers(learner._decision))
+            decisions.append(decision_as_numbers(learner._decision))
             environment.tell(learner)
-        assert again == uninterrupted, (
+        assert decisions == uninterrupted, (
             f"{subject.policy}: {make_copy.__name__} changed its decisions"
         )
 

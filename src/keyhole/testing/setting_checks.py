@@ -246,8 +246,8 @@ def rounds_survive_a_snapshot(case: SettingCase) -> None:
             first.add_feedback(context, decision, feedback)
         saved = json.dumps(first.to_json(), allow_nan=False)
         second.restore(json.loads(saved))
-        again = json.dumps(second.to_json(), allow_nan=False)
-        assert again == saved, f"{case}: a round of {saved} is restored as {again}"
+        restored = json.dumps(second.to_json(), allow_nan=False)
+        assert restored == saved, f"{case}: a round of {saved} is restored as {restored}"
 
 
 def _make_vocabulary(case: SettingCase) -> StudyVocabulary | None:
