@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.spaces KIND FIRST-LAST SHARES METHOD...`` plays problems of a kind with the
 seeds of a range and budgets such as ``.01,.03``, and appends lines of JSON to ``spaces.jsonl``;
-``python -m benchmarks.spaces table`` prints them as Markdown.
-Times are in full cut-offs, replayed: nothing is run.
+``python -m benchmarks.spaces table`` prints them as Markdown. Kinds are those of
+`SyntheticProblem`, and the recordings ``minisat``, ``cadical`` and ``forests`` of
+`benchmarks.recorded_times`. Times are in full cut-offs, replayed: nothing is run.
 """
 
 import json
@@ -16,9 +17,10 @@ from statistics import NormalDist
 
 import numpy as np
 
+from benchmarks.recorded_times import RecordedProblem, path_of
 from keyhole.resource import HazardUCB, Power
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
-from keyhole.tune.space_decider import SpaceDecider
+from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
 
 LIMITS = np.geomspace(0.01, 1.0, 10)
 TRAINING = 50
@@ -30,6 +32,7 @@ SPACE = ParameterSpace.from_table({
     "c6": {"categories": ["off", "on"], "default": "off"},
     "x7": NUMBER | {"when": {"c6": "on"}},
 })  # fmt: skip
+_FIRST_OWN_PROBLEM = 300
 _PHI = np.vectorize(NormalDist().cdf)
 
 
@@ -135,7 +138,11 @@ def play_decider(problem, seed, budget, **options):
         return incumbent.parameters, incumbent.limit
 
     while budget.score(recommend):
-        trial = decider.ask()
+        try:
+            trial = decider.ask()
+        except SpaceExhaustedError:  # recommendations remain what they are
+            budget.spent = math.inf
+            continue
         outcome = budget.run(trial.parameters, trial.instance, trial.limit)
         decider.tell(trial, *outcome)
 
@@ -172,12 +179,19 @@ METHODS = {
 }
 
 
+def make_problem(kind, seed):
+    """Return the problem of a seed; synthetic ones below `_FIRST_OWN_PROBLEM` share ten."""
+    if path_of(kind).exists():
+        return RecordedProblem(kind, seed)
+    return SyntheticProblem(kind, seed if seed >= _FIRST_OWN_PROBLEM else seed % 10)
+
+
 def play(kind, seeds, shares, methods):
     """Append the scores of methods on problems of a kind to ``spaces.jsonl``."""
     with Path("spaces.jsonl").open("a") as file:
         for seed in seeds:
             for method in methods:
-                problem = SyntheticProblem(kind, seed % 10)
+                problem = make_problem(kind, seed)
                 budget = Budget(problem, shares)
                 METHODS[method](problem, seed, budget)
                 for share, scores in zip(shares, budget.scores, strict=True):
