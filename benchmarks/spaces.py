@@ -3,8 +3,8 @@
 ``python -m benchmarks.spaces KIND FIRST-LAST SHARES METHOD...`` plays problems of a kind with the
 seeds of a range and budgets such as ``.01,.03``, and appends lines of JSON to ``spaces.jsonl``;
 ``python -m benchmarks.spaces table`` prints them as Markdown. Kinds are those of
-`SyntheticProblem`, and the recordings ``minisat``, ``cadical`` and ``forests`` of
-`benchmarks.recorded_times`. Times are in full cut-offs, replayed: nothing is run.
+`SyntheticProblem`, and of recordings ``"minisat recorded"``, ``"minisat surrogate"``, and so on
+with ``cadical`` and ``forests``. Times are in full cut-offs, replayed: nothing is run.
 """
 
 import json
@@ -17,7 +17,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from benchmarks.recorded_times import RecordedProblem, path_of
+from benchmarks.recorded_times import PROBLEMS
 from keyhole.resource import HazardUCB, Power
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
 from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
@@ -181,8 +181,9 @@ METHODS = {
 
 def make_problem(kind, seed):
     """Return the problem of a seed; synthetic ones below `_FIRST_OWN_PROBLEM` share ten."""
-    if path_of(kind).exists():
-        return RecordedProblem(kind, seed)
+    recording, _, problem = kind.partition(" ")
+    if problem:
+        return PROBLEMS[problem](recording, seed)
     return SyntheticProblem(kind, seed if seed >= _FIRST_OWN_PROBLEM else seed % 10)
 
 
