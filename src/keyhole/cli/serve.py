@@ -46,7 +46,8 @@ def serve(
 ) -> None:
     """Serve the studies of a database over HTTP.
 
-    On 127.0.0.1 no key is needed while there is none (keyhole serve key add); elsewhere one is.
+    Requests need a key once the database has one (keyhole serve key add). Without any key only
+    127.0.0.1 is served.
     SIGTERM ends it: what was accepted is answered first.
     """
     require_extra("serve", "keyhole serve")

@@ -49,7 +49,7 @@ def _check_listener(address: str) -> None:
 
 
 class Ray(Cluster):
-    """The cluster that this process has initialised; the owner's `shutdown` ends it."""
+    """The cluster to which this process is connected; only the owner's `shutdown` disconnects."""
 
     def __init__(self, name: str, *, is_owner: bool = True) -> None:
         self.name = name

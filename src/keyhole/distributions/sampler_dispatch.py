@@ -83,8 +83,8 @@ def combine_distributions(
         At least one.
     included : tuple of callable
         Kernels that the sampler includes in any case, so that one compiled environment serves all
-        built-in distributions of a setting. If there are none, and all distributions have the same
-        kernel, this is the kernel of the sampler.
+        built-in distributions of a setting. If none is included, and all distributions have the
+        same kernel, that kernel is the sampler.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def pair_kernel(first: Kernel, second: Kernel) -> Kernel:
 
 
 def pair_numbers(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the numbers for `pair_kernel`: the length of the first numbers, then both numbers."""
+    """Return the numbers for `pair_kernel`: the length of `first`, then `first` and `second`."""
     return np.concatenate([[len(first)], first, second])
 
 

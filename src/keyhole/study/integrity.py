@@ -1,4 +1,4 @@
-"""The check of a whole database of studies, and the rescue of a study's events before a damage."""
+"""The check of a whole database of studies, and the rescue of the events that precede a damage."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,7 +57,8 @@ class DatabaseCheck:
     Attributes
     ----------
     damage : str
-        A line on damaged pages and indexes; "" if there are none, or if a server checks its own.
+        A line on damaged pages and indexes; "" if there are none, or for a server, which checks
+        its pages itself.
     studies : list of StudyCheck
         The studies that were checked, oldest first.
     """
@@ -159,7 +160,7 @@ def _read_intact(store: Store, study: int) -> tuple[list[Row], StoreError | None
 
 
 def _check_snapshot(snapshot: tuple[int, bytes], state: State, policies: Policies) -> None:
-    """Refuse a usable snapshot that is not the state after its event."""
+    """Refuse a snapshot that can be read, but differs from the state after its event."""
     assert state.last_event is not None
     snapshot_state = read_snapshot(snapshot, state.last_event, policies)
     if snapshot_state is not None and make_snapshot(snapshot_state) != make_snapshot(state):
@@ -211,16 +212,16 @@ def rebuild_states(
 ) -> Iterator[State]:
     """Yield the state of a study after each of its events, all checked.
 
-    In all states feedback is as the last correction among all events says. More is checked than
-    when a study is opened: no id or key is used twice, late feedback repeats the row of its
-    decision, and a correction is of a decision that was told.
+    Corrections apply from the first state on, also to feedback that is corrected in a later event.
+    More is checked than when a study is opened: no id or key is used twice, late feedback repeats
+    the row of its decision, and a correction is of a decision that was told.
 
     Raises
     ------
     EventError
         At the first event that no study can have written.
     LearningError
-        After all events, if the policy fails at one of them.
+        After all events, if the policy fails at one of them and is not changed after it.
     """
     corrections = find_corrections(rows)
     state = State(definition, 0, corrections)

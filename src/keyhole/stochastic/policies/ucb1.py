@@ -52,7 +52,7 @@ class UCB1(Policy):
         root = float_array("arms")
         """1 / sqrt(n), n being the pulls of the arm."""
         unpulled = scratch_array()
-        """A number of first arms that are all known to have pulls."""
+        """How many of the first arms are known to have pulls; the search begins after them."""
 
     def select(p, s: State, t: int) -> int:
         """Return the first arm without pulls, else the arm with the largest bound."""
