@@ -62,7 +62,7 @@ def regret_outside_bridges(policy: PhasePolicy, means: ArrayLike, horizon: int) 
 
 
 def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
-    r"""Return a bound on the chance that an estimate is off by more than half the tolerance.
+    r"""Return a bound on the chance that an estimate of a phase is off by over half its tolerance.
 
     .. math:: \min\Big\{ 1, \, \frac{c}{T \tilde\Delta_m^2} \Big\}, \qquad
         \tilde\Delta_m = 2^{-m}

@@ -158,7 +158,7 @@ class AsyncStudy:
             self._idle.set()
 
     def _run_calls(self, waiting: list[_Waiting]) -> None:
-        """Run calls in one transaction, in the thread; let the event loop hand out the outcomes."""
+        """Run calls together, in the thread; let the event loop hand out the outcomes."""
         outcomes: list[object]
         try:
             outcomes = self.study._writer.submit_many(call for _, call in waiting)

@@ -100,7 +100,8 @@ class DecisionRecord:
     feedback : mapping or None
         The feedback by name: told, or assumed when the decision expired. None if there is none.
     settled_at : datetime or None
-        When it was told, corrected or expired, in UTC; None if none of these has happened.
+        When it was told, corrected or expired, whichever came last, in UTC; None while it is
+        pending or waits to be asked again.
     """
 
     decision: Decision

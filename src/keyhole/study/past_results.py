@@ -287,8 +287,8 @@ def outcomes_within_window(
 ) -> list[PastDecision]:
     """Return decisions in the order of time, with the rewards that they had within their window.
 
-    Decisions whose window was not over at the last time in the file are left out if they have no
-    key, or unless `keep_pending`.
+    Decisions whose window was not over at the last time in the file are left out, unless they have
+    a key and `keep_pending` is true.
     """
     rows = sorted(rows, key=lambda row: row[0].at)
     first_time = rows[0][0].at

@@ -439,8 +439,8 @@ class State(LogState):
 
         A decision that excluded arms had none: see `_decide_without`.
         """
-        excludes_arms = len(event.body) > self.decisions.event_size
-        if not self._imputes and not excludes_arms:
+        is_of_all_arms = len(event.body) == self.decisions.event_size
+        if not self._imputes and is_of_all_arms:
             self.decide(self.decisions.context.unpack(event.body, ROUND.size), event.at)
         self.learn_batch()
         self.policy_state.stream[:2] = self.decisions.stream_of_event(event.body)

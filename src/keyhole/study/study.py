@@ -649,7 +649,7 @@ class Study:
 
     @property
     def pending_count(self) -> int:
-        """The number of decisions without feedback, which takes less time than `pending`."""
+        """The length of `pending`, which takes less time than `pending` itself."""
         return self._replica.read(lambda state: len(state.pending))
 
     def oldest_pending(self, limit: int) -> list[Decision]:
@@ -661,7 +661,7 @@ class Study:
         """Return a decision with its status, its feedback and when that came.
 
         An unknown id raises an `UnknownDecisionError`. A decision whose timeout is over stays
-        pending until somebody asks or, with ``on_timeout="no_reward"``, tells.
+        pending until somebody asks, calls `expire` or, with ``on_timeout="no_reward"``, tells.
 
         Parameters
         ----------

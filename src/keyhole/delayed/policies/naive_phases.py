@@ -11,7 +11,7 @@ class NaivePhases(PhasePolicy):
 
     It needs the longest delay only. Among the policies in phases it is the best choice if the
     longest delay is at most two or three times the expected delay; at twice the expected delay, its
-    regret is about half that of `ODAAF`. Its phases grow with the longest delay, and those of
+    regret is about half that of `ODAAF`. Phase m grows with m times the longest delay, and that of
     `ODAAF` with the expected delay. If the longest is 20 times the expected delay, its regret is
     nearly four times that of `ODAAF`. `phase_lengths` of both tell this in advance.
 

@@ -15,8 +15,8 @@ _GROWTH: Final = 0.1  # a batch has at least this share of the pulls of its arm 
 # For each of these powers k, 2**k times the expected delay is one of the delays compared.
 _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
 _COMPARED: Final = len(_POWERS)
-# Where the best delay exceeds the expected one, batches are longer, by its factor. They are so only
-# up to this share of all rounds so far.
+# Where the delay of the largest bound exceeds the expected one, the next batch is longer, by its
+# factor, as long as that makes it no longer than this share of all rounds so far.
 _ROUNDS_A_BATCH: Final = 0.05
 _PENALTY: Final = 3.0  # added to a delay's score for each doubling or halving of the expected delay
 _PLAUSIBLE: Final = 6.0  # a delay is plausible if its score exceeds the best by at most this
@@ -35,7 +35,7 @@ class RegressionUCB(Policy):
     .. math:: \arg\max_j \; \max_d \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
 
     with estimates :math:`b_j / A_j` and variances :math:`v_j` of rewards. From D / 4 to 32 D, d is
-    the best of eight delays, or a longer one that explains the sums as well (:doc:`/delayed`).
+    the best of eight delays, or a longer one that is nearly as good (:doc:`/delayed`).
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class HazardUCB(HazardRatePolicy):
     ----------
     alpha : float, default 0.2
         At least 0: the first :math:`\alpha_t` with ten limits or more; with one limit it is half as
-        large again. Later :math:`\alpha_t` tends to 1. With 0 the policy is greedy.
+        large again. Later :math:`\alpha_t` tends to 1. With 0 the regret may be linear.
     strength : float, default 8
         Weight of the pooled hazard in runs, above 0, with ten limits or more; half of it with one.
 

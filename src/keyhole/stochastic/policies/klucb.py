@@ -14,7 +14,7 @@ from keyhole.stochastic.policy_base import Policy, RewardCounts
 _TRIES: Final = 3
 # A q is accepted only if it differs from every bound by at least _MARGIN in ln(1 - q), and from
 # every mean by at least _CLEAR times q. This is far more than the rounding error of q, which is
-# below 1e-13 if ln(1 - q) lies between _LOWEST and _HIGHEST. Outside of these rounding errors of q
+# below 1e-13 if ln(1 - q) lies between _LOWEST and _HIGHEST. If it does not, rounding errors of q
 # or of the divergences could be larger.
 _MARGIN: Final = 1e-8
 _CLEAR: Final = 1e-5

@@ -22,7 +22,7 @@ from keyhole.study.storage import schema
 from keyhole.validate import check_line, check_short_line, short_repr, suggestion
 
 MAX_NAME_LENGTH: Final = 500
-"""The most characters of a key or a study's name: PostgreSQL's indexes hold up to 2,700 bytes."""
+"""The most characters of a key or a study's name, since an index of PostgreSQL needs short ones."""
 _READ_BATCH_SIZE: Final = 4096  # rows that are read together, about a megabyte
 _BEYOND_ALL_ROWS: Final = 2**62  # larger than any number of a row, and than any number of rows
 _DIGEST_SIZE: Final = 16  # bytes; it detects damage, not forgery
