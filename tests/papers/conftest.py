@@ -80,7 +80,7 @@ def tiny(tmp_path_factory):
     """Return a small entry; its first claim holds for one problem and not for the other."""
     folder = tmp_path_factory.mktemp("entries")
     (folder / "tiny.toml").write_text(TINY)
-    return Entry.from_file(folder / "tiny.toml", "tiny")
+    return Entry.from_file(folder, "tiny.toml", "tiny")
 
 
 @pytest.fixture

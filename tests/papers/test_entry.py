@@ -31,7 +31,7 @@ def test_every_file_is_an_entry_or_shared_by_entries():
 @each_entry
 def test_shipped_entries_pass_the_checks_of_a_users_file(name):
     path = FOLDER / FILES[name]
-    found = Entry.from_file(path, name)  # makes every problem at every scale
+    found = Entry.from_file(path.parent, path.name, name)  # makes every problem at every scale
     assert found.model_dump() == entry_of(name).model_dump()
     assert tuple(found.scales) == SCALES
     for problem in found.problems.values():
@@ -130,7 +130,7 @@ def test_an_unknown_scale_gets_the_nearest():
 def test_a_file_with_an_unknown_problem_is_refused(tmp_path):
     (tmp_path / "bad.toml").write_text('title = "x"\nuse.problems = ["nowhere"]\n')
     with pytest.raises(ValueError, match=r"bad\.toml: .*nowhere"):
-        Entry.from_file(tmp_path / "bad.toml", "bad")
+        Entry.from_file(tmp_path, "bad.toml", "bad")
 
 
 def test_a_set_up_is_a_problem_by_name():

@@ -16,7 +16,7 @@ from tests.papers.made_up import make_claim
 
 def load(folder, text):
     (folder / "bad.toml").write_text(text)
-    return Entry.from_file(folder / "bad.toml", "bad")
+    return Entry.from_file(folder, "bad.toml", "bad")
 
 
 CLAIM = """

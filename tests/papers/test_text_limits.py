@@ -21,7 +21,7 @@ def load(folder, **fields):
     if "short" in fields:
         text = text.replace(CLAIM, f"{CLAIM}\nshort = {fields['short']}")
     (folder / "bad.toml").write_text(text)
-    return Entry.from_file(folder / "bad.toml", "bad")
+    return Entry.from_file(folder, "bad.toml", "bad")
 
 
 def test_a_question_heads_an_entry_in_place_of_its_title(tmp_path, tiny):

@@ -277,7 +277,7 @@ class Entry(BaseModel):
         path = Path(identifier).resolve()
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {identifier}")
-        return cls.from_file(path, path.stem)
+        return cls.from_file(path.parent, path.name, path.stem)
 
     @classmethod
     def load(cls, name: str) -> Self:
@@ -285,8 +285,9 @@ class Entry(BaseModel):
         return cls._read(entry_files.entry_path(name), name)[0]
 
     @classmethod
-    def from_file(cls, path: Path, name: str) -> Self:
-        """Read an entry from a file; files that it includes are in the same folder."""
+    def from_file(cls, folder: Path, file: str, name: str) -> Self:
+        """Read an entry from a file of a folder, which also has the files that it includes."""
+        path = folder / file
         entry, claims = cls._read(path, name)
         entry._file = path
         try:

@@ -26,7 +26,7 @@ def load(tmp_path):
     def load(claim=CLAIM, function=FUNCTION):
         (tmp_path / "my_claims.py").write_text(function)
         (tmp_path / "mine.toml").write_text(TINY + claim)
-        return Entry.from_file(tmp_path / "mine.toml", "mine").claims[-1]
+        return Entry.from_file(tmp_path, "mine.toml", "mine").claims[-1]
 
     return load
 

@@ -82,7 +82,7 @@ def judged(table):
 
 def load(folder, text):
     (folder / "three.toml").write_text(text)
-    return Entry.from_file(folder / "three.toml", "three")
+    return Entry.from_file(folder, "three.toml", "three")
 
 
 def claim_of(**fields):
