@@ -2,15 +2,17 @@
 
 import dataclasses
 import importlib
+import json
 import math
 import shutil
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import benchmarks.__main__
-from benchmarks import command_runs, cpp, measure, start_time, study, targets
+from benchmarks import command_runs, cpp, measure, spaces, start_time, study, targets
 from benchmarks import semibandit as semibandit_setting
 from benchmarks import stochastic as stochastic_setting
 from benchmarks import threshold as threshold_setting
@@ -107,6 +109,17 @@ def test_clusters_are_measured(monkeypatch):
     text = check(clusters.rows(SHORT))
     assert "ray: a task that does nothing" in text
     assert "dask: 100 workers at work" in text
+
+
+@pytest.mark.parametrize("kind", ["plain", "minisat recorded"])
+def test_spaces_are_played_and_scored(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spaces.play(kind, [300], [0.002, 0.004], ["model", "racing", "list"])
+    rows = [json.loads(line) for line in Path("spaces.jsonl").read_text().splitlines()]
+    assert [row[1:4] for row in rows] == [
+        [share, method, 300] for method in ("model", "racing", "list") for share in (0.002, 0.004)
+    ]
+    assert all(-1.0 <= row[4] <= 1.0 for row in rows)
 
 
 def test_the_table_is_printed(interpreted, monkeypatch, capsys):

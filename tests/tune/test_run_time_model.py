@@ -115,7 +115,7 @@ def test_truncated_draws_have_the_moments_of_their_distribution():
 
 
 def test_expected_gains_are_means_of_simulated_gains():
-    gains = RunGains(cutoff=2.0, cost_per_second=0.3, cost_of_giving_up=0.2, reward=1.5)
+    gains = RunGains(cutoff=2.0, cost_per_second=0.3, cost_of_giving_up=0.2)
     log_means = np.array([-1.0, 0.5])
     times = np.exp(log_means + 0.7 * np.random.default_rng(5).standard_normal((100_000, 2)))
     failures = np.zeros(times.shape, bool)

@@ -179,7 +179,7 @@ def _estimate_seconds(
 
 
 # Nanoseconds of a round, of each policy of Keyhole.
-_TIMES: Final = read_toml(Path(__file__).with_name("round_times.toml"))
+_TIMES: Final = Path(__file__).with_name("round_times.toml")
 _UNKNOWN_TIME: Final = 70.0  # of a policy of a user's own
 # To compile a policy, on the machine on which the times of rounds were measured.
 _SECONDS_TO_COMPILE: Final = 2.7
@@ -187,6 +187,7 @@ _SECONDS_TO_COMPILE: Final = 2.7
 
 def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None) -> list[WorkItem]:
     """Return a work item for each policy of specs without a sweep; keys are the items' places."""
+    times = read_toml(_TIMES)
     thread_count = min(threads or math.inf, os.cpu_count() or 1)
     counted: set[Path] = set()
     work = []
@@ -194,7 +195,7 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
         for label, policy in spec.plan.policies.items():
             setting = spec.plan.problem.setting.name
             rounds = cache.rounds(spec.name, label)
-            nanoseconds = _TIMES.get(setting, {}).get(type(policy).__name__, _UNKNOWN_TIME)
+            nanoseconds = times.get(setting, {}).get(type(policy).__name__, _UNKNOWN_TIME)
             seconds = rounds * nanoseconds * 1e-9 / thread_count
             code_file = find_file(plan_jobs(spec.plan, label)[0])
             if code_file is not None and code_file not in counted and not code_file.exists():

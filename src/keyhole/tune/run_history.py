@@ -54,7 +54,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class RunGains:
-    """Gains of runs in the unit of the reward: a success earns it, and seconds cost.
+    """Gains of runs: a success earns 1, and seconds cost.
 
     Attributes
     ----------
@@ -62,19 +62,16 @@ class RunGains:
         The full cut-off in seconds.
     cost_per_second, cost_of_giving_up : float
         Costs of a second, and of reaching the limit.
-    reward : float
-        What a success earns.
     """
 
     cutoff: float
     cost_per_second: float
     cost_of_giving_up: float
-    reward: float
 
     def of_times(self, times: FloatArray, is_failed: NDArray[np.bool_], limit: float) -> FloatArray:
         """Return the gains of runs under a limit: their times until success or failure."""
         is_ended = times <= limit
-        earned = np.where(is_failed, 0.0, self.reward)
+        earned = np.where(is_failed, 0.0, 1.0)
         spent = self.cost_per_second * np.minimum(times, limit)
         return np.where(is_ended, earned, -self.cost_of_giving_up) - spent
 
@@ -89,14 +86,14 @@ class RunGains:
         # The exponent is bounded: beyond, the other factor is 0.
         means = np.exp(np.minimum(log_means + deviation**2 / 2, 700.0))
         seconds = means * normal_cdf(scores - deviation) + limits[:, None] * (1.0 - chances)
-        gains = self.reward * chances - self.cost_of_giving_up * (1.0 - chances)
+        gains = chances - self.cost_of_giving_up * (1.0 - chances)
         return np.asarray((gains - self.cost_per_second * seconds).mean(axis=1))
 
     def loss(self, outcome: RunOutcome, seconds: float) -> float:
         """Return how much less a run with the full cut-off gains than a success in no time."""
         if outcome == "out of time":
-            return self.reward + self.cost_of_giving_up + self.cost_per_second * self.cutoff
-        return self.reward * (outcome != "ok") + self.cost_per_second * seconds
+            return 1.0 + self.cost_of_giving_up + self.cost_per_second * self.cutoff
+        return (outcome != "ok") + self.cost_per_second * seconds
 
 
 class RunHistory:

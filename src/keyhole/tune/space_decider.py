@@ -82,7 +82,7 @@ class SpaceDecider:
         self.configurations: dict[int, dict[str, Parameter]] = {}
         self._features = np.zeros((_FIRST_SIZE, len(space.levels)))
         self._seed = seed
-        self._gains = RunGains(float(limits[-1]), cost_per_second, cost_of_giving_up, 1.0)
+        self._gains = RunGains(float(limits[-1]), cost_per_second, cost_of_giving_up)
         self._positions = instance_count if is_deterministic else np.inf
         self._history = RunHistory(self._gains.cutoff)
         self._numbers: dict[str, int] = {}
@@ -149,7 +149,7 @@ class SpaceDecider:
         return configuration, position, self._search.limit(runs, configuration, instance, effect)
 
     def tell(self, trial: Trial, outcome: RunOutcome | Literal["expired"], seconds: float) -> None:
-        """Take the outcome of a run, and its seconds."""
+        """Take the outcome of a run, and its seconds; an expired run tells nothing."""
         self.expire(trial)
         if outcome == "expired":
             return

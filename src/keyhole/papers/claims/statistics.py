@@ -96,7 +96,7 @@ def decide(*, supported: bool, contradicted: bool) -> Status:
 
 
 def share_count(share: float, count: int) -> int:
-    """Return how many of `count` are at least a share of them."""
+    """Return the smallest number that is at least a share of `count`."""
     # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one more.
     return math.ceil(share * count - 1e-9)
 

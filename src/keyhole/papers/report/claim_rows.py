@@ -7,7 +7,7 @@ from typing import Final
 from keyhole.pages.interval_strip import IntervalStrip
 from keyhole.papers.claims.statistics import format_range
 from keyhole.papers.report import judged_entry
-from keyhole.papers.verdicts import Number, Status, Verdict, counts
+from keyhole.papers.verdicts import VERBS, Number, Status, Verdict, counts
 
 _RUNS: Final = "runs"  # the number of replications that a claim asks for
 
@@ -130,6 +130,7 @@ def claim_rows_block(
         folded=ordered[most:],
         counts=counts,
         format_number=format_verdict_number,
+        verbs=VERBS,
     )
 
 
