@@ -2,16 +2,18 @@
 
 import asyncio
 
+import pytest
 import uvicorn
 
 from keyhole.serve import Settings, make_app
-from keyhole.serve.http_protocol import HeaderDeadlineProtocol
+from keyhole.serve.http_protocol import RequestDeadlineProtocol
 
 REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+HALF_BODY = b"POST /v1/studies HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{}"
 
 
-class HastyProtocol(HeaderDeadlineProtocol):
-    header_seconds = 0.2
+class HastyProtocol(RequestDeadlineProtocol):
+    request_seconds = 0.2
 
 
 async def send_to_service(storage, pieces):
@@ -36,11 +38,16 @@ async def send_to_service(storage, pieces):
     return answer
 
 
-def test_a_connection_without_complete_headers_is_closed(storage):
-    for pieces in ([], [REQUEST[:20]]):
-        assert asyncio.run(send_to_service(storage, pieces)) == b""
+@pytest.mark.parametrize("complete_count", [0, 2])
+@pytest.mark.parametrize("late_piece", [REQUEST[:20], HALF_BODY[:-1], HALF_BODY])
+def test_a_request_that_is_not_complete_in_time_ends_its_connection(
+    storage, late_piece, complete_count
+):
+    pieces = [REQUEST] * complete_count + [late_piece]
+    answer = asyncio.run(send_to_service(storage, pieces))
+    assert answer.count(b"200 OK") == complete_count
+    assert answer.count(b"408 Request Timeout") == answer.count(b"HTTP/1.1 4") == 1
 
 
-def test_the_next_request_of_a_connection_must_have_its_headers_in_time_too(storage):
-    answer = asyncio.run(send_to_service(storage, [REQUEST, REQUEST, REQUEST[:20]]))
-    assert answer.count(b"200 OK") == 2
+def test_a_connection_on_which_nothing_comes_is_closed(storage):
+    assert b"408 Request Timeout" in asyncio.run(send_to_service(storage, []))

@@ -87,7 +87,7 @@ def serve(
         host=host,
         port=port,
         workers=workers,
-        http="keyhole.serve.http_protocol:HeaderDeadlineProtocol",
+        http="keyhole.serve.http_protocol:RequestDeadlineProtocol",
         ws="none",
         log_config=make_log_config(log_level),
         access_log=False,

@@ -13,8 +13,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
-from starlette.requests import Request as StarletteRequest
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.responses import Response
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
@@ -22,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from keyhole.serve import problems, web_pages
 from keyhole.serve.api_keys import KeyCache
 from keyhole.serve.metrics import Metrics
-from keyhole.serve.open_studies import OpenStudies
+from keyhole.serve.open_studies import OpenStudies, OpenStudy
 from keyhole.serve.openapi import make_openapi
 from keyhole.serve.routes import ROUTES, Request, Route
 from keyhole.serve.settings import SETTINGS_VARIABLE, Settings
@@ -39,7 +38,6 @@ _SECURITY_HEADERS: Final = [
 ]
 _HEADERS_BY_STATUS: Final = {
     401: {"WWW-Authenticate": "Bearer"},
-    408: {"Connection": "close"},
     413: {"Connection": "close"},
     503: {"Retry-After": str(problems.RETRY_SECONDS)},
 }
@@ -129,7 +127,7 @@ class Service(Router):
                 raise UnknownStudyError  # as if there were none
             request.key.check_right(route.right)
         if route.request is not None:
-            content = await _read_body(headers, scope, receive, self.settings)
+            content = await _read_body(receive, self.settings.max_body)
             if route.is_page:
                 web_pages.check_origin(headers)
                 request.body = dict(parse_qsl(content.decode(), keep_blank_values=True))
@@ -141,8 +139,12 @@ class Service(Router):
         # A study that is deleted is not opened before, since that may fail if it is damaged.
         if not route.is_about_study or route.method == "DELETE":
             return _make_response(route, await route.handler(request))
-        async with self.studies.use(request.path["study"]) as request.entry:
+
+        async def handle(study: OpenStudy) -> Response:
+            request.entry = study
             return _make_response(route, await route.handler(request))
+
+        return await self.studies.use(request.path["study"], handle)
 
     def _find_route(self, scope: Scope, path: dict[str, str]) -> Route:
         """Return the route of a request; add to `path` the parts of the path that it names."""
@@ -169,22 +171,19 @@ def _make_refusal(error: Exception, request: Request, request_id: str) -> Respon
     return Response(content, document.status, headers, "application/problem+json")
 
 
-async def _read_body(
-    headers: dict[str, str], scope: Scope, receive: Receive, settings: Settings
-) -> bytes:
-    """Return the body; refuse one that is too long or too slow."""
-    if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
-        return b""  # without a timeout, which takes a tenth of the time of a request
+async def _read_body(receive: Receive, max_size: int) -> bytearray:
+    """Return the body; refuse one that is too long. A late one is the protocol's affair."""
     body = bytearray()
-    try:
-        async with asyncio.timeout(settings.body_seconds):
-            async for chunk in StarletteRequest(scope, receive).stream():
-                body += chunk
-                if len(body) > settings.max_body:
-                    raise problems.LargeBodyError(f"it may have {settings.max_body:,} bytes")
-    except TimeoutError:
-        raise problems.SlowBodyError(f"it may take {settings.body_seconds:g} seconds") from None
-    return bytes(body)
+    is_complete = False
+    while not is_complete:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        if len(body) > max_size:
+            raise problems.LargeBodyError(f"it may have {max_size:,} bytes")
+        is_complete = not message.get("more_body", False)
+    return body
 
 
 def _make_response(route: Route, result: object) -> Response:

@@ -1,19 +1,23 @@
-"""Uvicorn's protocol, which waits for the headers of a request for ten seconds."""
+"""Uvicorn's protocol with a deadline for requests."""
 
 import asyncio
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+_LATE_ANSWER: Final = (
+    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+)
 
-class HeaderDeadlineProtocol(HttpToolsProtocol):
-    """A connection that is closed when the headers of its next request are late.
 
-    Without it a few hundred silent connections would keep all others out.
+class RequestDeadlineProtocol(HttpToolsProtocol):
+    """A connection that is closed when its next request, with its body, takes too long to arrive.
+
+    Without a deadline a few hundred silent connections would keep all others out.
     """
 
-    header_seconds: ClassVar[float] = 10.0
+    request_seconds: ClassVar[float] = 20.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
@@ -27,18 +31,19 @@ class HeaderDeadlineProtocol(HttpToolsProtocol):
         self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Read data; wait no longer once headers are complete."""
+        """Read data; wait no longer once a request is complete."""
         super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
+        if self.cycle is not None and not (self.cycle.more_body or self.cycle.response_complete):
             self._waiting_since = inf
         elif self._waiting_since == inf:
             self._waiting_since = self.loop.time()
 
     def _check_deadline(self) -> None:
-        # A timer of its own for each request would take longer than to look every ten seconds.
-        seconds_left = self._waiting_since + self.header_seconds - self.loop.time()
+        # A timer for each request would take a tenth of the processor time of the request.
+        seconds_left = self._waiting_since + self.request_seconds - self.loop.time()
         if seconds_left > 0.0:
-            seconds = min(seconds_left, self.header_seconds)
+            seconds = min(seconds_left, self.request_seconds)
             self._timer = self.loop.call_later(seconds, self._check_deadline)
         else:
+            self.transport.write(_LATE_ANSWER)
             self.transport.close()

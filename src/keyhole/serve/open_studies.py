@@ -3,10 +3,9 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from threading import Lock
-from typing import Final
+from typing import Final, TypeVar
 
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.settings import Settings, load_policies
@@ -16,6 +15,7 @@ from keyhole.validate import check_line
 
 _LOG: Final = logging.getLogger("keyhole.serve")
 _BATCH_SIZE: Final = 10_000  # events that are read together
+_Result = TypeVar("_Result")
 
 
 class HistoryReader:
@@ -78,9 +78,8 @@ class OpenStudies:
         entries = self._entries.values()
         return [entry.study.study for entry in entries if hasattr(entry, "study")]
 
-    @asynccontextmanager
-    async def use(self, name: str) -> AsyncIterator[OpenStudy]:
-        """Keep a study open within the context; open it first if need be."""
+    async def use(self, name: str, handle: Callable[[OpenStudy], Awaitable[_Result]]) -> _Result:
+        """Return the result of a function of a study, which is open meanwhile."""
         async with self._slots:
             entry = self._entries.get(name)
             if entry is None:
@@ -91,7 +90,7 @@ class OpenStudies:
             try:
                 # Shielded: other requests may wait for it when this one is cancelled.
                 entry.study = await asyncio.shield(entry.opening)
-                yield entry
+                return await handle(entry)
             except (StoreError, UnknownStudyError):
                 # The study may have been replaced or deleted: the next request opens it anew.
                 if self._entries.get(name) is entry:

@@ -77,7 +77,7 @@ def _describe_problems(route: Route) -> JsonObject:
     if route.is_about_study:
         errors.append(UnknownStudyError)
     if route.request is not None:
-        errors += [problems.LargeBodyError, problems.SlowBodyError, msgspec.DecodeError]
+        errors += [problems.LargeBodyError, msgspec.DecodeError]
     if route.request is not None or route.query is not None:
         errors.append(ValueError)
     names_by_status: defaultdict[str, list[str]] = defaultdict(list)

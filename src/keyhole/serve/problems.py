@@ -37,10 +37,6 @@ class LargeBodyError(Exception):
     """The body is too long."""
 
 
-class SlowBodyError(Exception):
-    """The body did not arrive in time."""
-
-
 class ProblemDocument(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The problem of a request, or of an item in it (RFC 9457)."""
 
@@ -65,7 +61,6 @@ _STATUSES: Final[dict[int, tuple[type[Exception], ...]]] = {
     403: (MissingRightError,),
     404: (UnknownRouteError, errors.UnknownDecisionError),
     405: (WrongMethodError,),
-    408: (SlowBodyError,),
     409: (errors.StudyExistsError, errors.KeyUsedError, errors.DifferentFeedbackError,
           errors.PendingDecisionError, errors.StudyDoneError),
     413: (LargeBodyError,),

@@ -24,8 +24,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         How many studies are open at once, in each process.
     max_body : int
         The length of the longest body, in bytes.
-    body_seconds : float
-        How long the body of a request may take to arrive.
     """
 
     storage: str
@@ -33,7 +31,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     policies: list[str] = []
     max_open: int = 100
     max_body: int = 1 << 20
-    body_seconds: float = 20.0
 
 
 def is_loopback(host: str) -> bool:

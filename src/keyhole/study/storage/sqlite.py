@@ -25,10 +25,9 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_INSERT: Final = (
-    "INSERT INTO event (study, seq, kind, decision, key, at, body, digest)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_INSERT: Final = "INSERT INTO event (study, seq, kind, decision, key, at, body, digest) VALUES "
+_EVENT_PLACEHOLDERS: Final = "(?, ?, ?, ?, ?, ?, ?, ?)"
+_MOST_ROWS: Final = 128  # of one statement
 _INSERT_METADATA: Final = "INSERT INTO metadata (study, seq, body) VALUES (?, ?, ?)"
 _NO_LAST_ROW: Final = (-1, b"")  # stands for the last row of a study that was not read yet
 _REPLACE_TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
@@ -157,7 +156,12 @@ class Sqlite(store.Store):
         metadata: Sequence[store.Metadata],
     ) -> None:
         db = self._connect_if_needed()
-        db.executemany(_INSERT, [(study, *row) for row in rows])
+        # Many rows in one statement: at the end of each statement another thread may take the
+        # interpreter's lock, and would be waited for.
+        for start in range(0, len(rows), _MOST_ROWS):
+            batch = rows[start : start + _MOST_ROWS]
+            statement = _INSERT + ", ".join([_EVENT_PLACEHOLDERS] * len(batch))
+            db.execute(statement, [value for row in batch for value in (study, *row)])
         if metadata:
             db.executemany(_INSERT_METADATA, [(study, *entry) for entry in metadata])
         db.execute(_REPLACE_TAIL, (study, tail))
