@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from keyhole.pages import chart_paths
-from keyhole.pages.chart_paths import UNITS
+from keyhole.pages.chart_paths import UNITS, Indices
 from keyhole.pages.chart_plot import LABEL, Plot, Scale, Tick, format_number
 from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring, shorten_label
 from keyhole.pages.policy_colours import LineStyle, line_styles
@@ -311,9 +310,7 @@ def _axis_entry(axis: Axis, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _curve_numbers(
-    curve: Curve, kept: npt.NDArray[np.intp], scale: Scale
-) -> dict[str, list[float | None]]:
+def _curve_numbers(curve: Curve, kept: Indices, scale: Scale) -> dict[str, list[float | None]]:
     """Return the means of a curve at these points, and the ends of their intervals, if any."""
     y = np.asarray(curve.y, np.float64)[kept]
     # The script shows no number where the axis has no place for it, such as 0 on a logarithmic one.

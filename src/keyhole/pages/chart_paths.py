@@ -7,13 +7,15 @@ import numpy.typing as npt
 
 from keyhole.pages.chart_plot import Floats
 
+Indices = npt.NDArray[np.intp]
+
 UNITS: Final = 1800
 """The width of a drawing in its own units; on a wide screen a unit is half a pixel."""
 
 _REACH: Final = 4.0  # lines that leave the drawing end at this many times its width or height
 
 
-def thin_line(x: Floats, y: Floats, point_count: int) -> npt.NDArray[np.intp]:
+def thin_line(x: Floats, y: Floats, point_count: int) -> Indices:
     """Return the indices of at most about `point_count` points that keep the look of a line.
 
     The width is divided into equal columns. Each column keeps its highest point, its lowest point
@@ -49,7 +51,7 @@ def thin_band(
     )
 
 
-def spread_points(x: Floats, point_count: int) -> npt.NDArray[np.intp]:
+def spread_points(x: Floats, point_count: int) -> Indices:
     """Return the indices of at most about `point_count` points, evenly spread, with both ends."""
     if len(x) <= point_count:
         return np.arange(len(x))
@@ -57,7 +59,7 @@ def spread_points(x: Floats, point_count: int) -> npt.NDArray[np.intp]:
     return np.unique(np.append(column_starts, len(x) - 1))
 
 
-def _column_numbers(x: Floats, count: int) -> npt.NDArray[np.intp]:
+def _column_numbers(x: Floats, count: int) -> Indices:
     """Return which of `count` equal columns each point lies in; NaN is in the first."""
     low = np.nanmin(x, initial=np.inf)
     high = np.nanmax(x, initial=-np.inf)

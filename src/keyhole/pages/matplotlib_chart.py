@@ -83,11 +83,9 @@ def plot_chart(chart: LineChart, axes: Axes | None = None) -> Axes:
         axes = plt.subplots(figsize=figure_size(chart.labels), layout="constrained")[1]
     lines = _draw_chart(chart, axes)
     axes.yaxis.label.set_text(wrap_label(axes.get_ylabel()))
-    # A curve without points has no last value: the sum is 0.
-    last_values = {
-        curve.label: np.nan_to_num(curve.y[-1:], nan=-np.inf).sum() for curve in chart.curves
-    }
-    labels = sorted(lines, key=lambda label: -last_values[label])
+    # A curve without points has no last value: its sum is 0.
+    last_values = {curve.label: np.nan_to_num(curve.y[-1:], nan=-np.inf) for curve in chart.curves}
+    labels = sorted(lines, key=lambda label: -last_values[label].sum())
     add_legend(axes, [lines[label] for label in labels], labels)
     return axes
 
@@ -143,8 +141,8 @@ def _draw_curve(curve: Curve, axes: Axes, plot: Plot, number: int, style: Any) -
         colour = style["color"]
         axes.fill_between(x, low, high, step=step, color=colour, alpha=_OPACITY, linewidth=0)
         if is_isolated.any():
-            bar = x[is_isolated], low[is_isolated], high[is_isolated]
-            axes.vlines(*bar, color=colour, linewidth=0.9)
+            bars = x[is_isolated], low[is_isolated], high[is_isolated]
+            axes.vlines(*bars, color=colour, linewidth=0.9)
     return line
 
 
@@ -155,8 +153,7 @@ def _marker_points(number: int, is_isolated: npt.NDArray[np.bool_]) -> list[int]
     """
     point_count = len(is_isolated)
     step = max(1, point_count // _MARKERS_A_CURVE)
-    isolated_points = np.flatnonzero(is_isolated).tolist()
-    return sorted({*range(number % step, point_count, step), *isolated_points})
+    return sorted({*range(number % step, point_count, step), *np.flatnonzero(is_isolated).tolist()})
 
 
 def _draw_marks(chart: LineChart, axes: Axes, plot: Plot) -> None:
