@@ -13,8 +13,7 @@ class Tile:
     """A tile: its text, and a note in smaller type."""
 
     text: str
-    label: str = ""
-    """The label of the policy that gives the tile its colour; empty for no colour."""
+    label: str = ""  # of the policy that gives the tile its colour; empty for no colour
     note: str = ""
 
 

@@ -246,18 +246,28 @@ _WIDEST_SHIFT: Final = 0.08  # of the width
 
 @dataclass(frozen=True)
 class Plot:
-    """The rectangle in which curves are drawn."""
+    """The rectangle in which curves are drawn.
+
+    Attributes
+    ----------
+    x, y : Scale
+        The scales of the axes.
+    height : int
+        The height in pixels.
+    is_panel : bool
+        Whether it is one of the small plots of a grid.
+    shifts : mapping of str to float
+        By label, how far beside its place a curve is drawn, as a fraction of the width.
+    places : ndarray
+        The distinct values of `x` of all points, ascending.
+    """
 
     x: Scale
     y: Scale
     height: int
-    """In pixels."""
     is_panel: bool = False
-    """Whether it is one of the small plots of a grid."""
     shifts: Mapping[str, float] = field(default_factory=dict)
-    """By label, how far beside its place a curve is drawn, as a fraction of the width."""
     places: Floats = field(default_factory=lambda: np.empty(0))
-    """The distinct values of `x` of all points, ascending."""
 
     @classmethod
     def of(cls, chart: LineChart, *, height: int, is_panel: bool) -> "Plot":

@@ -17,14 +17,16 @@ _MOST_CHARACTERS: Final = 22  # of a name at the end of a curve; its tooltip has
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """An axis: its title, its scale, and its ends if the data should not determine them."""
+    """An axis: its title, its scale, and its ends if the data should not determine them.
+
+    `unit` is shown in the heading and with numbers.
+    """
 
     title: str
     scale: "ScaleName" = "linear"
     low: float | None = None
     high: float | None = None
     unit: str = ""
-    """Shown in the heading and with numbers; "" for none."""
 
     def __post_init__(self) -> None:
         """Refuse an unknown scale."""

@@ -41,10 +41,8 @@ class LineStyle:
     """The look of a line: the numbers of its colour, of its dashes, and of its marker."""
 
     colour: int
-    dashes: int
-    """How many earlier lines of the figure have its colour."""
-    position: int
-    """How many earlier lines the figure has, which gives the marker."""
+    dashes: int  # how many earlier lines of the figure have its colour
+    position: int  # how many earlier lines the figure has, which gives the marker
 
 
 def leading_identifier(label: str) -> str:
