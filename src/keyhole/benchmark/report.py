@@ -103,9 +103,7 @@ def _setting_section(
 ) -> Section:
     setting_summaries = [summary for summary in summaries if summary.setting == setting]
     blocks: list[PageBlock] = []
-    charts = [
-        _performance_profile(summary) for summary in setting_summaries if len(summary.problems) > 1
-    ]
+    charts = [_profile_chart(summary) for summary in setting_summaries if len(summary.problems) > 1]
     if charts:
         blocks.append(ChartGrid(charts, _PROFILE_CAPTION))
     blocks += [situation_table(summary) for summary in setting_summaries]
