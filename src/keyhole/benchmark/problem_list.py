@@ -183,7 +183,7 @@ def _playable_entry(
     entry = dict(entrant.entry)
     order = problem.problem.get("order", "iid")
     if ORDERS.get(entry["name"], order) != order:
-        raise UnplayableError(f"{problem.name!r} has another order of rewards than it is made for")
+        raise UnplayableError(f"{problem.name!r} has another `order` than it is made for")
     for parameter in fields(policy_class):
         if parameter.name in entry:
             continue

@@ -17,7 +17,7 @@ _SHARES: Final = {"median": 0.5, "90 %": 0.9, "most": 1.0}
 def find_guarantees(run: RunFolder) -> dict[str, Guarantee]:
     """Return the guarantees of the policies of a run that can stop, by label.
 
-    There are none where the file of a user's policy is not at hand.
+    There are none if the file of a user's policy is missing.
     """
     try:
         policies = Spec.from_table(run.spec, folder=run.folder).plan.policies
