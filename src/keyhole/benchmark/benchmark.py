@@ -20,7 +20,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
-from keyhole.files import folder_lock, has_content, write_atomically
+from keyhole.files import folder_lock, has_content, open_draft, write_atomically
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import print_step, track_total
 from keyhole.play.thread_executor import measure_seconds_per_round
@@ -152,9 +152,8 @@ def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -
     ]
     names = ["setting", "problem", "policy", "replication", "regret"]
     table = pa.table([list(column) for column in zip(*rows, strict=True)], names=names)
-    buffer = pa.BufferOutputStream()
-    pq.write_table(table, buffer)
-    write_atomically(path, buffer.getvalue().to_pybytes())
+    with open_draft(path) as file:
+        pq.write_table(table, file)
 
 
 def _simulate(

@@ -80,22 +80,21 @@ def _provenance_sections(content: BenchmarkFile) -> list[Section]:
 
 def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
     """Return a row of tiles for each situation, with the best policy of each part."""
-    situations = [(summary.setting, summary.situation) for summary in summaries]
-    rows = {key: ": ".join(key) for key in situations}
-    cells: dict[tuple[str, str], Tile] = {
-        (rows[summary.setting, summary.situation], summary.part): Tile(
+    cells = {
+        (f"{summary.setting}: {summary.situation}", str(summary.part)): Tile(
             text=summary.best.policy,
             label=summary.best.policy,
             note=f"next {summary.runner_up}" if summary.runner_up else "",
         )
         for summary in summaries
     }
-    columns = [column for column in PARTS if any(summary.part == column for summary in summaries)]
+    rows = list(dict.fromkeys(row for row, _ in cells))
+    columns = [part for part in PARTS if any(summary.part == part for summary in summaries)]
     caption = (
         "The policy with the smallest ratio among those with few linear runs, on the problems for "
         "tuning and for judging; the next one, with a 95 % interval of the ratio."
     )
-    return TileTable(rows=list(rows.values()), columns=columns, cells=cells, caption=caption)
+    return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
 
 
 def _setting_section(

@@ -254,9 +254,10 @@ def _make_standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRec
 
 UNDECIDED: Final = "no difference shown"
 _BOOTSTRAPS: Final = 10_000
-_PLAIN_BELOW: Final = 100
-_WHOLE_FROM: Final = 10
-_MOST_OF_SOME: Final = 99  # per cent: 100 is all of them
+_TWO_DECIMALS_BELOW: Final = 10  # for ratios
+_ONE_DECIMAL_BELOW: Final = 100
+_WHOLE_FROM: Final = 10  # per cent: smaller shares have two digits
+_MOST_OF_SOME: Final = 99  # per cent: only a share of 1 is shown as 100 %
 
 HEAD: Final = (
     "policy", "ratio", "largest ratio", "worst run", "rank", "first on", "linear runs", "ns",
@@ -328,9 +329,9 @@ def format_ratio(ratio: float) -> str:
     >>> [format_ratio(ratio) for ratio in (1, 1.234, 12.34, 1234.5)]
     ['1.00', '1.23', '12.3', '1,234']
     """
-    if ratio < _PLAIN_BELOW / 10:
+    if ratio < _TWO_DECIMALS_BELOW:
         return f"{ratio:.2f}"
-    return f"{ratio:.1f}" if ratio < _PLAIN_BELOW else f"{ratio:,.0f}"
+    return f"{ratio:.1f}" if ratio < _ONE_DECIMAL_BELOW else f"{ratio:,.0f}"
 
 
 def format_share(share: float) -> str:

@@ -25,10 +25,6 @@ _SAMPLES: Final = 12
 _MOST_SAMPLES_OF_A_KIND: Final = 4
 
 
-Measure = Callable[..., float]
-"""A function such as `keyhole.play.thread_executor.measure_seconds_per_round`."""
-
-
 @dataclass(frozen=True)
 class Forecast:
     """The expected size and duration of a run.
@@ -69,7 +65,7 @@ def forecast(
     *,
     threads: int | None = None,
     span: float = _SPAN,
-    measure: Measure = measure_seconds_per_round,
+    measure: Callable[..., float] = measure_seconds_per_round,
     clock: Callable[[], float] = perf_counter,
 ) -> Forecast:
     """Measure runs of each kind for about `span` seconds in all; return the forecast of all runs.

@@ -67,7 +67,7 @@ class ResultCache:
 
     def fill(
         self,
-        specs: Iterable[Spec],
+        specs: Sequence[Spec],
         cluster: Cluster | None,
         threads: int | None,
         report: Report | None,
@@ -75,7 +75,6 @@ class ResultCache:
         """Simulate the missing blocks of some experiments; a cluster runs all of them at once."""
         jobs: dict[str, tuple[str, SimulationJob]] = {}
         self.folder.mkdir(parents=True, exist_ok=True)
-        specs = list(specs)
         for spec in specs:
             for label, key in self._keys(spec).items():
                 # Experiments that share a policy share its job. Complete results are not read.

@@ -218,7 +218,7 @@ def values_table(
         "replication": np.tile(np.arange(count, dtype=np.int64), len(checkpoints)),
     }
     for m, metric in enumerate(metrics):
-        columns[metric] = np.ascontiguousarray(values[:, m, :]).ravel()
+        columns[metric] = values[:, m, :].ravel()
     return pa.table(columns)
 
 

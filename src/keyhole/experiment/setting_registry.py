@@ -72,11 +72,7 @@ class RegisteredSetting:
 
         A metric that each arm has is listed once.
         """
-        lists = [
-            check_metrics(environment)
-            for environment in self.environments
-            if hasattr(environment, "metrics")
-        ]
+        lists = [check_metrics(cls) for cls in self.environments if hasattr(cls, "metrics")]
         metrics_by_name = {metric.name: metric for metrics in lists for metric in metrics}
         counts = Counter(metric.name for metrics in lists for metric in metrics)
 

@@ -11,7 +11,7 @@ from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
-from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart, estimates_curve
+from keyhole.results.curve_chart import Scale, curve_chart, is_drawn_as_logarithm, estimates_curve
 
 _SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
 _LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
@@ -29,19 +29,20 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     # The entry that varies fastest has a column for each value, if these are few.
     values = {point.names[entries[-1]] for point in leaders}
     column_entry = entries[-1] if len(values) <= _MOST_COLUMNS else ""
-    tiles: dict[str, dict[str, Tile]] = {}  # by row and column
+    tiles = {}
     for point in leaders:
         row_names = {name: text for name, text in point.names.items() if name != column_entry}
-        column = {column_entry: point.names[column_entry]} if column_entry else {}
-        row = tiles.setdefault(sweep_summary.format_point_title(row_names, summaries.sweep), {})
-        tile = Tile(text=point.text, label=point.best or "", note=f"{point.mean}")
-        row[sweep_summary.format_point_title(column, summaries.sweep) or "best"] = tile
-    columns = list(dict.fromkeys(name for row in tiles.values() for name in row))
-    rows = sweep_summary.pick_evenly([*tiles], _MOST_TILES // len(columns))
-    cells = {(name, column): tile for name in rows for column, tile in tiles[name].items()}
+        column_names = {name: text for name, text in point.names.items() if name == column_entry}
+        row = sweep_summary.format_point_title(row_names, summaries.sweep)
+        column = sweep_summary.format_point_title(column_names, summaries.sweep) or "best"
+        tiles[row, column] = Tile(text=point.text, label=point.best or "", note=f"{point.mean}")
+    all_rows = list(dict.fromkeys(row for row, _ in tiles))
+    columns = list(dict.fromkeys(column for _, column in tiles))
+    rows = sweep_summary.pick_evenly(all_rows, _MOST_TILES // len(columns))
+    cells = {place: tile for place, tile in tiles.items() if place[0] in rows}
     caption = f"Best policy and its {metric.title} in the end, with 95 % intervals."
-    if len(rows) < len(tiles):
-        caption += f" {len(rows):,} of {len(tiles):,} rows, evenly spread over all."
+    if len(rows) < len(all_rows):
+        caption += f" {len(rows):,} of {len(all_rows):,} rows, evenly spread over all."
     return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
 
 
@@ -131,8 +132,7 @@ def charts_by_round(
             curve_chart(panel, metric, anchor=f"{anchor}-{number}", x=x, y=y, title=title)
         )
     panel_count = len(sweep_summary.group_points(summaries.points, MOST_STYLES))
-    # `arms_divisor` gives a number exactly where the logarithm of the mean / arms is drawn.
-    has_logarithms = y == "log" or any(arms_divisor(panel, metric, y) for panel in panels)
+    has_logarithms = any(is_drawn_as_logarithm(panel, metric, y) for panel in panels)
     combined = _combine_charts(charts, panel_count, caption, shares_lower_end=has_logarithms)
     *row_entries, column_entry = panels[0].names or [""]
     has_all_combinations = len(panels) == math.prod(

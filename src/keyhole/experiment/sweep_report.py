@@ -10,7 +10,7 @@ from keyhole.experiment.sweep_charts import best_table, charts_by_parameter, cha
 from keyhole.experiment.sweep_summary import Summaries, Summary
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
-from keyhole.results.curve_chart import arms_divisor, cell_note, count_nonpositive
+from keyhole.results.curve_chart import cell_note, count_nonpositive, is_drawn_as_logarithm
 from keyhole.text_formatting import capitalize, count_text
 
 _MOST_ROWS: Final = 200
@@ -91,8 +91,8 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
     panels = [panel for panel in summaries.panels if metric in panel.metrics]
     if any(len(panel.checkpoints) > 1 for panel in panels):
         caption = "Means over the rounds, with their 95 % intervals."
-        if any(arms_divisor(p, metric, y) or y == "log" for p in panels) and any(
-            count_nonpositive(p, metric) for p in panels
+        if any(
+            is_drawn_as_logarithm(p, metric, y) and count_nonpositive(p, metric) for p in panels
         ):
             caption += " Means that are not above 0 are left out: they have no logarithm."
         chart = charts_by_round(summaries, metric, anchor=f"chart-{file}", **axes, caption=caption)

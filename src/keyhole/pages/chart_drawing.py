@@ -346,6 +346,7 @@ def _round_number(value: float, precision: float = math.nan) -> float | None:
 
 
 _PHONE_CHARACTERS: Final = 25  # as wide as a plot on a phone
+_HIGH_PLOT: Final = 240  # pixels; a lower plot has fewer ticks
 
 
 @dataclass(frozen=True)
@@ -360,13 +361,16 @@ class Drawing:
 
     @cached_property
     def x_ticks(self) -> Sequence[Tick]:
-        """The ticks of the horizontal axis."""
-        return self.plot.x_ticks()
+        """The ticks of the horizontal axis, at whole numbers if all points are."""
+        if len(self.plot.places) == 1:
+            position = float(self.plot.places[0])
+            return [Tick(self.plot.x.percent(position), format_number(position))]
+        return self.plot.x.ticks(4 if self.plot.is_panel else 6, whole=self.plot.has_whole_x)
 
     @cached_property
     def y_ticks(self) -> Sequence[Tick]:
         """The ticks of the vertical axis."""
-        return self.plot.y_ticks()
+        return self.plot.y.ticks(6 if self.plot.height >= _HIGH_PLOT else 5)
 
     @property
     def view_box(self) -> str:

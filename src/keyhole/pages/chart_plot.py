@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final, Literal, NamedTuple
 
@@ -239,7 +239,6 @@ LABEL: Final = 17
 """Height of a label in pixels."""
 
 _UNITS_A_PIXEL: Final = 2
-_HIGH_PLOT: Final = 240  # pixels; a lower plot has fewer ticks
 _FAR: Final = 1.0  # times the range: a reference line further outside does not extend the axis
 _WIDEST_SHIFT: Final = 0.08  # of the width
 
@@ -265,9 +264,9 @@ class Plot:
     x: Scale
     y: Scale
     height: int
-    is_panel: bool = False
-    shifts: Mapping[str, float] = field(default_factory=dict)
-    places: Floats = field(default_factory=lambda: np.empty(0))
+    is_panel: bool
+    shifts: Mapping[str, float]
+    places: Floats
 
     @classmethod
     def of(cls, chart: LineChart, *, height: int, is_panel: bool) -> "Plot":
@@ -314,17 +313,6 @@ class Plot:
     def has_whole_x(self) -> bool:
         """Whether all points are at whole numbers."""
         return self.places.size > 0 and bool((self.places == np.rint(self.places)).all())
-
-    def x_ticks(self) -> Sequence[Tick]:
-        """Return the ticks of the horizontal axis, at whole numbers if all points are."""
-        if len(self.places) == 1:
-            position = float(self.places[0])
-            return [Tick(self.x.percent(position), format_number(position))]
-        return self.x.ticks(4 if self.is_panel else 6, whole=self.has_whole_x)
-
-    def y_ticks(self) -> Sequence[Tick]:
-        """Return the ticks of the vertical axis."""
-        return self.y.ticks(6 if self.height >= _HIGH_PLOT else 5)
 
     def percent(self, pixels: float) -> float:
         """Return a vertical distance in pixels as per cent of the plot's height."""

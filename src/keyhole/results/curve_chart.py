@@ -62,7 +62,7 @@ def curve_chart(
     check_choice("x", x, _SCALES)
     scale: Scale = y or "linear"
     check_choice("y", scale, _SCALES)
-    arms = arms_divisor(curves, metric, y)
+    arms = _arms_divisor(curves, metric, y)
     metric_description = curves.metric(metric)
     means = np.array([n.value for label in curves.labels for n in curves.estimates(label, metric)])
     smallest_mean = float(means[means > 0].min(initial=np.inf))
@@ -128,7 +128,12 @@ def estimates_curve(label: str, points: Iterable[tuple[float, Estimate | None]])
     )
 
 
-def arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
+def is_drawn_as_logarithm(curves: CurveSet, metric: str, y: Scale | None) -> bool:
+    """Return whether a metric is drawn on a logarithmic scale, provided that a mean is positive."""
+    return y == "log" or _arms_divisor(curves, metric, y) is not None
+
+
+def _arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
     """Return the number of arms if the metric is drawn as ln(mean / arms), else None.
 
     It is also None if the scale `y` is given, or if the number of arms is unknown.
@@ -178,8 +183,7 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
         The scale of means; by default as the metric declares.
     """
     text = interval_caption(curves.replications)
-    is_logarithm = y == "log" or arms_divisor(curves, metric, y) is not None
-    if is_logarithm and (omitted := count_nonpositive(curves, metric)):
+    if is_drawn_as_logarithm(curves, metric, y) and (omitted := count_nonpositive(curves, metric)):
         listed = ", ".join(f"{label} ({count})" for label, count in omitted.items())
         text += (
             " Left out, because a mean that is not above 0 has no logarithm (number of "

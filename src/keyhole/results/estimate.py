@@ -144,10 +144,8 @@ class Estimate:
             return str(self)
         if not math.isfinite(self.half_width):
             return f"{format_estimate(self.value)} ± n/a"
-        value, half_width = (
-            format_estimate(x, self.half_width) for x in (self.value, self.half_width)
-        )
-        return f"{value} ± {half_width}"
+        value = format_estimate(self.value, self.half_width)
+        return f"{value} ± {format_estimate(self.half_width, self.half_width)}"
 
 
 @dataclass(frozen=True)
