@@ -205,7 +205,7 @@ def next_best(summary) -> str:
 
 def linear_runs(summary, best) -> str:
     """Return the share of linear runs, and the policy that has the fewest if it is another."""
-    from keyhole.benchmark.summary import format_share, can_be_learnt
+    from keyhole.benchmark.summary import can_be_learnt, format_share
 
     fewest = min(summary.ranked, key=lambda standing: standing.linear)
     share = format_share(best.linear_share)

@@ -229,12 +229,11 @@ def _make_tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
 def _write_tables(folder: Path, spec: Spec, cache: ResultCache) -> list[int]:
     """Write the results of each point; return the number of row groups of each."""
     metrics = dict.fromkeys(name for point in spec.points for name in point.spec.plan.metrics)
+    schema = values_schema(metrics)
     sweep = spec.sweep or {}
     counts: list[int] = []
     with (
-        points_writer(
-            folder / run_folder.VALUES_FILE, sweep, values_schema(metrics)
-        ) as write_values,
+        points_writer(folder / run_folder.VALUES_FILE, sweep, schema) as write_values,
         points_writer(folder / run_folder.CURVES_FILE, sweep, CURVES_SCHEMA) as write_curves,
     ):
         # Point by point, since the values of a whole sweep may not fit into memory.

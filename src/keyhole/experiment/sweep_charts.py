@@ -11,7 +11,7 @@ from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
-from keyhole.results.curve_chart import Scale, curve_chart, is_drawn_as_logarithm, estimates_curve
+from keyhole.results.curve_chart import Scale, curve_chart, estimates_curve, is_drawn_as_logarithm
 
 _SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
 _LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
